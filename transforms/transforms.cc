@@ -19,7 +19,8 @@ namespace ckpt {
 // The steps, one source file each.
 extern const Transform kToGguf, kQuantize, kCast, kExport, kNvfp4Layout, kFromGguf, kToMmproj,
     kDequantize, kMixedToNvfp4, kAwqFoldRepair, kVlWrap, kVlUnwrap, kPreprocessor, kTokenizer,
-    kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts, kLora;
+    kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts, kLora,
+    kLoraToGguf;
 
 namespace {
 
@@ -27,7 +28,7 @@ const Transform* const kTransforms[] = {
     &kToGguf,       &kQuantize,   &kCast,          &kExport,        &kNvfp4Layout,  &kFromGguf,
     &kToMmproj,     &kDequantize, &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap,
     &kPreprocessor, &kTokenizer,  &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,
-    &kDrop,         &kRename,     &kExperts,       &kLora,
+    &kDrop,         &kRename,     &kExperts,       &kLora,          &kLoraToGguf,
 };
 
 bool share_a_word(std::string_view list, std::string_view other) {

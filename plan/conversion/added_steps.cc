@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/adapter.h"
 #include "core/model/codec.h"
 #include "plan/conversion/option_table.h"
 #include "quantizers/quantizers.h"
@@ -120,9 +121,21 @@ Status refuse_exported_fp8(const Checkpoint& checkpoint) {
   return {};
 }
 
+// The file that llama.cpp loads next to a model.
+Result<Checkpoint> made_adapter(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const std::string& to = planning.conversion.to;
+  planning.use.add("base");
+  return run_step("lora-to-gguf",
+                  {{"base", planning.conversion.base}, {"outtype", to.empty() ? "f32" : to}},
+                  std::move(checkpoint), planning);
+}
+
 Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const bool made_here = checkpoint.format != "gguf";
+  if (made_here && !adapter_words(checkpoint).empty()) {
+    return made_adapter(std::move(checkpoint), planning);
+  }
   const bool wants_nvfp4 = is_export_type(conversion.to) && conversion.to != "fp8";
   if (made_here) {
     const bool has_nvfp4 = holds_nvfp4(checkpoint);

@@ -242,6 +242,7 @@ MAKERS = {
     "vl-folder": copy_of("qwen35vl-micro"),
     "models/base": copy_of("qwen3-micro"),
     "llama": copy_of("llama-micro"),
+    "llama-fp4": conversion_of("llama-micro", "--to", "nvfp4-w4a16"),
     "adapter": copy_of("lora/rslora"),
     "second-adapter": copy_of("lora/conventions/mlx"),
     "recipe.json": recipe,

@@ -9,6 +9,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxAdapterConfigBytes = 16 << 20;
+constexpr const char* kAdapterDocument = "adapter_config.json";
 constexpr const char* kAdapterFiles[] = {"adapter_model.safetensors", "adapters.safetensors"};
 
 Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Context& context,
@@ -66,11 +67,23 @@ Status group_by_module(Adapter& adapter) {
 Result<Adapter> read_adapter(const std::string& folder, const Context& context) {
   Adapter out;
   CKPT_ASSIGN(Checkpoint weights, open_weights(folder, context, out.path));
-  const std::string config = (std::filesystem::path(folder) / "adapter_config.json").string();
+  const std::string config = (std::filesystem::path(folder) / kAdapterDocument).string();
   CKPT_ASSIGN(const std::string text, context.file_text(config, kMaxAdapterConfigBytes));
   CKPT_ASSIGN(out.config, read_adapter_config(config, text));
   out.tensors = std::move(weights.tensors);
   CKPT_TRY(in(out.path, group_by_module(out)));
+  return out;
+}
+
+Result<Adapter> adapter_of(const Checkpoint& checkpoint) {
+  Adapter out;
+  const Document* config = checkpoint.find_document(kAdapterDocument);
+  if (config == nullptr) {
+    return fail(ErrorCode::kUsage, "not an adapter: it has no {}", kAdapterDocument);
+  }
+  CKPT_ASSIGN(out.config, read_adapter_config(config->path, config->text()));
+  out.tensors = checkpoint.tensors;
+  CKPT_TRY(group_by_module(out));
   return out;
 }
 

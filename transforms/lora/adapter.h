@@ -36,5 +36,7 @@ struct Adapter {
 // Fails: kUsage: no adapter at `folder`; kCorrupt, naming the tensor: an unknown name, two for the
 // same place, no values, NaN or Inf; as read_adapter_config.
 Result<Adapter> read_adapter(const std::string& folder, const Context& context);
+// The same of a checkpoint that is an adapter's folder.
+Result<Adapter> adapter_of(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -27,6 +27,7 @@
 #include "transforms/lora/adapter.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
+#include "transforms/packed/packed.h"
 
 namespace ckpt {
 namespace {
@@ -62,7 +63,7 @@ class LoraMerge {
         given_(given),
         adapter_(given.adapter),
         context_(context),
-        weights_(checkpoint, context.low_rank) {}
+        weights_(checkpoint, context) {}
 
   Status run() {
     CKPT_TRY(untie_where_needed());
@@ -74,6 +75,9 @@ class LoraMerge {
       return fail(ErrorCode::kCorrupt, "nothing in it changes a tensor of the model");
     }
     note_unknown_order();
+    if (const std::string note = weights_.survival(); !note.empty()) {
+      context_.note("lora: " + note);
+    }
     return {};
   }
 
@@ -429,6 +433,11 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   if (checkpoint.format != "safetensors") {
     return fail_with_hint(ErrorCode::kUnsupported, "the model's Hugging Face folder as IN",
                           "IN is {}; adapters are merged into safetensors", checkpoint.format);
+  }
+  if (holds_packed_weights(checkpoint)) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "--step dequantize before it, and --to for the type of the output",
+                          "IN holds packed weights; adapters are added to floats");
   }
   CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
   const StackedExperts given{

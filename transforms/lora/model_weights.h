@@ -1,5 +1,9 @@
 // The weights of a model that adapters are merged into: found by the names that adapters use, and
 // changed in place.
+//
+//   stored floats        the sum, rounded to their type
+//   decoded by a step    the sum in float, rounded as that step rounds; how much of it the base's
+//                        own codec would keep is measured on samples of up to kMeasured weights
 #pragma once
 
 #include <map>
@@ -13,7 +17,7 @@ namespace ckpt {
 
 class ModelWeights {
  public:
-  ModelWeights(Checkpoint& checkpoint, LowRankProduct product);
+  ModelWeights(Checkpoint& checkpoint, const Context& context);
 
   // The tensor of a module, whose name is one of model_names(); nullptr: none.
   Tensor* find(const std::string& module, std::string_view ending);
@@ -25,10 +29,24 @@ class ModelWeights {
   // Adds it to rows [first, first + those of update.left) alone.
   Status merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update);
   uint64_t added() const { return added_; }
+  // A note on how much of the products is left where quantized weights are quantized again; empty:
+  // none are.
+  std::string survival() const;
 
  private:
+  static constexpr size_t kMeasured = 64;
+  // Of one weight: the part of what is added that its codec keeps.
+  struct Survival {
+    std::string name, codec;
+    double share;
+    bool is_below_step;  // smaller than the error of rounding
+  };
+  Status merge_decoded(Tensor& weight, LowRankUpdate update);
+  Status measure(const Tensor& base, const Tensor& merged, const Codec& codec);
+
   Checkpoint& checkpoint_;
-  LowRankProduct product_;
+  const Context& context_;
+  std::vector<Survival> survivals_;
   std::map<std::string, size_t, std::less<>> index_;
   uint64_t added_ = 0;
 };

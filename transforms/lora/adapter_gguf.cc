@@ -6,8 +6,8 @@
 //   X.lora_B.weight ─▶ NAME.lora_b             rows as those of the weight
 //   norms           ─▶ NAME
 //
-// llama.cpp scales by adapter.lora.alpha / rank, whatever the adapter was trained with, and knows no
-// DoRA, biases or trained tokens; the step refuses those.
+// llama.cpp scales by adapter.lora.alpha / rank, whatever the adapter was trained with, and knows
+// no DoRA, biases or trained tokens; the step refuses those.
 #include <algorithm>
 
 #include "core/computed/strided_source.h"

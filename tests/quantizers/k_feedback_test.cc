@@ -17,6 +17,12 @@ namespace {
 
 constexpr uint64_t kFeedbackRows = 19, kFeedbackColumns = 768;  // 16 rows go side by side
 
+void add_products(std::span<const float> x, float share, float* moments) {
+  for (const float a : x) {
+    for (const float b : x) *moments++ += a * b * share;
+  }
+}
+
 // Mean of x x^T for inputs that go up and down together in part.
 std::vector<float> joint_moments(uint64_t runs, uint64_t n) {
   std::mt19937 dice(7);
@@ -28,11 +34,7 @@ std::vector<float> joint_moments(uint64_t runs, uint64_t n) {
       std::vector<float> x(n);
       const float together = normal(dice);
       for (float& each : x) each = normal(dice) + 1.5f * together;
-      for (uint64_t i = 0; i < n; ++i) {
-        for (uint64_t j = 0; j < n; ++j) {
-          moments[i * n + j] += x[i] * x[j] / static_cast<float>(2 * n);
-        }
-      }
+      add_products(x, 1 / static_cast<float>(2 * n), moments);
     }
   }
   return out;

@@ -145,8 +145,8 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     }
   }
 
-  // Short and long rows, each on some of the sets: column weights start again with each row. Sanitizers
-  // look for reads beyond a row, which any values show.
+  // Short and long rows, each on some of the sets: column weights start again with each row.
+  // Sanitizers look for reads beyond a row, which any values show.
   void check_every_row_length() {
     const size_t block = GetParam().block_values;
     std::vector<float> values(144 * 256);

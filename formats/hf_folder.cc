@@ -131,6 +131,14 @@ Failure no_weights(const fs::path& folder, const Names& names) {
               kExpected);
 }
 
+constexpr std::string_view kAdapterName = "adapter_model.safetensors";
+
+// An adapter is its own two files, whatever lies next to them.
+bool is_adapter(const Names& names) {
+  return contains(names, "adapter_config.json") && contains(names, kAdapterName) &&
+         !contains(names, "config.json");
+}
+
 Result<Names> find_shards(const fs::path& folder, const Names& names) {
   if (has_torch_weights(names)) {
     Names files;
@@ -138,6 +146,7 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
     CKPT_TRY(check_numbered(files));
     return files;
   }
+  if (is_adapter(names)) return Names{std::string(kAdapterName)};
   Names shards = matching(names, "model*.safetensors");
   // The same model in another precision, as the hub keeps them side by side:
   // model.fp16.safetensors.

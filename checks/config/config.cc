@@ -51,14 +51,7 @@ Status look_readable(const Look& look) {
   if (broken != look.on.broken.end()) {
     look.report(std::string(kConfig), broken->second);
   } else if (look.on.config.is_null()) {
-    const std::string adapter = adapter_words(look.on.checkpoint);
-    Found found{std::string(kConfig), "there is no config.json"};
-    if (!adapter.empty()) {
-      found.found += fmt::format(": this is a {}, not a model", adapter);
-      found.fix = Fix{};
-      found.fix->advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
-    }
-    look.out.push_back(std::move(found));
+    look.report(std::string(kConfig), "there is no config.json");
   } else if (look.on.model_type.empty()) {
     Found found{std::string(kConfig), "no model_type"};
     if (const std::string_view type = type_of_class(look.on); !type.empty()) {

@@ -5,6 +5,7 @@
 #include "checks/checks.h"
 #include "checks/quantization/serving.h"
 #include "checks/subject/subject.h"
+#include "core/model/adapter.h"
 
 namespace ckpt {
 namespace {
@@ -70,7 +71,24 @@ int order_of(std::string_view step) {
   return static_cast<int>(at - kStepOrder.begin());
 }
 
-Fix fix_of(const Check& check, const Found& found, const Examination& examination) {
+// The conversion that leads to a folder like this one. Scales of inputs after AWQ are not maxima.
+std::string conversion_again(const Examined& on) {
+  const Quantization* said = on.quantization();
+  const bool is_fp8 = said != nullptr && said->algo.starts_with("FP8");
+  const bool has_inputs = std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
+    return entry.second.has_input_scale && !entry.second.has_pre_quant_scale;
+  });
+  const bool has_awq = std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
+    return entry.second.has_pre_quant_scale;
+  });
+  return fmt::format("ckpt convert BASE OUT --to {}{}", is_fp8 ? "fp8" : "nvfp4",
+                     has_awq      ? " --amax-from FILE.json"
+                     : has_inputs ? " --amax-from IN"
+                                  : " --preset default-input-scale1");
+}
+
+Fix fix_of(const Check& check, const Found& found, const Examined& on,
+           const Examination& examination) {
   Fix fix = found.fix.value_or(Fix{});
   if (!found.fix) {
     fix.step = check.step;
@@ -78,6 +96,9 @@ Fix fix_of(const Check& check, const Found& found, const Examination& examinatio
     if (fix.step.find("=BASE") != fix.step.npos) {
       fix.needs = "BASE: the unquantized model's folder";
     }
+  }
+  if (const size_t at = fix.advice.find(kAgain); at != fix.advice.npos) {
+    fix.advice.replace(at, kAgain.size(), conversion_again(on));
   }
   if (fix.step.empty()) return fix;
   const size_t blank = fix.step.find("BASE");
@@ -129,7 +150,7 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
     std::vector<Found> found;
     CKPT_TRY(check->look({on, profile, served, found}));
     for (Found& entry : found) {
-      Fix fix = fix_of(*check, entry, examination);
+      Fix fix = fix_of(*check, entry, on, examination);
       const Severity severity = entry.severity.value_or(*rated);
       verdict.loads &= severity != Severity::kUnloaded;
       verdict.sound &= severity != Severity::kUnsound;
@@ -154,6 +175,20 @@ void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) 
                           {{}, {}, error.hint, false, 0}});
 }
 
+// An adapter is not a model for any program, so that no check of models is asked.
+void add_adapter(const std::string& words, bool is_gguf, const Profile& profile, Diagnosis& out) {
+  const bool is_llama = profile.program == Program::kLlamaCpp;
+  Fix fix;
+  fix.advice = is_gguf && is_llama ? std::string("llama-cli -m MODEL.gguf --lora IN")
+                                   : fmt::format("merge it into its base model: {}", kMergedAdapter);
+  out.verdicts.push_back({std::string(profile.name), false, true, {}});
+  out.findings.push_back({is_gguf ? "G01" : "C01", std::string(profile.name), Severity::kUnloaded,
+                          is_gguf ? "general.type" : "adapter_config.json",
+                          fmt::format("this is a {}, not a model", words),
+                          is_gguf ? "unknown model architecture" : "Unrecognized model",
+                          std::move(fix)});
+}
+
 }  // namespace
 
 std::vector<ProfileInfo> all_profiles() {
@@ -176,6 +211,11 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   const bool knows_packed = examination.packed_forms != nullptr;
   Examined on(checkpoint, knows_packed ? examination.packed_forms(checkpoint) : PackedForms());
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  if (const std::string words = adapter_words(checkpoint); !words.empty()) {
+    Diagnosis adapter;
+    for (const Profile* profile : asked) add_adapter(words, on.is_gguf, *profile, adapter);
+    return adapter;
+  }
   const bool asks_llama = std::ranges::any_of(
       asked, [](const Profile* profile) { return profile->program == Program::kLlamaCpp; });
   if (asks_llama && examination.tokenizer_findings != nullptr) {

@@ -83,7 +83,7 @@ Status look_trainer(const Look& look) {
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kFileChecks[] = {
     {"W06", "safetensors files say format pt", "WWWWW-WW", "metadata error in older readers", "",
-     "write the folder anew: ckpt convert IN OUT", look_format},
+     "ckpt convert IN OUT", look_format},
     {"F00", "documents are JSON", "SSSSSWSS", "JSON errors", "",
      "copy the file from the source model", look_documents},
     {"F03", "generation_config.json is valid", "WWWW--WW",

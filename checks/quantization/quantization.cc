@@ -72,11 +72,7 @@ Fix mend_of_algo(const Examined& on, const Quantization& said) {
   if (count_pre_scales(on) != 0 || says_awq(said) || said.algo == "MIXED_PRECISION") {
     return {"mixed-to-nvfp4", {}, {}, true, 0};
   }
-  return {{},
-          {},
-          "convert the unquantized model with --to nvfp4, or serve it where it is known",
-          true,
-          0};
+  return {{}, {}, "{again}; or serve it where it is known", true, 0};
 }
 
 // vLLM reads quant_algo for ModelOpt's methods alone.
@@ -259,8 +255,12 @@ Status look_rows(const Look& look) {
     if (is_fp4 && module.weight->row_values() % multiple != 0) found.add(name);
   }
   if (found.count != 0) {
-    look.report(found.first,
-                found.text_at_first(fmt::format("with rows of no multiple of {}", multiple)));
+    look.out.push_back(
+        {found.first,
+         found.text_at_first(fmt::format("with rows of no multiple of {}", multiple)),
+         {},
+         {},
+         Fix{"", "", fmt::format("{{again}} --keep '*.{}'", last_word(found.first)), true, 0}});
   }
   return {};
 }
@@ -322,8 +322,8 @@ constexpr Check kQuantizationChecks[] = {
      "There is no module or parameter named '...weight_scale'; shape mismatch", "serving-config",
      "", look_stated},
     {"Q22", "what is said to be quantized is", "UUUUW---",
-     "assert param_data.shape == loaded_weight.shape", "",
-     "remove quantization_config and hf_quant_config.json", look_stale},
+     "assert param_data.shape == loaded_weight.shape", "", "ckpt convert IN OUT --step dequantize",
+     look_stale},
     {"Q02", "the program takes the quant_algo", "UUUUUU--", "", "mixed-to-nvfp4", "", look_algo},
     {"Q03", "MIXED_PRECISION is said where the program reads it", "-UUUI---",
      "Unknown ModelOpt quant algo: MIXED_PRECISION", "serving-config", "", look_mixed},
@@ -337,13 +337,13 @@ constexpr Check kQuantizationChecks[] = {
     {"Q06", "group_size is 16 and is said", "UUUUUU--",
      "NVFP4 quantization requires the following fields; No group_size found in config",
      "serving-config", "", look_group_size},
-    {"Q09", "every quantized weight has its scales", "SSSSSS--", "NaN or noise", "",
-     "quantize again", look_quantization_scales},
-    {"Q10", "rows are whole groups", "UUUUUU--", "in features size is not multiple of 16", "",
-     "leave this module unquantized", look_rows},
+    {"Q09", "every quantized weight has its scales", "SSSSSS--", "NaN or noise", "", "{again}",
+     look_quantization_scales},
+    {"Q10", "rows are whole groups", "UUUUUU--", "in features size is not multiple of 16", "", "",
+     look_rows},
     {"Q16", "no quantizers of a training are left", "UUUUUU-W",
      "There is no module or parameter named '...input_quantizer'; KeyError '..._amax'", "",
-     "export it: ckpt convert IN OUT --to nvfp4", look_leftovers},
+     "ckpt convert IN OUT --to nvfp4", look_leftovers},
     {"Q17", "norms that multiply by 1 + w are folded right", "SSSSSS-S",
      "loads, and answers worse than plain NVFP4", "awq-fold-repair:base=BASE", "", look_norm_fold},
     {"Q18", "KV scales are there when said", "WWWWW---", "KV scales of 1.0", "serving-config", "",

@@ -146,15 +146,15 @@ Status look_parts_of_fp8(const Look& look) {
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kScaleShapeChecks[] = {
     {"Q29", "scales of a whole tensor are one number", "UUUUW---",
-     "AssertionError while the weights are loaded", "", "quantize again", look_numbers},
-    {"Q30", "FP8 weights have one scale", "UUUUW---", "KeyError '...weight_scale_2'", "",
-     "quantize again", look_second},
+     "AssertionError while the weights are loaded", "", "{again}", look_numbers},
+    {"Q30", "FP8 weights have one scale", "UUUUW---", "KeyError '...weight_scale_2'", "", "{again}",
+     look_second},
     {"Q35", "parts that are run as one are whole blocks of FP8", "UUUU----",
      "start (1) + length (1) exceeds dimension size (1); Weight output_partition_size is not "
      "divisible by weight quantization block_n = 128",
-     "", "serve it in BF16: ckpt convert IN OUT --to bf16", look_parts_of_fp8},
+     "", "ckpt convert IN OUT --to bf16", look_parts_of_fp8},
     {"Q31", "FP8 weights have their scale", "SSSSSS--", "scales are never filled: noise", "",
-     "quantize again", look_bare},
+     "{again}", look_bare},
 };
 
 }  // namespace

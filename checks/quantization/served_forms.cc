@@ -38,7 +38,7 @@ bool is_judged(const Examined& on, const Profile& profile) {
   return has_word(profile.algos, said->algo) && !is_mixed;
 }
 
-const Fix kListMend{"serving-config", {}, {}, false, 0};
+const Fix kListMend{"serving-config", {}, std::string(kAgain), false, 0};
 
 Status look_lists(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
@@ -192,7 +192,7 @@ Status look_joined_on_disk(const Look& look) {
     }
   }
   if (found.count == 0) return {};
-  std::string advice = "convert the unquantized model with";
+  std::string advice(kAgain);
   for (const std::string_view name : kept) advice += fmt::format(" --keep '*{}'", name);
   look.out.push_back({found.first,
                       fmt::format("{}; one matrix of what this server runs as several, and it "
@@ -200,7 +200,7 @@ Status look_joined_on_disk(const Look& look) {
                                   found.text_at_first(form_name(form))),
                       {},
                       {},
-                      Fix{"", "", advice + ", or serve it with vLLM 0.32", true, 0}});
+                      Fix{"", "", advice + "; or serve it with vLLM 0.32", true, 0}});
   return {};
 }
 
@@ -236,24 +236,25 @@ Status look_head(const Look& look) {
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kServedChecks[] = {
-    {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "", look_lists},
+    {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "{again}",
+     look_lists},
     {"Q11", "parts that are run as one are stored alike", "UUUU----",
-     "Detected some but not all shards of ... are quantized", "serving-config", "", look_shards},
+     "Detected some but not all shards of ... are quantized", "serving-config", "{again}",
+     look_shards},
     {"Q14", "modules that only run in BF16 are not quantized", "UUUU----",
-     "assert param_data.shape == loaded_weight.shape", "",
-     "convert the unquantized model with --to nvfp4 --preset mlp-only", look_forced_plain},
+     "assert param_data.shape == loaded_weight.shape", "", "{again} --preset mlp-only",
+     look_forced_plain},
     {"Q33", "the class reads quantized weights", "---U----",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
     {"Q34", "scales of matrices joined on the disk are all filled", "SS-S----",
      "noise, or not, from one start to the next: scales that nothing filled", "",
-     "convert the unquantized model with --keep of what is named, or serve it with vLLM 0.32",
-     look_joined_on_disk},
+     "{again} --keep NAMES; or serve it with vLLM 0.32", look_joined_on_disk},
     {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},
     {"Q15", "head and embedding are of floats", "UUUUUI--",
-     "There is no module or parameter named 'lm_head.input_scale'", "", "dequantize it", look_head},
+     "There is no module or parameter named 'lm_head.input_scale'", "", "{again}", look_head},
 };
 
 }  // namespace

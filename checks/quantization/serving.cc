@@ -247,16 +247,16 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
                                  std::string_view name) {
   static constexpr PlainModules kConvolutions = {
       "LFM2's convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
-      "convert the unquantized model with --keep '*.conv.*'"};
+      "{again} --keep '*.conv.*'"};
   static constexpr PlainModules kIndexer = {
       "two matrices of the indexer of sparse attention, as one,",
       "KeyError: 'layers.0.self_attn.indexer.wk_weights_proj.input_scale'",
-      "convert the unquantized model with --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
+      "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
   static constexpr PlainModules kAttentionOfQwen = {"Qwen3.5's attention", {}, {}};
   static constexpr PlainModules kAttention = {
       "the attention of OLMo and StableLM",
       "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
-      "convert the unquantized model with --keep '*.self_attn.*'"};
+      "{again} --keep '*.self_attn.*'"};
   const Quantization* said = on.quantization();
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (said == nullptr) return nullptr;

@@ -124,6 +124,9 @@ class Examined {
   mutable std::optional<std::vector<TokenizerFault>> tokenizer_faults_;
 };
 
+// In advice: the command that quantizes the unquantized model again, as this folder was.
+inline constexpr std::string_view kAgain = "{again}";
+
 struct Found {
   std::string place, found;
   // Otherwise as the check's entry says.

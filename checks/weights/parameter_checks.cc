@@ -20,6 +20,7 @@ namespace ckpt {
 namespace {
 
 constexpr size_t kNamesShown = 3;
+constexpr size_t kNamesDropped = 8;  // in one advised command
 
 using Rating = std::optional<Severity>;
 
@@ -44,11 +45,12 @@ class Gathered {
     Group& group = groups_[static_cast<size_t>(*severity)];
     if (group.count++ == 0) group.first = name;
     if (group.texts.size() < kNamesShown) group.texts.push_back(std::move(text));
+    if (group.names.size() < kNamesDropped) group.names.push_back(name);
   }
 
   // `one` and `many` say what is the matter: "tensor is missing", "tensors are missing".
   void report(const Look& look, std::string_view one, std::string_view many,
-              const std::array<std::string, 4>& symptoms) {
+              const std::array<std::string, 4>& symptoms, bool can_drop = false) {
     for (size_t i = groups_.size(); i-- > 0;) {
       const Group& group = groups_[i];
       if (group.count == 0) continue;
@@ -56,9 +58,8 @@ class Gathered {
           {group.first,
            fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
                        fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
-           static_cast<Severity>(i),
-           symptoms[i],
-           {}});
+           static_cast<Severity>(i), symptoms[i],
+           can_drop ? std::optional(drop_of(group)) : std::nullopt});
     }
   }
 
@@ -66,8 +67,24 @@ class Gathered {
   struct Group {
     size_t count = 0;
     std::string first;
-    std::vector<std::string> texts;
+    std::vector<std::string> texts, names;
   };
+  static Fix drop_of(const Group& group) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    const bool are_all = group.count == group.names.size() &&
+                         std::ranges::all_of(group.names, [&](const std::string& name) {
+                           return name.find_first_not_of(kPlain) == name.npos;
+                         });
+    const std::string names =
+        are_all ? fmt::format("{}", fmt::join(group.names, ",tensors=")) : std::string("GLOB");
+    return Fix{"", "",
+               fmt::format("ckpt convert IN OUT --step drop:tensors={}; or take config.json from "
+                           "the source model",
+                           names),
+               true, 0};
+  }
+
   std::array<Group, 4> groups_;  // by severity
 };
 
@@ -385,7 +402,37 @@ Status look_extra(const Look& look) {
   }
   found.report(look, "tensor that the model does not have", "tensors that the model does not have",
                {"", "passed over", "passed over: what is computed is another model's",
-                "KeyError; There is no module or parameter named ...; Can not map tensor"});
+                "KeyError; There is no module or parameter named ...; Can not map tensor"},
+               true);
+  return {};
+}
+
+// The layers that draft tokens: declared, and left out by whoever saved the model.
+Status look_draft_layers(const Look& look) {
+  const Examined& on = look.on;
+  const Family* table = on.parameters.table;
+  if (on.is_gguf || table == nullptr) return {};
+  const bool is_mtp = table->has_mtp;
+  const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
+  const JsonValue* count = known(on.text_config(), field);
+  const uint64_t declared = count == nullptr ? 0 : whole(*count).value_or(0);
+  const bool is_mtp_there =
+      std::any_of(on.checkpoint.tensors.begin(), on.checkpoint.tensors.end(),
+                  [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
+  if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
+    return {};
+  }
+  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
+  const uint64_t first = layers == nullptr ? 0 : whole(*layers).value_or(0);
+  const std::string names =
+      is_mtp ? std::string("mtp.*") : fmt::format("{}layers.{}.*", on.parameters.root, first);
+  look.out.push_back(
+      {fmt::format("config.json: {}", field),
+       fmt::format("{}, but no tensor is called {}", declared, names),
+       {},
+       {},
+       Fix{"", "", fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names),
+           true, 0}});
   return {};
 }
 
@@ -396,9 +443,9 @@ constexpr Check kParameterChecks[] = {
     {"W09", "all tensors have the shapes that config.json says", "UUUUUUUU",
      "shape mismatch; a number is expected", "", "take config.json from the source model",
      look_shapes},
-    {"W10", "there is no tensor that the model does not have", "UUUUWUWW", "", "",
-     "drop it, or take config.json from the source model: ckpt convert IN OUT --step drop:NAMES",
-     look_extra},
+    {"W10", "there is no tensor that the model does not have", "UUUUWUWW", "", "", "", look_extra},
+    {"W13", "draft layers that config.json declares are there", "WWWW----",
+     "speculative decoding fails to start", "", "", look_draft_layers},
 };
 
 }  // namespace

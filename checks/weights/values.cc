@@ -186,17 +186,19 @@ Status look_inputs(const Look& look) {
 
 // Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kValueChecks[] = {
-    {"W07", "all values are finite", "SSSSSS-S", "NaN logits", "", "convert again from the source",
-     look_finite, true},
-    {"Q24", "scales are above zero", "SSSSSS--", "NaN or noise", "", "quantize again",
-     look_scale_values, true},
+    {"W07", "all values are finite", "SSSSSS-S", "NaN logits", "",
+     "download it again, or convert it again from the source", look_finite, true},
+    {"Q24", "scales are above zero", "SSSSSS--", "NaN or noise", "", "{again}", look_scale_values,
+     true},
     {"Q21", "no quantized row is all zeros", "WWWWWW--", "incoherent text", "",
-     "quantize this module again, or leave it in BF16", look_zero_rows, true},
+     "{again}; or leave this module in BF16", look_zero_rows, true},
     {"Q12", "parts that are run as one share their scales", "WWWWW---",
-     "global scale for input or weight are different; quality is lost", "",
-     "quantize again with shared scales: ckpt convert SOURCE OUT --to nvfp4", look_unequal, true},
+     "global scale for input or weight are different; quality is lost", "", "{again}", look_unequal,
+     true},
     {"Q13", "input scales differ as layers do", "WWWWW---", "poor answers", "",
-     "calibrate again on real text, or bring maxima: --amax-from DIR", look_inputs, true},
+     "ckpt convert BASE OUT --to nvfp4 --amax-from FILE.json; FILE.json holds maxima of real text "
+     "(docs/collect_amax.py)",
+     look_inputs, true},
 };
 
 }  // namespace

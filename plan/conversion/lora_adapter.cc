@@ -22,10 +22,10 @@ Status check_whole_model(const Checkpoint& checkpoint, const Conversion& convers
     return fail_with_hint(
         ErrorCode::kUnsupported,
         fmt::format("{}, to merge it into its base model{}", kMergedAdapter, other),
-        "{}: a {}, not an entire model", conversion.in.string(), what);
+        "{}: a {}, not a model", conversion.in.string(), what);
   }
   if (!is_gguf_path(conversion.out)) {
-    context.note(fmt::format("{} is a {}, not an entire model; it is copied as one",
+    context.note(fmt::format("{} is a {}, not a model; it is copied as one",
                              conversion.in.string(), what));
   }
   return {};

@@ -7,6 +7,7 @@
 #include "core/resume/plan_digest.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
+#include "plan/conversion/advice.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/lora_adapter.h"
 #include "plan/conversion/option_table.h"
@@ -25,6 +26,16 @@ std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Convers
     std::erase_if(out, [](const std::string& profile) { return profile != "llama.cpp"; });
   }
   return out;
+}
+
+// Options to type behind the command where these lead there, or what the doctor would say of OUT.
+std::string advice_for(const Finding& finding, const Conversion& conversion) {
+  const std::string options = advised_options(finding.fix.advice);
+  const AdvisedFor on{conversion.out, conversion.base, conversion.profiles};
+  if (!options.empty() && is_export_type(conversion.to)) return fmt::format("Try: {}", options);
+  const std::string command = advised_command(finding.fix.advice, on);
+  if (command.starts_with("ckpt convert FOLDER")) return {};  // that is what was just done
+  return command.empty() ? advised_words(finding.fix.advice, on) : fmt::format("Try: {}", command);
 }
 
 // --for: the fixes that the doctor would ask for, and what is left to say; of a GGUF, too.
@@ -52,7 +63,7 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
     if (finding.severity < Severity::kUnsound) continue;
     const bool needs_base = finding.fix.needs.starts_with("BASE") && conversion.base.empty();
     const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
-                              : finding.fix.needs.empty() ? finding.fix.advice
+                              : finding.fix.needs.empty() ? advice_for(finding, conversion)
                                                           : finding.fix.needs;
     context.note(fmt::format("{} will not {} it: {}: {}: {}{}{}", finding.profile,
                              finding.severity == Severity::kUnloaded ? "load" : "run",
@@ -109,8 +120,12 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
 // The output that `planning` asks for, made from `checkpoint`, at the end of the plan.
 Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
+  const SourceScales scales = source_scales(checkpoint);
   auto converted = apply_added_steps(std::move(checkpoint), planning);
-  if (!converted) return Failure(in_input(std::move(converted.error()), conversion.in));
+  if (!converted) {
+    return Failure(
+        in_input(with_command(std::move(converted.error()), conversion, scales), conversion.in));
+  }
   CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
   CKPT_ASSIGN(const bool into, goes_into(conversion.out, layout));
@@ -328,12 +343,7 @@ class IdleOptions {
 }  // namespace
 
 Error in_input(Error error, const fs::path& input) {
-  const std::string text = error.text();
-  const std::string place = (input / "").parent_path().string();  // without a final '/'
-  const std::string_view rest = std::string_view(text).substr(std::min(place.size(), text.size()));
-  const bool is_named =
-      text.starts_with(place) && (rest.starts_with('/') || rest.starts_with(": "));
-  return is_named ? std::move(error) : std::move(error).in(input.string());
+  return std::move(error).in((input / "").parent_path().string());  // without a final '/'
 }
 
 Result<PlannedConversion> plan_conversion(const Conversion& typed) {

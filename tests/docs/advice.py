@@ -2,7 +2,7 @@
 
   Next: ckpt verify out                         typed as it stands; exits 0, or 1 as a verdict
   Next: llama-cli -m out.gguf                   another program: what it is given exists and is of its kind
-    fix: ckpt patch out --step vl-wrap         (or "fix:") typed in a copy of the folder
+    fix: ckpt patch out --step vl-wrap         (or "or:", "Fix all:") typed in a copy of the folder
   ... Try: ckpt convert --recipe FILE, or ...   commands and flags are ones that there are
   ... Try: --force to replace it, or ...        a flag without a placeholder is typed behind the line that failed: the same
                                                 error must not come again
@@ -28,7 +28,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.")
 def advised(printed):
     """(kind, text) of each piece of advice in what was printed."""
     for line in printed.splitlines():
-        for kind, pattern in (("next", r"^Next: (.+)$"), ("fix", r"^ +(?:fix|fix): (ckpt .+)$"), ("try", r"\bTry: (.+)$")):
+        for kind, pattern in (("next", r"^Next: (.+)$"), ("fix", r"^(?: +(?:fix|or)|Fix [a-z ]+): (ckpt [^(]+)"), ("try", r"\bTry: (.+)$")):
             found = re.search(pattern, line)
             if found:
                 yield kind, found[1].strip()
@@ -51,8 +51,11 @@ def with_copies(command, top):
     """The command, on copies of what it names by a whole path: advice may change what it is about."""
     def copied(found):
         path = pathlib.Path(found[0])
-        if not path.exists() or path.is_relative_to(top):
+        if path.is_relative_to(top) or not path.parent.exists():
             return found[0]
+        if not path.exists():    # a new name next to what is copied
+            (pathlib.Path(top) / "named").mkdir(exist_ok=True)
+            return str(pathlib.Path(top) / "named" / path.name)
         copy = pathlib.Path(top) / "named" / path.name
         if not copy.exists():
             copy.parent.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ else
 fi
 cat "$printed.out"
 cat "$printed.err" >&2
-if grep -qE '^Next: |^ +fix: ckpt |Try: ' "$printed.out" "$printed.err"; then
+if grep -qE '^Next: |^ +fix: ckpt |^Fix |Try: ' "$printed.out" "$printed.err"; then
   python3 "$ADVICE_OF_TOOLS" "$printed" "$@"
 fi
 exit $code

@@ -15,3 +15,10 @@ done
 "$ckpt" convert lora copy 2>&1 >/dev/null | head -1
 "$ckpt" show lora | head -1
 "$ckpt" doctor lora --for vllm | grep -A4 C01
+echo "== an adapter is its own two files, and every command calls it by its name"
+cp "$testdata/qwen3-micro/model.safetensors" lora/merged.safetensors
+"$ckpt" verify lora | head -2
+"$ckpt" diff lora "$testdata/qwen3-micro" 2>&1 >/dev/null
+"$ckpt" report lora --json | grep -o '"architecture":"[^"]*"'
+"$ckpt" convert lora again 2>&1 >/dev/null | grep Next
+"$ckpt" doctor lora | grep -c '^[A-Z][0-9]'

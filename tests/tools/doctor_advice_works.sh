@@ -23,7 +23,7 @@ said vllm '^P01'
 echo "== the name of a document is said once"
 for file in config.json tokenizer.json generation_config.json; do
   fresh; echo '{"a":' > m/$file
-  "$ckpt" doctor m --for vllm | grep -E "^[A-Z][0-9]+ [a-z]+  $file"
+  "$ckpt" doctor m --for vllm | grep -E "^[A-Z][0-9]+ [a-z: ]+  $file"
 done
 echo "== who wrote the folder explains what was found, and only that"
 fresh; said vllm-0.17 '^F04'

@@ -16,8 +16,8 @@ for verb in info inspect dump; do "$ckpt" $verb a.gguf | head -1; done
 "$ckpt" convert $m x --for vLLM --dry-run 2>&1 | grep -c "for vllm:"
 "$ckpt" convert $m x --for llamacpp,transformers-5.17.0 --dry-run 2>&1 | grep -o "for llama.cpp, transformers-5"
 echo "-- as llama-quantize takes it"
-"$ckpt" convert a.gguf g.gguf --to q8_0 --allow-requantize --tensor-type ffn_down=q5_0 --tensor-type attn_v.weight=q4_0 --dry-run -q | grep -E "blk.0.(ffn_down|attn_v|ffn_up)"
-"$ckpt" convert $m h.gguf --to q8_0 $pre --tensor-type '*ffn_down*=q5_0' --tensor-type '*v_proj*=q4_0' --dry-run -q | grep -E "blk.0.(ffn_down|attn_v|ffn_up)"
+"$ckpt" convert a.gguf g.gguf --to q8_0 --allow-requantize --tensor-type ffn_down=q5_0 --tensor-type attn_v.weight=q4_0 --dry-run -q --json | grep -oE '"tensor":"blk.0.(ffn_down|attn_v|ffn_up).weight".*"to":"[^"]*"'
+"$ckpt" convert $m h.gguf --to q8_0 $pre --tensor-type '*ffn_down*=q5_0' --tensor-type '*v_proj*=q4_0' --dry-run -q --json | grep -oE '"tensor":"blk.0.(ffn_down|attn_v|ffn_up).weight".*"to":"[^"]*"'
 echo "-- metadata"
 "$ckpt" gguf-set-metadata a.gguf general.name 'My model' 2>&1
 printf "{{ messages }}" > t.jinja

@@ -7,6 +7,7 @@
 #include "checks/checks.h"
 #include "core/chunks/repack.h"
 #include "core/engine/share.h"
+#include "core/model/adapter.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -36,6 +37,11 @@ bool is_refused(const Checkpoint& checkpoint) {
 // one; a folder is checked for the programs that it was made for. "": said with another output.
 std::string next_command(const Output& output, const Plan& plan,
                          const std::vector<std::string>& profiles) {
+  if (!adapter_words(output.checkpoint).empty()) {
+    return output.layout.is_folder
+               ? fmt::format("ckpt show {}", shell_path(output.path.string()))
+               : fmt::format("llama-cli -m MODEL.gguf --lora {}", first_path(output));
+  }
   if (output.layout.is_folder) {
     std::string line = fmt::format("ckpt doctor {}", shell_path(output.path.string()));
     for (const std::string& profile : profiles) line += " --for " + shell_word(profile);
@@ -188,9 +194,9 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   progress.clear();
   if (!report) {
     const ErrorCode code = report.error().code;
-    return Failure(code == ErrorCode::kIo || code == ErrorCode::kInterrupted
-                       ? std::move(report.error())
-                       : in_input(std::move(report.error()), conversion.in));
+    const bool is_of_input = code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported;
+    return Failure(is_of_input ? in_input(std::move(report.error()), conversion.in)
+                               : std::move(report.error()));
   }
   if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
     return show_share(console, options, *report);

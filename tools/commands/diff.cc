@@ -8,14 +8,18 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 
 #include "core/engine/compare.h"
+#include "core/model/adapter.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/compare/diff_values.h"
+#include "tools/compare/document_keys.h"
 #include "tools/line/commands.h"
 #include "tools/say/meta_text.h"
+#include "tools/say/tensor_groups.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -32,8 +36,9 @@ struct TypedDiff {
 // What differs, gathered, so that the verdict comes first.
 class Differences {
  public:
-  void add(std::string_view what, std::string_view kind, std::string_view detail) {
-    found_.push_back({std::string(what), std::string(kind), std::string(detail)});
+  void add(std::string_view what, std::string_view kind, std::string_view detail,
+           std::vector<std::string> keys = {}) {
+    found_.push_back({std::string(what), std::string(kind), std::string(detail), std::move(keys)});
   }
   // Adds what is of this kind.
   auto adder(std::string_view kind) {
@@ -46,23 +51,51 @@ class Differences {
         found_.begin(), found_.end(), [&](const Difference& one) { return one.kind == kind; }));
   }
 
-  // Prints "what  kind  detail", `top` of them.
+  // Prints `top` lines "what  kind  detail"; tensors that differ in the same way are one of them.
   void print(const Console& console, uint64_t top) const {
-    const size_t shown = std::min<size_t>(found_.size(), top);
-    for (size_t i = 0; i < shown; ++i) {
-      const auto& [what, kind, detail] = found_[i];
-      console.answer(fmt::format("{}  {}  {}", what, kind, detail));
-      console.object("difference", {{"what", what}, {"kind", kind}, {"detail", detail}});
+    Groups<std::vector<const Difference*>> groups;
+    for (const Difference& one : found_) {
+      const bool is_tensor = one.kind != "metadata" && one.kind != "document";
+      groups.of(one.kind + "  " + (is_tensor ? one.detail : one.what)).push_back(&one);
     }
-    if (shown < found_.size()) {
-      console.answer(fmt::format("... and {} more", found_.size() - shown));
+    const size_t shown = std::min<size_t>(groups.size(), top);
+    for (const auto& [key, group] : std::views::take(groups, static_cast<ptrdiff_t>(shown))) {
+      print_group(console, group);
+    }
+    if (shown < groups.size()) {
+      console.answer(fmt::format("... and {} more", groups.size() - shown));
+    }
+    for (size_t i = 0; i < std::min<size_t>(found_.size(), top); ++i) {
+      const auto& [what, kind, detail, keys] = found_[i];
+      Json row = {{"what", what}, {"kind", kind}, {"detail", detail}};
+      if (!keys.empty()) row["keys"] = keys;
+      console.object("difference", std::move(row));
     }
   }
 
  private:
   struct Difference {
     std::string what, kind, detail;
+    std::vector<std::string> keys;  // of documents: which members differ
   };
+
+  static void print_group(const Console& console, const std::vector<const Difference*>& group) {
+    constexpr size_t kKeysShown = 10;
+    const auto& [what, kind, detail, keys] = *group[0];
+    if (group.size() > 1) {
+      std::vector<std::string> names;
+      for (const Difference* one : group) names.push_back(one->what);
+      console.answer(
+          fmt::format("{} tensors  {}  {}: {}", group.size(), kind, detail, grouped_names(names)));
+      return;
+    }
+    console.answer(fmt::format("{}  {}  {}", what, kind, detail));
+    for (size_t i = 0; i < std::min(keys.size(), kKeysShown); ++i) console.answer("    " + keys[i]);
+    if (keys.size() > kKeysShown) {
+      console.answer(fmt::format("    ... and {} more", keys.size() - kKeysShown));
+    }
+  }
+
   std::vector<Difference> found_;
 };
 
@@ -170,7 +203,8 @@ void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
 
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
   const auto compare = [&](const Document& left, const Document& right) {
-    if (left.text() != right.text()) out.add(left.path, "document", "differs");
+    if (left.text() == right.text()) return;
+    out.add(left.path, "document", "differs", differing_keys(left, right));
   };
   const auto key_of = [](const Document& document) -> const std::string& { return document.path; };
   pair_up(a.documents, b.documents, key_of, compare, out.adder("document"));
@@ -179,6 +213,14 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
 Result<Checkpoint> read_any(const std::string& path) {
   CKPT_ASSIGN(const Format* format, recognize(path));
   return format->read(path, all_codecs());
+}
+
+// An adapter has no tensor of its model, so that everything differs.
+void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& console) {
+  const std::string of_a = adapter_words(a), of_b = adapter_words(b);
+  if (of_a.empty() == of_b.empty()) return;
+  console.warn(fmt::format("{} is a {}, and {} is not", of_a.empty() ? "B" : "A",
+                           of_a.empty() ? of_b : of_a, of_a.empty() ? "A" : "B"));
 }
 
 // A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame.
@@ -233,6 +275,7 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
   if (!a) return unsound(console, a.error());
   const Result<Checkpoint> b = read_any(typed.b);
   if (!b) return unsound(console, b.error());
+  note_adapters(*a, *b, console);
   if (!wants_values && are_in_one_form(*a, *b)) {
     return diff_bytes(typed, *a, *b, console, common);
   }

@@ -42,6 +42,13 @@ void find_serving(const Checkpoint& checkpoint, Report& report) {
   }
 }
 
+// Quantizers of a training are tensors of their own, and state of a trainer.
+bool is_training_checkpoint(const Checkpoint& checkpoint) {
+  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
+    return tensor.name.find("_quantizer.") != std::string::npos;
+  });
+}
+
 bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
   return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(), [&](const Finding& f) {
     return f.fix.step == step && !f.fix.rewrites_weights;
@@ -77,6 +84,7 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
   report.diagnosis = std::move(examined.diagnosis);
   if (!examined.checkpoint) return report;
   find_serving(*examined.checkpoint, report);
+  report.is_training = is_training_checkpoint(*examined.checkpoint);
   if (examined.is_whole) {
     CKPT_TRY(try_fixes(std::move(*examined.checkpoint), typed.deep, report));
   }
@@ -136,7 +144,7 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
     CKPT_ASSIGN(done, apply_fixes({typed.path, out, fixing, typed.dry_run}, console, common));
   }
   const std::filesystem::path& path = done.path;
-  Report report{path, typed.profiles, typed.base, {}, true, {}, {}, {}, false, {}};
+  Report report{path, typed.profiles, typed.base, {}, true, {}, {}, {}, false, false, {}};
   if (done.would_be) {
     report.diagnosis = std::move(*done.would_be);
   } else {

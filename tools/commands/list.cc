@@ -7,6 +7,7 @@
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/commands.h"
+#include "tools/say/severity.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -102,7 +103,7 @@ void list_checks(const Console& console) {
     Json severities = Json::object();
     for (size_t i = 0; i < check.severities.size(); ++i) {
       const auto& severity = check.severities[i];
-      row.emplace_back(severity ? severity_name(*severity) : "-");
+      row.emplace_back(severity ? severity_word(*severity) : "-");
       if (severity) severities[heading[i + 2]] = severity_name(*severity);
     }
     table.add(std::move(row));

@@ -72,7 +72,7 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
       totals.values == 0
           ? 0.0
           : 8.0 * static_cast<double>(totals.bytes) / static_cast<double>(totals.values)));
-  Table table({"type", "tensors", "bytes"});
+  Table table({"type", "tensors", "size"});
   for (const auto& [type, sums] : totals.by_type) {
     table.add({std::string(type), fmt::format("{}", sums.first), human_bytes(sums.second)});
     types[std::string(type)] = {{"tensors", sums.first}, {"size_bytes", sums.second}};
@@ -166,7 +166,7 @@ std::vector<size_t> sorted_tensors(const Checkpoint& checkpoint, std::string_vie
 Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                     const QuantSummary& summary, const TypedShow& typed) {
   const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
-  Table table({"tensor", "shape", "type", "algorithm", "bytes"});
+  Table table({"tensor", "shape", "type", "algorithm", "size"});
   bool found = false;
   for (const size_t i : sorted_tensors(checkpoint, typed.sort)) {
     const Tensor& tensor = checkpoint.tensors[i];
@@ -174,7 +174,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
     found = true;
     const uint64_t bytes = size_bytes(tensor);
     table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
-               std::string(tensor.codec->name), summary.algorithms[i], fmt::format("{}", bytes)});
+               std::string(tensor.codec->name), summary.algorithms[i], human_bytes(bytes)});
     console.object("tensor", {{"name", tensor.name},
                               {"shape", tensor.shape},
                               {"tensor_type", tensor.codec->name},

@@ -4,6 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.h"
+#include "core/base/words.h"
+#include "plan/conversion/advice.h"
+#include "tools/say/severity.h"
+
 namespace ckpt {
 namespace {
 
@@ -22,22 +27,72 @@ bool is_fixed(const Report& report, const Fix& fix) {
           std::count(report.steps.begin(), report.steps.end(), fix.step) != 0);
 }
 
+AdvisedFor advised_for(const Report& report) { return {report.path, report.base, report.profiles}; }
+
+bool needs_base(const Finding& finding) {
+  return finding.severity >= Severity::kUnsound && finding.fix.needs.starts_with("BASE");
+}
+
+// Programs for which findings are left that the unquantized model would fix.
+std::vector<std::string> profiles_without_base(const Report& report) {
+  std::vector<std::string> out;
+  for (const Finding& finding : report.left.findings) {
+    const bool is_new = std::count(out.begin(), out.end(), finding.profile) == 0;
+    if (needs_base(finding) && is_new) out.push_back(finding.profile);
+  }
+  return out;
+}
+
+// Makes another folder, which also gets what its programs need.
+std::string export_command(const Report& report, const std::vector<std::string>& profiles) {
+  return advised_command("ckpt convert IN OUT --to nvfp4", {report.path, {}, profiles});
+}
+
+// The one that fixes more, with the unquantized model at hand; empty where it would not.
+std::string fix_with_base_command(const Report& report) {
+  const std::vector<std::string> profiles = profiles_without_base(report);
+  if (profiles.empty() || report.is_training) return {};
+  return with_profiles(
+      fmt::format("ckpt convert {} {} --base BASE", shell_path(report.path.string()),
+                  free_name(report.path, "fixed")),
+      report.profiles.empty() ? profiles : report.profiles);
+}
+
+// Of a finding whose own step changes nothing: what fixes it in addition to other findings.
+std::string idle_fix(const Report& report, const Finding& finding) {
+  const auto is_same = [&](const Finding& left) {
+    return left.check == finding.check && left.profile == finding.profile;
+  };
+  const auto& left = report.left.findings;
+  if (!report.steps.empty() && std::none_of(left.begin(), left.end(), is_same)) {
+    return "the command after 'Fix all' includes it";
+  }
+  return fix_with_base_command(report).empty() ? std::string() : "the command with BASE below";
+}
+
 // The command line that takes a finding away; empty where a person must.
-std::string fix_command(const Report& report, const Fix& fix) {
-  if (fix.step.empty() || find_idle(report, fix) != nullptr) return {};
+std::string fix_command(const Report& report, const Finding& finding) {
+  const Fix& fix = finding.fix;
+  if (report.is_training && !fix.step.empty()) return export_command(report, {finding.profile});
+  const bool is_idle = find_idle(report, fix) != nullptr;
+  if (is_idle && !idle_fix(report, finding).empty()) return {};
+  if (fix.step.empty() || is_idle) return advised_command(fix.advice, advised_for(report));
   const std::string word = shell_path(report.path.string());
   if (fix.rewrites_weights) {
-    return fmt::format("ckpt convert {} OUT --step {}", word, shell_word(fix.step));
+    return with_profiles(fmt::format("ckpt convert {} {} --step {}", word,
+                                     free_name(report.path, "fixed"), shell_word(fix.step)),
+                         report.profiles);
   }
   return fmt::format("ckpt patch {} --step {}", word, shell_word(fix.step));
 }
 
 // The one that fixes all that steps can.
 std::string fix_all_command(const Report& report) {
+  if (report.is_training) return export_command(report, report.profiles);
   if (report.steps.empty()) return {};
   std::string out = fmt::format("ckpt doctor {} --fix", shell_path(report.path.string()));
   if (report.rewrites_weights) out += " --rewrite-weights";
-  for (const std::string& profile : report.profiles) out += " --for " + shell_word(profile);
+  out = with_profiles(std::move(out), report.profiles);
   if (!report.base.empty()) out += " --base " + shell_path(report.base);
   return out;
 }
@@ -137,28 +192,54 @@ void show_places(const Console& console, const Shown& shown) {
   }
 }
 
-void show_finding(const Console& console, const Shown& shown, const Report& report) {
-  const Finding& finding = *shown.finding;
-  console.answer("");
-  console.answer_headed(
-      finding.check, fmt::format(" {}  {}", severity_name(finding.severity), shown.places.front()));
-  show_places(console, shown);
-  console.answer(fmt::format("    for: {}", fmt::join(shown.profiles, ", ")));
-  if (!finding.symptom.empty()) console.answer(fmt::format("    seen as: {}", finding.symptom));
-  const std::string command = fix_command(report, finding.fix);
+std::string idle_words(const Report& report, const Finding& finding, const IdleStep& idle) {
+  if (!idle.why.empty()) {
+    return fmt::format("step {} cannot be applied yet: {}", idle.step,
+                       with_patch_command(idle.why, report.path));
+  }
+  std::string words = idle_fix(report, finding);
+  if (words.empty()) words = fmt::format("none here; step {} changes nothing", idle.step);
+  return words;
+}
+
+// A word that a person fills in.
+bool has_blank(const std::string& command, const std::string& word) {
+  return has_word(" " + command + " ", word) || command.find("=" + word) != command.npos;
+}
+
+void show_fix(const Console& console, const Report& report, const Finding& finding) {
+  const Fix& fix = finding.fix;
+  const std::string command = fix_command(report, finding);
+  const std::string words = advised_words(fix.advice, advised_for(report));
+  const IdleStep* idle = find_idle(report, fix);
   if (!command.empty()) console.answer(fmt::format("    fix: {}", command));
-  if (!finding.fix.needs.empty()) console.answer(fmt::format("    {}", finding.fix.needs));
-  if (!finding.fix.advice.empty()) {
-    console.answer(fmt::format("    {}: {}", command.empty() ? "fix" : "or", finding.fix.advice));
-  } else if (const IdleStep* idle = find_idle(report, finding.fix)) {
-    console.answer(idle->why.empty()
-                       ? fmt::format("    fix: by hand; step {} changes nothing here", idle->step)
-                       : fmt::format("    fix: step {} cannot be applied yet: {}", idle->step,
-                                     with_patch_command(idle->why, report.path)));
+  if (!fix.needs.empty()) {
+    console.answer(fmt::format("    {}", fix.needs));
+  } else if (has_blank(command, "BASE")) {
+    console.answer("    BASE: the unquantized model's folder");
+  } else if (has_blank(command, "FOLDER")) {
+    console.answer("    FOLDER: the Hugging Face folder that it was converted from");
+  }
+  if (!words.empty()) {
+    console.answer(fmt::format("    {}: {}", command.empty() ? "fix" : "or", words));
+  } else if (idle != nullptr && command.empty()) {
+    console.answer(fmt::format("    fix: {}", idle_words(report, finding, *idle)));
   }
 }
 
+void show_finding(const Console& console, const Shown& shown, const Report& report) {
+  const Finding& finding = *shown.finding;
+  console.answer("");
+  console.answer_headed(fmt::format("{} {}", finding.check, severity_words(finding.severity)),
+                        fmt::format("  {}", shown.places.front()), tone_of(finding.severity));
+  show_places(console, shown);
+  console.answer(fmt::format("    for: {}", fmt::join(shown.profiles, ", ")));
+  if (!finding.symptom.empty()) console.answer(fmt::format("    seen as: {}", finding.symptom));
+  show_fix(console, report, finding);
+}
+
 void show_objects(const Console& console, const Report& report) {
+  const AdvisedFor on = advised_for(report);
   for (const Finding& finding : report.diagnosis.findings) {
     console.object("check", {{"check", finding.check},
                              {"profile", finding.profile},
@@ -166,10 +247,10 @@ void show_objects(const Console& console, const Report& report) {
                              {"place", finding.place},
                              {"found", finding.found},
                              {"symptom", finding.symptom},
-                             {"mend", fix_command(report, finding.fix)},
+                             {"mend", fix_command(report, finding)},
                              {"step", finding.fix.step},
                              {"needs", finding.fix.needs},
-                             {"advice", finding.fix.advice},
+                             {"advice", advised_words(finding.fix.advice, on)},
                              {"rewrites_weights", finding.fix.rewrites_weights},
                              {"fix", is_fixed(report, finding.fix)}});
   }
@@ -204,9 +285,15 @@ void show_next(const Console& console, const Report& report) {
     }
     for (const Shown& shown : later) show_finding(console, shown, report);
     console.answer("");
-    const std::string note =
-        left.empty() ? std::string() : fmt::format("   (leaves {})", fmt::join(left, ", "));
+    const std::string note = left.empty() || report.is_training
+                                 ? std::string()
+                                 : fmt::format("   (leaves {})", fmt::join(left, ", "));
     console.answer(fmt::format("Fix all: {}{}", command, note));
+  }
+  if (const std::string with_base = fix_with_base_command(report); !with_base.empty()) {
+    if (command.empty()) console.answer("");
+    console.answer(fmt::format("Fix {}: {}", command.empty() ? "all" : "the rest", with_base));
+    console.answer("    BASE: the unquantized model's folder");
   }
   if (report.serve.empty() || !report.diagnosis.is_good()) return;
   if (command.empty()) console.answer("");

@@ -24,6 +24,7 @@ struct Report {
   std::vector<IdleStep> idle;      // that findings ask for and that do nothing, each typed alone
   Diagnosis left;                  // what would be found after them
   bool rewrites_weights = false;
+  bool is_training = false;  // a trainer's checkpoint, which is exported and never changed
   // Where all is well: profile and the command that serves it there.
   std::vector<std::pair<std::string, std::string>> serve;
 };

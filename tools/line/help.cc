@@ -10,6 +10,7 @@
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/typed_words.h"
+#include "tools/say/severity.h"
 #include "tools/say/width.h"
 #include "transforms/transforms.h"
 
@@ -89,7 +90,7 @@ std::string of_check(const CheckInfo& check, size_t width) {
   const auto profiles = all_profiles();
   for (size_t i = 0; i < check.severities.size(); ++i) {
     if (!check.severities[i]) continue;
-    out += entry(profiles[i].name, severity_name(*check.severities[i]), true, width);
+    out += entry(profiles[i].name, severity_words(*check.severities[i]), true, width);
   }
   return out;
 }

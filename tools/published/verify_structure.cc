@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/io/folder.h"
+#include "core/model/adapter.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/published/listing.h"
@@ -32,8 +33,10 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
   const Result<Checkpoint> checkpoint = format.read(path, all_codecs());
   std::set<std::string> files;
   if (checkpoint) {
-    found.push_back({path.string(), fmt::format("{} structure is sound, {} tensors", format.name,
-                                                checkpoint->tensors.size())});
+    const std::string adapter = adapter_words(*checkpoint);
+    found.push_back({path.string(), fmt::format("{} structure is sound, {} tensors{}{}",
+                                                format.name, checkpoint->tensors.size(),
+                                                adapter.empty() ? "" : " of a ", adapter)});
     for (const Tensor& tensor : checkpoint->tensors) files.insert(tensor.home);
     return files;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "formats/formats.h"
 #include "plan/conversion/evaluation.h"
@@ -21,6 +22,12 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
+
+// "Qwen3ForCausalLM"; an adapter by the model that it is of.
+std::string model_words(const Checkpoint& checkpoint) {
+  std::string adapter = adapter_words(checkpoint);
+  return adapter.empty() ? architecture_of(checkpoint) : adapter;
+}
 
 // JSON has no word for infinity. Seven digits are more than any plot shows.
 Json finite(double value) {
@@ -174,7 +181,7 @@ Result<Json> json_of(const Reported& reported, const Console& console) {
               {"tensors", total.tensors},
               {"weights", total.weights},
               {"bits_per_weight", finite(bits_of(total))},
-              {"architecture", text_or_null(architecture_of(checkpoint))},
+              {"architecture", text_or_null(model_words(checkpoint))},
               {"layers", cells.layers == 0 ? Json() : Json(cells.layers)},
               {"license", text_or_null(card.license)},
               {"base_models", card.base_models},

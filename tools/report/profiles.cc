@@ -9,6 +9,7 @@
 #include "plan/conversion/steps.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
+#include "tools/say/severity.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -30,7 +31,7 @@ Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
   for (const Finding& finding : diagnosis.findings) {
     if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
     const std::string text =
-        fmt::format("{} {}: {}: {}", finding.check, severity_name(finding.severity), finding.place,
+        fmt::format("{} {}: {}: {}", finding.check, severity_words(finding.severity), finding.place,
                     finding.found);
     if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
   }

@@ -72,7 +72,7 @@ void Console::answer(std::string_view line) const {
 }
 
 void Console::answer_headed(std::string_view head, std::string_view rest, Tone tone) const {
-  static constexpr std::string_view kStyles[] = {"1", "1;32", "1;31"};
+  static constexpr std::string_view kStyles[] = {"1", "1;32", "1;31", "33"};
   if (json_) return;
   print(stdout,
         painted(color_, kStyles[static_cast<size_t>(tone)], printable(head)) + printable(rest));

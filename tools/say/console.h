@@ -36,8 +36,8 @@ struct CommonOptions {
   std::string command;  // all that was typed, as a shell takes it
 };
 
-// What a headline says, in colors: bold, green, red.
-enum class Tone : uint8_t { kPlain, kGood, kBad };
+// What a headline says, in colors: bold, green, red, yellow.
+enum class Tone : uint8_t { kPlain, kGood, kBad, kWarning };
 
 class Console {
  public:

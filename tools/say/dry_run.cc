@@ -7,6 +7,7 @@
 #include "core/chunks/repack.h"
 #include "core/computed/turned_source.h"
 #include "core/outputs/space.h"
+#include "tools/say/tensor_groups.h"
 
 namespace ckpt {
 namespace {
@@ -45,14 +46,41 @@ uint64_t weights_of(const Tensor& tensor) {
   return count;
 }
 
-void show_tensor(const Console& console, const Output& output, const Tensor& tensor, Table& table) {
+// Tensors of one shape that are made the same way: a line.
+struct AlikeTensors {
+  const Tensor* first = nullptr;
+  std::vector<std::string> names;
+  uint64_t size_bytes = 0, source_bytes = 0;
+};
+
+std::string kind_of(const Tensor& tensor) {
+  return fmt::format("{} {} {}", shape_text(tensor), source_of(tensor).codec->name,
+                     tensor.codec->name);
+}
+
+void show_alike(const Console& console, const Groups<AlikeTensors>& groups) {
+  Table table({"tensors", "count", "shape", "from", "size", "to", "size"});
+  for (const auto& [kind, group] : groups) {
+    table.add({grouped_names(group.names), fmt::format("{}", group.names.size()),
+               shape_text(*group.first), std::string(source_of(*group.first).codec->name),
+               human_bytes(group.source_bytes), std::string(group.first->codec->name),
+               human_bytes(group.size_bytes)});
+  }
+  for (const std::string& line : table.lines({false, true, false, false, true, false, true})) {
+    console.answer(line);
+  }
+}
+
+void show_tensor(const Console& console, const Output& output, const Tensor& tensor,
+                 AlikeTensors& group) {
   const Tensor& source = source_of(tensor);
   const uint64_t bytes = size_bytes(tensor), source_bytes = size_bytes(source);
   PlannedSum sum;
   sum.add(weights_of(tensor), bytes);
-  table.add({tensor.name, shape_text(tensor), std::string(source.codec->name),
-             fmt::format("{}", source_bytes), std::string(tensor.codec->name),
-             fmt::format("{}", bytes)});
+  if (group.first == nullptr) group.first = &tensor;
+  group.names.push_back(tensor.name);
+  group.size_bytes += bytes;
+  group.source_bytes += source_bytes;
   Json row = {{"out", output.path.string()},
               {"tensor", tensor.name},
               {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
@@ -70,7 +98,7 @@ void show_tensor(const Console& console, const Output& output, const Tensor& ten
 }
 
 void show_output(const Console& console, const Output& output) {
-  Table table({"tensor", "shape", "from", "bytes", "to", "bytes"});
+  Groups<AlikeTensors> groups;
   std::map<std::string_view, PlannedSum> by_type;
   PlannedSum before, after;
   for (const Tensor& tensor : output.checkpoint.tensors) {
@@ -78,11 +106,9 @@ void show_output(const Console& console, const Output& output) {
     by_type[tensor.codec->name].add(weights, size_bytes(tensor));
     after.add(weights, size_bytes(tensor));
     before.add(weights_of(source_of(tensor)), size_bytes(source_of(tensor)));
-    show_tensor(console, output, tensor, table);
+    show_tensor(console, output, tensor, groups.of(kind_of(tensor)));
   }
-  for (const std::string& line : table.lines({false, false, false, true, false, true})) {
-    console.answer(line);
-  }
+  show_alike(console, groups);
   uint64_t total = 0;
   for (const OutputFile& file : output.layout.files) total += file.size_bytes;
   console.answer("");

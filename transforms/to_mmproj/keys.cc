@@ -38,7 +38,8 @@ Status add_counts(std::span<const CountKey> keys, std::string_view prefix, const
 Status add_colors(const char* field, const ProjectorModel& model, Metadata& metadata) {
   constexpr size_t kColors = 3;
   constexpr const char* kReleased =
-      "preprocessor_config.json or processor_config.json of the released model in the folder";
+      "--step preprocessor, which writes the family's usual one; or copy preprocessor_config.json "
+      "of the released model into the folder";
   if (model.preprocessor.json.empty()) {
     return fail_with_hint(ErrorCode::kCorrupt, kReleased,
                           "no preprocessor_config.json, which says {}", field);

@@ -1,0 +1,168 @@
+#include "plan/conversion/advice.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/printable.h"
+#include "plan/conversion/added_steps.h"
+#include "plan/conversion/option_table.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kCommand = "ckpt ", kOr = "; ", kConvert = "ckpt convert ";
+constexpr std::string_view kAgainFrom = "ckpt convert BASE OUT ";
+
+std::string_view command_of(std::string_view advice) {
+  return advice.starts_with(kCommand) ? advice.substr(0, advice.find(kOr)) : std::string_view();
+}
+
+// The folder that a snapshot in the hub's cache is of: "Qwen3-8B" of models--Qwen--Qwen3-8B.
+std::string cached_name(const fs::path& path) {
+  const std::string repository = path.parent_path().parent_path().filename().string();
+  const bool is_cached = path.parent_path().filename() == "snapshots";
+  const size_t at = repository.rfind("--");
+  return is_cached && at != repository.npos ? repository.substr(at + 2) : std::string();
+}
+
+// "nvfp4" of "--to nvfp4": what the result is called after.
+std::string_view ending_of(std::string_view command) {
+  constexpr std::string_view kTo = "--to ";
+  const size_t at = command.find(kTo);
+  if (at == command.npos) return "fixed";
+  const std::string_view rest = command.substr(at + kTo.size());
+  return rest.substr(0, rest.find(' '));
+}
+
+bool is_name_byte(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Replaces `word` where it is a whole word.
+std::string with_word(std::string text, std::string_view word, std::string_view value) {
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at)) {
+    const size_t end = at + word.size();
+    const bool is_whole = (at == 0 || !is_name_byte(text[at - 1])) &&
+                          (end == text.size() || !is_name_byte(text[end]));
+    if (is_whole) text.replace(at, word.size(), value);
+    at += is_whole ? value.size() : word.size();
+  }
+  return text;
+}
+
+// OUT first and IN last: names of folders may hold these words.
+std::string with_paths(std::string_view text, const AdvisedFor& on) {
+  const std::string base = shell_path(on.base);
+  std::string words;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    const bool is_part = word != "BASE" && base.starts_with('\'');  // within other quotes
+    std::string made =
+        on.base.empty() || is_part ? std::string(word) : with_word(std::string(word), "BASE", base);
+    if (word == "OUT") made = free_name(on.path, ending_of(text));
+    if (made == word) made = with_word(std::move(made), "IN", shell_path(on.path.string()));
+    words += made;
+    words += rest.substr(end, 1);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string free_name(const fs::path& path, std::string_view ending) {
+  fs::path from = (path / "").parent_path();
+  if (from.filename() == "." || from.filename() == ".." || from.filename().empty()) {
+    from = (fs::absolute(from) / "").lexically_normal().parent_path();
+  }
+  const std::string cached = cached_name(from);
+  const fs::path parent = from.parent_path();
+  const bool is_here =
+      !cached.empty() || ::access(parent.empty() ? "." : parent.c_str(), W_OK) != 0;
+  const bool is_gguf = from.extension() == ".gguf";
+  const std::string stem = !cached.empty() ? cached
+                           : is_gguf       ? from.stem().string()
+                                           : from.filename().string();
+  const fs::path folder = is_here ? fs::path() : parent;
+  std::error_code error;
+  for (int i = 1;; ++i) {
+    const std::string number = i == 1 ? std::string() : fmt::format("-{}", i);
+    fs::path made = folder / fmt::format("{}-{}{}{}", stem, ending, number, is_gguf ? ".gguf" : "");
+    if (fs::symlink_status(made, error).type() == fs::file_type::not_found) {
+      return shell_path(made.string());
+    }
+  }
+}
+
+std::string with_profiles(std::string line, const std::vector<std::string>& profiles) {
+  for (const std::string& profile : profiles) line += " --for " + shell_word(profile);
+  return line;
+}
+
+std::string advised_command(std::string_view advice, const AdvisedFor& on) {
+  const std::string_view command = command_of(advice);
+  std::string made = with_paths(command, on);
+  return command.starts_with(kConvert) ? with_profiles(std::move(made), on.profiles) : made;
+}
+
+std::string advised_words(std::string_view advice, const AdvisedFor& on) {
+  std::string_view rest = advice.substr(command_of(advice).size());
+  for (const std::string_view joint : {kOr, std::string_view("or ")}) {
+    if (rest.size() != advice.size() && rest.starts_with(joint)) rest.remove_prefix(joint.size());
+  }
+  return with_paths(rest, on);
+}
+
+SourceScales source_scales(const Checkpoint& checkpoint) {
+  SourceScales out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    out.has_inputs |= tensor.name.ends_with(".input_scale");
+    out.has_awq |= tensor.name.ends_with(".pre_quant_scale");
+  }
+  return out;
+}
+
+Error with_command(Error error, const Conversion& conversion, const SourceScales& scales) {
+  const bool is_from_recipe = std::ranges::any_of(conversion.given, [](const GivenOption& given) {
+    return given.is_from_recipe || given.name == "recipe";
+  });
+  if (error.hint != "--step dequantize before it" || is_from_recipe) return error;
+  const bool moves_awq = scales.has_awq && is_export_type(conversion.to);
+  const std::string in = shell_path(conversion.in.string());
+  std::string line = fmt::format("ckpt convert {} {}", in, shell_path(conversion.out.string()));
+  bool has_maxima = false;
+  for (const GivenOption& given : conversion.given) {
+    const ConvertOption* option = find_convert_option(given.name);
+    constexpr std::string_view kPlaces[] = {"IN", "OUT", "outfile", "base"};
+    const bool is_place = std::ranges::count(kPlaces, given.name) != 0;
+    if (option == nullptr || is_place || (moves_awq && given.name == "to")) continue;
+    has_maxima |= given.name == "amax-from";
+    line += fmt::format(" --{}", given.name);
+    if (!given.value.empty()) line += " " + shell_word(given.value);
+  }
+  if (moves_awq) {
+    const std::string base = conversion.base.empty() ? "BASE" : conversion.base;
+    line += " --step " + shell_word(fmt::format("mixed-to-nvfp4:base={}", base));
+    if (conversion.base.empty()) line += ", where BASE is the unquantized model's folder";
+  } else {
+    line += " --step dequantize";
+    const bool needs_maxima = is_export_type(conversion.to) && scales.has_inputs && !has_maxima;
+    if (needs_maxima) line += " --amax-from " + in;
+  }
+  error.hint = std::move(line);
+  return error;
+}
+
+std::string advised_options(std::string_view advice) {
+  std::string_view command = command_of(advice);
+  const size_t keep = command.find(" --keep "), preset = command.rfind(" --preset mlp-only");
+  const size_t at = std::min(keep, preset);
+  const bool is_again = command.starts_with(kAgainFrom) && at != command.npos;
+  return is_again ? std::string(command.substr(at + 1)) : std::string();
+}
+
+}  // namespace ckpt

@@ -33,7 +33,7 @@ struct TypedDiff {
   uint64_t top = UINT64_MAX;
 };
 
-// What differs, gathered, so that the verdict comes first.
+// Differences, gathered, so that the verdict comes first.
 class Differences {
  public:
   void add(std::string_view what, std::string_view kind, std::string_view detail,

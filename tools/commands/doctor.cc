@@ -55,7 +55,7 @@ bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
   });
 }
 
-// What fixing would do, from headers alone; what steps say of themselves is not repeated here.
+// Tries the fixes, on headers alone; what steps say of themselves is not repeated here.
 Status try_fixes(Checkpoint checkpoint, bool deep, Report& report) {
   std::vector<std::string> notes;
   const Diagnosis found = report.diagnosis;

@@ -31,7 +31,7 @@ struct Totals {
   std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;  // tensors, bytes
 };
 
-// What a tensor counts for: codes that are packed by more than one, scales and zero points by none.
+// Values that a tensor counts for: packed codes by more than one, scales and zero points by none.
 uint64_t values_of(const Tensor& tensor, const PackedForms& forms) {
   const auto codes = forms.by_codes.find(tensor.name);
   if (codes == forms.by_codes.end()) {

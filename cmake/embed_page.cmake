@@ -3,6 +3,7 @@
 #
 #   cmake -DPAGE=report/page.html -DOUT=file.cc [-DHTML=page.html] -P embed_page.cmake
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/embed_text.cmake)
 get_filename_component(folder ${PAGE} DIRECTORY)
 file(READ ${PAGE} page)
 # <link rel="stylesheet" href="x.css"> and <script src="x.js"></script>, each on its line.
@@ -19,30 +20,8 @@ endforeach()
 if(page MATCHES "(href|src)=\"[a-z_]+\\.(css|js)\"")
   message(FATAL_ERROR "${PAGE}: '${CMAKE_MATCH_0}' is not written as a whole <link> or <script> of its own")
 endif()
-if(page MATCHES "[^\n -~]")
-  message(FATAL_ERROR "${PAGE}: found a character outside ASCII; write it as an escape, so that the page can be cut anywhere")
-endif()
 if(HTML)
   file(WRITE ${HTML} "${page}")
 endif()
 
-# Text between quotes has a limit in some compilers and tools (65,536 bytes in the standard): pieces.
-string(LENGTH "${page}" length)
-set(piece 8000)
-set(pieces)
-set(start 0)
-while(start LESS length)
-  string(SUBSTRING "${page}" ${start} ${piece} part)
-  string(APPEND pieces "\n    R\"piece(${part})piece\"")
-  math(EXPR start "${start} + ${piece}")
-endwhile()
-file(WRITE ${OUT} "// Written by cmake/embed_page.cmake.
-#include \"tools/report/report_page.h\"
-
-namespace ckpt {
-
-const std::string_view kReportPage{${pieces},
-    ${length}};
-
-}  // namespace ckpt
-")
+write_text(${OUT} "${page}" kReportPage "#include \"tools/report/report_page.h\"\n")

@@ -249,7 +249,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "checks/weights/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
     "plan/conversion/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
     "core/computed/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
-    "checks/profiles/known_types.cc": ('    " gemma gemma-"', "breaks within a word"),
+    "checks/config/config_words.cc": ('    " gemma gemma-"', "breaks within a word"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }
 

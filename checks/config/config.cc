@@ -92,7 +92,7 @@ Status look_model_type(const Look& look) {
 void look_no_class(const Look& look) {
   Found found{"config.json: architectures", "names no class", {}, {}, {}};
   const std::string_view reader =
-      look.profile.names == Names::kVllm32 ? "transformers-5" : "transformers-4.57";
+      look.profile.rules == Rules::kVllm32 ? "transformers-5" : "transformers-4.57";
   if (look.profile.program == Program::kVllm && !look.on.is_wrapper &&
       knows_model_type(*find_profile(reader), look.on.model_type)) {
     found.severity = Severity::kUnsound;
@@ -264,7 +264,7 @@ Status look_layer_types(const Look& look) {
       look.profile.program == Program::kVllm && look.on.text_type == "qwen3_next";
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
-    const bool is_compared = look.profile.names == Names::kTransformers5 ||
+    const bool is_compared = look.profile.rules == Rules::kTransformers5 ||
                              !has_word(" llama mistral ", look.on.text_type);
     const bool reads_alone = !look.profile.serves() && is_compared;
     look.out.push_back({"config.json: layer_types",
@@ -339,36 +339,40 @@ Status look_remote_code(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kConfigChecks[] = {
-    {"C01", "config.json can be read and names a model_type", "UUUUUUUU",
+    {"C01", "config.json can be read and names a model_type", "U: all",
      "Unrecognized model; JSON errors", "", "copy config.json from the source model",
      look_readable},
-    {"C02", "the program knows the model_type", "UUUU--UU", "", "vl-wrap", "", look_model_type},
-    {"C03", "the program has the model class", "UUUUUUI-", "unsupported architecture", "vl-wrap",
-     "", look_model_class},
-    {"C04", "a wrapper's model_type or class has a text_config", "SSSSSSSS",
+    {"C02", "the program knows the model_type", "U: vllm* sglang transformers*", "", "vl-wrap", "",
+     look_model_type},
+    {"C03", "the program has the model class",
+     "U: vllm* sglang tensorrt-llm llama.cpp, I: transformers-4.57", "unsupported architecture",
+     "vl-wrap", "", look_model_class},
+    {"C04", "a wrapper's model_type or class has a text_config", "S: all",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
      "vl-wrap", "", look_half_wrapped},
-    {"C05", "text_config.model_type is the family's", "UUUUWW--", "Invalid model_type", "config",
-     "", look_text_type},
-    {"C06", "rope stands in text_config alone, complete", "SSSWWWWW",
+    {"C05", "text_config.model_type is the family's", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
+     "Invalid model_type", "config", "", look_text_type},
+    {"C06", "rope stands in text_config alone, complete",
+     "S: vllm*, W: sglang tensorrt-llm llama.cpp transformers*",
      "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
      "vl-wrap", "", look_rope},
-    {"C07", "one rope type", "UUUWW-WW", "ValueError: conflicting rope types", "serving-config", "",
-     look_rope_type},
-    {"C09", "the dtype is said", "WWWIII-I", "weights in float32", "serving-config", "",
-     look_dtype},
-    {"C11", "layer_types fit the layers", "UUUUUUWW", "missing weights of linear_attn", "",
-     "take config.json from the source model", look_layer_types},
-    {"C12", "vision_config fits the text model", "UUUUW---", "errors while the tower is made",
-     "vl-wrap", "", look_vision_config},
-    {"C14", "the vision tower's weights are there", "IIIWI---",
+    {"C07", "one rope type", "U: vllm*, W: sglang tensorrt-llm transformers*",
+     "ValueError: conflicting rope types", "serving-config", "", look_rope_type},
+    {"C09", "the dtype is said", "W: vllm*, I: sglang tensorrt-llm llama.cpp transformers-5",
+     "weights in float32", "serving-config", "", look_dtype},
+    {"C11", "layer_types fit the layers",
+     "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*", "missing weights of linear_attn",
+     "", "take config.json from the source model", look_layer_types},
+    {"C12", "vision_config fits the text model", "U: vllm* sglang, W: tensorrt-llm",
+     "errors while the tower is made", "vl-wrap", "", look_vision_config},
+    {"C14", "the vision tower's weights are there", "W: sglang, I: vllm* tensorrt-llm",
      "parameters of the vision tower are never filled", "", "serve with --language-model-only",
      look_no_vision},
-    {"C15", "no code of the folder's own", "WWWWWUWW", "asks for trust_remote_code", "",
+    {"C15", "no code of the folder's own",
+     "U: llama.cpp, W: vllm* sglang tensorrt-llm transformers*", "asks for trust_remote_code", "",
      "serve with --trust-remote-code, or use the native class", look_remote_code},
-    {"C16", "full_attention_interval is there", "---U----",
+    {"C16", "full_attention_interval is there", "U: sglang",
      "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "serving-config", "",
      look_interval},
 };

@@ -181,22 +181,23 @@ Status look_theta_number(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kConfigNumberChecks[] = {
-    {"C21", "sizes are whole numbers above zero", "UUUUWU--",
+    {"C21", "sizes are whole numbers above zero", "U: vllm* sglang llama.cpp, W: tensorrt-llm",
      "Input should be a valid integer; unsupported operand type(s); negative dimension", "",
      "take config.json from the source model", look_refused},
-    {"C22", "sizes are not zero, and no truth values", "SSSSWS--",
+    {"C22", "sizes are not zero, and no truth values", "S: vllm* sglang llama.cpp, W: tensorrt-llm",
      "loads with a part of the weights, and answers nonsense", "",
      "take config.json from the source model", look_taken},
-    {"C23", "max_position_embeddings is a number of tokens", "UUUUWW--",
+    {"C23", "max_position_embeddings is a number of tokens",
+     "U: vllm* sglang, W: tensorrt-llm llama.cpp",
      "'<' not supported between instances of 'str' and 'float'", "",
      "take config.json from the source model", look_length},
-    {"C24", "numbers that are only computed with are of their kind", "SSSSWS--",
-     "errors with the first request, or nonsense", "", "take config.json from the source model",
-     look_small_numbers},
-    {"C25", "rope_theta is a number", "UUUUWW--", "unsupported operand type(s) for **", "",
-     "take config.json from the source model", look_theta_number},
+    {"C24", "numbers that are only computed with are of their kind",
+     "S: vllm* sglang llama.cpp, W: tensorrt-llm", "errors with the first request, or nonsense", "",
+     "take config.json from the source model", look_small_numbers},
+    {"C25", "rope_theta is a number", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
+     "unsupported operand type(s) for **", "", "take config.json from the source model",
+     look_theta_number},
 };
 
 }  // namespace

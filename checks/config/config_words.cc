@@ -273,8 +273,8 @@ constexpr std::string_view kLookUpParts =
     " mistral3 llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
 
 void look_part_types(const Look& look) {
-  const Names names = look.profile.names;
-  const bool has_list = names != Names::kSglang && look.profile.program != Program::kTensorrt &&
+  const Rules rules = look.profile.rules;
+  const bool has_list = rules != Rules::kSglang && look.profile.program != Program::kTensorrt &&
                         look.profile.program != Program::kLlamaCpp;
   if (!has_list || !has_word(kLookUpParts, look.on.model_type)) return;
   const Profile& classes =
@@ -316,24 +316,27 @@ Status look_nesting(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kConfigWordChecks[] = {
-    {"C26", "the dtype is one of PyTorch's", "UUUUWWUU", "module 'torch' has no attribute", "",
-     "write \"bfloat16\" or the source model's", look_dtype_word},
-    {"C27", "the activation is the family's", "UUUUWS--",
+    {"C26", "the dtype is one of PyTorch's",
+     "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp", "module 'torch' has no attribute",
+     "", "write \"bfloat16\" or the source model's", look_dtype_word},
+    {"C27", "the activation is the family's", "U: vllm* sglang, S: llama.cpp, W: tensorrt-llm",
      "Unsupported activation: ... Only silu is supported for now", "",
      "take config.json from the source model", look_activation},
-    {"C28", "layer_types is a list of names", "UUUUUUUU", "The `layer_types` entries must be in",
-     "", "take config.json from the source model", look_layer_words},
-    {"C29", "architectures is a list of names", "UUUUUUWW",
+    {"C28", "layer_types is a list of names", "U: all", "The `layer_types` entries must be in", "",
+     "take config.json from the source model", look_layer_words},
+    {"C29", "architectures is a list of names",
+     "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*",
      "architectures: Input should be a valid list", "", "take config.json from the source model",
      look_architectures},
-    {"C30", "the class reads configurations of this type", "UUUUWUWW", "object has no attribute",
-     "", "take config.json from the source model", look_class_type},
-    {"C31", "parts of the configuration are of their kind", "UUUUUUUU",
+    {"C30", "the class reads configurations of this type",
+     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "object has no attribute", "",
+     "take config.json from the source model", look_class_type},
+    {"C31", "parts of the configuration are of their kind", "U: all",
      "object has no attribute 'text_config'", "", "take config.json from the source model",
      look_nesting},
-    {"C32", "a model that only decodes is not said to encode", "UUUWWW--",
+    {"C32", "a model that only decodes is not said to encode",
+     "U: vllm*, W: sglang tensorrt-llm llama.cpp",
      "max_num_batched_tokens is smaller than max_model_len", "", "remove is_encoder_decoder",
      look_encoder},
 };

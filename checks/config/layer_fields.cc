@@ -69,13 +69,12 @@ Status look_shared_cache(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kLayerFieldChecks[] = {
-    {"C40", "dense layers are counted as they are listed", "UUUW----",
+    {"C40", "dense layers are counted as they are listed", "U: vllm*, W: sglang",
      "KeyError: 'layers.1.mlp.experts.routed_experts.w2_weight'; object has no attribute "
      "'first_k_dense_replace'",
      "serving-config", "", look_dense_layers},
-    {"C41", "layers that share keys and values have their source", "UUUU----",
+    {"C41", "layers that share keys and values have their source", "U: vllm* sglang",
      "ValueError: 'full_attention' is not in list", "", "take config.json from the source model",
      look_shared_cache},
 };

@@ -102,24 +102,25 @@ Status look_mergers(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kOlderFieldChecks[] = {
-    {"C34", "the number of experts stands where the reader looks", "UU----S-",
+    {"C34", "the number of experts stands where the reader looks",
+     "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
      "Tried to load weights of size torch.Size(...) to a parameter of size torch.Size(...)",
      "serving-config", "", look_expert_count},
-    {"C35", "rope by layer type stands where the reader looks", "UU----S-",
+    {"C35", "rope by layer type stands where the reader looks",
+     "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
      "rope_parameters should have a 'rope_type' key", "serving-config", "",
      look_rope_by_layer_type},
-    {"C36", "Gemma 2 names its activation twice", "UU-U----",
+    {"C36", "Gemma 2 names its activation twice", "U: vllm-0.16 vllm-0.17 sglang",
      "'Gemma2Config' object has no attribute 'hidden_act'", "serving-config", "",
      look_activation_of_gemma2},
-    {"C37", "DeepSeek's experts are described", "UUUU----",
+    {"C37", "DeepSeek's experts are described", "U: vllm* sglang",
      "object has no attribute 'moe_layer_freq'; KeyError: '...gate.e_score_correction_bias'",
      "serving-config", "", look_unsaved_fields},
-    {"C38", "Pixtral's rope has a name that is known", "---U----",
+    {"C38", "Pixtral's rope has a name that is known", "U: sglang",
      "PixtralRotaryEmbedding does not support non-default RoPE", "serving-config", "",
      look_vision_rope},
-    {"C39", "Qwen3.5's tower has no mergers for deeper layers", "---S----",
+    {"C39", "Qwen3.5's tower has no mergers for deeper layers", "S: sglang",
      "loads, and answers about images are noise", "serving-config", "", look_mergers},
 };
 

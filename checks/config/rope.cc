@@ -299,7 +299,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   }
   const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                   [&](const RopeType& entry) { return entry.name == computed; });
-  const bool is_later = look.profile.names != Names::kVllm32 &&
+  const bool is_later = look.profile.rules != Rules::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
   const bool has_types = look.profile.program == Program::kVllm && !is_free;
@@ -403,17 +403,18 @@ Status look_theta(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kRopeChecks[] = {
-    {"C17", "the rope type is known and complete", "UUUUWWUU",
+    {"C17", "the rope type is known and complete",
+     "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
      "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
      "", "take config.json from the source model", look_rope_words},
-    {"C18", "mrope_section fits the rotary dimension", "UUUWWWWW", "AssertionError", "",
+    {"C18", "mrope_section fits the rotary dimension",
+     "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", "",
      "take config.json from the source model", look_sections},
-    {"C19", "partial_rotary_factor is a share", "UUUUWW--",
+    {"C19", "partial_rotary_factor is a share", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
      "partial_rotary_factor must be between 0.0 and 1.0", "",
      "take config.json from the source model", look_share},
-    {"C20", "rope_theta stands where the reader looks", "SS----S-",
+    {"C20", "rope_theta stands where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
      "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
 };
 

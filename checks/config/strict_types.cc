@@ -164,9 +164,9 @@ Status look_types(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kStrictTypeChecks[] = {
-    {"C33", "fields have the types that transformers 5 demands", "--UUW--U",
+    {"C33", "fields have the types that transformers 5 demands",
+     "U: vllm sglang transformers-5, W: tensorrt-llm",
      "StrictDataclassFieldValidationError: Validation error for field", "",
      "take config.json from the source model", look_types},
 };

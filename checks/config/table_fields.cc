@@ -101,9 +101,8 @@ Status look_table_fields(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kTableFieldChecks[] = {
-    {"C42", "numbers that shapes are made of are numbers", "UUU-----",
+    {"C42", "numbers that shapes are made of are numbers", "U: vllm*",
      "unsupported operand type(s); Input should be a valid integer; num_heads is not divisible by "
      "num_kv_heads",
      "", "take config.json from the source model", look_table_fields},

@@ -5,6 +5,7 @@
 #include "checks/checks.h"
 #include "checks/quantization/serving.h"
 #include "checks/subject/subject.h"
+#include "core/base/words.h"
 #include "core/model/adapter.h"
 
 namespace ckpt {
@@ -41,19 +42,31 @@ std::vector<const Check*> check_list() {
   return out;
 }
 
-std::optional<Severity> rating(const Check& check, size_t profile) {
-  switch (check.ratings[profile]) {
-    case 'U':
-      return Severity::kUnloaded;
-    case 'S':
-      return Severity::kUnsound;
-    case 'W':
-      return Severity::kWarning;
-    case 'I':
-      return Severity::kInfo;
-    default:
-      return std::nullopt;
+bool is_named(std::string_view name, const Profile& profile) {
+  if (name.ends_with('*')) return profile.rated.starts_with(name.substr(0, name.size() - 1));
+  return name == profile.rated || name == "all";
+}
+
+std::optional<Severity> rating(const Check& check, const Profile& profile) {
+  constexpr std::pair<char, Severity> kLetters[] = {{'U', Severity::kUnloaded},
+                                                    {'S', Severity::kUnsound},
+                                                    {'W', Severity::kWarning},
+                                                    {'I', Severity::kInfo}};
+  std::string_view rest = check.ratings;
+  char letter = '-';
+  while (!rest.empty()) {
+    std::string_view word = take_word(rest);
+    if (word.ends_with(':')) {
+      letter = word[0];
+      continue;
+    }
+    if (word.ends_with(',')) word.remove_suffix(1);
+    if (!is_named(word, profile)) continue;
+    for (const auto& [name, severity] : kLetters) {
+      if (name == letter) return severity;
+    }
   }
+  return std::nullopt;
 }
 
 // Steps in the order in which they must be applied: names and nesting before the lists that speak
@@ -132,7 +145,7 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
   if (!examination.profiles.empty()) return out;
   for (const Profile& profile : profiles()) {
     // Unasked, releases from before the model was known have nothing to say.
-    const bool could = on == nullptr || profile.names != Names::kVllm16 || !on->is_qwen35();
+    const bool could = on == nullptr || profile.rules != Rules::kVllm16 || !on->is_qwen35();
     if (could) out.push_back(&profile);
   }
   return out;
@@ -140,12 +153,11 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
 
 Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
                    Diagnosis& out) {
-  const auto index = static_cast<size_t>(&profile - profiles().data());
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
   verdict.not_checked = weights_not_checked(on, profile);
   const ServedModules served = served_modules(on, profile);
   for (const Check* check : check_list()) {
-    const auto rated = rating(*check, index);
+    const auto rated = rating(*check, profile);
     if (!rated || (check->is_deep && !examination.deep)) continue;
     std::vector<Found> found;
     CKPT_TRY(check->look({on, profile, served, found}));
@@ -179,8 +191,9 @@ void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) 
 void add_adapter(const std::string& words, bool is_gguf, const Profile& profile, Diagnosis& out) {
   const bool is_llama = profile.program == Program::kLlamaCpp;
   Fix fix;
-  fix.advice = is_gguf && is_llama ? std::string("llama-cli -m MODEL.gguf --lora IN")
-                                   : fmt::format("merge it into its base model: {}", kMergedAdapter);
+  fix.advice = is_gguf && is_llama
+                   ? std::string("llama-cli -m MODEL.gguf --lora IN")
+                   : fmt::format("merge it into its base model: {}", kMergedAdapter);
   out.verdicts.push_back({std::string(profile.name), false, true, {}});
   out.findings.push_back({is_gguf ? "G01" : "C01", std::string(profile.name), Severity::kUnloaded,
                           is_gguf ? "general.type" : "adapter_config.json",
@@ -201,7 +214,7 @@ std::vector<CheckInfo> all_checks() {
   std::vector<CheckInfo> out;
   for (const Check* check : check_list()) {
     CheckInfo info{check->id, check->title, check->is_deep, {}};
-    for (size_t i = 0; i < kProfileCount; ++i) info.severities.push_back(rating(*check, i));
+    for (const Profile& profile : profiles()) info.severities.push_back(rating(*check, profile));
     out.push_back(std::move(info));
   }
   return out;

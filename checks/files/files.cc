@@ -80,16 +80,17 @@ Status look_trainer(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kFileChecks[] = {
-    {"W06", "safetensors files say format pt", "WWWWW-WW", "metadata error in older readers", "",
-     "ckpt convert IN OUT", look_format},
-    {"F00", "documents are JSON", "SSSSSWSS", "JSON errors", "",
-     "copy the file from the source model", look_documents},
-    {"F03", "generation_config.json is valid", "WWWW--WW",
+    {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
+     "metadata error in older readers", "", "ckpt convert IN OUT", look_format},
+    {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
+     "JSON errors", "", "copy the file from the source model", look_documents},
+    {"F03", "generation_config.json is valid", "W: vllm* sglang transformers*",
      "errors when it is saved; sampling that is ignored", "serving-config", "", look_generation},
-    {"F04", "the writer is not newer than the reader", "II----I-", "", "", "", look_newer},
-    {"F06", "no state of a training", "IIII----", "", "", "not needed for serving", look_trainer},
+    {"F04", "the writer is not newer than the reader", "I: vllm-0.16 vllm-0.17 transformers-4.57",
+     "", "", "", look_newer},
+    {"F06", "no state of a training", "I: vllm* sglang", "", "", "not needed for serving",
+     look_trainer},
 };
 
 }  // namespace

@@ -69,21 +69,22 @@ Status look_video(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kProcessorChecks[] = {
-    {"P01", "a wrapper has preprocessor_config.json", "SSSSW---",
+    {"P01", "a wrapper has preprocessor_config.json", "S: vllm* sglang, W: tensorrt-llm",
      "does not appear to have a file named preprocessor_config.json: the weights load, and the "
      "server stops when it makes its processor",
      "preprocessor", "", look_present},
-    {"P02", "the image processor stands in a file of its own", "SSISW---",
+    {"P02", "the image processor stands in a file of its own",
+     "S: vllm-0.16 vllm-0.17 sglang, W: tensorrt-llm, I: vllm",
      "does not appear to have a file named preprocessor_config.json", "preprocessor", "",
      look_nested},
-    {"P03", "image_processor_type is said", "WWWWI---", "Unrecognized image processor",
-     "preprocessor", "", look_type},
-    {"P04", "patch sizes equal vision_config's", "WWWWI---", "shape errors with images", "",
-     "take preprocessor_config.json from the source model", look_sizes},
-    {"P06", "video_preprocessor_config.json", "WWWW----", "no video processor", "preprocessor", "",
-     look_video},
+    {"P03", "image_processor_type is said", "W: vllm* sglang, I: tensorrt-llm",
+     "Unrecognized image processor", "preprocessor", "", look_type},
+    {"P04", "patch sizes equal vision_config's", "W: vllm* sglang, I: tensorrt-llm",
+     "shape errors with images", "", "take preprocessor_config.json from the source model",
+     look_sizes},
+    {"P06", "video_preprocessor_config.json", "W: vllm* sglang", "no video processor",
+     "preprocessor", "", look_video},
 };
 
 }  // namespace

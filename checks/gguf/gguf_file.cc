@@ -290,29 +290,18 @@ Status look_scales(const Look& look) {
 
 // ---- other programs than llama.cpp -----------------------------------------------------------
 
-// Architectures that transformers makes a configuration of; its readers of both releases, then
-// those of one.
-constexpr std::string_view kReadByBoth =
-    " llama mistral qwen2 qwen2moe lfm2 qwen3 qwen3moe falcon phi3 bloom t5 t5encoder stablelm gpt2"
-    " starcoder2 mamba nemotron gemma2 gemma3 umt5 deci ";
-constexpr std::string_view kReadBy5 = " gpt-oss gemma4 minimax-m2 ";
-constexpr std::string_view kReadByKernels =
-    " f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq1_m iq1_s iq2_xxs iq2_xs"
-    " iq2_s iq3_xxs iq3_s iq4_xs iq4_nl ";
-
 // What of it the program cannot read, whatever its names and shapes.
 std::optional<Found> unread_by(const Look& look) {
   const Profile& profile = look.profile;
-  const bool has_five = profile.names == Names::kSglang || profile.names == Names::kTransformers5;
   const std::string name = architecture(look);
-  if (!is_in(kReadByBoth, name) && !(has_five && is_in(kReadBy5, name))) {
+  if (!has_listed(profile, "gguf architectures", name, true)) {
     return Found{"general.architecture",
                  fmt::format("'{}', which {} does not read from GGUF", name, profile.help),
                  {},
                  fmt::format("GGUF model with architecture {} is not supported yet", name)};
   }
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    if (profile.serves() && !is_in(kReadByKernels, tensor.codec->name)) {
+    if (!has_listed(profile, "gguf types", tensor.codec->name, true)) {
       return Found{
           tensor.name,
           fmt::format("in {}, for which {} has no kernel", tensor.codec->name, profile.help),
@@ -340,24 +329,25 @@ Status look_other_programs(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kGgufChecks[] = {
-    {"G01", "llama.cpp knows the architecture of a GGUF", "-----U--", "unknown model architecture",
-     "", "ckpt convert FOLDER OUT; or a newer llama.cpp", look_architecture},
-    {"G02", "a GGUF has its keys, of their types", "-----U--", "key not found in model", "",
+    {"G01", "llama.cpp knows the architecture of a GGUF", "U: llama.cpp",
+     "unknown model architecture", "", "ckpt convert FOLDER OUT; or a newer llama.cpp",
+     look_architecture},
+    {"G02", "a GGUF has its keys, of their types", "U: llama.cpp", "key not found in model", "",
      "ckpt convert FOLDER OUT", look_keys},
-    {"G03", "a GGUF holds its tokenizer", "-----U--", "cannot find tokenizer in model file", "",
+    {"G03", "a GGUF holds its tokenizer", "U: llama.cpp", "cannot find tokenizer in model file", "",
      "ckpt convert FOLDER OUT", look_tokenizer},
-    {"G04", "the pre-tokenizer of a GGUF is known", "-----U--", "unknown pre-tokenizer type", "",
-     "ckpt convert FOLDER OUT; or with --tokenizer-pre NAME, when it is known by another name",
+    {"G04", "the pre-tokenizer of a GGUF is known", "U: llama.cpp", "unknown pre-tokenizer type",
+     "", "ckpt convert FOLDER OUT; or with --tokenizer-pre NAME, when it is known by another name",
      look_pre_tokenizer},
-    {"G05", "special tokens of a GGUF are tokens", "-----W--", "special token ignored", "",
+    {"G05", "special tokens of a GGUF are tokens", "W: llama.cpp", "special token ignored", "",
      "ckpt convert FOLDER OUT", look_special_tokens},
-    {"G06", "tensors of a GGUF are those of its architecture", "-----U--", "missing tensor", "",
+    {"G06", "tensors of a GGUF are those of its architecture", "U: llama.cpp", "missing tensor", "",
      "ckpt convert FOLDER OUT", look_blocks},
-    {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "-----S--",
+    {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "S: llama.cpp",
      "wrong answers: weights are off by a factor", "", "ckpt convert FOLDER OUT", look_scales},
-    {"G08", "the program reads GGUF files of this kind", "UUUUU-UU", "", "",
+    {"G08", "the program reads GGUF files of this kind",
+     "U: vllm* sglang tensorrt-llm transformers*", "", "",
      "serve it with llama.cpp, or convert the model's folder for this program",
      look_other_programs},
 };

@@ -1,46 +1,150 @@
-// The profiles. vLLM 0.17 lists MIXED_PRECISION too, but of its layers it runs FP8 and NVFP4 alone.
-// Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py (QUANT_ALGOS); SGLang
-// python/sglang/srt/layers/quantization/modelopt_quant.py; TensorRT-LLM
-// tensorrt_llm/quantization/mode.py (QuantAlgo).
+// Reads data/profiles/*.txt, which cmake/embed_profiles.cmake puts into the program:
+//
+//   key value                    order, help, program, rules, rated, algos
+//   [section]                    words follow, between spaces and over any number of lines
+//   also PROFILE                 the words of that profile's section count too
+//   without WORD ...             but not these
+//   # comment
+//
+// A release that goes by the rules of one that is known here is one more file.
 #include "checks/profiles/profiles.h"
 
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/base/result.h"
+#include "core/base/words.h"
+
 namespace ckpt {
+
+// Every file, each after a line "profile NAME".
+extern const std::string_view kProfileFiles;
+
 namespace {
 
-constexpr std::string_view kAlgos16 = " FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MXFP8 ";
-constexpr std::string_view kAlgos17 =
-    " FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MXFP8 MIXED_PRECISION ";
-constexpr std::string_view kAlgos32 =
-    " FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 W4A16_NVFP4 MXFP8 MIXED_PRECISION ";
-constexpr std::string_view kAlgosTensorrt =
-    " FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_BLOCK_SCALES NVFP4 NVFP4_AWQ W4A16_AWQ W4A8_AWQ"
-    " W4A8_NVFP4_FP8 W4A8_MXFP4_FP8 W8A16 W4A16 MIXED_PRECISION ";
+template <class Value, size_t kCount>
+Value value_named(const std::pair<std::string_view, Value> (&named)[kCount],
+                  std::string_view name) {
+  for (const auto& [word, value] : named) {
+    if (word == name) return value;
+  }
+  CKPT_CHECK(!"a profile names a program and rules that the checks know");
+  return {};
+}
 
-constexpr Profile kProfiles[kProfileCount] = {
-    {"vllm-0.16", "vLLM 0.16 with transformers 4.57", Program::kVllm, Names::kVllm16, kAlgos16},
-    {"vllm-0.17", "vLLM 0.17 with transformers 4.57", Program::kVllm, Names::kVllm17, kAlgos17},
-    {"vllm", "vLLM 0.32 with transformers 5", Program::kVllm, Names::kVllm32, kAlgos32},
-    {"sglang", "SGLang 0.5.12 with transformers 5", Program::kSglang, Names::kSglang,
-     " FP8 NVFP4 "},
-    {"tensorrt-llm", "TensorRT-LLM 1.3, PyTorch backend", Program::kTensorrt, Names::kTransformers5,
-     kAlgosTensorrt},
-    {"llama.cpp", "llama.cpp v0.5.0, by its converter", Program::kLlamaCpp, Names::kTransformers5,
-     " FP8 NVFP4 W4A16_NVFP4 MIXED_PRECISION "},
-    {"transformers-4.57", "transformers 4.57: configuration and tokenizer", Program::kTransformers,
-     Names::kTransformers4, ""},
-    {"transformers-5", "transformers 5.17: configuration and tokenizer", Program::kTransformers,
-     Names::kTransformers5, ""},
-};
+constexpr std::pair<std::string_view, Program> kPrograms[] = {
+    {"vllm", Program::kVllm},
+    {"sglang", Program::kSglang},
+    {"tensorrt-llm", Program::kTensorrt},
+    {"llama.cpp", Program::kLlamaCpp},
+    {"transformers", Program::kTransformers}};
+constexpr std::pair<std::string_view, Rules> kRules[] = {{"vllm-0.16", Rules::kVllm16},
+                                                         {"vllm-0.17", Rules::kVllm17},
+                                                         {"vllm-0.32", Rules::kVllm32},
+                                                         {"sglang", Rules::kSglang},
+                                                         {"transformers-4", Rules::kTransformers4},
+                                                         {"transformers-5", Rules::kTransformers5}};
+
+// Before the first section of a file.
+void read_key(std::string_view key, std::string_view value, Profile& profile) {
+  if (key == "order") {
+    std::from_chars(value.data(), value.data() + value.size(), profile.order);
+  } else if (key == "help") {
+    profile.help = value;
+  } else if (key == "program") {
+    profile.program = value_named(kPrograms, value);
+  } else if (key == "rules") {
+    profile.rules = value_named(kRules, value);
+  } else if (key == "rated") {
+    profile.rated = value;
+  } else {
+    CKPT_CHECK(key == "algos");
+    profile.algos = fmt::format(" {} ", value);
+  }
+}
+
+void read_words(std::string_view line, WordList& list) {
+  std::string_view rest = line;
+  const std::string_view first = take_word(rest);
+  if (first == "also") {
+    list.also.push_back(rest);
+    return;
+  }
+  auto& words = first == "without" ? list.without : list.words;
+  if (first != "without") rest = line;
+  while (!rest.empty()) words.insert(take_word(rest));
+}
+
+void read_line(std::string_view line, std::vector<Profile>& out, WordList*& section) {
+  std::string_view value = line;
+  const std::string_view key = take_word(value);
+  if (key == "profile") {
+    Profile& made = out.emplace_back();
+    made.name = made.rated = value;
+    section = nullptr;
+  } else if (line.starts_with('[')) {
+    section = &out.back().lists[line.substr(1, line.size() - 2)];
+  } else if (section != nullptr) {
+    read_words(line, *section);
+  } else {
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    read_key(key, value, out.back());
+  }
+}
+
+std::vector<Profile> read_profiles() {
+  std::vector<Profile> out;
+  WordList* section = nullptr;
+  std::string_view text = kProfileFiles;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!line.empty() && line[0] != '#') read_line(line, out, section);
+  }
+  std::sort(out.begin(), out.end(),
+            [](const Profile& a, const Profile& b) { return a.order < b.order; });
+  return out;
+}
 
 }  // namespace
 
-std::span<const Profile, kProfileCount> profiles() { return kProfiles; }
+std::span<const Profile> profiles() {
+  static const std::vector<Profile> read = read_profiles();
+  return read;
+}
 
 const Profile* find_profile(std::string_view name) {
-  for (const Profile& profile : kProfiles) {
+  for (const Profile& profile : profiles()) {
     if (profile.name == name) return &profile;
   }
   return nullptr;
+}
+
+bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
+                bool if_absent) {
+  const auto found = profile.lists.find(list);
+  if (found == profile.lists.end()) return if_absent;
+  const WordList& own = found->second;
+  if (own.words.contains(word)) return true;
+  if (own.without.contains(word)) return false;
+  return std::any_of(own.also.begin(), own.also.end(), [&](std::string_view other) {
+    const Profile* more = find_profile(other);
+    CKPT_CHECK(more != nullptr);
+    return has_listed(*more, list, word, false);
+  });
+}
+
+bool runs_by_fallback(const Profile& profile, std::string_view name) {
+  if (has_listed(profile, "classes without code", name, false)) return true;
+  return !knows_model_class(profile, name) && has_fallback_class(profile, name);
+}
+
+bool knows_tokenizer_class(const Profile& profile, std::string_view name) {
+  const auto is_known = [&](std::string_view candidate) {
+    return has_listed(profile, "tokenizer classes", candidate, true);
+  };
+  return is_known(name) || is_known(std::string(name) + "Fast");
 }
 
 }  // namespace ckpt

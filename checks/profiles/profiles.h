@@ -1,47 +1,74 @@
-// What each program knows and takes: the facts that the checks ask for; private to checks/.
+// What each program knows and takes: the facts that the checks ask for, read from data/profiles/;
+// private to checks/.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ckpt {
 
 enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kTransformers };
-// Whose names of model types, tokenizer classes and model classes a program goes by.
-enum class Names : uint8_t { kVllm16, kVllm17, kVllm32, kSglang, kTransformers4, kTransformers5 };
+// Releases that the checks tell apart.
+enum class Rules : uint8_t { kVllm16, kVllm17, kVllm32, kSglang, kTransformers4, kTransformers5 };
+
+// A section of a profile's file.
+struct WordList {
+  std::set<std::string_view> words, without;
+  std::vector<std::string_view> also;  // profiles whose section counts too
+};
 
 struct Profile {
   std::string_view name, help;
-  Program program;
-  Names names;
-  // quant_algo values of ModelOpt that it takes, between spaces.
-  std::string_view algos;
+  Program program = Program::kTransformers;
+  Rules rules = Rules::kTransformers5;
+  std::string_view
+      rated;          // the profile that it is rated as: its own name, if the file has no other
+  std::string algos;  // quant_algo values of ModelOpt that it takes, between spaces
+  std::map<std::string_view, WordList> lists = {};
+  uint32_t order = 0;  // in lists of profiles
 
   // Of GGUF, what these make of an architecture and of types is known; the rest is not.
-  bool reads_gguf() const { return program != Program::kTensorrt && names != Names::kVllm32; }
+  bool reads_gguf() const { return program != Program::kTensorrt && rules != Rules::kVllm32; }
   // Of an index, takes the names of the files alone. Source: vLLM 0.17.1
   // vllm/model_executor/model_loader/weight_utils.py (filter_duplicate_safetensors_files).
   bool takes_files_alone() const { return program == Program::kVllm; }
   bool serves() const { return program != Program::kTransformers; }
   bool reads_old_tokenizers_alone() const {
-    return names == Names::kVllm16 || names == Names::kVllm17 || names == Names::kTransformers4;
+    return rules == Rules::kVllm16 || rules == Rules::kVllm17 || rules == Rules::kTransformers4;
   }
 };
 
-inline constexpr size_t kProfileCount = 8;
-std::span<const Profile, kProfileCount> profiles();
+// In the order in which lists show them.
+std::span<const Profile> profiles();
 const Profile* find_profile(std::string_view name);
 
+// Whether section `list` of the profile's file has `word`. `if_absent`: where it has no such
+// section, because the program does not go by these words or they are not known here.
+bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
+                bool if_absent);
+
 // model_type: config.json's. llama.cpp and TensorRT-LLM go by the class; true there.
-bool knows_model_type(const Profile& profile, std::string_view model_type);
+inline bool knows_model_type(const Profile& profile, std::string_view model_type) {
+  return has_listed(profile, "model types", model_type, true);
+}
 // architectures[0]. True where the list is not known here (transformers).
-bool knows_model_class(const Profile& profile, std::string_view name);
-// A class of transformers that vLLM or SGLang has not, and may run by transformers' code.
-bool has_fallback_class(const Profile& profile, std::string_view name);
+inline bool knows_model_class(const Profile& profile, std::string_view name) {
+  return has_listed(profile, "classes", name, true);
+}
+// A class of transformers that a server has not, and may run by transformers' code. A class of
+// neither program ends the run, whatever model_type says.
+inline bool has_fallback_class(const Profile& profile, std::string_view name) {
+  return has_listed(profile, "fallback classes", name, false);
+}
 // Such a model runs by transformers' code.
 bool runs_by_fallback(const Profile& profile, std::string_view name);
-// tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name.
+// tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name. 5.x reads
+// any tokenizer.json with its own class, whatever name is given.
 bool knows_tokenizer_class(const Profile& profile, std::string_view name);
 
 }  // namespace ckpt

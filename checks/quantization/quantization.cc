@@ -296,7 +296,7 @@ Status look_leftovers(const Look& look) {
             {}};
   // The model's own loader passes over names that it does not know.
   const bool passes_over =
-      look.profile.names == Names::kVllm17 || look.profile.program == Program::kSglang;
+      look.profile.rules == Rules::kVllm17 || look.profile.program == Program::kSglang;
   if (passes_over && look.on.model_class.starts_with("Qwen3_5")) out.severity = Severity::kWarning;
   look.out.push_back(std::move(out));
   return {};
@@ -316,39 +316,42 @@ Status look_draft(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kQuantizationChecks[] = {
-    {"Q01", "quantized weights are said to be", "UUUUUU--",
+    {"Q01", "quantized weights are said to be", "U: vllm* sglang tensorrt-llm llama.cpp",
      "There is no module or parameter named '...weight_scale'; shape mismatch", "serving-config",
      "", look_stated},
-    {"Q22", "what is said to be quantized is", "UUUUW---",
+    {"Q22", "what is said to be quantized is", "U: vllm* sglang, W: tensorrt-llm",
      "assert param_data.shape == loaded_weight.shape", "", "ckpt convert IN OUT --step dequantize",
      look_stale},
-    {"Q02", "the program takes the quant_algo", "UUUUUU--", "", "mixed-to-nvfp4", "", look_algo},
-    {"Q03", "MIXED_PRECISION is said where the program reads it", "-UUUI---",
-     "Unknown ModelOpt quant algo: MIXED_PRECISION", "serving-config", "", look_mixed},
-    {"Q23", "the statement stands in config.json", "UUU-----", "Unknown ModelOpt quant algo",
+    {"Q02", "the program takes the quant_algo", "U: vllm* sglang tensorrt-llm llama.cpp", "",
+     "mixed-to-nvfp4", "", look_algo},
+    {"Q03", "MIXED_PRECISION is said where the program reads it",
+     "U: vllm-0.17 vllm sglang, I: tensorrt-llm", "Unknown ModelOpt quant algo: MIXED_PRECISION",
+     "serving-config", "", look_mixed},
+    {"Q23", "the statement stands in config.json", "U: vllm*", "Unknown ModelOpt quant algo",
      "serving-config", "", look_nested_quantization},
-    {"Q04", "no pre_quant_scale is left over", "UUUU-U--",
+    {"Q04", "no pre_quant_scale is left over", "U: vllm* sglang llama.cpp",
      "KeyError '...pre_quant_scale', an assertion over shapes, or wrong answers", "mixed-to-nvfp4",
      "", look_awq},
-    {"Q05", "quant_method is said", "UUU-W---", "Unknown quantization method: .", "serving-config",
-     "", look_method},
-    {"Q06", "group_size is 16 and is said", "UUUUUU--",
+    {"Q05", "quant_method is said", "U: vllm*, W: tensorrt-llm", "Unknown quantization method: .",
+     "serving-config", "", look_method},
+    {"Q06", "group_size is 16 and is said", "U: vllm* sglang tensorrt-llm llama.cpp",
      "NVFP4 quantization requires the following fields; No group_size found in config",
      "serving-config", "", look_group_size},
-    {"Q09", "every quantized weight has its scales", "SSSSSS--", "NaN or noise", "", "{again}",
-     look_quantization_scales},
-    {"Q10", "rows are whole groups", "UUUUUU--", "in features size is not multiple of 16", "", "",
-     look_rows},
-    {"Q16", "no quantizers of a training are left", "UUUUUU-W",
+    {"Q09", "every quantized weight has its scales", "S: vllm* sglang tensorrt-llm llama.cpp",
+     "NaN or noise", "", "{again}", look_quantization_scales},
+    {"Q10", "rows are whole groups", "U: vllm* sglang tensorrt-llm llama.cpp",
+     "in features size is not multiple of 16", "", "", look_rows},
+    {"Q16", "no quantizers of a training are left",
+     "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers-5",
      "There is no module or parameter named '...input_quantizer'; KeyError '..._amax'", "",
      "ckpt convert IN OUT --to nvfp4", look_leftovers},
-    {"Q17", "norms that multiply by 1 + w are folded right", "SSSSSS-S",
+    {"Q17", "norms that multiply by 1 + w are folded right",
+     "S: vllm* sglang tensorrt-llm llama.cpp transformers-5",
      "loads, and answers worse than plain NVFP4", "awq-fold-repair:base=BASE", "", look_norm_fold},
-    {"Q18", "KV scales are there when said", "WWWWW---", "KV scales of 1.0", "serving-config", "",
-     look_cache},
-    {"Q20", "a draft model of floats is excluded", "WWWWW---",
+    {"Q18", "KV scales are there when said", "W: vllm* sglang tensorrt-llm", "KV scales of 1.0",
+     "serving-config", "", look_cache},
+    {"Q20", "a draft model of floats is excluded", "W: vllm* sglang tensorrt-llm",
      "speculative decoding fails to start", "serving-config", "", look_draft},
 };
 

@@ -13,18 +13,6 @@
 namespace ckpt {
 namespace {
 
-// Of vLLM 0.16 and 0.17; of 0.32.
-constexpr std::string_view kMethods17 =
-    " awq fp8 ptpc_fp8 fbgemm_fp8 fp_quant modelopt modelopt_fp4 modelopt_mxfp8 modelopt_mixed gguf"
-    " gptq_marlin awq_marlin gptq compressed-tensors compressed_tensors bitsandbytes experts_int8"
-    " quark moe_wna16 torchao inc mxfp4 petit_nvfp4 cpu_awq auto-round ";
-constexpr std::string_view kMethods32 =
-    " awq auto_awq fp8 fbgemm_fp8 fp_quant modelopt modelopt_fp4 modelopt_mxfp8 modelopt_mixed"
-    " auto_gptq gptq gptq_marlin awq_marlin humming compressed-tensors compressed_tensors"
-    " experts_int8 quark moe_wna16 torchao inc mxfp4 gpt_oss_mxfp4 deepseek_v4_fp8 online"
-    " fp8_per_tensor fp8_per_block fp8_per_channel int8_per_channel_weight_only nvfp4_per_token"
-    " mxfp8 auto-round ";
-
 // Keys that a method's reader asks for; of two spellings one is enough.
 struct Needs {
   std::string_view method;
@@ -72,8 +60,7 @@ Status look_statement_method(const Look& look) {
   const JsonValue* method = said == nullptr ? nullptr : member(*said, "quant_method");
   if (method == nullptr) return {};  // Q05
   const std::string& name = look.on.quantizations.empty() ? "" : look.on.quantizations[0].method;
-  const bool is_known =
-      has_word(look.profile.names == Names::kVllm32 ? kMethods32 : kMethods17, name);
+  const bool is_known = has_listed(look.profile, "quantization methods", name, true);
   if (method->is_string() && (is_known || name.empty())) return {};
   look.report("config.json: quantization_config.quant_method",
               fmt::format("{}, which {} does not have", method->dump(), look.profile.help));
@@ -171,18 +158,17 @@ Status look_layout(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kQuantizationStatementChecks[] = {
-    {"Q25", "quantization_config is an object", "UUUUW-UU",
+    {"Q25", "quantization_config is an object", "U: vllm* sglang transformers*, W: tensorrt-llm",
      "'NoneType' object has no attribute 'to_dict'", "", "take config.json from the source model",
      look_object},
-    {"Q26", "the program has the quant_method", "UUU-----", "Unknown quantization method", "",
+    {"Q26", "the program has the quant_method", "U: vllm*", "Unknown quantization method", "",
      "export the model again", look_statement_method},
-    {"Q27", "the statement has what its method needs", "UUUUW---",
+    {"Q27", "the statement has what its method needs", "U: vllm* sglang, W: tensorrt-llm",
      "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "
      "be a list",
      "", "export the model again", look_statement_keys},
-    {"Q28", "the quant_method is that of the weights", "UUUUW---",
+    {"Q28", "the quant_method is that of the weights", "U: vllm* sglang, W: tensorrt-llm",
      "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
      look_layout},
 };

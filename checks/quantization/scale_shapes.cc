@@ -103,7 +103,7 @@ std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_
 std::optional<Severity> fault_of_module(const Look& look, const Module& first,
                                         std::span<const std::string_view> parts) {
   const std::string stem = first.name.substr(0, first.name.size() - parts[0].size());
-  const bool is_refined = look.profile.names == Names::kVllm32;  // takes experts in smaller blocks
+  const bool is_refined = look.profile.rules == Rules::kVllm32;  // takes experts in smaller blocks
   if (stem.find(".experts.") != stem.npos) {
     const bool is_cut = rows_in_blocks(first) % kBlockRows != 0;
     return is_cut && !is_refined ? std::optional(Severity::kUnloaded) : std::nullopt;
@@ -143,18 +143,17 @@ Status look_parts_of_fp8(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kScaleShapeChecks[] = {
-    {"Q29", "scales of a whole tensor are one number", "UUUUW---",
+    {"Q29", "scales of a whole tensor are one number", "U: vllm* sglang, W: tensorrt-llm",
      "AssertionError while the weights are loaded", "", "{again}", look_numbers},
-    {"Q30", "FP8 weights have one scale", "UUUUW---", "KeyError '...weight_scale_2'", "", "{again}",
-     look_second},
-    {"Q35", "parts that are run as one are whole blocks of FP8", "UUUU----",
+    {"Q30", "FP8 weights have one scale", "U: vllm* sglang, W: tensorrt-llm",
+     "KeyError '...weight_scale_2'", "", "{again}", look_second},
+    {"Q35", "parts that are run as one are whole blocks of FP8", "U: vllm* sglang",
      "start (1) + length (1) exceeds dimension size (1); Weight output_partition_size is not "
      "divisible by weight quantization block_n = 128",
      "", "ckpt convert IN OUT --to bf16", look_parts_of_fp8},
-    {"Q31", "FP8 weights have their scale", "SSSSSS--", "scales are never filled: noise", "",
-     "{again}", look_bare},
+    {"Q31", "FP8 weights have their scale", "S: vllm* sglang tensorrt-llm llama.cpp",
+     "scales are never filled: noise", "", "{again}", look_bare},
 };
 
 }  // namespace

@@ -224,7 +224,7 @@ Status look_head(const Look& look) {
     if (module.weight == nullptr || module.form == Form::kPlain || !(is_head || is_embedding)) {
       continue;
     }
-    if (is_head && look.profile.names == Names::kVllm32) continue;
+    if (is_head && look.profile.rules == Rules::kVllm32) continue;
     if (module.form == Form::kOther && look.on.is_gguf) continue;
     const bool is_cast = look.profile.program == Program::kVllm && module.form == Form::kOther &&
                          has_word(" i8 i16 i32 i64 ", module.weight->codec->name);
@@ -234,26 +234,25 @@ Status look_head(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kServedChecks[] = {
-    {"Q07", "the lists say what the tensors are", "UUUU----", "", "serving-config", "{again}",
-     look_lists},
-    {"Q11", "parts that are run as one are stored alike", "UUUU----",
+    {"Q07", "the lists say what the tensors are", "U: vllm* sglang", "", "serving-config",
+     "{again}", look_lists},
+    {"Q11", "parts that are run as one are stored alike", "U: vllm* sglang",
      "Detected some but not all shards of ... are quantized", "serving-config", "{again}",
      look_shards},
-    {"Q14", "modules that only run in BF16 are not quantized", "UUUU----",
+    {"Q14", "modules that only run in BF16 are not quantized", "U: vllm* sglang",
      "assert param_data.shape == loaded_weight.shape", "", "{again} --preset mlp-only",
      look_forced_plain},
-    {"Q33", "the class reads quantized weights", "---U----",
+    {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
-    {"Q34", "scales of matrices joined on the disk are all filled", "SS-S----",
+    {"Q34", "scales of matrices joined on the disk are all filled", "S: vllm-0.16 vllm-0.17 sglang",
      "noise, or not, from one start to the next: scales that nothing filled", "",
      "{again} --keep NAMES; or serve it with vLLM 0.32", look_joined_on_disk},
-    {"Q32", "stacked experts are in a form that the server reads", "UUUU-U--",
+    {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},
-    {"Q15", "head and embedding are of floats", "UUUUUI--",
+    {"Q15", "head and embedding are of floats", "U: vllm* sglang tensorrt-llm, I: llama.cpp",
      "There is no module or parameter named 'lm_head.input_scale'", "", "{again}", look_head},
 };
 

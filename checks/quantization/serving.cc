@@ -20,7 +20,7 @@ constexpr Rename kTextNames[] = {{"model.language_model.", "model."}};
 constexpr Rename kNeoXNames[] = {{"gpt_neox.", "model."}, {"embed_out.", "lm_head."}};
 
 std::span<const Rename> renames(const Examined& on, const Profile& profile) {
-  if (on.model_class == "GPTNeoXForCausalLM" && profile.names == Names::kVllm32) return kNeoXNames;
+  if (on.model_class == "GPTNeoXForCausalLM" && profile.rules == Rules::kVllm32) return kNeoXNames;
   const bool is_qwen_vl =
       on.model_class.starts_with("Qwen3_5") || on.model_class.starts_with("Qwen3VL");
   if (!is_qwen_vl) return {};
@@ -107,7 +107,7 @@ std::string served_name(std::string_view name) {
 bool joins_in_silence(const Examined& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return false;
   if (on.model_class == "StableLmForCausalLM") return true;
-  return on.model_class == "Starcoder2ForCausalLM" && profile.names != Names::kVllm32;
+  return on.model_class == "Starcoder2ForCausalLM" && profile.rules != Rules::kVllm32;
 }
 
 // The statement with the server's names.
@@ -157,7 +157,7 @@ class Statement {
 
   bool is_never_quantized(const std::string& name) const {
     const std::string_view word = split(name).word;
-    const bool is_old = profile_.names == Names::kVllm16 || profile_.names == Names::kVllm17;
+    const bool is_old = profile_.rules == Rules::kVllm16 || profile_.rules == Rules::kVllm17;
     if (word == "lm_head") return is_old || profile_.program == Program::kSglang;
     if (word == "shared_expert_gate") return true;
     const bool is_router_of_floats = on_.is_qwen35() || on_.model_class == "MiniMaxM2ForCausalLM";
@@ -212,7 +212,7 @@ class Statement {
     const Split parts = split(name);
     std::set<std::string> algos;
     // 0.32 knows q, k, v, gate and up by themselves here.
-    const bool is_joined = !is_silent_ || profile_.names == Names::kVllm32;
+    const bool is_joined = !is_silent_ || profile_.rules == Rules::kVllm32;
     if (const Fused* entry = is_joined ? fused_of(parts.word, false) : nullptr) {
       for (const std::string_view shard : entry->shards) {
         const auto found = layers_.find(child(parts.parent, shard) + ".");
@@ -224,7 +224,7 @@ class Statement {
     const auto below = layers_.lower_bound(name + ".");
     if (below != layers_.end() && below->first.starts_with(name + ".")) return below->second;
     // 0.32 then takes experts for what any module beside them is.
-    if (profile_.names != Names::kVllm32 || parts.word != "experts") return "";
+    if (profile_.rules != Rules::kVllm32 || parts.word != "experts") return "";
     const std::string beside = std::string(parts.parent) + ".";
     const auto other = layers_.lower_bound(beside);
     return other != layers_.end() && other->first.starts_with(beside) ? other->second : "";
@@ -261,7 +261,7 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (said == nullptr) return nullptr;
   const bool is_indexer = has(".indexer.wk") || has(".indexer.weights_proj");
-  if (is_indexer && profile.names == Names::kVllm32 && said->method.starts_with("modelopt")) {
+  if (is_indexer && profile.rules == Rules::kVllm32 && said->method.starts_with("modelopt")) {
     return &kIndexer;
   }
   // vLLM 0.32 runs them quantized.

@@ -168,8 +168,9 @@ struct Look {
 std::string_view ruling_type(const Look& look);
 
 // One entry of a check list.
-//   ratings   one letter a profile, in their order: U unloaded, S unsound, W warning, I info, - not
-//             asked
+//   ratings   "U: vllm* sglang, W: llama.cpp": a letter (U unloaded, S unsound, W warning, I info)
+//             and the profiles that it holds for; "vllm*" is each release, "all" every profile.
+//             Other profiles are not asked.
 struct Check {
   std::string_view id, title, ratings, symptom;
   std::string_view step;    // that fixes it, or empty

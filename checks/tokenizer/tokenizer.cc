@@ -112,7 +112,7 @@ Status look_class_rules(const Look& look) {
   const JsonValue* keeps = known(look.on.tokenizer_config, "trust_remote_code");
   if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return {};
   // 5.19 goes by the wrapper's model_type first.
-  const bool goes_by_type = look.profile.names == Names::kVllm32 && look.on.model_type == "qwen3_5";
+  const bool goes_by_type = look.profile.rules == Rules::kVllm32 && look.on.model_type == "qwen3_5";
   if (goes_by_type) return {};
   look.report("tokenizer_config.json: tokenizer_class",
               fmt::format("'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name));
@@ -225,38 +225,39 @@ Status look_llama_ids(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kTokenizerChecks[] = {
-    {"T01", "the tokenizer is there and can be read", "UUUUUUUU", "cannot load the tokenizer", "",
+    {"T01", "the tokenizer is there and can be read", "U: all", "cannot load the tokenizer", "",
      "copy the tokenizer's files from the source model", look_tokenizer_present},
-    {"T02", "the program has the tokenizer's class", "UUU---U-", "",
+    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4.57", "",
      "tokenizer:for=transformers-4.57", "", look_class},
-    {"T03", "extra_special_tokens is as the reader expects", "UUUU--UU",
+    {"T03", "extra_special_tokens is as the reader expects", "U: vllm* sglang transformers*",
      "'list' object has no attribute 'keys'", "tokenizer:for=transformers-4.57", "",
      look_extra_tokens},
-    {"T04", "no keys of another version", "II----I-", "ignored by most readers",
-     "tokenizer:for=transformers-4.57", "", look_clutter},
-    {"T05", "a slow class has its files", "UUUUUUUU",
+    {"T04", "no keys of another version", "I: vllm-0.16 vllm-0.17 transformers-4.57",
+     "ignored by most readers", "tokenizer:for=transformers-4.57", "", look_clutter},
+    {"T05", "a slow class has its files", "U: all",
      "expected str, bytes or os.PathLike object, "
      "not NoneType",
      "", "copy tokenizer.json from the source model", look_slow_files},
-    {"T06", "the pre-tokenizer is the family's", "SSSSSSSS",
+    {"T06", "the pre-tokenizer is the family's", "S: all",
      "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized", "",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_pattern},
-    {"T13", "the class that is named keeps the file's rules", "--SS---S",
+    {"T13", "the class that is named keeps the file's rules", "S: vllm sglang transformers-5",
      "combining marks are cut from their letters: other ids than in training",
      "tokenizer:for=transformers-4.57", "", look_class_rules},
-    {"T07", "no truncation or padding left", "WWWWW-WW", "prompts are silently cut", "",
-     "remove truncation and padding from tokenizer.json", look_truncation},
-    {"T08", "token ids fit the vocabulary", "SSSSSSSS", "index out of range", "",
+    {"T07", "no truncation or padding left", "W: vllm* sglang tensorrt-llm transformers*",
+     "prompts are silently cut", "", "remove truncation and padding from tokenizer.json",
+     look_truncation},
+    {"T08", "token ids fit the vocabulary", "S: all", "index out of range", "",
      "take tokenizer and config.json from one model", look_ids},
-    {"T09", "generation stops where the chat ends", "WWWWWWWW", "generation does not end",
+    {"T09", "generation stops where the chat ends", "W: all", "generation does not end",
      "serving-config", "", look_end},
-    {"T10", "one chat template", "WWWWWW--", "wrong chat format, or none", "",
-     "copy chat_template.jinja from the source model", look_template},
-    {"T11", "which parser reads tool calls", "IIII----", "tool calls stay in the text", "",
+    {"T10", "one chat template", "W: vllm* sglang tensorrt-llm llama.cpp",
+     "wrong chat format, or none", "", "copy chat_template.jinja from the source model",
+     look_template},
+    {"T11", "which parser reads tool calls", "I: vllm* sglang", "tool calls stay in the text", "",
      "see the serve command", look_tools},
-    {"T19", "llama.cpp splits texts as the tokenizer does", "-----W--",
+    {"T19", "llama.cpp splits texts as the tokenizer does", "W: llama.cpp",
      "other token ids than in training", "", "", look_llama_ids},
 };
 

@@ -328,7 +328,7 @@ bool is_refused(const Look& look, const Extra& extra) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
       if (extra.is_tower && !(is("gpt_oss") && extra.name.starts_with("model."))) return true;
-      if (look.profile.names == Names::kVllm32) return !extra.is_bias;
+      if (look.profile.rules == Rules::kVllm32) return !extra.is_bias;
       if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
       if (is("gpt_oss")) return names_attention_part(extra.name);
@@ -436,15 +436,16 @@ Status look_draft_layers(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5. What is found says its severity itself.
 constexpr Check kParameterChecks[] = {
-    {"W02", "all tensors that the model has are there", "UUUSUUSS", "", "",
+    {"W02", "all tensors that the model has are there",
+     "U: vllm* tensorrt-llm llama.cpp, S: sglang transformers*", "", "",
      "download or convert again", look_missing},
-    {"W09", "all tensors have the shapes that config.json says", "UUUUUUUU",
+    {"W09", "all tensors have the shapes that config.json says", "U: all",
      "shape mismatch; a number is expected", "", "take config.json from the source model",
      look_shapes},
-    {"W10", "there is no tensor that the model does not have", "UUUUWUWW", "", "", "", look_extra},
-    {"W13", "draft layers that config.json declares are there", "WWWW----",
+    {"W10", "there is no tensor that the model does not have",
+     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", "", look_extra},
+    {"W13", "draft layers that config.json declares are there", "W: vllm* sglang",
      "speculative decoding fails to start", "", "", look_draft_layers},
 };
 

@@ -58,7 +58,7 @@ Status look_prefix(const Look& look) {
   const bool is_bare =
       (root.empty() && !on.model_class.ends_with("Model")) || root == "language_model.";
   const bool is_wrapped = !is_wrapper && root.find("language_model.") != root.npos &&
-                          !(on.is_qwen35() && look.profile.names == Names::kVllm32);
+                          !(on.is_qwen35() && look.profile.rules == Rules::kVllm32);
   if (is_bare || is_wrapped) {
     std::string_view whose = is_wrapped ? "names of a wrapper" : "names of the text part alone";
     if (is_wrapped && !on.has_text_config()) {
@@ -128,16 +128,17 @@ Status look_stacks(const Look& look) {
   return {};
 }
 
-// Profiles: v16 v17 vllm sglang trt gguf tf4 tf5.
 constexpr Check kWeightChecks[] = {
-    {"W01", "tensor names are those of the class", "UUUSU---",
+    {"W01", "tensor names are those of the class", "U: vllm* tensorrt-llm, S: sglang",
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
      "", look_prefix},
-    {"W12", "experts are single where the program reads them so", "UUWSW-S-",
+    {"W12", "experts are single where the program reads them so",
+     "U: vllm-0.16 vllm-0.17, S: sglang transformers-4.57, W: vllm tensorrt-llm",
      "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers",
      "experts:to=single", "", look_stacks},
-    {"W03", "no codes without scales", "WWWWWW-W", "", "", "quantize again", look_unknown},
-    {"W11", "parts of packed weights are there and fit", "UUUUUUUU",
+    {"W03", "no codes without scales", "W: vllm* sglang tensorrt-llm llama.cpp transformers-5", "",
+     "", "quantize again", look_unknown},
+    {"W11", "parts of packed weights are there and fit", "U: all",
      "KeyError; size mismatch; wrong answers", "",
      "take config.json from the source model, or download the folder again", look_packed},
 };

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
-#include "checks/profiles/profiles.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 
@@ -341,20 +340,6 @@ TEST(Doctor, ServeCommandsFollowTheFiles) {
   model->format = "gguf";
   EXPECT_EQ(serve_command("llama.cpp", *model, "x.gguf"), "llama-server -m x.gguf");
   EXPECT_EQ(serve_command("vllm", *model, "x.gguf"), "");
-}
-
-// tests/include_laws.py sees to it that no list of words breaks within one.
-TEST(Doctor, TypesWithHyphensAreFound) {
-  for (const char* type : {"audio-spectrogram-transformer", "data2vec-vision", "xlm-roberta-xl",
-                           "xlm-roberta", "wav2vec2-bert"}) {
-    for (const Profile& profile : profiles()) {
-      EXPECT_TRUE(knows_model_type(profile, type)) << profile.name << ' ' << type;
-    }
-  }
-  for (const char* part :
-       {"audio-", "data2vec-", "xlm-", "spectrogram-transformer", "roberta-xl"}) {
-    EXPECT_FALSE(knows_model_type(*find_profile("transformers-5"), part)) << part;
-  }
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+// What other programs know, as data/profiles/ holds it.
+#include "checks/profiles/profiles.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+namespace {
+
+TEST(Profiles, TypesWithHyphensAreFound) {
+  for (const char* type : {"audio-spectrogram-transformer", "data2vec-vision", "xlm-roberta-xl",
+                           "xlm-roberta", "wav2vec2-bert"}) {
+    for (const Profile& profile : profiles()) {
+      EXPECT_TRUE(knows_model_type(profile, type)) << profile.name << ' ' << type;
+    }
+  }
+  for (const char* part :
+       {"audio-", "data2vec-", "xlm-", "spectrogram-transformer", "roberta-xl"}) {
+    EXPECT_FALSE(knows_model_type(*find_profile("transformers-5"), part)) << part;
+  }
+}
+
+TEST(Profiles, ReleasesDifferWhereTheirFilesDo) {
+  const auto knows = [](std::string_view profile, std::string_view list, std::string_view word) {
+    return has_listed(*find_profile(profile), list, word, true);
+  };
+  EXPECT_FALSE(knows("vllm-0.16", "classes", "Qwen3_5ForConditionalGeneration"));
+  EXPECT_TRUE(knows("vllm-0.17", "classes", "Qwen3_5ForConditionalGeneration"));
+  EXPECT_TRUE(knows("vllm-0.16", "classes", "LlamaForCausalLM"));
+  EXPECT_FALSE(knows("vllm-0.16", "model types", "qwen3_5"));
+  EXPECT_TRUE(knows("vllm-0.17", "model types", "qwen3_5"));
+  EXPECT_TRUE(knows("vllm", "quantization methods", "humming"));
+  EXPECT_FALSE(knows("vllm-0.16", "quantization methods", "humming"));
+  EXPECT_TRUE(knows("sglang", "gguf architectures", "gpt-oss"));
+  EXPECT_FALSE(knows("vllm-0.17", "gguf architectures", "gpt-oss"));
+  // No such section: the program does not go by these words, or they are not known.
+  EXPECT_TRUE(knows("llama.cpp", "model types", "anything"));
+  EXPECT_TRUE(knows("transformers-5", "classes", "Anything"));
+  EXPECT_FALSE(has_fallback_class(*find_profile("llama.cpp"), "Anything"));
+}
+
+void check_section(const std::string& place, std::string_view section, const WordList& list) {
+  for (const std::string_view other : list.also) {
+    const Profile* more = find_profile(other);
+    ASSERT_NE(more, nullptr) << place << ' ' << other;
+    EXPECT_TRUE(more->lists.contains(section)) << place << ' ' << other;
+    for (const std::string_view word : list.words) {
+      EXPECT_FALSE(has_listed(*more, section, word, false)) << place << ' ' << word;
+    }
+    for (const std::string_view word : list.without) {
+      EXPECT_TRUE(has_listed(*more, section, word, false)) << place << ' ' << word;
+    }
+  }
+}
+
+TEST(Profiles, SectionsBuildOnOthersThatExist) {
+  for (const Profile& profile : profiles()) {
+    EXPECT_FALSE(profile.help.empty()) << profile.name;
+    EXPECT_NE(find_profile(profile.rated), nullptr) << profile.name;
+    for (const auto& [section, list] : profile.lists) {
+      check_section(fmt::format("{} [{}]", profile.name, section), section, list);
+    }
+  }
+}
+
+// Words that were collected name where they are from.
+TEST(Profiles, SectionsOfWordsNameTheirSource) {
+  for (const Profile& profile : profiles()) {
+    std::ifstream file(std::string(CKPT_TESTDATA) + "/../data/profiles/" +
+                       std::string(profile.name) + ".txt");
+    ASSERT_TRUE(file) << profile.name;
+    std::string line, section;
+    bool has_source = true;
+    while (std::getline(file, line)) {
+      if (line.starts_with('[')) {
+        section = line;
+        has_source = false;
+      } else if (line.starts_with("also ") || line.starts_with('#')) {
+        has_source = true;
+      } else if (!section.empty() && !line.empty()) {
+        EXPECT_TRUE(has_source) << profile.name << ' ' << section;
+      }
+    }
+  }
+}
+
+// "U: vllm* sglang, W: llama.cpp": letters and names of profiles, each profile once.
+void check_ratings(const Check& check) {
+  std::set<std::string_view> rated;
+  std::string_view rest = check.ratings;
+  while (!rest.empty()) {
+    std::string_view word = take_word(rest);
+    if (word.ends_with(',')) word.remove_suffix(1);
+    if (word.ends_with(':')) {
+      EXPECT_TRUE(word == "U:" || word == "S:" || word == "W:" || word == "I:") << check.id;
+      continue;
+    }
+    const size_t before = rated.size();
+    for (const Profile& profile : profiles()) {
+      const bool is_meant =
+          word == "all" || word == profile.name ||
+          (word.ends_with('*') && profile.name.starts_with(word.substr(0, word.size() - 1)));
+      if (!is_meant) continue;
+      EXPECT_TRUE(rated.insert(profile.name).second) << check.id << ' ' << word;
+    }
+    EXPECT_GT(rated.size(), before) << check.id << ": no profile is named by " << word;
+  }
+}
+
+TEST(Profiles, RatingsNameProfiles) {
+  for (const auto theme : {config_checks,
+                           tied_head_checks,
+                           config_number_checks,
+                           config_word_checks,
+                           rope_checks,
+                           older_field_checks,
+                           layer_field_checks,
+                           table_field_checks,
+                           computed_field_checks,
+                           strict_type_checks,
+                           tokenizer_checks,
+                           tokenizer_schema_checks,
+                           tokenizer_value_checks,
+                           processor_checks,
+                           quantization_checks,
+                           quantization_statement_checks,
+                           scale_shape_checks,
+                           served_checks,
+                           weight_checks,
+                           parameter_checks,
+                           file_checks,
+                           gguf_checks,
+                           value_checks}) {
+    for (const Check& check : theme()) check_ratings(check);
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

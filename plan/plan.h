@@ -17,7 +17,7 @@ namespace ckpt {
 
 // Options in the words of the commands, which docs/RECIPES.md lists.
 struct ConvertOptions {
-  std::string to = {};                     // "q4_k_m", "nvfp4"; empty: keep existing types
+  std::string to = {};                     // "q5_k_m", "nvfp4"; empty: keep existing types
   std::vector<std::string> profiles = {};  // programs that OUT is fixed for: "vllm-0.17"
   std::vector<std::string> steps = {};     // "name:key=value,..."
   // All others by their names: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.

@@ -98,8 +98,8 @@ std::vector<FamilyInfo> all_families() {
 std::vector<TypeInfo> all_types() {
   std::vector<TypeInfo> out;
   for (const Mixture& mixture : all_mixtures()) {
-    out.push_back(
-        {mixture.name, info(mixture.base).name, static_cast<uint32_t>(mixture.file_type)});
+    out.push_back({mixture.name, info(mixture.base).name, static_cast<uint32_t>(mixture.file_type),
+                   mixture.alias, mixture.target_place});
   }
   return out;
 }

@@ -31,9 +31,11 @@ std::vector<FamilyInfo> all_families();
 
 // Values of --to: mixtures, which choose a type for each tensor.
 struct TypeInfo {
-  std::string_view name;  // "q4_k_m"
-  std::string_view base;  // "q4_k": the type of most tensors
-  uint32_t number;        // llama.cpp's, stored as general.file_type
+  std::string_view name;
+  std::string_view base;   // the type of most tensors
+  uint32_t number;         // llama.cpp's, stored as general.file_type
+  std::string_view alias;  // a shorter name, or empty
+  uint32_t target_place;   // among those that a size target compares; 0: none of them
 };
 std::vector<TypeInfo> all_types();
 

@@ -1,7 +1,7 @@
 // A codec says how values are stored: floats to parts and back, and the size rule of each part.
 //
 // A part is a grid with one element for each tile of the tensor. Most codecs have one part (a BF16
-// tensor is a grid of BF16 elements; a Q4_K tensor a grid of 256-value blocks); NVFP4 has three
+// tensor is a grid of BF16 elements; a Q6_K tensor a grid of 256-value blocks); NVFP4 has three
 // (codes, block scales, tensor scale). Which entries of a file belong together, how large they are
 // and where a tensor may be cut follow from the rules; no format knows a codec by name.
 #pragma once
@@ -121,7 +121,7 @@ enum class Dialect : uint8_t {
 };
 
 struct Codec {
-  std::string_view name;  // "q4_k"; for a one-part codec the name of its dtype
+  std::string_view name;  // "q6_k"; for a one-part codec the name of its dtype
   std::string_view help;
   Scheme scheme = Scheme::kPlain;
   Dialect dialect = Dialect::kOther;

@@ -9,8 +9,9 @@ namespace ckpt {
 namespace {
 
 constexpr std::array<DtypeInfo, kDtypeCount> kTable = {{
-#define CKPT_ROW(enumerator, name, values, size_bytes, ggml, short_rows, weights) \
-  {name, values, size_bytes, ggml, Dtype::short_rows, ImportanceUse::weights},
+#define CKPT_ROW(enumerator, name, values, size_bytes, ggml, short_rows, weights, search, place) \
+  {name, values, size_bytes, ggml, Dtype::short_rows, ImportanceUse::weights, SearchUse::search, \
+   place},
     CKPT_DTYPES_OF_NUMBERS(CKPT_ROW) CKPT_DTYPES_OF_BLOCKS(CKPT_ROW)
 #undef CKPT_ROW
 }};

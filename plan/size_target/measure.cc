@@ -52,7 +52,7 @@ void add_squares(const MatrixRows& matrix, std::span<const float> decoded, Squar
 
 bool searches(const Codec& codec, ScaleSearch search) {
   const auto type = plain_dtype(codec);
-  const bool has_best = type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
+  const bool has_best = type && info(*type).search == SearchUse::kScales;
   return codec.scheme == Scheme::kNvfp4 || (has_best && search == ScaleSearch::kBest);
 }
 

@@ -21,7 +21,7 @@ struct TypesToMeasure {
       weights;  // to encode with and to weigh errors by; may be null
   std::vector<const Codec*> codecs;
   ScaleSearch search =
-      ScaleSearch::kNone;  // used by NVFP4; where it is kBest, by q4_k to q6_k, too
+      ScaleSearch::kNone;  // used by NVFP4; where it is kBest, by types with such a search, too
 };
 
 struct MeasureOptions {

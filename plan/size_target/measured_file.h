@@ -2,7 +2,7 @@
 //
 //   ckpt-measured 1
 //   sha256 HEX                     of all lines below
-//   KEY q4_k=BITS q5_k=BITS ...    a line a tensor; BITS: of the double, in hex
+//   KEY q5_k=BITS q6_k=BITS ...    a line a tensor; BITS: of the double, in hex
 //
 // KEY is the SHA-256 of all that an error depends on: the version and commit of this
 // program, the tensor's codec, shape, place in its file and operations, weights of columns, the

@@ -13,7 +13,7 @@ namespace {
 constexpr double kLeastDivergence = 1e-12, kMostDivergence = 1e4;
 constexpr std::string_view kTypedFigures[] = {"kl of ", "value of "};
 
-// "q4_K" is q4_k; "iq1_m_r4" holds the values of iq1_m in another order.
+// "q6_K" is q6_k; "iq1_m_r4" holds the values of iq1_m in another order.
 std::string type_of_figure(std::string_view figure) {
   for (const std::string_view start : kTypedFigures) {
     if (figure.starts_with(start)) figure.remove_prefix(start.size());

@@ -10,29 +10,40 @@
 #include "plan/size_target/sensitivity.h"
 #include "plan/size_target/sensitivity_file.h"
 #include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
 
-// llama-quantize's mixtures, about the larger first. Those that cannot be made of this model, or
-// without an importance matrix, are passed over.
-constexpr std::string_view kComparedMixtures[] = {
-    "q8_0",   "q6_k",   "q5_k_m", "q5_k_s",  "q4_k_m", "q4_k_s", "iq4_nl",  "iq4_xs",
-    "q3_k_l", "q3_k_m", "iq3_m",  "iq3_s",   "q3_k_s", "iq3_xs", "iq3_xxs", "q2_k",
-    "iq2_m",  "iq2_s",  "iq2_xs", "iq2_xxs", "iq1_m",  "iq1_s"};
 // Their order depends on the model: so many after the first that fits are tried, too.
 constexpr int kNeighbors = 2;
 // A choice must promise this part of the mixture's error, or the mixture is taken.
 constexpr double kClearGain = 0.95;
 constexpr int kMaxSplitRounds = 8;  // of splits, whose headers depend on where files end
 
-// In the order in which equals are preferred. The first row needs column weights.
-constexpr Dtype kWeightedTypes[] = {Dtype::kIq1S,  Dtype::kIq1M, Dtype::kIq2Xxs,
-                                    Dtype::kIq2Xs, Dtype::kIq2S, Dtype::kIq3Xxs};
-constexpr Dtype kWideTypes[] = {Dtype::kQ2K,   Dtype::kQ3K,  Dtype::kIq3S, Dtype::kIq4Xs,
-                                Dtype::kIq4Nl, Dtype::kQ4K,  Dtype::kQ5K,  Dtype::kQ6K,
-                                Dtype::kQ8_0,  Dtype::kBF16, Dtype::kF16};
-constexpr Dtype kNarrowTypes[] = {Dtype::kQ4_0, Dtype::kQ4_1, Dtype::kQ5_0, Dtype::kQ5_1};
+// In the order in which equals are preferred.
+const std::vector<Dtype>& choosable_types() {
+  static const std::vector<Dtype> types = [] {
+    std::vector<Dtype> out;
+    for (uint32_t i = 0; i < kDtypeCount; ++i) {
+      if (info(static_cast<Dtype>(i)).target_place != 0) out.push_back(static_cast<Dtype>(i));
+    }
+    std::sort(out.begin(), out.end(),
+              [](Dtype a, Dtype b) { return info(a).target_place < info(b).target_place; });
+    return out;
+  }();
+  return types;
+}
+
+// About the larger first. Those that cannot be made of this model, or without an importance matrix,
+// are passed over.
+std::vector<TypeInfo> compared_mixtures() {
+  std::vector<TypeInfo> out = all_types();
+  std::erase_if(out, [](const TypeInfo& type) { return type.target_place == 0; });
+  std::sort(out.begin(), out.end(),
+            [](const TypeInfo& a, const TypeInfo& b) { return a.target_place < b.target_place; });
+  return out;
+}
 
 Result<PlannedConversion> plan_as(Conversion conversion, std::string_view type, bool is_pure) {
   conversion.to = type;
@@ -74,7 +85,7 @@ uint64_t metadata_number(const Checkpoint& checkpoint, std::string_view key) {
 // A tensor is free when it takes the type that a file is made of.
 Result<FreeModel> find_free(const Conversion& conversion, const SizeTarget& target) {
   CKPT_ASSIGN(const PlannedConversion wide, plan_as(conversion, "q8_0", true));
-  CKPT_ASSIGN(const PlannedConversion narrow, plan_as(conversion, "q4_k_s", true));
+  CKPT_ASSIGN(const PlannedConversion narrow, plan_as(conversion, "q4_0", true));
   const Output &a = wide.plan.outputs[0], &b = narrow.plan.outputs[0];
   CKPT_CHECK(a.checkpoint.tensors.size() == b.checkpoint.tensors.size());
   FreeModel out;
@@ -104,17 +115,15 @@ Result<FreeModel> find_free(const Conversion& conversion, const SizeTarget& targ
 // The choices of a tensor, without errors.
 FreeTensor offers_for(const Tensor& tensor, const FreeModel& model) {
   FreeTensor out{tensor.name, tensor.values(), 1, 0, {}};
-  const auto add = [&](Dtype type) {
-    if (tensor.row_values() % element_values(type) != 0) return;
+  const bool has_weights = tensor.recoded().weights != nullptr;
+  for (const Dtype type : choosable_types()) {
+    const DtypeInfo& row = info(type);
+    const bool is_for_short_rows = row.target_place > 100;
+    if (row.importance == ImportanceUse::kNeeded && !has_weights) continue;
+    if (is_for_short_rows && tensor.row_values() % 256 == 0) continue;
+    if (tensor.row_values() % row.values != 0) continue;
     const Codec& codec = plain_codec(all_codecs(), type);
     out.offers.push_back({&codec, model.counted(coded_bytes(tensor, codec)), 0});
-  };
-  if (tensor.recoded().weights != nullptr) {
-    for (const Dtype type : kWeightedTypes) add(type);
-  }
-  for (const Dtype type : kWideTypes) add(type);
-  if (tensor.row_values() % 256 != 0) {
-    for (const Dtype type : kNarrowTypes) add(type);
   }
   return out;
 }
@@ -179,12 +188,12 @@ Result<std::optional<FittingMixture>> find_mixture(const Conversion& conversion,
                                                    const SizeTarget& target) {
   std::optional<FittingMixture> largest;
   int behind = 0;
-  for (const std::string_view name : kComparedMixtures) {
+  for (const TypeInfo& type : compared_mixtures()) {
     if (largest && behind++ == kNeighbors) break;
-    auto planned = plan_as(conversion, name, false);
+    auto planned = plan_as(conversion, type.name, false);
     if (!planned) continue;
     const Output& output = planned->plan.outputs[0];
-    FittingMixture out{name, {}, 0, layout_bytes(output)};
+    FittingMixture out{type.name, {}, 0, layout_bytes(output)};
     for (const size_t place : model.places) {
       const Tensor& tensor = output.checkpoint.tensors[place];
       out.types.push_back(tensor.codec);

@@ -1,7 +1,7 @@
 // convert --target-size and --target-bits: a type for each tensor, so that OUT has at most that
 // size and loses least (docs/TARGETS.md). Of a GGUF:
 //
-//   plans as q8_0 and q4_k ──▶ tensors whose type is free, what all else takes
+//   plans as q8_0 and q4_0 ──▶ tensors whose type is free, what all else takes
 //   their values, sampled ──▶ error of each type (measure.h) ──▶ choice (choice.h)
 //   ──▶ the conversion with --to MIXTURE and a --tensor-type for each
 //

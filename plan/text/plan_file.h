@@ -4,7 +4,7 @@
 //     "ckpt_plan": 1,
 //     "version": "0.1.0",             of the program that wrote it
 //     "digest": "5f3a...",            of the plan (core/resume/plan_digest.h)
-//     "convert": {"in": "/models/m", "out": "/models/m.gguf", "to": "q4_k_m", ...},
+//     "convert": {"in": "/models/m", "out": "/models/m.gguf", "to": "q6_k", ...},
 //     "inputs": [{"path": ..., "size_bytes": ..., "modified_ns": ...}],
 //     "files": [{"path": ..., "size_bytes": ...}]
 //   }

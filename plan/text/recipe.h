@@ -5,7 +5,7 @@
 //     "in": "base/", "out": "out/", "to": "nvfp4",
 //     "steps": [{"name": "graft", "from": "mtp/", "tensors": ["mtp.*"]}, "drop:tensors=x.*"],
 //     "for": ["vllm-0.17"], "base": "base/", "preset": "mlp-only", "keep": ["*.gate*"],
-//     "also": [{"out": "out.gguf", "to": "q4_k_m"}]
+//     "also": [{"out": "out.gguf", "to": "q6_k"}]
 //   }
 //
 // Paths, those in options of steps too, are relative to the recipe, not to where the program runs.

@@ -12,10 +12,9 @@ namespace {
 struct Alias {
   std::string_view name, type;
 };
-constexpr Alias kAliases[] = {{"fp16", "f16"},      {"float16", "f16"},    {"half", "f16"},
-                              {"fp32", "f32"},      {"float32", "f32"},    {"float", "f32"},
-                              {"bfloat16", "bf16"}, {"q3k", "q3_k_m"},     {"q4k", "q4_k_m"},
-                              {"q5k", "q5_k_m"},    {"mxfp4", "mxfp4_moe"}};
+constexpr Alias kAliases[] = {{"fp16", "f16"},     {"float16", "f16"}, {"half", "f16"},
+                              {"fp32", "f32"},     {"float32", "f32"}, {"float", "f32"},
+                              {"bfloat16", "bf16"}};
 
 std::string type_letters(std::string_view text) {
   std::string out;
@@ -39,6 +38,9 @@ std::string alias_of(std::string_view text) {
   const std::string letters = type_letters(text);
   for (const Alias& alias : kAliases) {
     if (alias.name == letters) return std::string(alias.type);
+  }
+  for (const TypeInfo& type : all_types()) {
+    if (!type.alias.empty() && type_letters(type.alias) == letters) return std::string(type.name);
   }
   return {};
 }

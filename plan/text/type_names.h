@@ -11,13 +11,13 @@ namespace ckpt {
 
 // Values of --to, as `ckpt list types` shows them.
 struct TargetType {
-  std::string_view name;  // "q4_k_m", "nvfp4"
+  std::string_view name;  // "q5_k_m", "nvfp4"
   std::string_view kind;  // "mixture": of a GGUF; "export": what that step makes
   std::string help;
 };
 std::vector<TargetType> target_types();
 
-// "Q4_K_M", "q4km" and "q4-k-m" are q4_k_m; fp16, float16 and half are f16. Fails: kUsage with the
+// "Q5_K_M", "q5km" and "q5-k-m" are q5_k_m; fp16, float16 and half are f16. Fails: kUsage with the
 // nearest type; `before`: what stands before the type on the command line, "--to ".
 Result<std::string> target_type_named(std::string_view before, std::string_view text);
 

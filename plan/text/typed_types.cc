@@ -27,7 +27,7 @@ std::string with_type(std::string out, const std::string& type) {
   return out;
 }
 
-// "model-q4_k_m.gguf" for "model.gguf" or "model-bf16.gguf".
+// "model-q5_k_m.gguf" for "model.gguf" or "model-bf16.gguf".
 std::string named_by_type(const Conversion& conversion, const std::string& type) {
   const auto in = conversion.in.has_filename() ? conversion.in : conversion.in.parent_path();
   std::string stem = in.extension() == ".gguf" ? in.stem().string() : in.filename().string();
@@ -39,7 +39,7 @@ std::string named_by_type(const Conversion& conversion, const std::string& type)
   return stem + "-" + type + ".gguf";
 }
 
-// `llama-quantize model.gguf Q4_K_M` names the output itself; here OUT would be a folder.
+// `llama-quantize model.gguf Q5_K_M` names the output itself; here OUT would be a folder.
 Status refuse_type_as_out(const Conversion& conversion) {
   const std::string out = conversion.out.string();
   const auto type = target_type_named("", out);

@@ -1,6 +1,6 @@
 // Types as they are typed for several outputs at once, or in the place of OUT.
 //
-//   --to q4_k_m,q5_k_m   OUT model-{type}.gguf     two outputs of one reading
+//   --to q6_k,q5_k_m     OUT model-{type}.gguf     two outputs of one reading
 #pragma once
 
 #include "plan/conversion/conversion.h"

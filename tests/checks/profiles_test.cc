@@ -1,4 +1,4 @@
-// What other programs know, as data/profiles/ holds it.
+// Facts about other programs, as data/profiles/ has them.
 #include "checks/profiles/profiles.h"
 
 #include <gtest/gtest.h>

@@ -11,17 +11,11 @@ namespace ckpt {
 namespace {
 
 constexpr Mixture kMixtures[] = {
-#define CKPT_ROW(enumerator, number, name, base) {name, FileType::enumerator, Dtype::base},
+#define CKPT_ROW(enumerator, number, name, base, alias, place) \
+  {name, FileType::enumerator, Dtype::base, alias, place},
     CKPT_MIXTURES(CKPT_ROW)
 #undef CKPT_ROW
 };
-
-constexpr size_t mixture_index(std::string_view name) {
-  for (size_t i = 0; i < kMixtureCount; ++i) {
-    if (kMixtures[i].name == name) return i;
-  }
-  return kMixtureCount;
-}
 
 bool is_token_embedding(std::string_view name) {
   return name == "token_embd.weight" || name == "per_layer_token_embd.weight";
@@ -45,22 +39,26 @@ Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
 
 std::span<const Mixture> all_mixtures() { return kMixtures; }
 
-constinit const std::array<Choice, kMixtureCount + 4> kMixtureChoices =
-    []<size_t... kIndex>(std::index_sequence<kIndex...>) {
-  return std::array<Choice, kMixtureCount + 4>{
-      Choice(kMixtures[kIndex].name, kIndex)..., Choice("q3_k", mixture_index("q3_k_m"), true),
-      Choice("q4_k", mixture_index("q4_k_m"), true), Choice("q5_k", mixture_index("q5_k_m"), true),
-      Choice("mxfp4", mixture_index("mxfp4_moe"), true)};
-}
-(std::make_index_sequence<kMixtureCount>());
+constinit const std::array<Choice, kMixtureCount + kMixtureAliasCount> kMixtureChoices = [] {
+  std::array<std::optional<Choice>, kMixtureCount + kMixtureAliasCount> made;
+  size_t aliases = kMixtureCount;
+  for (size_t i = 0; i < kMixtureCount; ++i) {
+    made[i].emplace(kMixtures[i].name, i);
+    if (!kMixtures[i].alias.empty()) made[aliases++].emplace(kMixtures[i].alias, i, true);
+  }
+  return [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array{*made[kIndex]...};
+  }
+  (std::make_index_sequence<made.size()>());
+}();
 
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
   if (row_values % element_values(target) == 0) return target;
   const Dtype second = info(target).in_short_rows;
   if (second == target && element_values(target) > 32) {
     return fail(ErrorCode::kUnsupported,
-                "rows of {} values; {} needs a multiple of {}, and no type replaces it",
-                row_values, info(target).name, element_values(target));
+                "rows of {} values; {} needs a multiple of {}, and no type replaces it", row_values,
+                info(target).name, element_values(target));
   }
   return row_values % element_values(second) == 0 ? second : Dtype::kF16;
 }

@@ -1,4 +1,4 @@
-// Which type each tensor of a GGUF file gets when the file is made "q4_k_m", "q3_k_l" and so on.
+// Which type each tensor of a GGUF file gets when the file is made of a mixture.
 //
 //   name ──▶ category ─┐
 //   model facts ───────┼─▶ rule of the mixture ──▶ type ──▶ fallback for rows that do not fit
@@ -28,43 +28,44 @@ namespace ckpt {
 
 // One row a mixture: its enumerator, llama.cpp's number, stored as general.file_type
 // (include/llama.h `enum llama_ftype`; llama-quantize knows of NVFP4 the type alone), its name on
-// the command line, and the type of tensors without a rule of their own.
+// the command line, the type of tensors without a rule of their own, a shorter name that it goes
+// by, and its place among those that a size target compares, about the larger first (0: none).
 // clang-format off
 #define CKPT_MIXTURES(ROW) \
-  ROW(kF32, 0, "f32", kF32) \
-  ROW(kF16, 1, "f16", kF16) \
-  ROW(kBF16, 32, "bf16", kBF16) \
-  ROW(kQ8_0, 7, "q8_0", kQ8_0) \
-  ROW(kQ4_0, 2, "q4_0", kQ4_0) \
-  ROW(kQ4_1, 3, "q4_1", kQ4_1) \
-  ROW(kQ5_0, 8, "q5_0", kQ5_0) \
-  ROW(kQ5_1, 9, "q5_1", kQ5_1) \
-  ROW(kIq4Nl, 25, "iq4_nl", kIq4Nl) \
-  ROW(kIq4Xs, 30, "iq4_xs", kIq4Xs) \
-  ROW(kQ2K, 10, "q2_k", kQ2K) \
-  ROW(kQ2KS, 21, "q2_k_s", kQ2K) \
-  ROW(kQ3KS, 11, "q3_k_s", kQ3K) \
-  ROW(kQ3KM, 12, "q3_k_m", kQ3K) \
-  ROW(kQ3KL, 13, "q3_k_l", kQ3K) \
-  ROW(kQ4KS, 14, "q4_k_s", kQ4K) \
-  ROW(kQ4KM, 15, "q4_k_m", kQ4K) \
-  ROW(kQ5KS, 16, "q5_k_s", kQ5K) \
-  ROW(kQ5KM, 17, "q5_k_m", kQ5K) \
-  ROW(kQ6K, 18, "q6_k", kQ6K) \
-  ROW(kIq3M, 27, "iq3_m", kIq3S) \
-  ROW(kIq3S, 26, "iq3_s", kIq3S) \
-  ROW(kIq3Xs, 22, "iq3_xs", kIq3S) \
-  ROW(kIq3Xxs, 23, "iq3_xxs", kIq3Xxs) \
-  ROW(kIq2M, 29, "iq2_m", kIq2S) \
-  ROW(kIq2S, 28, "iq2_s", kIq2Xs) \
-  ROW(kIq2Xs, 20, "iq2_xs", kIq2Xs) \
-  ROW(kIq2Xxs, 19, "iq2_xxs", kIq2Xxs) \
-  ROW(kIq1M, 31, "iq1_m", kIq1M) \
-  ROW(kIq1S, 24, "iq1_s", kIq1S) \
-  ROW(kTq2_0, 37, "tq2_0", kTq2_0) \
-  ROW(kTq1_0, 36, "tq1_0", kTq1_0) \
-  ROW(kMxfp4Moe, 38, "mxfp4_moe", kMxfp4) \
-  ROW(kNvfp4, 39, "nvfp4-ggml", kNvfp4)
+  ROW(kF32, 0, "f32", kF32, "", 0) \
+  ROW(kF16, 1, "f16", kF16, "", 0) \
+  ROW(kBF16, 32, "bf16", kBF16, "", 0) \
+  ROW(kQ8_0, 7, "q8_0", kQ8_0, "", 1) \
+  ROW(kQ4_0, 2, "q4_0", kQ4_0, "", 0) \
+  ROW(kQ4_1, 3, "q4_1", kQ4_1, "", 0) \
+  ROW(kQ5_0, 8, "q5_0", kQ5_0, "", 0) \
+  ROW(kQ5_1, 9, "q5_1", kQ5_1, "", 0) \
+  ROW(kIq4Nl, 25, "iq4_nl", kIq4Nl, "", 7) \
+  ROW(kIq4Xs, 30, "iq4_xs", kIq4Xs, "", 8) \
+  ROW(kQ2K, 10, "q2_k", kQ2K, "", 16) \
+  ROW(kQ2KS, 21, "q2_k_s", kQ2K, "", 0) \
+  ROW(kQ3KS, 11, "q3_k_s", kQ3K, "", 13) \
+  ROW(kQ3KM, 12, "q3_k_m", kQ3K, "q3_k", 10) \
+  ROW(kQ3KL, 13, "q3_k_l", kQ3K, "", 9) \
+  ROW(kQ4KS, 14, "q4_k_s", kQ4K, "", 6) \
+  ROW(kQ4KM, 15, "q4_k_m", kQ4K, "q4_k", 5) \
+  ROW(kQ5KS, 16, "q5_k_s", kQ5K, "", 4) \
+  ROW(kQ5KM, 17, "q5_k_m", kQ5K, "q5_k", 3) \
+  ROW(kQ6K, 18, "q6_k", kQ6K, "", 2) \
+  ROW(kIq3M, 27, "iq3_m", kIq3S, "", 11) \
+  ROW(kIq3S, 26, "iq3_s", kIq3S, "", 12) \
+  ROW(kIq3Xs, 22, "iq3_xs", kIq3S, "", 14) \
+  ROW(kIq3Xxs, 23, "iq3_xxs", kIq3Xxs, "", 15) \
+  ROW(kIq2M, 29, "iq2_m", kIq2S, "", 17) \
+  ROW(kIq2S, 28, "iq2_s", kIq2Xs, "", 18) \
+  ROW(kIq2Xs, 20, "iq2_xs", kIq2Xs, "", 19) \
+  ROW(kIq2Xxs, 19, "iq2_xxs", kIq2Xxs, "", 20) \
+  ROW(kIq1M, 31, "iq1_m", kIq1M, "", 21) \
+  ROW(kIq1S, 24, "iq1_s", kIq1S, "", 22) \
+  ROW(kTq2_0, 37, "tq2_0", kTq2_0, "", 0) \
+  ROW(kTq1_0, 36, "tq1_0", kTq1_0, "", 0) \
+  ROW(kMxfp4Moe, 38, "mxfp4_moe", kMxfp4, "mxfp4", 0) \
+  ROW(kNvfp4, 39, "nvfp4-ggml", kNvfp4, "", 0)
 // clang-format on
 
 enum class FileType : uint32_t {
@@ -77,15 +78,19 @@ struct Mixture {
   std::string_view name;  // as on the command line: "q4_k_m"
   FileType file_type;
   Dtype base;  // of tensors without a rule of their own
+  std::string_view alias;
+  uint32_t target_place;
 };
 
 #define CKPT_COUNTED(...) +1
 inline constexpr size_t kMixtureCount = 0 CKPT_MIXTURES(CKPT_COUNTED);
 #undef CKPT_COUNTED
+#define CKPT_COUNTED(name, number, text, base, alias, place) +(sizeof(alias) > 1 ? 1 : 0)
+inline constexpr size_t kMixtureAliasCount = 0 CKPT_MIXTURES(CKPT_COUNTED);
+#undef CKPT_COUNTED
 std::span<const Mixture> all_mixtures();
-// By name and by index in all_mixtures(); "q3_k", "q4_k" and "q5_k" stand for their "_m", "mxfp4"
-// for "mxfp4_moe".
-extern const std::array<Choice, kMixtureCount + 4> kMixtureChoices;
+// By name, then by alias; the meaning is the index in all_mixtures().
+extern const std::array<Choice, kMixtureCount + kMixtureAliasCount> kMixtureChoices;
 
 // The facts of a model that the rules need.
 struct ModelFacts {

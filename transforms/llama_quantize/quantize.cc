@@ -39,12 +39,17 @@ struct Job {
   std::vector<std::string> without_moments = {};
 };
 
-bool has_search(Dtype type) {
-  return type == Dtype::kQ4K || type == Dtype::kQ5K || type == Dtype::kQ6K;
+// "q2_k or q3_k": the types that a search improves in this way.
+std::string types_with(SearchUse use) {
+  std::vector<std::string_view> names;
+  for (uint32_t i = 0; i < kDtypeCount; ++i) {
+    const DtypeInfo& type = info(static_cast<Dtype>(i));
+    if (type.search == use) names.push_back(type.name);
+  }
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
 }
-
-// Types that only second moments make better: their scales are not searched for.
-bool has_only_feedback(Dtype type) { return type == Dtype::kQ2K || type == Dtype::kQ3K; }
 
 // The last rule that names the tensor; nullptr when none does.
 const TypeRule* find_rule(Job& job, const Tensor& tensor) {
@@ -156,8 +161,8 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   recoded.weights = std::move(weights);
-  const bool is_fed_back = job.moments && has_only_feedback(to);
-  if (job.options.searches && (has_search(to) || is_fed_back)) {
+  const bool is_fed_back = job.moments && info(to).search == SearchUse::kFeedback;
+  if (job.options.searches && (info(to).search == SearchUse::kScales || is_fed_back)) {
     recoded.options.search = ScaleSearch::kBest;
     ++job.searched;
     CKPT_TRY(in(place, set_moments(job, tensor)));
@@ -298,8 +303,8 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   CKPT_TRY(check_rules(job));
   if (job.options.searches && job.searched == 0) {
     context.note(
-        "search=best has no effect: no tensor is made q4_k, q5_k or q6_k (with "
-        "moments also q2_k or q3_k)");
+        fmt::format("search=best has no effect: no tensor is made {} (with moments also {})",
+                    types_with(SearchUse::kScales), types_with(SearchUse::kFeedback)));
   }
   note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");

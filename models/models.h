@@ -16,11 +16,225 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
-#include "models/family.h"
+#include "core/model/metadata.h"
 
 namespace ckpt {
+
+// A model family as data: the names and shapes of its parameters, what they are called in GGUF and
+// which values change on the way, and which fields of config.json become keys.
+//
+//   model.layers.3.self_attn.q_proj.weight
+//   └────────── stem, {} = 3 ─────────┘└──┴─ suffix, kept          blk.3.attn_q.weight
+//
+// Source of names in GGUF: llama.cpp conversion/{base,qwen,llama}.py,
+// gguf-py/gguf/tensor_mapping.py. Rows name stems, so ".weight" and ".bias" both match a row and
+// keep their suffix; a row that ends in one of these itself, or whose target does, is exact.
+
+// The dimension along which servers split a parameter between devices.
+enum class ServerCut : uint8_t { kWhole, kRows, kColumns };
+enum class ModelPart : uint8_t { kText, kVision, kMtp };
+
+// A parameter as transformers names it; one a layer where the name starts with a dot, and there one
+// an expert where it has {}: ".mlp.experts.{}.up_proj.weight".
+//   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
+//           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
+//   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
+//           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
+//           one; nextn, a layer for multi-token prediction behind the last; optional, nothing is
+//           missing without it; any other word is a field that must be true
+struct ParameterRule {
+  std::string_view name;
+  std::string_view shape;
+  ServerCut cut = ServerCut::kWhole;
+  std::string_view when = {};
+};
+
+class Fields;
+
+// Who reads a default of a class: all, the keys of a GGUF alone, or shapes alone.
+enum class ReadBy : uint8_t { kAll, kKeys, kShapes };
+
+// A field that its model class fills in when config.json lacks it.
+//   value   a number, or fields as in a shape
+//   unless  for keys: nothing is filled in where this field is there, be it null; the field itself
+//           where null means that there is none
+// A field that is there, but null, stays null in transformers. Keys refuse it where the default is
+// a number that the class computes with, unless `null_as` says what it is then; in shapes it is
+// zero and untrue, and no size.
+struct ClassDefault {
+  std::string_view field, value;
+  ReadBy read_by = ReadBy::kAll;
+  std::string_view unless = {}, null_as = {};
+  Result<uint64_t> (*compute)(const Fields& fields) = nullptr;
+};
+
+// How the values of a tensor change, in addition to its name. r = value heads a key head.
+enum class Change : uint8_t {
+  kNone,
+  kAddOne,            // norms whose weights are stored minus one
+  kRopeQuery,         // rows of each head from halves to pairs; heads = num_attention_heads
+  kRopeKey,           // the same; heads = num_key_value_heads
+  kValueRows,         // value heads from grouped to tiled; a head is linear_value_head_dim rows
+  kValueRowsAfterQk,  // the same, behind the rows of query and key
+  kValueSingles,      // the same; a head is one row, or one value of a 1-D tensor
+  kValueColumns,      // the same; a head is linear_value_head_dim columns
+  kDecay,             // kValueSingles, then -exp(x)
+  kConvolution,       // axes of length 1 dropped, then kValueRowsAfterQk
+  kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
+  kTokenRows,         // as many rows as config.json has tokens, where there are more
+  kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
+  kNegExp,            // -exp(x)
+  kColumn,            // {n} as {n, 1}
+  kDecayColumn,       // -exp(x), as {n, 1}
+  kNormGroups,        // {n} as {n_groups, n / n_groups}, by Family::norm_groups
+  kSqueeze,           // axes of length 1 dropped
+  kKeyValue,          // MLA's kv_b_proj: `to` gets each head's keys transposed, `second` its values
+  kSwap,              // the last two axes swapped
+  kSwapHalves,        // the same, then the first half of the rows; the second half in `second`
+  kSwapPairs,         // the same with even and odd rows
+  kPairs,             // even and odd values of each row
+  kQkvOfHeads,        // rows of each head are q k v: all q, all k, all v
+  kQkvz,              // rows of each key head are q k v z: `to` gets all q, k, v; `second` all z
+};
+
+// How a tensor is stored: F32 whatever the outtype, or by the common rules.
+enum class Store : uint8_t { kByRules, kF32 };
+
+struct NameRule {
+  std::string_view from;  // "model.layers.{}.self_attn.q_proj"
+  std::string_view to;    // "blk.{}.attn_q"; empty: the tensor is left out
+  Change change = Change::kNone;
+  Store store = Store::kByRules;
+  std::string_view second = {};  // where a change gives two tensors
+};
+
+// Where the value of a key comes from.
+enum class KeySource : uint8_t {
+  kField,         // the first of `fields` that is present; nothing when that is null
+  kBlockCount,    // layers, with those for multi-token prediction
+  kCausal,        // only when is_causal is false
+  kRopeScaling,   // a run of keys: type, factor, original context, yarn's numbers
+  kRopeSections,  // mrope_section filled up with zeros to four
+  kRopeBase,
+  kRopeBaseSliding,
+  kGatingFunction,  // softmax 1, sigmoid 2, sqrtsoftplus 4
+  kFileType,
+  kNextnLayers,         // layers for multi-token prediction, when there are any
+  kProduct,             // of the two `fields`
+  kRecurrentLayers,     // one flag a block: layer_types says linear_attention
+  kAttentionInterval,   // full_attention_interval, 4 when absent, not when null
+  kPartialRotary,       // head size x partial_rotary_factor; when absent, the number in `fields`
+  kRotary,              // head size
+  kNumber,              // `fields` as in a shape: "hidden_size/num_attention_heads"
+  kRopeNeeded,          // of the rope parameters; must be there
+  kRopeTenth,           // a tenth of a field of the rope parameters, where it is there
+  kConstant,            // `fields`: true or false, a number, or a text, by the type of the key
+  kMlpWidths,           // one width a layer: `fields` where it has an MLP alone, else 0
+  kFieldIfTrue,         // only when the field is true
+  kFullLayers,          // one flag a layer: `fields`, a list, says full; nothing without the list
+  kNoWindow,            // 0 when all layers of layer_types have full attention
+  kNextnSaid,           // num_nextn_predict_layers, be it 0; nothing when they are dropped
+  kAttentionHeads,      // one count a layer: `fields` where it has attention, else 0
+  kDefaultSections,     // 11 11 10 0, when mrope_section is absent
+  kPooling,             // of a sentence-transformers model
+  kFieldOrZero,         // 0 where it is absent or null
+  kFieldUnlessZero,     // nothing where it is 0
+  kRopeField,           // of rope_parameters or rope_scaling
+  kPartialHidden,       // hidden_size x partial_rotary_factor (1 when absent) / attention heads
+  kLongRopeAttention,   // the factor that goes with the tensors of has_long_rope
+  kSlidingPattern,      // one flag a layer: layer_types says sliding_attention
+  kSlidingLayers,       // the same where `fields` is there; without layer_types by a pattern
+  kFullHead,            // size of a head where attention is full: global_head_dim, per_layer_config
+  kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
+  kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
+  kSlidingRotary,       // head_dim x partial_rotary_factor next to the kinds of attention, 1
+  kDeepstack,           // entries of this list of vision_config; 3 when it does not say
+  kSharedWidth,         // intermediate_size / key-value heads, when the field is not 0
+  kRotaryPart,          // a field, which must be there, x hidden_size / attention heads
+  kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
+};
+
+struct KeyRule {
+  std::string_view key;  // without "<architecture>.", unless it starts with "general."
+  MetaType type;
+  std::string_view fields;  // of config.json, separated by spaces
+  KeySource source = KeySource::kField;
+  std::string_view model_type = {};  // only for configurations of this type
+};
+
+// Layers that config.json's num_nextn_predict_layers counts behind the last.
+enum class NextnLayers : uint8_t { kUnknown, kKept, kLeftOut };
+
+// How BPE with byte fallback in a tokenizer.json is converted.
+enum class ByteFallback : uint8_t { kRefused, kAsLlama, kAsGemma4 };
+enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
+
+// How the class of a family reads its tokenizer, where it is not byte-level BPE alone.
+struct TokenizerRules {
+  PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
+  ByteFallback byte_fallback = ByteFallback::kRefused;
+  std::string_view ranks = {};     // name of the pre-tokenizer that goes with tiktoken.model
+  bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
+  bool is_llama = false;          // writes add_prefix_space; two sizes of vocabulary are exceptions
+  bool says_prefix_last = false;  // add_prefix_space, behind all other keys
+  std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
+  bool adds_bos = false;                        // said last, whatever the files say
+  std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
+  std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
+};
+
+struct Family;
+
+// Chooses another family, or none, by config.json.
+struct FamilyVariant {
+  bool (*applies)(const JsonValue& config);
+  const Family* family;  // nullptr: it is refused, as what
+  std::string_view refused_as = {};
+};
+
+struct Family {
+  std::string_view name = {};           // general.architecture
+  std::string_view architectures = {};  // of config.json, separated by spaces
+  std::string_view headless = {};       // the same classes without a head: known, not converted
+  std::string_view model_types = {};    // the text part's, then the wrapper's
+  std::span<const std::span<const NameRule>> names = {};
+  std::span<const KeyRule> keys = {};  // after the common ones
+  std::span<const ClassDefault> defaults = {};
+  std::span<const std::span<const ParameterRule>> parameters = {};  // of the text part
+  bool has_vision = false;       // under a wrapper, Qwen3.5's tower
+  bool is_partial = false;       // shapes of some parameters are compared, nothing is missed
+  bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last
+  bool has_other_tower = false;  // under a wrapper, one that no table describes
+  std::string_view root = {};    // in the place of "model.", before "layers.7"
+  bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
+  std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
+  std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
+  bool ignores_head_dim = false;                 // no sizes of heads among the common keys
+  uint64_t vocabulary_multiple = 1;              // tokens are filled up to a multiple of it
+  std::span<const KeyRule> more_keys = {};       // after `keys`, where a family adds to another's
+  std::string_view bare_types = {};  // model_types without defaults: not transformers' own
+  NextnLayers nextn = NextnLayers::kUnknown;
+  bool drops_tied_head = false;        // a head is left out where config.json ties it
+  bool has_rope_factors = false;       // llama3 scaling becomes a tensor
+  bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
+  bool has_long_rope = false;          // long_factor and short_factor become tensors
+  bool may_be_reranker = false;        // those are a different kind of file
+  TokenizerRules tokenizer = {};
+  bool has_common_keys = true;               // before `keys`
+  std::span<const KeyRule> early_keys = {};  // right behind general.architecture
+  std::string_view refused_rope = {};        // rotary scaling that the file has no place for
+  std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
+  const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
+
+  bool is(std::string_view model_type) const { return has_word(model_types, model_type); }
+};
+
+extern const std::span<const KeyRule> kCommonKeys;  // before those of a family
+
+std::span<const Family* const> families();
 
 // nullptr where no whole table has it.
 const Family* table_of_architecture(std::string_view architecture);

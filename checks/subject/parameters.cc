@@ -1,4 +1,4 @@
-#include "checks/subject/parameters.h"
+#include "checks/subject/subject.h"
 
 #include <algorithm>
 #include <array>

@@ -4,29 +4,79 @@
 #include <cfenv>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <semaphore>
 #include <thread>
+#include <vector>
 
 #include "core/base/arithmetic.h"
 #include "core/base/threads.h"
 #include "core/base/trace.h"
 #include "core/chunks/error_feedback.h"
-#include "core/chunks/scan_board.h"
 #include "core/chunks/tasks.h"
 #include "core/computed/computed_source.h"
 #include "core/engine/share.h"
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/folder.h"
+#include "core/model/codec.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/resume.h"
 
 namespace ckpt {
 namespace {
+
+// Results of scans, for the tasks that wait for them. Thread-safe.
+
+class ScanBoard {
+ public:
+  explicit ScanBoard(size_t scans) : scanned_(scans) {}
+
+  // Numbers of some rows; the same rows may come twice.
+  void add(uint32_t scan, const Stats& stats);
+  // Counts a task of a scan as over, done or failed, so that nobody waits for it for ever.
+  void ended(const Jobs& jobs, const Task& task);
+  // The numbers that a tensor shares with its peers. Waits until all were scanned; the scans stand
+  // before in the list of tasks, so somebody is at work on them.
+  Stats wait_for(const Jobs& jobs, const TensorJob& job);
+
+ private:
+  struct Scanned {
+    Stats stats;
+    uint32_t ended = 0;
+  };
+  std::vector<Scanned> scanned_;  // by Jobs::scans
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+void ScanBoard::add(uint32_t scan, const Stats& stats) {
+  const std::lock_guard lock(mutex_);
+  combine(scanned_[scan].stats, stats);
+}
+
+void ScanBoard::ended(const Jobs& jobs, const Task& task) {
+  if (task.kind != Task::Kind::kScan) return;
+  const std::lock_guard lock(mutex_);
+  if (++scanned_[task.job].ended == jobs.scans[task.job].tasks) changed_.notify_all();
+}
+
+Stats ScanBoard::wait_for(const Jobs& jobs, const TensorJob& job) {
+  const Recoded& recoded = job.tensor->recoded();
+  Stats stats = recoded.stats.value_or(Stats{});
+  stats.own_amax = stats.amax;
+  std::unique_lock lock(mutex_);
+  for (const uint32_t scan : job.scans) {
+    changed_.wait(lock, [&] { return scanned_[scan].ended == jobs.scans[scan].tasks; });
+    combine(stats, scanned_[scan].stats);
+    if (scan == job.scans.front()) stats.own_amax = scanned_[scan].stats.amax;
+  }
+  return stats;
+}
 
 // Of the memory for pieces that wait for a hash, for each file that is written at a time.
 constexpr uint64_t kPieceOfFileBytes = 6 << 20;

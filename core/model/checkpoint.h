@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,10 +18,32 @@
 #include "core/base/result.h"
 #include "core/io/bytes.h"
 #include "core/model/codec.h"
-#include "core/model/document.h"
 #include "core/model/metadata.h"
 
 namespace ckpt {
+
+// A small file that accompanies the tensors, complete, as text or bytes; its JSON is parsed once.
+
+class JsonText;
+
+// A value: copies share one text and what was parsed of it. The text never changes; another text is
+// another document (Checkpoint::set_document).
+class Document {
+ public:
+  Document(std::string its_path, std::string text);
+
+  std::string path;  // relative to the checkpoint's folder
+
+  const std::string& text() const;
+  // The text as JSON, as values or as what can be edited: parsed when first asked for, by any copy.
+  // Fails: kCorrupt, naming the path, each time: no JSON, or nested deeper than kMaxJsonDepth.
+  Result<std::shared_ptr<const nlohmann::json>> values() const;
+  Result<std::shared_ptr<const JsonText>> tree() const;
+
+ private:
+  struct Content;
+  std::shared_ptr<Content> content_;
+};
 
 // Limits on what a file may claim (docs/LIMITS.md).
 inline constexpr uint64_t kMaxTensors = 4'000'000;
@@ -77,9 +100,8 @@ struct Recoded {
   std::shared_ptr<const Tensor> block_amax = nullptr;  // one plain float for each block of the
                                                        // codec, Stored; may be null
   const Repack* repack = nullptr;  // set: no floats; ops are PermuteColumns of whole blocks
-  std::shared_ptr<const Tensor> moments =
-      nullptr;                // second moments of what the columns are
-                              // multiplied with (core/chunks/error_feedback.h)
+  std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
+      // multiplied with (core/chunks/error_feedback.h)
   uint64_t exact_blocks = 0;  // of `from`: known to keep their values, where `repack` is not set
   // Of values that were rounded before, sampled: squared error, as a part of the squares.
   std::optional<double> second_error = {};

@@ -1,4 +1,4 @@
-#include "core/model/document.h"
+#include "core/model/checkpoint.h"
 
 #include <mutex>
 

@@ -1,4 +1,4 @@
-#include "core/patch/staging.h"
+#include "core/patch/journal.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "core/resume/ledger_keeper.h"
+#include "core/resume/resume.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,10 +7,46 @@
 //   IN GGUF, OUT folder          from-gguf
 #pragma once
 
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/transform.h"
 #include "plan/conversion/conversion.h"
-#include "plan/conversion/option_use.h"
 
 namespace ckpt {
+
+// Options that had no effect, all of them, in one place (docs/OPTIONS.md).
+//
+//   given ── taken by no step of any output ──▶ exit 2; a note for what a recipe says
+//         ── taken, and the plan is the same without it ──▶ a note
+//
+// The second is found by planning again without the option and comparing digests, so that it holds
+// for every option and every model; plans come from headers and take little time.
+//
+// Each row of option_table.cc has the reason, and which of the two rules applies to the option.
+
+// The options that steps of a plan took.
+class OptionUse {
+ public:
+  void add(std::string_view name) { names_.emplace(name); }
+  bool has(std::string_view name) const { return names_.contains(name); }
+
+ private:
+  std::set<std::string, std::less<>> names_;
+};
+
+// Fails: kUsage: typed options that nothing took, each with the reason. Those of a recipe are
+// noted.
+Status check_options_used(const Conversion& conversion, const OptionUse& use,
+                          const Context& context);
+
+// Names of the given options that are worth a plan without them, each once: those of the table
+// that change what is made, and of which `notes` does not speak.
+std::vector<std::string> options_to_compare(const Conversion& conversion,
+                                            const std::vector<std::string>& notes);
 
 // What planning one output needs: its conversion, and where it is told which options were taken.
 struct OutputPlanning {

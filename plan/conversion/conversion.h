@@ -51,7 +51,7 @@ struct Conversion {
   std::string sensitivity;  // a file that says how much each tensor matters to that choice
   bool force = false;
   bool is_only_shown = false;  // --dry-run
-  // What was typed or said by a recipe, in order: each must have an effect (option_use.h). Empty
+  // What was typed or said by a recipe, in order: each must have an effect (added_steps.h). Empty
   // for a conversion that a program made.
   std::vector<GivenOption> given;
 };

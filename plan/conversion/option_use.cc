@@ -1,4 +1,4 @@
-#include "plan/conversion/option_use.h"
+#include "plan/conversion/added_steps.h"
 
 #include <algorithm>
 

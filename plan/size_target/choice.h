@@ -17,7 +17,7 @@ namespace ckpt {
 struct TypeOffer {
   const Codec* codec = nullptr;
   uint64_t size_bytes = 0;  // as it counts against the limit
-  double error = 0;         // relative: noise / signal (measure.h)
+  double error = 0;         // relative: noise / signal (measured_file.h)
 };
 
 struct FreeTensor {

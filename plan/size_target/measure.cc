@@ -1,4 +1,4 @@
-#include "plan/size_target/measure.h"
+#include "plan/size_target/measured_file.h"
 
 #include <algorithm>
 #include <cmath>

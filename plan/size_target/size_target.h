@@ -2,7 +2,7 @@
 // size and loses least (docs/TARGETS.md). Of a GGUF:
 //
 //   plans as q8_0 and q4_0 ──▶ tensors whose type is free, what all else takes
-//   their values, sampled ──▶ error of each type (measure.h) ──▶ choice (choice.h)
+//   their values, sampled ──▶ error of each type (measured_file.h) ──▶ choice (choice.h)
 //   ──▶ the conversion with --to MIXTURE and a --tensor-type for each
 //
 // Of a folder: plans as nvfp4 ──▶ layers, those that servers join taken together ──▶ the conversion

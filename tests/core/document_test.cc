@@ -1,5 +1,5 @@
 // The JSON of a document is parsed once, however many read it.
-#include "core/model/document.h"
+#include "core/model/checkpoint.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "plan/size_target/measure.h"
+#include "plan/size_target/measured_file.h"
 #include "plan/size_target/sensitivity.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"

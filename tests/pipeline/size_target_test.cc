@@ -6,7 +6,7 @@
 
 #include "plan/size_target/choice.h"
 #include "plan/size_target/knapsack.h"
-#include "plan/size_target/measure.h"
+#include "plan/size_target/measured_file.h"
 #include "plan/size_target/sensitivity.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"

@@ -1,23 +1,326 @@
 // ckpt doctor PATH: will it load, is it valid, and how to fix it.
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "checks/checks.h"
 #include "core/base/nearest.h"
+#include "core/model/tensor_names.h"
+#include "core/patch/patch.h"
 #include "formats/formats.h"
+#include "plan/conversion/fixing.h"
 #include "plan/conversion/imatrix_fit.h"
+#include "plan/conversion/patching.h"
 #include "plan/conversion/steps.h"
 #include "plan/text/profile_names.h"
 #include "quantizers/quantizers.h"
-#include "tools/doctor/doctor_fix.h"
 #include "tools/doctor/doctor_report.h"
-#include "tools/doctor/doctor_statistics.h"
-#include "tools/doctor/moments_fit.h"
 #include "tools/line/commands.h"
+#include "tools/say/console.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
+
+// The output of `ckpt doctor --moments FILE`: whether second moments (docs/SEARCH.md) are of
+// the layers of a folder.
+
+constexpr std::string_view kInputMoments = ".input_moments";
+constexpr size_t kMostWrongLines = 12;
+
+struct MomentsFit {
+  uint64_t layers = 0;  // with moments of the right size
+  std::vector<std::string> wrong, unknown, missing;
+};
+
+// A layer's name without what wrappers add, all experts of a layer under one.
+std::string moments_key(std::string module) {
+  constexpr std::string_view kWrapper = "language_model.";
+  const size_t at = module.find(kWrapper);
+  if (at != module.npos) module.erase(at, kWrapper.size());
+  const auto expert = expert_name(module);
+  return expert ? fmt::format("{}*.{}", expert->front, expert->rest) : module;
+}
+
+// Layers by key; of a stack of experts those that it is cut into.
+std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
+  std::map<std::string, uint64_t> out;
+  for (const Tensor& tensor : model.tensors) {
+    const std::string key = moments_key(module_of(tensor.name));
+    if (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight)) {
+      out[key] = tensor.row_values();
+    } else if (tensor.shape.size() == 3 && key.ends_with(".experts")) {
+      const bool is_down = tensor.name.ends_with(".down_proj");
+      for (const char* word : {"gate_proj", "up_proj", "down_proj"}) {
+        if ((word == std::string_view("down_proj")) != is_down) continue;
+        out[fmt::format("{}.*.{}", key, word)] = tensor.row_values();
+      }
+    }
+  }
+  return out;
+}
+
+// Of a stack of experts the first of those that it is cut into; others as they are.
+std::string first_layer(const std::string& key) {
+  constexpr std::string_view kGateUp = ".experts.gate_up_proj", kDown = ".experts.down_proj";
+  if (key.ends_with(kGateUp)) return fmt::format("{}.*.gate_proj", module_of(key));
+  return key.ends_with(kDown) ? fmt::format("{}.*.down_proj", module_of(key)) : key;
+}
+
+// Layers that exports quantize by default, as far as names tell.
+bool wants_moments(const std::string& key) {
+  constexpr std::string_view kNever[] = {"gate",      "router",    "shared_expert_gate",
+                                         "in_proj_a", "in_proj_b", "conv1d"};
+  const bool is_in_layer = key.find("layers.") != key.npos;
+  const bool is_other = key.starts_with("mtp.") || key.find("vis") != key.npos;
+  return is_in_layer && !is_other && std::ranges::count(kNever, last_word(key)) == 0;
+}
+
+void fit_one(const Tensor& tensor, const std::map<std::string, uint64_t>& columns,
+             std::set<std::string>& known, MomentsFit& out) {
+  if (!tensor.name.ends_with(kInputMoments)) {
+    out.unknown.push_back(tensor.name);
+    return;
+  }
+  const std::string module = tensor.name.substr(0, tensor.name.size() - kInputMoments.size());
+  const auto layer = columns.find(first_layer(moments_key(module)));
+  if (layer == columns.end()) {
+    out.unknown.push_back(module);
+    return;
+  }
+  const std::vector<uint64_t>& shape = tensor.shape;
+  const bool is_square = shape.size() == 3 && shape[1] == shape[2] && shape[2] % 16 == 0;
+  if (!is_square) {
+    out.wrong.push_back(fmt::format("{}: [{}]; expected [runs, n, n], n a multiple of 16",
+                                    tensor.name, fmt::join(shape, ", ")));
+  } else if (shape[0] > layer->second || shape[0] * shape[2] != layer->second) {
+    out.wrong.push_back(fmt::format("{}: {} x {} columns; the layer has {}", tensor.name, shape[0],
+                                    shape[2], layer->second));
+  } else {
+    ++out.layers;
+    known.insert(layer->first);
+  }
+}
+
+Result<MomentsFit> fit_moments(const Checkpoint& model, const Checkpoint& moments) {
+  const std::map<std::string, uint64_t> columns = columns_of_layers(model);
+  MomentsFit out;
+  std::set<std::string> known;
+  for (const Tensor& tensor : moments.tensors) fit_one(tensor, columns, known, out);
+  std::vector<std::string> layers;
+  for (const auto& [key, count] : columns) layers.push_back(key);
+  CKPT_ASSIGN(const std::vector<std::string> groups, joined_layers(model, layers));
+  // One of those that read the same input is enough.
+  std::set<std::string> served;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (known.count(layers[i]) != 0) served.insert(groups[i]);
+  }
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (wants_moments(layers[i]) && served.count(groups[i]) == 0) out.missing.push_back(layers[i]);
+  }
+  return out;
+}
+
+Result<Checkpoint> read_headers(const std::filesystem::path& path) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs());
+}
+
+// False where a size is another, or no name is of this model: then no conversion can use the file.
+// From headers alone. Fails: kUsage: `path` is a GGUF, or the file holds no moments; as reading
+// both.
+Result<bool> show_moments(const std::filesystem::path& path, const std::filesystem::path& moments,
+                          const Console& console) {
+  CKPT_ASSIGN(const Checkpoint model, read_headers(path));
+  if (model.format == "gguf") {
+    return fail_with_hint(ErrorCode::kUsage, "the folder that it was made from",
+                          "--moments {}: {} is a GGUF; moments are of the layers of a folder",
+                          moments.string(), path.string());
+  }
+  CKPT_ASSIGN(const Checkpoint measured, read_headers(moments));
+  const bool has_any = std::ranges::any_of(
+      measured.tensors, [](const Tensor& tensor) { return tensor.name.ends_with(kInputMoments); });
+  if (!has_any) {
+    return fail_with_hint(ErrorCode::kUsage, "a file as docs/SEARCH.md makes it",
+                          "--moments {}: no tensor in it is named *{}", moments.string(),
+                          kInputMoments);
+  }
+  CKPT_ASSIGN(const MomentsFit fit, fit_moments(model, measured));
+  const bool is_good = fit.wrong.empty() && fit.layers > 0;
+  console.answer(fmt::format("{}: {}", moments.string(),
+                             is_good ? fmt::format("fits: moments of {} layers", fit.layers)
+                             : fit.wrong.empty()
+                                 ? "is of another model: it names none of its layers"
+                                 : fmt::format("does not fit: {} wrong", fit.wrong.size())));
+  for (size_t i = 0; i < std::min(fit.wrong.size(), kMostWrongLines); ++i) {
+    console.answer("  " + fit.wrong[i]);
+  }
+  if (fit.wrong.size() > kMostWrongLines) {
+    console.answer(fmt::format("  and {} more", fit.wrong.size() - kMostWrongLines));
+  }
+  if (!fit.unknown.empty()) console.answer("  not in the model: " + first_names(fit.unknown));
+  if (!fit.missing.empty()) {
+    console.answer(fmt::format("  layers without moments: {}", first_names(fit.missing)));
+  }
+  console.object("statistics", {{"file", moments.string()},
+                                {"fits", is_good},
+                                {"tensors", fit.layers},
+                                {"wrong", fit.wrong},
+                                {"unknown", fit.unknown},
+                                {"missing", fit.missing},
+                                {"experts", 0},
+                                {"unseen", 0}});
+  return is_good;
+}
+
+// The output of `ckpt doctor --imatrix FILE`: whether the statistics are those of the checkpoint.
+
+constexpr size_t kWrongShown = 12;
+
+void say_fit(const std::string& file, const ImatrixFit& fit, bool is_good, bool is_legacy,
+             const Console& console) {
+  if (is_good) {
+    console.answer(fmt::format("{}: fits: statistics of {} weight{}", file, fit.entries.size(),
+                               fit.entries.size() == 1 ? "" : "s"));
+  } else if (fit.wrong.empty()) {
+    console.answer(fmt::format("{}: is of another model: it names none of its weights", file));
+  } else {
+    console.answer(fmt::format("{}: does not fit: {} of another size", file, fit.wrong.size()));
+  }
+  for (size_t i = 0; i < std::min(fit.wrong.size(), kWrongShown); ++i) {
+    console.answer("  " + fit.wrong[i]);
+  }
+  if (fit.wrong.size() > kWrongShown) {
+    console.answer(fmt::format("  and {} more", fit.wrong.size() - kWrongShown));
+  }
+  if (!fit.unknown.empty()) {
+    console.answer("  not in the model: " + first_names(fit.unknown));
+  }
+  if (!fit.missing.empty()) {
+    console.answer(fmt::format(
+        "  {} without statistics: {}",
+        fit.missing.size() == 1 ? "one weight of its layers is"
+                                : fmt::format("{} weights of its layers are", fit.missing.size()),
+        first_names(fit.missing)));
+  }
+  if (fit.unseen > 0) {
+    console.answer(
+        fmt::format("  {} of {} experts saw no input; they are quantized with equal weights "
+                    "(ckpt imatrix show names them, ckpt imatrix fill fills them)",
+                    fit.unseen, fit.experts));
+  }
+  if (is_legacy) console.answer("  what each expert saw is not in a legacy file");
+}
+
+// False where a size is another, or no name is of this model: then no conversion can use the file.
+// Fails: as reading the checkpoint and fit_imatrix().
+Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
+                             const Console& console) {
+  CKPT_ASSIGN(const Format* format, recognize(checkpoint));
+  CKPT_ASSIGN(const Checkpoint model, format->read(checkpoint, all_codecs()));
+  CKPT_ASSIGN(const ImatrixFit fit, in(checkpoint.string(), fit_imatrix(model, sums)));
+  const bool is_good = fit.wrong.empty() && !fit.entries.empty();
+  say_fit(sums.file, fit, is_good, sums.is_legacy, console);
+  console.object("statistics", {{"file", sums.file},
+                                {"fits", is_good},
+                                {"tensors", fit.entries.size()},
+                                {"wrong", fit.wrong},
+                                {"unknown", fit.unknown},
+                                {"missing", fit.missing},
+                                {"experts", fit.experts},
+                                {"unseen", fit.unseen}});
+  return is_good;
+}
+
+// ckpt doctor --fix: fixes a checkpoint where it stands, or a copy of it.
+//
+// ckpt doctor --fix: the steps, through the patch engine; all of them or none.
+
+struct FixRequest {
+  std::filesystem::path path;
+  std::filesystem::path out;  // where the fixed checkpoint goes; empty: PATH itself changes
+  Fixing fixing;
+  bool dry_run = false;  // say which files would change, write nothing
+};
+
+struct FixDone {
+  std::filesystem::path path;         // to check afterwards: PATH, or OUT where that was written
+  std::optional<Diagnosis> would_be;  // of a dry run that would change something
+};
+
+void show_files(const FixRequest& fix, const Patch& patch, const Console& console) {
+  for (const PatchedFile& file : patch.files) {
+    console.answer(
+        fmt::format("{}{}: {}", fix.dry_run ? "would be " : "", name(file.change), file.path));
+    if (fix.dry_run) {
+      console.object("plan", {{"file", file.path},
+                              {"change", name(file.change)},
+                              {"new", file.is_new},
+                              {"written_bytes", file.written_bytes}});
+    } else {
+      console.object("file", {{"path", file.path}, {"change", name(file.change)}});
+    }
+  }
+}
+
+// The doctor replaces nothing, so it has no --force.
+Failure without_force(Error error) {
+  if (error.hint.starts_with("--force")) error.hint = "another --out";
+  return Failure(std::move(error));
+}
+
+Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
+                   const Console& console, const CommonOptions& common) {
+  Patching patching;
+  patching.path = fix.path;
+  patching.elsewhere = !fix.out.empty();
+  patching.rewrite_weights = fix.fixing.rewrite_weights;
+  CKPT_ASSIGN(patching.steps, parse_steps(steps));
+  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
+  if (fix.dry_run) {
+    show_files(fix, planned.patch, console);
+    return {};
+  }
+  ProgressLine progress(console, fix.path.filename().string());
+  PatchOptions options;
+  options.execute.threads = common.threads;
+  options.execute.memory_bytes = common.memory_bytes;
+  options.execute.allow_nonfinite = true;  // what is in the weights is another check's matter
+  options.execute.progress = &progress;
+  options.execute.interrupted = &interrupted;
+  const auto report = fix.out.empty()
+                          ? apply_patch(planned.patch, options)
+                          : write_patched(planned.patch, fix.out, LinkWay::kReflink, options);
+  progress.clear();
+  if (!report) return Failure(without_force(report.error()));
+  show_files(fix, planned.patch, console);
+  return {};
+}
+
+// Fails: as the format, the steps and the patch engine; then nothing was changed.
+Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
+                            const CommonOptions& common) {
+  const bool is_in_place = fix.out.empty() && !fix.dry_run;
+  if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
+  CKPT_ASSIGN(const Format* format, recognize(fix.path));
+  CKPT_ASSIGN(Checkpoint checkpoint, format->read(fix.path, all_codecs()));
+  std::vector<std::string> notes;
+  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fix.fixing, step_context(&notes)));
+  for (const std::string& note : notes) console.warn(note);
+  if (fixed.steps.empty()) {
+    console.answer(
+        fmt::format("{}: nothing that a step can fix; no file was touched", fix.path.string()));
+    return FixDone{fix.path, std::nullopt};
+  }
+  CKPT_TRY(apply_steps(fix, fixed.steps, console, common));
+  console.answer(fmt::format("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
+                             fmt::join(fixed.steps, ", "),
+                             fix.dry_run ? "; nothing was written (--dry-run)" : ""));
+  if (fix.dry_run) return FixDone{fix.path, std::move(fixed.left)};
+  return FixDone{fix.out.empty() ? fix.path : fix.out, std::nullopt};
+}
 
 constexpr int kNotChecked = 3;  // no verdict is no, and some are not of everything
 

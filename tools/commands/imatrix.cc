@@ -1,17 +1,213 @@
 // ckpt imatrix show|merge|fill FILE...: importance matrices, looked at, added up, completed.
+#include "core/model/imatrix.h"
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/result.h"
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
 #include "quantizers/quantizers.h"
-#include "tools/imatrix/fill.h"
 #include "tools/imatrix/merge.h"
-#include "tools/imatrix/show.h"
 #include "tools/line/commands.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
+
+// The output of `ckpt imatrix show`.
+
+constexpr size_t kShownExperts = 16;
+
+// Of all entries that have experts.
+struct ExpertTotals {
+  uint64_t tensors = 0, experts = 0, unseen = 0;
+};
+
+ExpertTotals experts_in(const ImatrixSums& imatrix) {
+  ExpertTotals out;
+  for (const auto& [name, entry] : imatrix.entries) {
+    if (entry.counts.size() == 1) continue;
+    ++out.tensors;
+    out.experts += entry.counts.size();
+    out.unseen += entry.unseen();
+  }
+  return out;
+}
+
+// A legacy count of 0 says that the values were not divided, not that there are none.
+std::vector<size_t> unseen_in(const ImatrixEntry& entry, bool is_legacy) {
+  std::vector<size_t> out;
+  if (is_legacy) return out;
+  for (size_t i = 0; i < entry.counts.size(); ++i) {
+    if (entry.counts[i] <= 0) out.push_back(i);
+  }
+  return out;
+}
+
+std::string chunks_text(const ImatrixSums& imatrix) {
+  std::string out =
+      fmt::format("{} chunk{}", imatrix.chunk_count, imatrix.chunk_count == 1 ? "" : "s");
+  if (imatrix.chunk_size > 0) out += fmt::format(" of {} tokens", imatrix.chunk_size);
+  return out;
+}
+
+void show_head(const ImatrixSums& imatrix, uint64_t filled, const Console& console) {
+  uint64_t values = 0;
+  for (const auto& [name, entry] : imatrix.entries) values += entry.sums.size();
+  console.answer_headed(imatrix.file, fmt::format("  {}, {}", imatrix.is_legacy ? "legacy" : "gguf",
+                                                  chunks_text(imatrix)));
+  console.answer(
+      fmt::format("  data sets: {}", imatrix.datasets.empty()
+                                         ? "not named"
+                                         : fmt::format("{}", fmt::join(imatrix.datasets, ", "))));
+  console.answer(fmt::format("  {} tensor{}, {} values", imatrix.entries.size(),
+                             imatrix.entries.size() == 1 ? "" : "s", human_count(values)));
+  const ExpertTotals experts = experts_in(imatrix);
+  if (experts.tensors > 0) {
+    console.answer(fmt::format("  {} of them with experts: {} of {} saw no input", experts.tensors,
+                               experts.unseen, experts.experts));
+  }
+  if (imatrix.is_legacy) console.answer("  what each expert saw is not in a legacy file");
+  if (filled > 0) {
+    console.answer(fmt::format("  statistics of {} {} made up (ckpt imatrix fill)", filled,
+                               filled == 1 ? "expert were" : "experts were"));
+  }
+  for (const MetaEntry& entry : imatrix.other_keys.entries) {
+    if (entry.key != kFilledKey) console.answer(fmt::format("  also has the key '{}'", entry.key));
+  }
+  for (const std::string& name : imatrix.other_tensors) {
+    console.answer(fmt::format("  also has '{}', which belongs to no weight", name));
+  }
+}
+
+void show_counts(const ImatrixSums& imatrix, bool all_tensors, const Console& console) {
+  Table table({"tensor", "columns", "experts", "unseen", "fewest", "median", "most"});
+  for (const auto& [name, entry] : imatrix.entries) {
+    const bool has_experts = entry.counts.size() > 1;
+    if (!has_experts && !all_tensors) continue;
+    std::vector<int64_t> sorted = entry.counts;
+    std::sort(sorted.begin(), sorted.end());
+    table.add(
+        {name, fmt::format("{}", entry.columns()),
+         has_experts ? fmt::format("{}", sorted.size()) : "-",
+         has_experts ? fmt::format("{}", entry.unseen()) : "-", fmt::format("{}", sorted.front()),
+         fmt::format("{}", sorted[(sorted.size() - 1) / 2]), fmt::format("{}", sorted.back())});
+  }
+  if (table.size() == 1) return;
+  for (const std::string& line : table.lines({false, true, true, true, true, true, true})) {
+    console.answer(line);
+  }
+}
+
+void show_unseen(const std::string& name, const std::vector<size_t>& unseen, size_t experts,
+                 const Console& console) {
+  if (unseen.empty()) return;
+  const size_t shown = std::min(unseen.size(), kShownExperts);
+  const std::vector<size_t> first(unseen.begin(),
+                                  unseen.begin() + static_cast<std::ptrdiff_t>(shown));
+  console.answer(
+      fmt::format("unseen: {}: {}{}", name,
+                  experts == 1 ? "all of it" : fmt::format("{}", fmt::join(first, ", ")),
+                  shown < unseen.size() ? fmt::format(" and {} more", unseen.size() - shown) : ""));
+}
+
+// Data sets, chunks, and how much experts saw; `all_tensors`: those without experts too.
+void show_imatrix(const ImatrixSums& imatrix, bool all_tensors, const Console& console) {
+  const uint64_t filled = imatrix.other_keys.find_unsigned(kFilledKey).value_or(0);
+  const ExpertTotals experts = experts_in(imatrix);
+  show_head(imatrix, filled, console);
+  show_counts(imatrix, all_tensors, console);
+  console.object("imatrix",
+                 {{"file", imatrix.file},
+                  {"kind", imatrix.is_legacy ? "legacy" : "gguf"},
+                  {"chunks", imatrix.chunk_count},
+                  {"chunk_size", imatrix.chunk_size == 0 ? Json() : Json(imatrix.chunk_size)},
+                  {"datasets", imatrix.datasets},
+                  {"tensors", imatrix.entries.size()},
+                  {"experts", experts.experts},
+                  {"unseen", experts.unseen},
+                  {"filled", filled}});
+  for (const auto& [name, entry] : imatrix.entries) {
+    const std::vector<size_t> unseen = unseen_in(entry, imatrix.is_legacy);
+    show_unseen(name, unseen, entry.counts.size(), console);
+    console.object("imatrix-tensor", {{"name", name},
+                                      {"columns", entry.columns()},
+                                      {"counts", entry.counts},
+                                      {"unseen", unseen}});
+  }
+}
+
+// Statistics for experts that calibration did not reach.
+
+// The values of an expert without statistics: the same for each column, or the mean over all inputs
+// that the tensor's other experts saw.
+enum class FillWith : uint8_t { kOnes, kMean };
+
+// Sum over the matrices that saw enough, a column each, over their counts; empty where none did.
+std::vector<float> seen_mean(const ImatrixEntry& entry, const std::vector<float>& sums,
+                             int64_t least) {
+  const uint64_t columns = entry.columns();
+  std::vector<double> total(columns, 0);
+  double count = 0;
+  for (size_t m = 0; m < entry.counts.size(); ++m) {
+    if (entry.counts[m] < least) continue;
+    count += static_cast<double>(entry.counts[m]);
+    for (size_t c = 0; c < columns; ++c) total[c] += static_cast<double>(sums[m * columns + c]);
+  }
+  std::vector<float> out;
+  if (count <= 0) return out;
+  for (const double sum : total) out.push_back(static_cast<float>(sum / count));
+  return out;
+}
+
+uint64_t fill_entry(ImatrixEntry& entry, FillWith with, int64_t least) {
+  const uint64_t columns = entry.columns();
+  std::vector<float> squares, inputs;
+  if (with == FillWith::kMean) {
+    squares = seen_mean(entry, entry.sums, least);
+    if (!entry.input_sums.empty()) inputs = seen_mean(entry, entry.input_sums, least);
+  }
+  if (squares.empty()) squares.assign(columns, 1.0f);
+  if (inputs.empty()) inputs.assign(columns, 0.0f);
+  uint64_t filled = 0;
+  for (size_t m = 0; m < entry.counts.size(); ++m) {
+    if (entry.counts[m] >= least) continue;
+    const auto begin = static_cast<std::ptrdiff_t>(m * columns);
+    std::copy(squares.begin(), squares.end(), entry.sums.begin() + begin);
+    if (!entry.input_sums.empty()) {
+      std::copy(inputs.begin(), inputs.end(), entry.input_sums.begin() + begin);
+    }
+    entry.counts[m] = 1;
+    ++filled;
+  }
+  return filled;
+}
+
+// Gives each expert that saw fewer than `least` inputs, and each other matrix that saw none, these
+// statistics with a count of 1; kMean becomes ones where no other expert saw any. Gives the number
+// of matrices and notes it in the key kFilledKey. Fails: kUnsupported for a legacy file, which does
+// not count by expert.
+Result<uint64_t> fill_imatrix(ImatrixSums& imatrix, FillWith with, int64_t least) {
+  if (imatrix.is_legacy) {
+    return fail_with_hint(ErrorCode::kUnsupported, "the .gguf that llama-imatrix writes",
+                          "{}: a legacy file has one count for all experts of a tensor; nothing "
+                          "says which of them saw no input",
+                          imatrix.file);
+  }
+  uint64_t filled = 0;
+  for (auto& [name, entry] : imatrix.entries) {
+    const bool is_of_experts = entry.counts.size() > 1;
+    filled += fill_entry(entry, with, is_of_experts ? least : 1);
+  }
+  const uint64_t before = imatrix.other_keys.find_unsigned(kFilledKey).value_or(0);
+  if (filled > 0) {
+    imatrix.other_keys.set(std::string(kFilledKey),
+                           MetaValue::u32(std::min<uint64_t>(before + filled, UINT32_MAX)));
+  }
+  return filled;
+}
 
 struct TypedImatrix {
   std::string what;

@@ -2,18 +2,24 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "core/base/result.h"
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
 #include "core/io/files_read.h"
 #include "core/io/open_folder.h"
+#include "core/io/shift.h"
 #include "plan/text/recipe.h"
+#include "publish/publish.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
-#include "tools/published/lfs_folder.h"
 #include "tools/published/listing.h"
 #include "tools/published/model_card.h"
 #include "tools/published/published_files.h"
@@ -24,6 +30,108 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
+
+// git-LFS pointers to published files, with the small files themselves, in a folder of their own.
+
+// Larger files are pointers in a git repository, smaller ones are in it (the hub's own limit).
+inline constexpr uint64_t kLargestGitFileBytes = 10'000'000;
+
+// The pattern of gitattributes(5) that matches this one name: what globs mean is escaped, and what
+// would end the pattern is put into C-style quotes.
+std::string attributes_pattern(std::string_view name) {
+  std::string pattern = "/";
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  const auto ends_pattern = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\x7f';
+  };
+  if (std::none_of(pattern.begin(), pattern.end(), ends_pattern)) return pattern;
+  std::string quoted = "\"";
+  for (const char c : pattern) {
+    if (c != ' ' && c != '"' && ends_pattern(c)) {
+      quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+Status write_below(const OpenFolder& folder, const fs::path& from,
+                   const std::vector<FileDigest>& files) {
+  std::string attributes;
+  std::set<std::string> folders;
+  for (const FileDigest& file : files) {
+    const std::string above = fs::path(file.name).parent_path().string();
+    if (!above.empty() && folders.insert(above).second) CKPT_TRY(folder.make_folder(above));
+    const bool is_weights = file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
+    std::string text;
+    if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
+      text = render_lfs_pointer(file);
+      attributes +=
+          fmt::format("{} filter=lfs diff=lfs merge=lfs -text\n", attributes_pattern(file.name));
+    } else {
+      CKPT_ASSIGN(text, read_small(from / file.name, kLargestGitFileBytes));
+      if (sha256_of(text) != file.sha256) {
+        return fail(ErrorCode::kIo, "{}: was changed while it was published",
+                    (from / file.name).string());
+      }
+    }
+    CKPT_TRY(write_synced({folder, file.name}, std::as_bytes(std::span(text))));
+  }
+  CKPT_TRY(write_synced({folder, ".gitattributes"}, std::as_bytes(std::span(attributes))));
+  for (const std::string& each : folders) CKPT_TRY(folder.sync(each));
+  return folder.sync();
+}
+
+// The result of write_below() becomes an output of `parent`.
+Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
+                     const std::vector<FileDigest>& files) {
+  std::set<std::string> names{".gitattributes"};
+  for (const FileDigest& file : files) {
+    for (fs::path name = file.name; !name.empty(); name = name.parent_path()) {
+      names.insert(name.string());
+    }
+  }
+  for (const std::string& name : names) {
+    CKPT_TRY(folder.publish_mode(name));
+    CKPT_TRY(folder.publish_owner(name, parent));
+  }
+  return folder.publish_mode({});
+}
+
+// Next to its final name first, then renamed.
+// The folder `path`, which is new or empty, appears whole. `files` are in the folder `from`.
+// Fails: kIo.
+Status write_lfs_folder(const std::string& path, const fs::path& from,
+                        const std::vector<FileDigest>& files) {
+  std::error_code error;
+  fs::path lfs = fs::weakly_canonical(path, error);
+  if (error) return fail(ErrorCode::kIo, "--lfs {}: {}", path, error.message());
+  if (!lfs.has_filename()) lfs = lfs.parent_path();
+  fs::create_directories(lfs.parent_path(), error);
+  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
+  const std::string name = lfs.filename().string();
+  // No other program's, and no other command's: what has this name is removed.
+  const std::string temporary = fmt::format(".ckpt-lfs-{}.partial", name);
+  CKPT_TRY(require_ours(parent.path() / temporary, Guard::kOwner));
+  fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
+  const auto write = [&]() -> Status {
+    CKPT_ASSIGN(const OpenFolder folder, parent.open_private(temporary));
+    CKPT_TRY(write_below(folder, from, files));
+    CKPT_TRY(publish_below(folder, parent, files));
+    CKPT_TRY(parent.rename(temporary, name));
+    return folder.publish_owner({}, parent);
+  };
+  if (Status done = write(); !done) {
+    fs::remove_all(parent.path() / temporary, error);
+    return done;
+  }
+  return parent.sync();
+}
 
 constexpr uint64_t kMaxRecipeBytes = 1 << 20;
 

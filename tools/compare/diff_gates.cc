@@ -1,4 +1,4 @@
-#include "tools/compare/diff_gates.h"
+#include "tools/compare/diff_values.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/published/signed_by.h"
+#include "tools/published/verify_archive.h"
 
 #include <algorithm>
 

@@ -1,22 +1,39 @@
 #include "tools/report/data.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
+#include "checks/checks.h"
+#include "core/base/printable.h"
+#include "core/io/folder.h"
+#include "core/json/json_read.h"
 #include "core/model/adapter.h"
+#include "core/model/checkpoint.h"
+#include "core/model/imatrix.h"
 #include "core/model/json_documents.h"
 #include "formats/formats.h"
 #include "plan/conversion/evaluation.h"
+#include "plan/conversion/fixing.h"
+#include "plan/conversion/imatrix_fit.h"
+#include "plan/conversion/steps.h"
 #include "plan/conversion/version.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
+#include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
+#include "tools/published/listing.h"
+#include "tools/published/published_files.h"
 #include "tools/report/cells.h"
-#include "tools/report/coverage.h"
-#include "tools/report/files.h"
 #include "tools/report/memory.h"
-#include "tools/report/profiles.h"
 #include "tools/report/values.h"
+#include "tools/say/console.h"
+#include "tools/say/severity.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -27,6 +44,206 @@ namespace {
 std::string model_words(const Checkpoint& checkpoint) {
   std::string adapter = adapter_words(checkpoint);
   return adapter.empty() ? architecture_of(checkpoint) : adapter;
+}
+
+Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
+
+// The doctor's verdicts in a report: one a program, with the command that makes it a yes.
+
+// Only a command that leaves a yes is advised.
+Result<std::string> fix_command(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                                const std::string& profile) {
+  std::vector<std::string> notes;
+  const Fixing fixing{{profile}, "", true};
+  CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes)));
+  if (fixed.steps.empty() || !fixed.left.is_good()) return std::string();
+  return fmt::format("ckpt doctor {} --for {} --fix{}", shell_path(path.string()), profile,
+                     fixed.rewrites_weights ? " --rewrite-weights" : "");
+}
+
+Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
+  Json out = Json::array();
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
+    const std::string text =
+        fmt::format("{} {}: {}: {}", finding.check, severity_words(finding.severity), finding.place,
+                    finding.found);
+    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
+  }
+  if (!verdict.not_checked.empty()) out.push_back("not checked: " + verdict.not_checked);
+  return out;
+}
+
+// The checks that the findings of one profile name, each once: what they expect, and what a person
+// would see.
+Json explained(const Diagnosis& diagnosis, const Verdict& verdict,
+               const std::vector<CheckInfo>& checks) {
+  Json out = Json::array();
+  std::set<std::string> named;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
+    const auto info = std::ranges::find(checks, finding.check, &CheckInfo::id);
+    if (info == checks.end() || !named.insert(finding.check).second) continue;
+    out.push_back({{"check", finding.check},
+                   {"title", info->title},
+                   {"symptom", text_or_null(finding.symptom)},
+                   {"advice", text_or_null(finding.fix.advice)}});
+  }
+  return out;
+}
+
+// null where there is nothing to say.
+
+// [{"name", "loads", "sound", "findings", "fix", "serve"}], from headers and documents alone.
+Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                             const Console& console) {
+  ProgressLine progress(console, "reading");
+  CKPT_ASSIGN(
+      const Diagnosis diagnosis,
+      diagnose(checkpoint, {{}, false, "", is_given_step, packed_forms, &progress, &interrupted}));
+  progress.clear();
+  const std::vector<CheckInfo> checks = all_checks();
+  Json out = Json::array();
+  for (const Verdict& verdict : diagnosis.verdicts) {
+    const bool is_good = verdict.loads && verdict.sound;
+    std::string fix, serve;
+    if (!is_good) {
+      CKPT_ASSIGN(fix, fix_command(path, checkpoint, verdict.profile));
+    } else if (verdict.not_checked.empty()) {
+      serve = serve_command(verdict.profile, checkpoint, shell_path(path.string()));
+    }
+    out.push_back({{"name", verdict.profile},
+                   {"loads", verdict_word(verdict.loads, verdict)},
+                   {"sound", verdict_word(verdict.sound, verdict)},
+                   {"findings", findings_of(diagnosis, verdict)},
+                   {"explained", explained(diagnosis, verdict, checks)},
+                   {"fix", text_or_null(std::move(fix))},
+                   {"serve", text_or_null(std::move(serve))}});
+  }
+  return out;
+}
+
+// The files of a checkpoint in a report, and what was published with them.
+
+struct ReportedFiles {
+  Json list = Json::array();  // [{"name", "size_bytes", "sha256"}]; sha256 as SHA256SUMS lists it
+  uint64_t size_bytes = 0;
+  bool has_sums = false, has_signature = false;
+  Json provenance;  // of provenance.json; null where there is none
+};
+
+// A record of more would make the page heavy, and says more than anyone reads there.
+constexpr uint64_t kMaxShownProvenanceBytes = 64 << 10;
+
+using Entries = std::vector<FolderEntry>;
+
+bool is_record_name(std::string_view name) {
+  return name == kSumsName || name == kSignatureName || name == kProvenanceName;
+}
+
+// A file may lie anywhere, in a home folder too: what lies below that is not looked through.
+Result<Entries> entries_beside(const fs::path& path) {
+  Entries out;
+  std::error_code error;
+  const fs::path folder = parent_of(path);
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!is_file_of(path, name) && !is_record_name(name)) continue;
+    std::error_code ignored;
+    const bool is_link = at->is_symlink(ignored), is_file = at->is_regular_file(ignored);
+    const auto kind = is_link   ? FolderEntry::Kind::kLink
+                      : is_file ? FolderEntry::Kind::kFile
+                                : FolderEntry::Kind::kOther;
+    const uint64_t size_bytes =
+        kind == FolderEntry::Kind::kFile ? at->file_size(ignored) : uint64_t{0};
+    out.push_back({name, kind, size_bytes});
+  }
+  if (error) return io_failure(folder, "cannot be listed", error.value());
+  std::sort(out.begin(), out.end(),
+            [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  return out;
+}
+
+// nullopt where it is not there, no file of its own, or too large.
+std::optional<std::string> own_text(const Entries& entries, const fs::path& folder,
+                                    std::string_view name, uint64_t limit_bytes) {
+  const auto at = std::find_if(entries.begin(), entries.end(),
+                               [&](const FolderEntry& entry) { return entry.path == name; });
+  if (at == entries.end() || at->kind != FolderEntry::Kind::kFile) return std::nullopt;
+  auto text = read_small(folder / name, limit_bytes);
+  return text ? std::optional(std::move(*text)) : std::nullopt;
+}
+
+std::map<std::string, std::string> listed_digests(const std::optional<std::string>& sums,
+                                                  ReportedFiles& out) {
+  std::map<std::string, std::string> digests;
+  if (!sums) return digests;
+  const auto listed = parse_sha256sums(*sums);
+  out.has_sums = listed.has_value();
+  if (!listed) return digests;
+  for (const FileDigest& file : *listed) digests[file.name] = file.sha256;
+  return digests;
+}
+
+// Of a folder all that is in it, of a file itself and the other parts of a split; nothing is
+// hashed. What was published is only read from files that lie there themselves: a link could bring
+// any file of this machine into a page that others see. Fails: kIo; kUnsupported above a million
+// entries.
+Result<ReportedFiles> reported_files(const fs::path& path) {
+  ReportedFiles out;
+  const fs::path folder = is_folder(path) ? path : parent_of(path);
+  CKPT_ASSIGN(const Entries entries,
+              is_folder(path) ? list_folder(path, unpublished_paths()) : entries_beside(path));
+  const auto digests = listed_digests(own_text(entries, folder, kSumsName, kMaxSumsBytes), out);
+  for (const FolderEntry& entry : entries) {
+    out.has_signature = out.has_signature || entry.path == kSignatureName;
+    const bool is_part = is_folder(path) || is_file_of(path, entry.path);
+    if (!is_part || entry.kind == FolderEntry::Kind::kOther) continue;
+    std::error_code error;
+    const uint64_t size_bytes = entry.kind == FolderEntry::Kind::kFile
+                                    ? entry.size_bytes
+                                    : fs::file_size(folder / entry.path, error);
+    if (error) continue;  // a link to nowhere
+    const auto digest = digests.find(entry.path);
+    out.size_bytes += size_bytes;
+    out.list.push_back({{"name", entry.path},
+                        {"size_bytes", size_bytes},
+                        {"sha256", digest == digests.end() ? Json() : Json(digest->second)}});
+  }
+  const auto record = own_text(entries, folder, kProvenanceName, kMaxShownProvenanceBytes);
+  const auto json = parse_json(kProvenanceName, record.value_or("null"));
+  if (json) out.provenance = Json(*json);
+  return out;
+}
+
+// Statistics of an importance matrix for a checkpoint, in a report.
+
+// {"file", "kind", "chunks", "datasets", "entries": [{"role", "layer", "experts"}], "missing",
+// "unknown"}. Fails: kUsage where it is not of this model: no name or a size does not fit; as
+// fit_imatrix.
+Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& checkpoint,
+                             const Cells& cells) {
+  CKPT_ASSIGN(const ImatrixFit fit, in(imatrix.file, fit_imatrix(checkpoint, imatrix)));
+  if (fit.entries.empty() || !fit.wrong.empty()) {
+    return fail_with_hint(
+        ErrorCode::kUsage, "ckpt imatrix show " + shell_path(imatrix.file),
+        "{}: not of this model: {}", imatrix.file,
+        fit.wrong.empty() ? fmt::format("it has no tensor '{}'", fit.unknown[0]) : fit.wrong[0]);
+  }
+  Json entries = Json::array();
+  for (const FittedEntry& each : fit.entries) {
+    const TensorPlace place = place_of(each.name);
+    const auto role = std::find(cells.roles.begin(), cells.roles.end(), place.role);
+    // A legacy file has one count, which is of no expert.
+    if (role == cells.roles.end() || imatrix.is_legacy) continue;
+    entries.push_back({{"role", role - cells.roles.begin()},
+                       {"layer", place.layer ? Json(*place.layer) : Json()},
+                       {"experts", each.entry->counts}});
+  }
+  return Json{{"file", imatrix.file},          {"kind", imatrix.is_legacy ? "legacy" : "gguf"},
+              {"chunks", imatrix.chunk_count}, {"datasets", imatrix.datasets},
+              {"entries", std::move(entries)}, {"missing", fit.missing},
+              {"unknown", fit.unknown}};
 }
 
 // JSON has no word for infinity. Seven digits are more than any plot shows.

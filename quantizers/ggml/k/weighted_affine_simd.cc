@@ -4,7 +4,7 @@
 //
 //   variance of each block -> weights -> search of each sub-block, two groups of lanes at a time
 //   (ggml/affine.h) -> levels of each block's scales and minimums, one block a lane
-//   (ggml/positive.h) -> final codes in memory order -> packed bytes
+//   (below) -> final codes in memory order -> packed bytes
 //
 // A block with a sub-block or level that the searches call bad is done by the scalar twin.
 // Note: a sub-block whose rounded scale is 0 keeps its search's codes.
@@ -20,13 +20,138 @@
 #include "hwy/highway.h"
 #include "quantizers/ggml/affine.h"
 #include "quantizers/ggml/k/affine_pack.h"
-#include "quantizers/ggml/positive.h"
+#include "quantizers/ggml/scale_search.h"
 #include "quantizers/simd/batch.h"
+#include "quantizers/simd/rows.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
+
+// fit_positive of scale_search.h with one run of values in each lane.
+//
+// A run is the scales or minimums of the sub-blocks of one block; `top` is the largest level.
+//
+// Note: the sweeps run until no lane changes. A lane without a change
+// stays as it is in later sweeps, so that it does not matter that others go on. Lanes with a
+// negative value, Inf or NaN, or that would store a negative level, are marked bad.
+
+template <size_t kCount>
+struct PositiveGroup {
+  alignas(64) float x[kCount * kLanes];
+  alignas(64) float w[kCount * kLanes];
+  alignas(64) float level[kCount * kLanes];  // result: vector e holds level e of each run
+};
+
+struct PositiveFit {
+  Float scale;
+  Mask bad;
+};
+
+struct PositiveSums {
+  Float wxl, wll;
+};
+
+// Requires: 0 <= value, and it is finite.
+HWY_INLINE Float positive_level(Float inverse, Float value, Float top) {
+  return limit_high(hn::Round(hn::Mul(inverse, value)), top);
+}
+
+template <size_t kCount>
+HWY_INLINE Float positive_error(const PositiveGroup<kCount>& g, Float inverse, Float top) {
+  const Float scale = hn::Div(splat(1.0f), inverse);
+  Float error = hn::Zero(kF);
+  for (size_t e = 0; e < kCount; ++e) {
+    const Float x = vector_at(g.x, e);
+    const Float difference = hn::Sub(x, hn::Mul(scale, positive_level(inverse, x, top)));
+    const Float term = hn::Mul(hn::Mul(vector_at(g.w, e), difference), difference);
+    error = hn::Add(error, term);
+  }
+  return error;
+}
+
+template <size_t kCount>
+HWY_INLINE Float best_positive_inverse(const PositiveGroup<kCount>& g, Float largest, float top) {
+  Float best_inverse = hn::Div(splat(top), largest);
+  Float best_error = positive_error(g, best_inverse, splat(top));
+  for (int k = -4; k <= 4; ++k) {
+    if (k == 0) continue;
+    const Float inverse = hn::Div(splat(0.1f * static_cast<float>(k) + top), largest);
+    const Float error = positive_error(g, inverse, splat(top));
+    const Mask better = hn::Lt(error, best_error);
+    best_error = hn::IfThenElse(better, error, best_error);
+    best_inverse = hn::IfThenElse(better, inverse, best_inverse);
+  }
+  return best_inverse;
+}
+
+// Tries another level for value e; true when a lane changed.
+template <size_t kCount>
+HWY_INLINE bool improve_level(PositiveGroup<kCount>& g, size_t e, int32_t top, PositiveSums& sums,
+                              PositiveFit& fit) {
+  const Float zero = hn::Zero(kF);
+  const Float x = vector_at(g.x, e);
+  const Float w = vector_at(g.w, e);
+  const Float wx = hn::Mul(w, x);
+  const Float old_level = vector_at(g.level, e);
+  PositiveSums next{hn::Sub(sums.wxl, hn::Mul(wx, old_level)),
+                    hn::Sub(sums.wll, hn::Mul(hn::Mul(w, old_level), old_level))};
+  const Mask possible = hn::And(hn::Gt(next.wxl, zero), hn::Gt(next.wll, zero));
+  const Int code =
+      hn::Min(round_to_int_lanes(hn::Div(hn::Mul(x, next.wll), next.wxl)), splat_int(top));
+  const Float level = hn::ConvertTo(kF, code);
+  next.wxl = hn::Add(next.wxl, hn::Mul(wx, level));
+  next.wll = hn::Add(next.wll, hn::Mul(hn::Mul(w, level), level));
+  const Float gain = hn::Mul(hn::Mul(next.wxl, next.wxl), sums.wll);
+  const Float needed = hn::Mul(hn::Mul(sums.wxl, sums.wxl), next.wll);
+  const Mask changed = hn::And(hn::And(possible, hn::Ne(level, old_level)),
+                               hn::AndNot(fit.bad, hn::Gt(gain, needed)));
+  fit.bad = hn::Or(fit.bad, hn::And(changed, hn::Lt(level, zero)));
+  sums.wxl = hn::IfThenElse(changed, next.wxl, sums.wxl);
+  sums.wll = hn::IfThenElse(changed, next.wll, sums.wll);
+  hn::Store(hn::IfThenElse(changed, level, old_level), kF, g.level + e * kLanes);
+  return !hn::AllFalse(kF, changed);
+}
+
+// x and w are set; gives levels and scales.
+template <size_t kCount>
+HWY_INLINE PositiveFit fit_positive_lanes(PositiveGroup<kCount>& g, int32_t top) {
+  const Float zero = hn::Zero(kF);
+  Float largest = zero;
+  Mask negative = hn::Lt(zero, zero);
+  Int magnitude = splat_int(0);
+  for (size_t e = 0; e < kCount; ++e) {
+    const Float x = vector_at(g.x, e);
+    largest = hn::IfThenElse(hn::Gt(largest, x), largest, x);
+    negative = hn::Or(negative, hn::Lt(x, zero));
+    magnitude = hn::Max(magnitude, magnitude_bits(x));
+  }
+  const Mask infinite = hn::RebindMask(kF, hn::Gt(magnitude, splat_int(kInfBits - 1)));
+  const Mask dead = hn::Lt(largest, splat(kZeroMagnitude));
+  PositiveFit fit{zero, hn::Or(dead, hn::Or(negative, infinite))};
+  const Mask bad = hn::AndNot(dead, fit.bad);
+  const Float steps = splat(static_cast<float>(top));
+  const Float inverse = best_positive_inverse(g, largest, static_cast<float>(top));
+  PositiveSums sums{zero, zero};
+  for (size_t e = 0; e < kCount; ++e) {
+    const Float x = vector_at(g.x, e);
+    const Float w = vector_at(g.w, e);
+    const Float level = hn::IfThenElse(fit.bad, zero, positive_level(inverse, x, steps));
+    sums.wxl = hn::Add(sums.wxl, hn::Mul(hn::Mul(w, x), level));
+    sums.wll = hn::Add(sums.wll, hn::Mul(hn::Mul(w, level), level));
+    hn::Store(level, kF, g.level + e * kLanes);
+  }
+  bool changed = true;
+  for (int sweep = 0; sweep < 5 && changed; ++sweep) {
+    changed = false;
+    for (size_t e = 0; e < kCount; ++e) changed |= improve_level(g, e, top, sums, fit);
+  }
+  const Float scale = hn::IfThenElse(hn::Gt(sums.wll, zero), hn::Div(sums.wxl, sums.wll), zero);
+  fit.scale = hn::IfThenElse(dead, zero, scale);
+  fit.bad = hn::Or(bad, hn::AndNot(dead, fit.bad));
+  return fit;
+}
 
 template <class Block>
 struct Traits;

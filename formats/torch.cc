@@ -6,10 +6,10 @@
 #include <set>
 
 #include "core/base/arithmetic.h"
-#include "core/base/pickle.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"
-#include "core/io/zip.h"
+#include "core/readers/pickle.h"
+#include "core/readers/zip.h"
 #include "formats/sniff.h"
 
 namespace ckpt {

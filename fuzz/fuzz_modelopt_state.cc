@@ -2,7 +2,7 @@
 //
 // The first byte says what the rest is: a whole file, or the pickle alone, so that the fuzzer need
 // not learn the zip first.
-#include "core/base/pickle.h"
+#include "core/readers/pickle.h"
 #include "fuzz/fuzz.h"
 #include "transforms/modelopt_export/state.h"
 

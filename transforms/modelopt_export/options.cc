@@ -3,8 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "transforms/modelopt_export/recipes/rows.h"
-
 namespace ckpt {
 
 namespace {
@@ -33,9 +31,9 @@ constexpr auto presets_with(std::index_sequence<kRow...>) {
                     Choice("mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1),
                     Choice("experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1),
                     Choice("weight-only", PresetWord::kWeightOnly),
-                    Choice(kRecipes[kRow].name, PresetWord::kRecipe, true)...};
+                    Choice(kShippedRecipes[kRow], PresetWord::kRecipe, true)...};
 }
-constexpr auto kPresets = presets_with(std::make_index_sequence<std::size(kRecipes)>());
+constexpr auto kPresets = presets_with(std::make_index_sequence<std::size(kShippedRecipes)>());
 constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};

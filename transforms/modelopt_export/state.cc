@@ -1,6 +1,6 @@
 #include "transforms/modelopt_export/state.h"
 
-#include "core/base/pickle.h"
+#include "core/readers/pickle.h"
 
 namespace ckpt {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/pickle.h"
+#include "core/readers/pickle.h"
 #include "tests/support/files.h"
 
 namespace ckpt {

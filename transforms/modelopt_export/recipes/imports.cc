@@ -13,21 +13,21 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/json/json_read.h"
 #include "core/model/trusted_path.h"
-#include "transforms/facts/yaml.h"
+#include "core/readers/yaml.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
-#include "transforms/modelopt_export/recipes/rows.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
-namespace {
 
-// Files that ModelOpt ships for recipes to import, and the recipes that it ships.
+// data/modelopt_recipes.yaml: files that ModelOpt ships for recipes to import, and its recipes.
+extern const std::string_view kModeloptRecipes;
+
+namespace {
 
 // The kind of a file by its comment "modelopt-schema".
 enum class SnippetKind : uint8_t { kNone, kQuantConfig, kAttributes, kEntry, kEntries };
@@ -37,117 +37,13 @@ struct Snippet {
   JsonValue value;
 };
 
-constexpr std::string_view kUnitFolder = "configs/ptq/units/";
-constexpr std::string_view kNumberFolder = "configs/numerics/";
-constexpr std::string_view kPresetFolder = "configs/ptq/presets/model/";
-
-// Fronts of quantizers' names.
-constexpr std::string_view kAllLayers[] = {"*"};
-constexpr std::string_view kExpertLayers[] = {"*.experts.*", "*block_sparse_moe*"};
-constexpr std::string_view kMlpLayers[] = {"*mlp*", "*.mixer.up_proj.", "*.mixer.down_proj.",
-                                           "*block_sparse_moe*", "*.experts.*"};
-constexpr std::string_view kMlpAndOutputLayers[] = {
-    "*mlp*", "*.mixer.up_proj.", "*.mixer.down_proj.", "*block_sparse_moe*", "*o_proj*"};
-constexpr std::string_view kMlpAloneLayers[] = {"*mlp*", "*block_sparse_moe*"};
-
-std::span<const std::string_view> fronts_of(LayerGroup group) {
-  switch (group) {
-    case LayerGroup::kAll:
-      return kAllLayers;
-    case LayerGroup::kAnyExperts:
-      return kExpertLayers;
-    case LayerGroup::kMlps:
-      return kMlpLayers;
-    case LayerGroup::kMlpAndOutput:
-      return kMlpAndOutputLayers;
-    case LayerGroup::kMlpAlone:
-      return kMlpAloneLayers;
-    case LayerGroup::kRules:
-      break;
-  }
-  return {};
-}
-
-void append(JsonValue& list, const JsonValue& more) {
-  list.insert(list.end(), more.begin(), more.end());
-}
-
-// quant_cfg: all off, the layers, the cache, what is off by default, what comes last.
-JsonValue quant_cfg_of(const RecipeRow& row) {
-  JsonValue out = JsonValue::array({rule_of({"*", ""})});
-  for (const std::string_view front : fronts_of(row.layers)) {
-    const std::string weight = std::string(front) + "weight_quantizer";
-    const std::string input = std::string(front) + "input_quantizer";
-    out.push_back(rule_of({weight, row.weights}));
-    if (!row.inputs.empty()) out.push_back(rule_of({input, row.inputs, row.input_mark}));
-  }
-  append(out, rules_of(row.rules));
-  if (!row.cache.empty()) append(out, *unit_rules(row.cache));
-  append(out, *unit_rules("default_disabled_quantizers"));
-  append(out, rules_of(row.last));
-  return out;
-}
-
-JsonValue quantize_of(const RecipeRow& row) {
-  const JsonValue method = row.method.empty() ? JsonValue() : JsonValue(row.method);
-  return {{"algorithm", method}, {"quant_cfg", quant_cfg_of(row)}};
-}
-
-bool take_front(std::string_view& path, std::string_view front) {
-  if (!path.starts_with(front)) return false;
-  path.remove_prefix(front.size());
-  return true;
-}
-
-std::optional<Snippet> snippet_or_none(SnippetKind kind, std::optional<JsonValue> value) {
-  if (!value) return std::nullopt;
-  return Snippet{kind, std::move(*value)};
-}
-
-// `path` below modelopt_recipes, with ".yaml" or without: "configs/numerics/nvfp4". Its imports are
-// in their places; scalars are texts, as in YAML that was read. nullopt: ModelOpt ships no such.
-std::optional<Snippet> library_snippet(std::string_view path) {
-  if (path.ends_with(".yaml")) path.remove_suffix(5);
-  if (path == "configs/ptq/units/base_disable_all") {
-    return Snippet{SnippetKind::kEntry, rule_of({"*", ""})};
-  }
-  std::string_view name = path;
-  if (take_front(name, kNumberFolder)) {
-    return snippet_or_none(SnippetKind::kAttributes, number_form(name));
-  }
-  if (take_front(name, kUnitFolder)) {
-    return snippet_or_none(SnippetKind::kEntries, unit_rules(name));
-  }
-  const bool is_preset = take_front(name, kPresetFolder);
-  for (const RecipeRow& row : kRecipes) {
-    if (is_preset && row.layers == LayerGroup::kMlpAlone && row.name == name) {
-      return Snippet{SnippetKind::kQuantConfig, quantize_of(row)};
-    }
-    const std::string whole = std::string(row.folder) + "/" + std::string(row.name);
-    if (path == whole) return Snippet{SnippetKind::kNone, {}};
-    if (row.layers == LayerGroup::kRules && path == whole + ".quant_cfg" &&
-        row.name == kQwen35Attention) {
-      return Snippet{SnippetKind::kEntries, quant_cfg_of(row)};
-    }
-  }
-  return std::nullopt;
-}
-
-// `name` as "nvfp4_default-kv_fp8": metadata and quantize.
-std::optional<JsonValue> library_recipe(std::string_view name) {
-  for (const RecipeRow& row : kRecipes) {
-    if (row.name != name) continue;
-    return JsonValue{{"metadata", {{"recipe_type", "ptq"}}}, {"quantize", quantize_of(row)}};
-  }
-  return std::nullopt;
-}
-
 constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImportDepth = 16;
 constexpr uint32_t kMaxImports = 200;
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
 constexpr std::string_view kRecipeFolder = "modelopt_recipes";
 constexpr std::string_view kImport = "$import";
+constexpr std::string_view kOwnLists = "layers/";  // of the library, which no recipe can import
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
 constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
 
@@ -201,6 +97,119 @@ uint64_t count_values(const JsonValue& value) {
   return out;
 }
 
+using Snippets = std::map<std::string, Snippet, std::less<>>;
+
+// Puts imports in their places.
+class ImportPlaces {
+ public:
+  Result<JsonValue> put_in(const JsonValue& value, const Snippets& imports) {
+    if (value.is_array()) return put_in_list(value, imports);
+    if (!value.is_object()) return value;
+    JsonValue out = JsonValue::object();
+    if (const JsonValue* name = member(value, kImport)) {
+      CKPT_ASSIGN(const Snippet* snippet, find(*name, imports));
+      if (!snippet->value.is_object()) {
+        return fail(ErrorCode::kUnsupported, "$import: {} is a list; expected a mapping there",
+                    name->dump());
+      }
+      out = snippet->value;
+    }
+    for (const auto& [key, each] : value.items()) {
+      if (key == kImport) continue;
+      CKPT_ASSIGN(out[key], in(key, put_in(each, imports)));
+    }
+    return out;
+  }
+
+ private:
+  // The values inserted at one place.
+  Result<const Snippet*> find(const JsonValue& name, const Snippets& imports) {
+    const auto found =
+        name.is_string() ? imports.find(name.get_ref<const std::string&>()) : imports.end();
+    if (found != imports.end()) {
+      imported_values_ += count_values(found->second.value);
+      if (imported_values_ <= kMaxImportedValues) return &found->second;
+      return fail(ErrorCode::kUnsupported, "$import: {}: more than {} values are imported",
+                  name.dump(), kMaxImportedValues);
+    }
+    return fail(ErrorCode::kUnsupported, "$import: {}; expected a name of imports", name.dump());
+  }
+
+  Result<JsonValue> put_in_list(const JsonValue& list, const Snippets& imports) {
+    JsonValue out = JsonValue::array();
+    for (const JsonValue& item : list) {
+      const JsonValue* name = item.size() == 1 ? member(item, kImport) : nullptr;
+      if (name == nullptr) {
+        CKPT_ASSIGN(JsonValue made, put_in(item, imports));
+        out.push_back(std::move(made));
+        continue;
+      }
+      CKPT_ASSIGN(const Snippet* snippet, find(*name, imports));
+      if (snippet->kind == SnippetKind::kEntries) {
+        out.insert(out.end(), snippet->value.begin(), snippet->value.end());
+      } else if (snippet->kind != SnippetKind::kQuantConfig) {
+        out.push_back(snippet->value);
+      } else {
+        return fail(ErrorCode::kUnsupported, "$import: {} is not a quantizer rule; expected one",
+                    name->dump());
+      }
+    }
+    return out;
+  }
+
+  uint64_t imported_values_ = 0;
+};
+
+// ---- what ModelOpt ships -----------------------------------------------------------------------
+
+SnippetKind kind_of(std::string_view path) {
+  if (path.starts_with("configs/numerics/")) return SnippetKind::kAttributes;
+  if (path.starts_with("configs/ptq/presets/")) return SnippetKind::kQuantConfig;
+  if (path == "configs/ptq/units/base_disable_all") return SnippetKind::kEntry;
+  const bool is_list = path.starts_with("configs/ptq/units/") || path.starts_with(kOwnLists) ||
+                       path.ends_with(".quant_cfg");
+  return is_list ? SnippetKind::kEntries : SnippetKind::kNone;
+}
+
+// By path below modelopt_recipes, without ".yaml".
+const Snippets& library() {
+  static const Snippets snippets = [] {
+    Snippets out;
+    const auto documents = parse_strict_yaml(kModeloptRecipes);
+    CKPT_CHECK(documents && documents->size() == 1);
+    const JsonValue& files = documents->front();
+    while (out.size() < files.size()) {  // those that import nothing, then those that import these
+      const size_t before = out.size();
+      for (const auto& [path, value] : files.items()) {
+        if (out.contains(path)) continue;
+        auto made = ImportPlaces().put_in(value, out);
+        if (made) out[path] = {kind_of(path), std::move(*made)};
+      }
+      CKPT_CHECK(out.size() > before);
+    }
+    return out;
+  }();
+  return snippets;
+}
+
+// nullptr: ModelOpt ships no such.
+const Snippet* library_snippet(std::string_view path) {
+  if (path.ends_with(".yaml")) path.remove_suffix(5);
+  const auto found = path.starts_with(kOwnLists) ? library().end() : library().find(path);
+  return found == library().end() ? nullptr : &found->second;
+}
+
+// `name` as "nvfp4_default-kv_fp8": metadata and quantize.
+std::optional<JsonValue> library_recipe(std::string_view name) {
+  for (const auto& [path, snippet] : library()) {
+    if (snippet.kind != SnippetKind::kNone || fs::path(path).filename() != name) continue;
+    return JsonValue{{"metadata", {{"recipe_type", "ptq"}}}, {"quantize", snippet.value}};
+  }
+  return std::nullopt;
+}
+
+// ---- a recipe and its files ---------------------------------------------------------------------
+
 class RecipeLoader {
  public:
   explicit RecipeLoader(const Context& context) : context_(context) {}
@@ -230,8 +239,6 @@ class RecipeLoader {
   const std::vector<fs::path>& files() const { return read_; }
 
  private:
-  using Imports = std::map<std::string, Snippet>;
-
   void find_folders(const fs::path& recipe) {
     const fs::path beside = recipe.parent_path();
     folders_ = {{beside, ""}, {beside, kRecipeFolder}};
@@ -266,7 +273,7 @@ class RecipeLoader {
       return fail(ErrorCode::kUnsupported, "imports: '{}'; expected a path below modelopt_recipes",
                   name);
     }
-    if (auto shipped = library_snippet(name)) return std::move(*shipped);
+    if (const Snippet* shipped = library_snippet(name)) return *shipped;
     CKPT_ASSIGN(const auto beside, in(fmt::format("imports: '{}'", name), read_file(name)));
     if (beside) return in(name, resolved(*beside, depth + 1));
     return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
@@ -292,13 +299,13 @@ class RecipeLoader {
     }
     JsonValue& body = documents.back();
     if (documents.size() == 2) CKPT_TRY(join_header(documents[0], body));
-    Imports imports;
+    Snippets imports;
     const JsonValue* said = member(documents[0], "imports");
     if (said != nullptr && !said->is_null()) {
       CKPT_ASSIGN(imports, read_imports(*said, depth));
     }
     if (body.is_object()) body.erase("imports");
-    CKPT_ASSIGN(out.value, put_in(body, imports));
+    CKPT_ASSIGN(out.value, places_.put_in(body, imports));
     return out;
   }
 
@@ -314,11 +321,11 @@ class RecipeLoader {
     return {};
   }
 
-  Result<Imports> read_imports(const JsonValue& said, uint32_t depth) {
+  Result<Snippets> read_imports(const JsonValue& said, uint32_t depth) {
     if (!said.is_object()) {
       return fail(ErrorCode::kUnsupported, "imports: expected names and paths");
     }
-    Imports out;
+    Snippets out;
     for (const auto& [name, path] : said.items()) {
       if (!path.is_string()) return fail(ErrorCode::kUnsupported, "imports: '{}': no path", name);
       const std::string& where = path.get_ref<const std::string&>();
@@ -339,65 +346,11 @@ class RecipeLoader {
                 is_list ? "list" : "mapping");
   }
 
-  // The values inserted at one place.
-  Result<const Snippet*> find(const JsonValue& name, const Imports& imports) {
-    const auto found =
-        name.is_string() ? imports.find(name.get_ref<const std::string&>()) : imports.end();
-    if (found != imports.end()) {
-      imported_values_ += count_values(found->second.value);
-      if (imported_values_ <= kMaxImportedValues) return &found->second;
-      return fail(ErrorCode::kUnsupported, "$import: {}: more than {} values are imported",
-                  name.dump(), kMaxImportedValues);
-    }
-    return fail(ErrorCode::kUnsupported, "$import: {}; expected a name of imports", name.dump());
-  }
-
-  Result<JsonValue> put_in(const JsonValue& value, const Imports& imports) {
-    if (value.is_array()) return put_in_list(value, imports);
-    if (!value.is_object()) return value;
-    JsonValue out = JsonValue::object();
-    if (const JsonValue* name = member(value, kImport)) {
-      CKPT_ASSIGN(const Snippet* snippet, find(*name, imports));
-      if (!snippet->value.is_object()) {
-        return fail(ErrorCode::kUnsupported, "$import: {} is a list; expected a mapping there",
-                    name->dump());
-      }
-      out = snippet->value;
-    }
-    for (const auto& [key, each] : value.items()) {
-      if (key == kImport) continue;
-      CKPT_ASSIGN(out[key], in(key, put_in(each, imports)));
-    }
-    return out;
-  }
-
-  Result<JsonValue> put_in_list(const JsonValue& list, const Imports& imports) {
-    JsonValue out = JsonValue::array();
-    for (const JsonValue& item : list) {
-      const JsonValue* name = item.size() == 1 ? member(item, kImport) : nullptr;
-      if (name == nullptr) {
-        CKPT_ASSIGN(JsonValue made, put_in(item, imports));
-        out.push_back(std::move(made));
-        continue;
-      }
-      CKPT_ASSIGN(const Snippet* snippet, find(*name, imports));
-      if (snippet->kind == SnippetKind::kEntries) {
-        out.insert(out.end(), snippet->value.begin(), snippet->value.end());
-      } else if (snippet->kind != SnippetKind::kQuantConfig) {
-        out.push_back(snippet->value);
-      } else {
-        return fail(ErrorCode::kUnsupported, "$import: {} is not a quantizer rule; expected one",
-                    name->dump());
-      }
-    }
-    return out;
-  }
-
   const Context& context_;
   std::vector<std::pair<fs::path, fs::path>> folders_;  // and what stands before an import's name
   std::vector<fs::path> read_;
   uint32_t files_ = 0;
-  uint64_t imported_values_ = 0;
+  ImportPlaces places_;
 };
 
 }  // namespace

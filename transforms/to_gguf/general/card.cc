@@ -1,6 +1,6 @@
 // What a model card says of license and origin, for those who only show it.
 #include "core/model/json_documents.h"
-#include "transforms/facts/yaml.h"
+#include "core/readers/yaml.h"
 #include "transforms/to_gguf/general/general.h"
 
 namespace ckpt {

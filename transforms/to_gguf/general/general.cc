@@ -5,7 +5,7 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
-#include "transforms/facts/yaml.h"
+#include "core/readers/yaml.h"
 
 namespace ckpt {
 namespace {

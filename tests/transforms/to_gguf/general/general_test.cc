@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/readers/yaml.h"
 #include "quantizers/quantizers.h"
-#include "transforms/facts/yaml.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/base/pickle.h"
+#include "core/readers/pickle.h"
 
 #include <bit>
 #include <cstring>

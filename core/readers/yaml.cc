@@ -1,4 +1,4 @@
-#include "transforms/facts/yaml.h"
+#include "core/readers/yaml.h"
 
 #include <yaml.h>
 

@@ -1,4 +1,4 @@
-#include "core/io/zip.h"
+#include "core/readers/zip.h"
 
 #include <algorithm>
 #include <array>

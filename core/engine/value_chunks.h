@@ -1,6 +1,7 @@
 // The values of pairs of tensors side by side, decoded chunk by chunk on all threads.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -90,5 +91,27 @@ class ValueChunks {
   std::vector<Job> jobs_;
   uint64_t total_bytes_ = 0;
 };
+
+// ---- histograms ----------------------------------------------------------------------------
+
+inline constexpr size_t kHistogramBins = 64;
+using HistogramBins = std::array<uint64_t, kHistogramBins>;
+
+// Equal bins from -`limit` to `limit`; both ends belong to a bin, what lies beyond to the last.
+struct ValueHistograms {
+  HistogramBins a = {}, b = {};  // of the values
+  HistogramBins errors = {};     // of a - b
+};
+// How far the bins of one pair reach; 0 where all values are 0.
+struct HistogramLimits {
+  double value, error;
+};
+
+// One for each pair; pairs with a NaN or Inf are counted nowhere. Requires: as many limits as
+// pairs. Fails: as compare_values.
+Result<std::vector<ValueHistograms>> value_histograms(std::span<const ValuePair> pairs,
+                                                      std::span<const HistogramLimits> limits,
+                                                      const Codec& floats,
+                                                      const CompareOptions& options);
 
 }  // namespace ckpt

@@ -1,8 +1,8 @@
-#include "core/engine/value_histogram.h"
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+
+#include "core/engine/value_chunks.h"
 
 namespace ckpt {
 namespace {

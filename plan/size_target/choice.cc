@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "plan/size_target/knapsack.h"
+#include "plan/size_target/choice.h"
 
 namespace ckpt {
 namespace {

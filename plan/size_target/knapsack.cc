@@ -1,7 +1,7 @@
-#include "plan/size_target/knapsack.h"
-
 #include <algorithm>
 #include <numeric>
+
+#include "plan/size_target/choice.h"
 
 namespace ckpt {
 namespace {

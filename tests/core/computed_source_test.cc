@@ -19,7 +19,7 @@
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/support/files.h"
-#include "transforms/modelopt_export/mxfp4_blocks.h"
+#include "transforms/modelopt_export/quantized_sources.h"
 
 namespace ckpt {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/engine/value_histogram.h"
+#include "core/engine/value_chunks.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/weight_sets.h"
 

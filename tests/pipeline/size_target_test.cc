@@ -5,7 +5,6 @@
 #include <random>
 
 #include "plan/size_target/choice.h"
-#include "plan/size_target/knapsack.h"
 #include "plan/size_target/measured_file.h"
 #include "plan/size_target/sensitivity.h"
 #include "quantizers/quantizers.h"

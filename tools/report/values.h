@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/engine/value_histogram.h"
+#include "core/engine/value_chunks.h"
 #include "tools/report/cells.h"
 #include "tools/say/console.h"
 

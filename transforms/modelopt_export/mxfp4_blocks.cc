@@ -1,9 +1,9 @@
-#include "transforms/modelopt_export/mxfp4_blocks.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+
+#include "transforms/modelopt_export/quantized_sources.h"
 
 namespace ckpt {
 namespace {

@@ -4,7 +4,6 @@
 #include "core/computed/turned_source.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
-#include "transforms/modelopt_export/mxfp4_blocks.h"
 #include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"

@@ -1,10 +1,9 @@
-#include "transforms/facts/norm_readers.h"
-
 #include <algorithm>
 #include <set>
 #include <span>
 
 #include "core/model/tensor_names.h"
+#include "transforms/nvfp4/mixed_model.h"
 
 namespace ckpt {
 namespace {

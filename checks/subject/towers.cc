@@ -213,13 +213,13 @@ constexpr ClassDefault kLlama4TowerFields[] = {
 };
 // clang-format on
 
-using Rules = std::span<const ParameterRule>;
-constexpr Rules kQwen3VlLists[] = {kQwen3VlMergers};
-constexpr Rules kQwen25VlLists[] = {kQwen25VlBlocks};
-constexpr Rules kQwen2VlLists[] = {kQwen2VlBlocks};
-constexpr Rules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
-constexpr Rules kGemma3TowerLists[] = {kSiglipLayers, kGemma3Projector};
-constexpr Rules kLlama4TowerLists[] = {kLlama4Tower};
+using ParameterRules = std::span<const ParameterRule>;
+constexpr ParameterRules kQwen3VlLists[] = {kQwen3VlMergers};
+constexpr ParameterRules kQwen25VlLists[] = {kQwen25VlBlocks};
+constexpr ParameterRules kQwen2VlLists[] = {kQwen2VlBlocks};
+constexpr ParameterRules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
+constexpr ParameterRules kGemma3TowerLists[] = {kSiglipLayers, kGemma3Projector};
+constexpr ParameterRules kLlama4TowerLists[] = {kLlama4Tower};
 
 constexpr TowerTable kTowers[] = {
     {" qwen3_vl qwen3_vl_moe ", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,

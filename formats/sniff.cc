@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
+
+#include "core/base/printable.h"
 
 namespace ckpt {
 namespace {
@@ -14,7 +17,9 @@ struct Magic {
 constexpr std::string_view kConvert =
     "converting it to safetensors first, for example with transformers' save_pretrained";
 
-constexpr std::array<Magic, 9> kMagics = {{
+constexpr std::string_view kUnpack = "mkdir DIR && tar -xf FILE -C DIR, and then DIR";
+
+constexpr std::array<Magic, 13> kMagics = {{
     {"version https://git-lfs", "a Git LFS pointer, not the file itself",
      "git lfs pull in the folder it was cloned to"},
     {"<!DOCTYPE", "an HTML page; the download went wrong", "downloading it again"},
@@ -23,9 +28,48 @@ constexpr std::array<Magic, 9> kMagics = {{
     {"PK\x03\x04", "a zip archive, as PyTorch saves checkpoints", kConvert},
     {"\x80\x02", "a Python pickle, as PyTorch saves checkpoints", kConvert},
     {"\x89HDF\r\n", "an HDF5 file, as Keras saves checkpoints", kConvert},
+    {"\x28\xb5\x2f\xfd", "an archive (.tar.zst)",
+     "ckpt verify FILE --unpack DIR where ckpt publish made it, or mkdir DIR && tar -xf FILE -C "
+     "DIR; and then DIR"},
+    {"\x1f\x8b", "an archive (.tar.gz)", kUnpack},
+    {"\xfd"
+     "7zXZ",
+     "an archive (.tar.xz)", kUnpack},
+    {"BZh", "an archive (.tar.bz2)", kUnpack},
     {"GGUF", "a GGUF file", ""},
     {"ggjt", "a llama.cpp file older than GGUF", ""},
 }};
+
+// A tar has its mark behind the name of its first file.
+Result<bool> is_tar_archive(const ByteSource& source) {
+  constexpr uint64_t kMarkAt = 257;
+  constexpr std::string_view kMark = "ustar";
+  std::array<char, kMark.size()> mark{};
+  if (source.size_bytes() < kMarkAt + mark.size()) return false;
+  CKPT_TRY(source.read(kMarkAt, std::as_writable_bytes(std::span(mark))));
+  return std::string_view(mark.data(), mark.size()) == kMark;
+}
+
+// FILE and DIR by their names: "m.tar.gz" is unpacked into "m".
+std::string with_names(std::string hint, const std::string& path) {
+  const size_t dot = path.rfind(".tar");
+  const std::string folder =
+      dot == path.npos || dot == 0 ? path + ".unpacked" : path.substr(0, dot);
+  const std::pair<std::string_view, std::string> kNames[] = {{"FILE", shell_path(path)},
+                                                             {"DIR", shell_path(folder)}};
+  std::string out;
+  for (std::string_view rest = hint; !rest.empty();) {
+    size_t taken = 0;
+    for (const auto& [word, name] : kNames) {
+      if (!rest.starts_with(word)) continue;
+      out += name;
+      taken = word.size();
+    }
+    if (taken == 0) out += rest[taken++];
+    rest.remove_prefix(taken);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -41,6 +85,8 @@ Result<Sniffed> sniff(const ByteSource& source) {
   if (size > 8 && text[8] == '{' && text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) {
     return Sniffed{};
   }
+  CKPT_ASSIGN(const bool is_tar, is_tar_archive(source));
+  if (is_tar) return Sniffed{"an archive (.tar)", std::string(kUnpack)};
   for (const Magic& magic : kMagics) {
     if (text.starts_with(magic.bytes)) {
       return Sniffed{std::string(magic.what), std::string(magic.hint)};
@@ -52,8 +98,8 @@ Result<Sniffed> sniff(const ByteSource& source) {
 Status refuse_other_files(const ByteSource& source, std::string_view expected) {
   CKPT_ASSIGN(const Sniffed found, sniff(source));
   if (found.what.empty()) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, found.hint, "{}; expected {}", found.what,
-                        expected);
+  return fail_with_hint(ErrorCode::kUnsupported, with_names(found.hint, source.name()),
+                        "{}; expected {}", found.what, expected);
 }
 
 }  // namespace ckpt

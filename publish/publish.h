@@ -35,6 +35,8 @@ inline constexpr std::string_view kProvenanceName = "provenance.json";
 // ---- SHA256SUMS ------------------------------------------------------------------------------
 // Lines sorted by name, in the form that sha256sum prints.
 std::string render_sha256sums(std::vector<FileDigest> files);
+// One line of it, without its end: what sha256sum -c reads, whatever the name holds.
+std::string sums_line(const std::string& name, const std::string& sha256);
 // Both forms: "hex  name" and "SHA256 (name) = hex"; sizes are unknown (0); a line that says
 // the same again counts once. Fails: kCorrupt, naming the line.
 Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text);

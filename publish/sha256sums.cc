@@ -80,12 +80,13 @@ std::string render_sha256sums(std::vector<FileDigest> files) {
   std::sort(files.begin(), files.end(),
             [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
   std::string out;
-  for (const FileDigest& file : files) {
-    const std::string name = escaped(file.name);
-    if (name != file.name) out += '\\';
-    out += fmt::format("{}  {}\n", file.sha256, name);
-  }
+  for (const FileDigest& file : files) out += sums_line(file.name, file.sha256) + "\n";
   return out;
+}
+
+std::string sums_line(const std::string& name, const std::string& sha256) {
+  const std::string shown = escaped(name);
+  return fmt::format("{}{}  {}", shown == name ? "" : "\\", sha256, shown);
 }
 
 Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {

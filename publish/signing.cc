@@ -123,6 +123,11 @@ Result<Key> read_private_key(const Signer& signer) {
   if (holds("BEGIN PUBLIC KEY-----")) {
     return fail(ErrorCode::kUsage, "a public key; expected the private one that belongs to it");
   }
+  if (holds("BEGIN OPENSSH PRIVATE KEY-----")) {
+    return fail_with_hint(ErrorCode::kUsage,
+                          "cp KEY release.pem && ssh-keygen -p -m PEM -f release.pem",
+                          "a private key as OpenSSH writes it; expected PEM of an EC key");
+  }
   if (!holds("ENCRYPTED")) {
     return fail(ErrorCode::kUsage, "no private key in PEM ({})", openssl_reason());
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/words.h"
+#include "core/json/json_edit.h"
 
 namespace ckpt {
 namespace {
@@ -70,7 +71,45 @@ bool is_no_plain_text(std::string_view text) {
   return digit != text.npos && text[digit] >= '0' && text[digit] <= '9';
 }
 
+// Values for programs: sorted, all scalars texts.
+struct ValueTree {
+  using Value = JsonValue;
+  static Value scalar(const YamlEvent& event) { return yaml_scalar(event); }
+  static Value list() { return JsonValue::array(); }
+  static Value map() { return JsonValue::object(); }
+  static bool contains(const Value& map, const std::string& key) { return map.contains(key); }
+  static void add(Value& list, Value item) { list.push_back(std::move(item)); }
+  static void set(Value& map, const std::string& key, Value value) { map[key] = std::move(value); }
+};
+
+bool is_json_number(std::string_view text) {
+  const bool is_numeric = !text.empty() && text.find_first_not_of("0123456789+-.eE") == text.npos;
+  return is_numeric && JsonText::parse(text).has_value();
+}
+
+// As it is written, in order.
+struct TextTree {
+  using Value = JsonText;
+  static Value scalar(const YamlEvent& event) {
+    const std::string_view text = event.scalar();
+    if (!event.is_plain()) return JsonText::text(text);
+    if (text == "true" || text == "false") return JsonText::boolean(text == "true");
+    if (yaml_scalar(event).is_null()) return JsonText::null();
+    return is_json_number(text) ? *JsonText::parse(text) : JsonText::text(text);
+  }
+  static Value list() { return JsonText::array(); }
+  static Value map() { return JsonText::object(); }
+  static bool contains(const Value&, const std::string&) { return false; }  // its reader asks
+  static void add(Value& list, Value item) { list.items().push_back(std::move(item)); }
+  static void set(Value& map, const std::string& key, Value value) {
+    map.members().emplace_back(key, std::move(value));
+  }
+};
+
+template <class Tree>
 class YamlReader {
+  using Value = typename Tree::Value;
+
  public:
   explicit YamlReader(std::string_view text, bool is_strict = false) : is_strict_(is_strict) {
     if (yaml_parser_initialize(&parser_) == 0) return;
@@ -85,13 +124,13 @@ class YamlReader {
   YamlReader& operator=(const YamlReader&) = delete;
 
   // The first document of the text; null without one.
-  Result<JsonValue> document() {
+  Result<Value> document() {
     CKPT_ASSIGN(auto out, next_document());
-    return out ? std::move(*out) : JsonValue();
+    return out ? std::move(*out) : Value();
   }
 
-  Result<std::vector<JsonValue>> documents() {
-    std::vector<JsonValue> out;
+  Result<std::vector<Value>> documents() {
+    std::vector<Value> out;
     for (;;) {
       CKPT_ASSIGN(auto one, next_document());
       if (!one) return out;
@@ -102,15 +141,15 @@ class YamlReader {
 
  private:
   // nullopt behind the last.
-  Result<std::optional<JsonValue>> next_document() {
+  Result<std::optional<Value>> next_document() {
     for (;;) {
       YamlEvent event;
       CKPT_TRY(next(event));
-      if (event.type() == YAML_STREAM_END_EVENT) return std::optional<JsonValue>();
+      if (event.type() == YAML_STREAM_END_EVENT) return std::optional<Value>();
       if (event.type() == YAML_STREAM_START_EVENT || event.type() == YAML_DOCUMENT_START_EVENT) {
         continue;
       }
-      CKPT_ASSIGN(JsonValue out, value(event, 0));
+      CKPT_ASSIGN(Value out, value(event, 0));
       YamlEvent behind;
       CKPT_TRY(next(behind));
       return std::optional(std::move(out));
@@ -126,7 +165,7 @@ class YamlReader {
   }
 
   // The value that `event` begins.
-  Result<JsonValue> value(const YamlEvent& event, uint32_t depth) {
+  Result<Value> value(const YamlEvent& event, uint32_t depth) {
     if (depth > kMaxYamlDepth) return wrong(event, "nested too deeply");
     if (++values_ > kMaxYamlValues) return wrong(event, "too many values");
     CKPT_TRY(check_strict(event));
@@ -135,28 +174,28 @@ class YamlReader {
     const size_t before = bytes_;
     bytes_ += kYamlValueBytes;
     if (event.type() == YAML_SCALAR_EVENT) bytes_ += event.scalar().size();
-    Result<JsonValue> out = event.type() == YAML_SCALAR_EVENT           ? yaml_scalar(event)
-                            : event.type() == YAML_SEQUENCE_START_EVENT ? list(depth)
-                                                                        : map(depth);
+    Result<Value> out = event.type() == YAML_SCALAR_EVENT           ? Tree::scalar(event)
+                        : event.type() == YAML_SEQUENCE_START_EVENT ? list(depth)
+                                                                    : map(depth);
     if (!out || name.empty()) return out;
     CKPT_TRY(count_copy(event, bytes_ - before));
     anchors_[name] = {*out, bytes_ - before};
     return out;
   }
 
-  Result<JsonValue> list(uint32_t depth) {
-    JsonValue out = JsonValue::array();
+  Result<Value> list(uint32_t depth) {
+    Value out = Tree::list();
     for (;;) {
       YamlEvent event;
       CKPT_TRY(next(event));
       if (event.type() == YAML_SEQUENCE_END_EVENT) return out;
-      CKPT_ASSIGN(JsonValue item, value(event, depth + 1));
-      out.push_back(std::move(item));
+      CKPT_ASSIGN(Value item, value(event, depth + 1));
+      Tree::add(out, std::move(item));
     }
   }
 
-  Result<JsonValue> map(uint32_t depth) {
-    JsonValue out = JsonValue::object();
+  Result<Value> map(uint32_t depth) {
+    Value out = Tree::map();
     for (;;) {
       YamlEvent event;
       CKPT_TRY(next(event));
@@ -165,15 +204,17 @@ class YamlReader {
       const std::string key(event.scalar());
       bytes_ += key.size();
       CKPT_TRY(check_strict(event));
-      if (is_strict_ && out.contains(key)) return wrong(event, "a key that is there already");
+      if (is_strict_ && Tree::contains(out, key))
+        return wrong(event, "a key that is there already");
       if (is_strict_ && key == "<<") return wrong(event, "a merge (<<), which is not read");
       YamlEvent behind;
       CKPT_TRY(next(behind));
-      CKPT_ASSIGN(out[key], value(behind, depth + 1));
+      CKPT_ASSIGN(Value held, value(behind, depth + 1));
+      Tree::set(out, key, std::move(held));
     }
   }
 
-  Result<JsonValue> repeated(const YamlEvent& event, const std::string& name) {
+  Result<Value> repeated(const YamlEvent& event, const std::string& name) {
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) return wrong(event, "an alias of nothing before it");
     CKPT_TRY(count_copy(event, found->second.second));
@@ -191,7 +232,8 @@ class YamlReader {
   Status check_strict(const YamlEvent& event) const {
     if (!is_strict_) return {};
     if (event.has_tag()) return wrong(event, "a tag, which is not read");
-    if (event.type() == YAML_SCALAR_EVENT && !event.is_plain() &&
+    const bool is_text_alone = std::is_same_v<Tree, ValueTree>;  // else quotes tell it
+    if (is_text_alone && event.type() == YAML_SCALAR_EVENT && !event.is_plain() &&
         is_no_plain_text(event.scalar())) {
       return wrong(event, "a number or a truth value in quotes; expected it without them");
     }
@@ -206,7 +248,7 @@ class YamlReader {
   bool is_ready_ = false;
   bool is_strict_;
   size_t values_ = 0, bytes_ = 0, copied_bytes_ = 0;
-  std::map<std::string, std::pair<JsonValue, size_t>> anchors_;  // with the bytes of each
+  std::map<std::string, std::pair<Value, size_t>> anchors_;  // with the bytes of each
 };
 
 }  // namespace
@@ -232,10 +274,17 @@ std::optional<std::string> front_matter(std::string_view card) {
   return out;
 }
 
-Result<JsonValue> parse_yaml(std::string_view text) { return YamlReader(text).document(); }
+Result<JsonValue> parse_yaml(std::string_view text) {
+  return YamlReader<ValueTree>(text).document();
+}
 
 Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text) {
-  return YamlReader(text, true).documents();
+  return YamlReader<ValueTree>(text, true).documents();
+}
+
+Result<std::string> yaml_as_json(std::string_view text) {
+  CKPT_ASSIGN(const JsonText root, YamlReader<TextTree>(text, true).document());
+  return root.dump(0);
 }
 
 }  // namespace ckpt

@@ -31,4 +31,8 @@ Result<JsonValue> parse_yaml(std::string_view text);
 // their quotes. Fails: as parse_yaml.
 Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text);
 
+// The first document as JSON text: keys keep their order, plain numbers and truth values their
+// spelling, and all else is a text. Refused are tags and merges. Fails: as parse_yaml.
+Result<std::string> yaml_as_json(std::string_view text);
+
 }  // namespace ckpt

@@ -50,6 +50,7 @@ struct Conversion {
   std::filesystem::path target_cache;  // what was measured for it, kept for the next run
   std::string sensitivity;  // a file that says how much each tensor matters to that choice
   bool force = false;
+  bool if_needed = false;  // do nothing where OUT is what the plan makes
   bool is_only_shown = false;  // --dry-run
   // What was typed or said by a recipe, in order: each must have an effect (added_steps.h). Empty
   // for a conversion that a program made.

@@ -37,7 +37,7 @@ constexpr ConvertOption kOptions[] = {
      kNowhere,
      kCommand,
      "",
-     "a JSON file that says what the flags do not"},
+     "a JSON or YAML file (- for stdin) that says what the flags do not"},
     {"tokenizer", "DIR", kInput, &C::tokenizer, kRecipeAndPlan, kPlan,
      "IN is a GGUF, which has its own", "folder to take the tokenizer from"},
     {"base", "DIR", kInput, &C::base, kRecipeAndPlan, kOffered,
@@ -65,6 +65,8 @@ constexpr ConvertOption kOptions[] = {
      "",
      "write the plan to FILE (or to -), for ckpt execute; converts nothing"},
     {"dry-run", "", kOutput, {}, kNowhere, kCommand, "", "show the plan, write nothing"},
+    {"if-needed", "", kOutput, &C::if_needed, kNowhere, kCommand, "",
+     "do nothing where OUT is already what this plan makes, of the same IN"},
     {"force", "", kOutput, &C::force, kNowhere, kCommand, "",
      "replace OUT, if it holds nothing but a checkpoint"},
 

@@ -105,6 +105,11 @@ Status link_failure(const fs::path& path, const std::string& hint) {
 }  // namespace
 
 Status refuse_stdout(const fs::path& path) {
+  for (const char* stream : {"/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1"}) {
+    if (path != stream) continue;
+    return fail_with_hint(ErrorCode::kUsage, "the name of a file",
+                          "{}: a stream; OUT is written in several places at a time", stream);
+  }
   if (path != "-") return {};
   return fail_with_hint(ErrorCode::kUsage, "a file name, or ./- for a file called that",
                         "-: only a plan goes to stdout (--plan-out -)");

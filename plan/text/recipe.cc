@@ -1,6 +1,7 @@
 #include "plan/text/recipe.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "core/base/nearest.h"
@@ -215,10 +216,37 @@ Result<Recipe> RecipeReader::read(const JsonText& root) const {
   return recipe;
 }
 
+// JSON begins with a brace or a comment; what comes from a pipe has no name to tell it.
+bool is_yaml(const fs::path& path, std::string_view text) {
+  if (path != "-") return path.extension() == ".yaml" || path.extension() == ".yml";
+  const size_t at = text.find_first_not_of(" \t\r\n");
+  return at != text.npos && text[at] != '{' && text[at] != '/' && text[at] != '[';
+}
+
+Result<JsonText> parse_root(const fs::path& path, const std::string& text) {
+  if (!is_yaml(path, text)) return JsonText::parse(without_comments(text));
+  CKPT_ASSIGN(const std::string json, yaml_as_json(text));
+  return JsonText::parse(json);
+}
+
+// Fails: kUsage above the limit; kIo.
+Result<std::string> read_stdin(uint64_t limit_bytes) {
+  std::string text;
+  char piece[64 * 1024];
+  while (const size_t count = std::fread(piece, 1, sizeof piece, stdin)) {
+    text.append(piece, count);
+    if (text.size() > limit_bytes) {
+      return fail(ErrorCode::kUsage, "stdin: more than {} bytes; expected a recipe", limit_bytes);
+    }
+  }
+  if (std::ferror(stdin) != 0) return fail(ErrorCode::kIo, "stdin: cannot be read");
+  return text;
+}
+
 }  // namespace
 
 Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
-  auto root = JsonText::parse(without_comments(text));
+  auto root = parse_root(path, text);
   if (!root) {
     Error error = std::move(root.error());
     error.code = ErrorCode::kUsage;
@@ -279,6 +307,10 @@ std::string without_comments(std::string json) {
 }
 
 Result<Recipe> read_recipe(const fs::path& path) {
+  if (path == "-") {
+    CKPT_ASSIGN(const std::string text, read_stdin(kMaxRecipeFileBytes));
+    return in("stdin", parse_recipe(path, text));
+  }
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeFileBytes));
   return in(path.string(), parse_recipe(path, text));

@@ -1,4 +1,4 @@
-// A recipe: what a command line says, kept in a JSON file.
+// A recipe: what a command line says, kept in a JSON or YAML file, or in stdin ("-").
 //
 //   {
 //     // comments of both kinds are allowed

@@ -8,6 +8,8 @@
 #include "core/chunks/repack.h"
 #include "core/engine/share.h"
 #include "core/model/adapter.h"
+#include "publish/publish.h"
+#include "tools/commands/made_record.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -101,13 +103,15 @@ void show_moves(const Console& console, const Output& output) {
   }
 }
 
+void show_file(const Console& console, const FileReport& file) {
+  console.answer(sums_line(file.path, file.sha256));
+  console.object("file",
+                 {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+}
+
 void show_report(const Console& console, const Plan& plan, const ExecuteReport& report,
                  const std::vector<std::string>& profiles) {
-  for (const FileReport& file : report.files) {
-    console.answer(fmt::format("{}  {}", file.sha256, file.path));
-    console.object("file",
-                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
-  }
+  for (const FileReport& file : report.files) show_file(console, file);
   const double seconds = std::max(report.seconds, 1e-3);
   console.talk(
       fmt::format("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
@@ -183,6 +187,23 @@ int show_verdicts(const PlannedConversion& planned, const Console& console) {
   return code;
 }
 
+int show_made(const PlannedConversion& planned, const std::vector<FileReport>& files,
+              const Console& console) {
+  for (const FileReport& file : files) show_file(console, file);
+  for (const Output& output : planned.plan.outputs) {
+    console.talk(
+        fmt::format("{}: up to date; nothing was written (--if-needed)", output.path.string()));
+    console.object("summary", {{"out", output.path.string()},
+                               {"dry_run", false},
+                               {"up_to_date", true},
+                               {"tensors", output.checkpoint.tensors.size()},
+                               {"files", output.layout.files.size()},
+                               {"read_bytes", 0},
+                               {"written_bytes", 0}});
+  }
+  return show_verdicts(planned, console);
+}
+
 Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
                       ExecuteOptions options, const Console& console, const CommonOptions& common) {
   const Plan& plan = planned.plan;
@@ -201,6 +222,7 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
     return show_share(console, options, *report);
   }
+  if (conversion.if_needed) CKPT_TRY(record_made(plan, *report));
   show_report(console, plan, *report, conversion.profiles);
   for (const Output& output : plan.outputs) {
     show_serving(console, output, planned, conversion.profiles);

@@ -12,6 +12,10 @@ namespace ckpt {
 Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
                       ExecuteOptions options, const Console& console, const CommonOptions& common);
 
+// Reports files that are there already (--if-needed). Gives the exit code.
+int show_made(const PlannedConversion& planned, const std::vector<FileReport>& files,
+              const Console& console);
+
 // Says the verdicts; gives the exit code of those.
 int show_verdicts(const PlannedConversion& planned, const Console& console);
 

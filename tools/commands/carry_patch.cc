@@ -45,7 +45,7 @@ void show_summary(const Console& console, const PatchRun& run, const Patch& patc
   for (size_t i = 0; report != nullptr && i < report->files.size(); ++i) {
     const FileReport& file = report->files[i];
     if (file.sha256.empty()) continue;
-    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.answer(sums_line(file.path, file.sha256));
     console.object("file",
                    {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
   }

@@ -12,6 +12,7 @@
 #include "plan/text/settled_names.h"
 #include "plan/text/typed_types.h"
 #include "tools/commands/carry_out.h"
+#include "tools/commands/made_record.h"
 #include "tools/commands/write_plan.h"
 #include "tools/line/commands.h"
 #include "tools/line/habits.h"
@@ -132,6 +133,14 @@ Status settle_target(Conversion& conversion, bool is_written, const Console& con
   return {};
 }
 
+// It asks about an OUT that is written.
+Status check_if_needed(const Conversion& conversion, bool is_dry, const std::string& plan_out) {
+  if (!conversion.if_needed || (!is_dry && plan_out.empty())) return {};
+  return fail_with_hint(ErrorCode::kUsage, "one of them",
+                        "--if-needed and --{}: the latter writes no OUT",
+                        is_dry ? "dry-run" : "plan-out");
+}
+
 Result<int> convert(const CommandOptions& options, const Console& console,
                     const CommonOptions& common) {
   Conversion conversion;
@@ -149,7 +158,9 @@ Result<int> convert(const CommandOptions& options, const Console& console,
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");
   }
-  CKPT_TRY(settle_target(conversion, !is_dry && plan_out.empty(), console, common));
+  CKPT_TRY(check_if_needed(conversion, is_dry, plan_out));
+  const bool is_new = !is_dry && plan_out.empty() && !conversion.if_needed;
+  CKPT_TRY(settle_target(conversion, is_new, console, common));
   if (!plan_out.empty()) return write_plan(std::move(conversion), plan_out, console);
   conversion.is_only_shown = is_dry;
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
@@ -157,6 +168,10 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   if (is_dry) {
     show_plan(console, planned.plan);
     return show_verdicts(planned, console);
+  }
+  if (conversion.if_needed) {
+    CKPT_ASSIGN(const auto made, find_made(planned.plan));
+    if (made) return show_made(planned, *made, console);
   }
   ExecuteOptions how;
   how.allow_nonfinite = conversion.allow_nonfinite;

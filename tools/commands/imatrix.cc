@@ -12,6 +12,7 @@
 #include "formats/formats.h"
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/targets.h"
+#include "publish/publish.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/commands.h"
 #include "tools/say/console.h"
@@ -448,7 +449,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
   options.interrupted = &interrupted;
   CKPT_ASSIGN(const ExecuteReport report, execute(plan, options));
   for (const FileReport& file : report.files) {
-    console.answer(fmt::format("{}  {}", file.sha256, file.path));
+    console.answer(sums_line(file.path, file.sha256));
     console.object("file",
                    {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
   }

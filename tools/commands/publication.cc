@@ -395,7 +395,7 @@ const FileDigest* Publication::find(std::string_view name) const {
 }
 
 void Publication::said(const fs::path& path, const FileDigest& file) const {
-  console_.answer(fmt::format("{}  {}", file.sha256, path.string()));
+  if (typed_.card != "-") console_.answer(sums_line(path.string(), file.sha256));
   console_.object(
       "file", {{"path", path.string()}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
 }

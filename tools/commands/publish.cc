@@ -1,6 +1,7 @@
 // ckpt publish PATH: sums, signature, pointers and records of a folder that is to be shipped.
 #include "publish/publish.h"
 
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -70,6 +71,18 @@ Result<Signer> read_signer(const TypedPublish& typed) {
   // A key that cannot sign is refused before a folder of many gigabytes is hashed.
   CKPT_TRY(in(typed.key, sign("{}", out)));
   return out;
+}
+
+// The folder's name with the signs alone that the hub takes.
+std::string hub_name_of(const fs::path& folder) {
+  std::error_code error;
+  std::string name =
+      (fs::absolute(folder, error) / "").lexically_normal().parent_path().filename().string();
+  for (char& c : name) {
+    const bool is_taken = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+    if (!is_taken) c = c == '_' ? '_' : '-';
+  }
+  return name;
 }
 
 // True for the folder that is published and all that lies in it.
@@ -151,6 +164,15 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   if (typed.is_dry_run) return 0;
   const PublishedWith with{typed.path, typed.key, typed.certificate, typed.password_file};
   console.talk("Next: " + verify_command(with, signer));
+  if (!typed.archive.empty()) {
+    console.talk(
+        "Next: " +
+        verify_command({typed.archive, typed.key, typed.certificate, typed.password_file}, signer));
+  }
+  if (typed.lfs.empty()) {
+    console.talk(
+        fmt::format("Next: hf upload ORG/{} {}", hub_name_of(typed.path), shell_path(typed.path)));
+  }
   return 0;
 }
 

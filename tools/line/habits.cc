@@ -42,6 +42,9 @@ constexpr WordPair kOtherOptions[] = {
     {"--general-name", "ckpt set FILE.gguf general.name=NAME"},
     {"--general-description", "ckpt set FILE.gguf general.description=TEXT"},
     {"--remove-metadata", "ckpt set FILE.gguf --remove KEY"},
+    {"--key", "--sign KEY.pem of publish, --public-key KEY.pub of verify"},
+    {"--private-key", "--sign"},
+    {"--private_key", "--sign"},
     {"--yes", "--force"},
     {"--overwrite", "--force"}};
 

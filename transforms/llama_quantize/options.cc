@@ -69,7 +69,7 @@ constinit const OptionRule kQuantizeOptions[10] = {
         .required(),
     option::pair("tensor-type", "GLOB=TYPE",
                  "type of the tensors that match, by their names in IN or OUT; out:GLOB sees those "
-                 "in OUT alone; the last match wins")
+                 "in OUT alone; a regular expression is found in names in OUT; the last match wins")
         .repeated(),
     option::glob("keep", "leave the tensors that match in the type they have").repeated(),
     option::type("output-tensor-type", "type of output.weight"),
@@ -87,22 +87,15 @@ constinit const OptionRule kQuantizeOptions[10] = {
 TypeRules::TypeRules(std::vector<TypeRule> rules)
     : rules_(std::move(rules)), on_either_(globs_of(false)), on_output_(globs_of(true)) {}
 
-void TypeRules::take_parts(const std::vector<Tensor>& tensors) {
-  const auto may_be_part = [](const TypeRule& rule) {
-    return rule.type && rule.glob.find_first_of("*?[") == rule.glob.npos;
-  };
-  if (std::none_of(rules_.begin(), rules_.end(), may_be_part)) return;
-  std::vector<bool> is_whole(rules_.size());
+void TypeRules::take_regexes(const std::vector<Tensor>& tensors) {
+  std::vector<bool> is_glob(rules_.size());
   for (const Tensor& tensor : tensors) {
-    for (const uint32_t i : matching(tensor)) is_whole[i] = true;
+    for (const uint32_t i : matching(tensor)) is_glob[i] = true;
   }
   for (size_t i = 0; i < rules_.size(); ++i) {
-    if (is_whole[i] || !may_be_part(rules_[i])) continue;
-    rules_[i].glob = fmt::format("*{}*", rules_[i].glob);
-    rules_[i].sees_output_name = true;
+    if (is_glob[i] || !rules_[i].type) continue;
+    if (auto regex = Regex::parse(rules_[i].glob)) rules_[i].regex = std::move(*regex);
   }
-  on_either_ = globs_of(false);
-  on_output_ = globs_of(true);
 }
 
 TypeRules::Globs TypeRules::globs_of(bool sees_output_name) const {
@@ -124,6 +117,9 @@ std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
   add(on_either_, tensor.name);
   if (!tensor.source_name.empty()) add(on_either_, tensor.source_name);
   add(on_output_, tensor.name);
+  for (uint32_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].regex && rules_[i].regex->is_found_in(tensor.name)) out.push_back(i);
+  }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

@@ -2,9 +2,10 @@
 //
 // Globs see a tensor under its name in the input checkpoint ("model.layers.0.mlp.up_proj.weight"
 // when that was a Hugging Face folder) and under its GGUF name; with "out:" in front under the
-// latter alone. A tensor-type without *, ? and [ that is not an entire tensor name matches where it
-// occurs anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0". Rules are in the
-// order they were given, and the last one that matches a tensor counts.
+// latter alone. A tensor-type that does not name a tensor and matches none as a glob is a regular
+// expression that is found anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0",
+// "blk\.(0|1)\.ffn_.*=q6_k". Rules are in the order they were given, and the last one that matches
+// a tensor counts.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/base/glob.h"
+#include "core/base/regex.h"
 #include "core/model/checkpoint.h"
 #include "core/model/imatrix.h"
 #include "core/model/metadata.h"
@@ -28,6 +30,7 @@ struct TypeRule {
   std::string glob;
   bool sees_output_name = false;
   std::optional<Dtype> type;
+  std::optional<Regex> regex = {};  // in place of the glob, on names in the output
 };
 
 // Rules, asked which of them are about a tensor.
@@ -36,9 +39,8 @@ class TypeRules {
   TypeRules() = default;
   explicit TypeRules(std::vector<TypeRule> rules);
 
-  // llama-quantize's form: a type's glob without *, ? and [ that is nobody's whole name becomes
-  // "out:*GLOB*".
-  void take_parts(const std::vector<Tensor>& tensors);
+  // Makes a regular expression of each type's glob that matches none of `tensors`, where it is one.
+  void take_regexes(const std::vector<Tensor>& tensors);
 
   size_t size() const { return rules_.size(); }
   const TypeRule& operator[](size_t i) const { return rules_[i]; }

@@ -274,7 +274,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
                           "quantize: the checkpoint is {}; expected gguf", checkpoint.format);
   }
   CKPT_ASSIGN(QuantizeOptions parsed, read_quantize_options(options, context.codecs));
-  parsed.rules.take_parts(checkpoint.tensors);
+  parsed.rules.take_regexes(checkpoint.tensors);
   Job job = make_job(std::move(parsed), context);
   if (job.imatrix != nullptr) CKPT_TRY(check_finite(*job.imatrix));
   if (!job.options.moments.empty()) {

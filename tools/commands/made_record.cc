@@ -1,0 +1,114 @@
+#include "tools/commands/made_record.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/engine/compare.h"
+#include "core/io/folder.h"
+#include "core/json/json_read.h"
+#include "core/outputs/place.h"
+#include "core/resume/plan_digest.h"
+#include "plan/conversion/targets.h"
+#include "plan/conversion/version.h"
+#include "tools/line/commands.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxRecordBytes = uint64_t{64} << 20;
+
+fs::path record_path(const Plan& plan) {
+  const fs::path out = (plan.outputs[0].path / "").parent_path();
+  return out.parent_path() / fmt::format(".{}.ckpt-made", out.filename().string());
+}
+
+int64_t nanoseconds(const struct timespec& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Tells a file from another; null where there is none.
+JsonValue state_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return JsonValue();
+  return {{"size_bytes", status.st_size},
+          {"modified_ns", nanoseconds(status.st_mtim)},
+          {"changed_ns", nanoseconds(status.st_ctim)},
+          {"inode", status.st_ino}};
+}
+
+JsonValue inputs_of(const PlanDigest& digest) {
+  JsonValue out = JsonValue::array();
+  for (const InputFile& input : digest.inputs) {
+    out.push_back({{"path", input.path}, {"state", state_of(input.path)}});
+  }
+  return out;
+}
+
+// The record of this user; null where there is none that can be read.
+JsonValue read_record(const fs::path& path) {
+  struct stat status {};
+  const bool is_ours = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                       status.st_uid == ::geteuid();
+  if (!is_ours) return JsonValue();
+  const auto text = read_small(path, kMaxRecordBytes);
+  if (!text) return JsonValue();
+  const auto json = parse_json(path.string(), *text);
+  return json ? *json : JsonValue();
+}
+
+// Whether `file` of a record is there as it was written.
+Result<bool> is_as_written(const JsonValue& file, const std::string& path,
+                           const std::string& sha256) {
+  const JsonValue now = state_of(path);
+  const JsonValue* before = member(file, "state");
+  if (before == nullptr || now.is_null()) return false;
+  if (now == *before) return true;
+  if (now["size_bytes"] != before->value("size_bytes", JsonValue())) return false;
+  CKPT_ASSIGN(const std::string found, hash_file(path, &interrupted));
+  return found == sha256;
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
+  using Found = std::optional<std::vector<FileReport>>;
+  const JsonValue record = read_record(record_path(plan));
+  CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, CKPT_VERSION));
+  const std::string* made = text_of(record, "plan");
+  const JsonValue* inputs = known(record, "inputs");
+  const JsonValue* files = known(record, "files");
+  if (made == nullptr || *made != digest.sha256 || inputs == nullptr || files == nullptr ||
+      *inputs != inputs_of(digest)) {
+    return Found();
+  }
+  std::vector<FileReport> out;
+  for (const Output& output : plan.outputs) {
+    for (const OutputFile& file : output.layout.files) {
+      const std::string path = final_path(output, file).string();
+      const JsonValue* one = known(*files, path);
+      const std::string* sha256 = one == nullptr ? nullptr : text_of(*one, "sha256");
+      if (sha256 == nullptr) return Found();
+      CKPT_ASSIGN(const bool is_same, is_as_written(*one, path, *sha256));
+      if (!is_same) return Found();
+      out.push_back({path, file.size_bytes, *sha256});
+    }
+  }
+  return Found(std::move(out));
+}
+
+Status record_made(const Plan& plan, const ExecuteReport& report) {
+  CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, CKPT_VERSION));
+  JsonValue files = JsonValue::object();
+  for (const FileReport& file : report.files) {
+    files[file.path] = {{"sha256", file.sha256}, {"state", state_of(file.path)}};
+  }
+  const JsonValue record = {
+      {"ckpt_made", 1}, {"plan", digest.sha256}, {"inputs", inputs_of(digest)}, {"files", files}};
+  return replace_file(record_path(plan),
+                      record.dump(1, ' ', false, JsonValue::error_handler_t::replace) + "\n");
+}
+
+}  // namespace ckpt

@@ -73,6 +73,17 @@ std::string with_paths(std::string_view text, const AdvisedFor& on) {
   return words;
 }
 
+// Where the inputs' largest magnitudes come from, for types that store them.
+std::string maxima_words(const Conversion& conversion, const SourceScales& scales) {
+  const std::vector<std::string> presets = conversion.flags.all("preset");
+  const bool has_preset = !presets.empty();
+  const bool needs_none = has_preset && presets.back().find("input-scale1") != std::string::npos;
+  if ((conversion.to != "nvfp4" && conversion.to != "fp8") || needs_none) return {};
+  if (scales.has_inputs) return " --amax-from " + shell_path(conversion.in.string());
+  if (conversion.to == "nvfp4" && !has_preset) return " --preset default-input-scale1";
+  return " --amax-from FILE.json, which docs/collect_amax.py measures";
+}
+
 }  // namespace
 
 std::string free_name(const fs::path& path, std::string_view ending) {
@@ -123,6 +134,8 @@ SourceScales source_scales(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     out.has_inputs |= tensor.name.ends_with(".input_scale");
     out.has_awq |= tensor.name.ends_with(".pre_quant_scale");
+    out.has_stacks |= tensor.name.find(".experts.gate_up_proj") != std::string::npos ||
+                      tensor.name.find(".experts.down_proj") != std::string::npos;
   }
   return out;
 }
@@ -131,14 +144,15 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
   const bool is_from_recipe = std::ranges::any_of(conversion.given, [](const GivenOption& given) {
     return given.is_from_recipe || given.name == "recipe";
   });
-  if (error.hint != "--step dequantize before it" || is_from_recipe) return error;
+  const bool is_answered = error.hint == "--step dequantize before it";
+  if (!is_answered || is_from_recipe || scales.has_stacks) return error;
   const bool moves_awq = scales.has_awq && is_export_type(conversion.to);
   const std::string in = shell_path(conversion.in.string());
   std::string line = fmt::format("ckpt convert {} {}", in, shell_path(conversion.out.string()));
   bool has_maxima = false;
   for (const GivenOption& given : conversion.given) {
     const ConvertOption* option = find_convert_option(given.name);
-    constexpr std::string_view kPlaces[] = {"IN", "OUT", "outfile", "base"};
+    constexpr std::string_view kPlaces[] = {"IN", "OUT", "outfile", "base", "rest"};
     const bool is_place = std::ranges::count(kPlaces, given.name) != 0;
     if (option == nullptr || is_place || (moves_awq && given.name == "to")) continue;
     has_maxima |= given.name == "amax-from";
@@ -151,8 +165,7 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
     if (conversion.base.empty()) line += ", where BASE is the unquantized model's folder";
   } else {
     line += " --step dequantize";
-    const bool needs_maxima = is_export_type(conversion.to) && scales.has_inputs && !has_maxima;
-    if (needs_maxima) line += " --amax-from " + in;
+    if (!has_maxima) line += maxima_words(conversion, scales);
   }
   error.hint = std::move(line);
   return error;

@@ -160,7 +160,7 @@ class AdapterConfigReader {
     for (const auto& [pattern, each] : value->members()) {
       const auto found = number_in(each);
       if (!found) return wrong(key, "numbers");
-      CKPT_ASSIGN(ModulePattern parsed, in(key, ModulePattern::parse(pattern)));
+      CKPT_ASSIGN(Regex parsed, in(key, module_regex(pattern)));
       out.emplace_back(std::move(parsed), *found);
     }
     return {};
@@ -239,12 +239,21 @@ class AdapterConfigReader {
 double first_match(const AdapterConfig::Patterns& patterns, std::string_view module,
                    double otherwise) {
   for (const auto& [pattern, value] : patterns) {
-    if (pattern.matches(module)) return value;
+    if (pattern.is_found_in(module)) return value;
   }
   return otherwise;
 }
 
 }  // namespace
+
+Result<Regex> module_regex(std::string_view key) {
+  auto regex = Regex::parse(key);  // by itself, so that "a)|(b" is none
+  if (regex) regex = Regex::parse(fmt::format("^(?:.*\\.)?(?:{})$", key));
+  if (!regex) {
+    return fail(ErrorCode::kUnsupported, "'{}': not a regular expression that is read here", key);
+  }
+  return regex;
+}
 
 double AdapterConfig::rank_of(std::string_view module) const {
   return first_match(ranks, module, rank);

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/regex.h"
 #include "core/base/result.h"
-#include "transforms/lora/module_pattern.h"
 
 namespace ckpt {
 
 struct AdapterConfig {
-  using Patterns = std::vector<std::pair<ModulePattern, double>>;
+  using Patterns = std::vector<std::pair<Regex, double>>;
   using Version = std::array<uint64_t, 3>;
 
   double rank = 0, alpha = 0;
@@ -41,6 +41,10 @@ struct AdapterConfig {
   // s of a module, times `factor`.
   float scale_of(std::string_view module, double factor) const;
 };
+
+// A key of rank_pattern or alpha_pattern, which fits a module when it matches the entire name, or all
+// of it behind a dot. Fails: kUnsupported, as Regex::parse.
+Result<Regex> module_regex(std::string_view key);
 
 // Fails: kCorrupt: no JSON, numbers that are none; kUnsupported for adapters that are not LoRA, or
 // that need more than merging.

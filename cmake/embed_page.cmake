@@ -1,5 +1,5 @@
 # Writes OUT, a source file that holds the page of `ckpt report`: PAGE with the stylesheets and scripts
-# beside it put in where it names them. Runs in the build (`cmake -P`) and needs CMake alone.
+# next to it, inserted where it names them. Runs in the build (`cmake -P`) and needs CMake alone.
 #
 #   cmake -DPAGE=report/page.html -DOUT=file.cc [-DHTML=page.html] -P embed_page.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -14,7 +14,8 @@ import tempfile
 
 FILES = ["usr/bin/ckpt", "usr/share/man/man1/ckpt.1.gz", "usr/share/man/man1/ckpt-convert.1.gz",
          "usr/share/bash-completion/completions/ckpt", "usr/share/fish/vendor_completions.d/ckpt.fish", "usr/share/doc/ckpt/README.md",
-         "usr/share/doc/ckpt/copyright", "usr/share/doc/ckpt/changelog.gz", "usr/share/doc/ckpt/docs/PYTHON.md"]
+         "usr/share/doc/ckpt/copyright", "usr/share/doc/ckpt/changelog.gz", "usr/share/doc/ckpt/docs/PYTHON.md",
+         "usr/share/doc/ckpt/docs/collect_amax.py"]
 FOREIGN = re.compile(r"include/|\.a$|cmake/|site-packages|LICENSE$")
 
 

@@ -19,6 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests/docs"), str(ROOT / "packaging/python/backend")]
 import ckpt_build  # noqa: E402
+import ckpt_functions  # noqa: E402
 import fixtures  # noqa: E402
 
 LARGEST_WHEEL_BYTES = 8_000_000
@@ -66,6 +67,16 @@ def check_program(scripts, ckpt, folder):
     assert said == run(scripts / "ckpt", "--version", capture_output=True, text=True).stdout
 
 
+def check_functions_and_scripts(scripts, ckpt):
+    """The package has the options of the program, and its scripts are those that the program prints."""
+    assert ckpt_functions.written(ckpt) == ckpt_functions.OUT.read_text(encoding="utf-8"), "Try: ckpt_functions.py CKPT --write"
+    for script in ckpt_build.SCRIPTS:
+        text = script.read_text(encoding="utf-8")
+        assert run(ckpt, "script", script.stem, capture_output=True, text=True).stdout == text, script
+        where = f"import importlib.util as u; print(open(u.find_spec('ckpt_tool.scripts.{script.stem}').origin).read(), end='')"
+        assert run(scripts / "python", "-c", where, capture_output=True, text=True).stdout == text, script
+
+
 def check_examples(scripts, ckpt, folder):
     """Each example of the page in a folder of its own, with the names that it reads."""
     page = (ROOT / "docs/PYTHON.md").read_text(encoding="utf-8")
@@ -105,6 +116,7 @@ def main():
         assert wheel.stat().st_size <= LARGEST_WHEEL_BYTES, f"{wheel.stat().st_size} bytes"
         scripts = install(wheel, folder / "venv")
         check_program(scripts, ckpt, folder)
+        check_functions_and_scripts(scripts, ckpt)
         check_examples(scripts, ckpt, folder)
         check_package(scripts, ckpt, folder)
     print(f"{wheel.name}: program, package, examples")

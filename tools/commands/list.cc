@@ -7,6 +7,8 @@
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/commands.h"
+#include "tools/line/help.h"
+#include "tools/line/typed_words.h"
 #include "tools/say/severity.h"
 #include "transforms/transforms.h"
 
@@ -28,7 +30,7 @@ void list_formats(const Console& console) {
   for (const std::string& line : table.lines({false, false})) console.answer(line);
 }
 
-// What --to takes, and then what tensors are stored as; a name may be both.
+// The values of --to, then the types that tensors are stored as; a name may be both.
 void list_types(const Console& console) {
   Table table({"type", "kind", "what"});
   const auto add = [&](std::string_view name, std::string_view kind, std::string_view help) {
@@ -152,6 +154,41 @@ void list_options(const Console& console) {
   for (const std::string& line : table.lines(std::vector<bool>(4))) console.answer(line);
 }
 
+// The options of every command, as its help prints them; the Python package's arguments are made
+// from the objects.
+Json option_json(const Option& option) {
+  const Words names = stands_alone(option) ? Words{option.names} : names_of(option);
+  const bool is_number = std::holds_alternative<unsigned*>(option.target) ||
+                         std::holds_alternative<uint64_t*>(option.target);
+  return {{"names", names},
+          {"value", takes_value(option) ? value_word(option) : ""},
+          {"choices", option.is_checked_later ? Words() : option.choices},
+          {"number", is_number},
+          {"optional", option.is_value_optional},
+          {"repeats", std::holds_alternative<Words*>(option.target) || option.may_repeat},
+          {"help", whole_help(option)}};
+}
+
+void list_commands(const Console& console) {
+  Table table({"command", "group", "what"});
+  for (const Command* command : all_commands()) {
+    CommandOptions options;
+    CommonOptions common;
+    std::string memory;
+    const Run run = command->declare(options);  // owns what the options point to
+    declare_common(options, common, memory);
+    Json listed = Json::array();
+    for (const Option& option : options.declared()) listed.push_back(option_json(option));
+    table.add(
+        {std::string(command->name), std::string(group_of(*command)), std::string(command->help)});
+    console.object("command", {{"name", command->name},
+                               {"group", group_of(*command)},
+                               {"help", command->help},
+                               {"options", std::move(listed)}});
+  }
+  for (const std::string& line : table.lines(std::vector<bool>(3))) console.answer(line);
+}
+
 Result<int> list(const TypedList& typed, const Console& console) {
   struct List {
     std::string_view name;
@@ -160,7 +197,7 @@ Result<int> list(const TypedList& typed, const Console& console) {
   static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
                                     {"steps", list_steps},     {"families", list_families},
                                     {"checks", list_checks},   {"profiles", list_profiles},
-                                    {"options", list_options}};
+                                    {"options", list_options}, {"commands", list_commands}};
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
     if (typed.what.empty()) console.answer_headed(entry.name, "");
@@ -174,15 +211,16 @@ Run declare_list(CommandOptions& options) {
   auto typed = std::make_shared<TypedList>();
   options
       .add("WHAT", &typed->what,
-           "formats, types, steps, families, checks, profiles or options; default: all")
-      .choices = {"formats", "types", "steps", "families", "checks", "profiles", "options"};
+           "formats, types, steps, families, checks, profiles, options or commands; default: all")
+      .choices = {"formats", "types",    "steps",   "families",
+                  "checks",  "profiles", "options", "commands"};
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 
 }  // namespace
 
 extern const Command kListCommand{
-    "list", "Lists formats, types, steps, families, checks, profiles, options.",
+    "list", "Lists formats, types, steps, families, checks, profiles and more.",
     "  ckpt list\n  ckpt list types", declare_list};
 
 }  // namespace ckpt

@@ -113,8 +113,9 @@ Status read_maxima(const ExportOptions& options, const Context& context, Calibra
 
 std::string how_to_get_amax(const ExportOptions& options) {
   std::string out =
-      "--amax-from FILE.json, which docs/collect_amax.py measures; --amax-from DIR with an earlier "
-      "export or a QAT checkpoint of this model; a QAT checkpoint as IN; or ";
+      "--amax-from FILE.json, which collect_amax.py measures (ckpt script collect_amax); "
+      "--amax-from DIR with an earlier export or a QAT checkpoint of this model; a QAT checkpoint "
+      "as IN; or ";
   if (options.recipe != nullptr && options.type == ExportType::kFp8) {
     return out + "--to nvfp4 with --preset weight-only, which needs none";
   }

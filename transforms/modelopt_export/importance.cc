@@ -89,9 +89,11 @@ Status take_moments(Checkpoint from, Importance& out) {
     out.moments[key] = std::make_shared<const Tensor>(std::move(tensor));
   }
   if (!out.moments.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage,
-                        "a file of docs/collect_amax.py; an importance matrix goes to --imatrix",
-                        "no tensor in it is named *{}", kMoments);
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      "a file of collect_amax.py (ckpt script collect_amax); an importance matrix "
+      "goes to --imatrix",
+      "no tensor in it is named *{}", kMoments);
 }
 
 // "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj"; others as they

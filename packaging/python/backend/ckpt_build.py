@@ -21,6 +21,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 STEM = "ckpt_tool"     # the distribution "ckpt-tool" as file names spell it, and the package
+SCRIPTS = [ROOT / "docs/collect_amax.py"]     # as `ckpt script` prints them
 MACHINES = {62: "x86_64", 183: "aarch64"}     # e_machine of ELF
 PT_INTERP = 3
 SUMMARY = "Converts, patches, checks and publishes LLM checkpoints: safetensors, GGUF, NVFP4"
@@ -57,6 +58,8 @@ def contents(binary, licenses):
     info = f"{STEM}-{version()}.dist-info"
     files = {f"{STEM}/{path.name}": (path.read_bytes(), 0o644)
              for path in sorted((HERE / "src" / STEM).iterdir()) if path.suffix == ".py" or path.name == "py.typed"}
+    for script in SCRIPTS:
+        files[f"{STEM}/scripts/{script.name}"] = (script.read_bytes(), 0o644)
     files[f"{STEM}-{version()}.data/scripts/ckpt"] = (binary.read_bytes(), 0o755)
     files[f"{info}/METADATA"] = (metadata().encode(), 0o644)
     tags = "".join(f"Tag: py3-none-{one}\n" for one in platforms(binary))

@@ -64,7 +64,7 @@ def test_errors_are_the_sentence_of_the_program(folder):
     with pytest.raises(ckpt.CkptError) as refused:
         ckpt.show("nothing")
     said = subprocess.run([ckpt.find_binary(), "show", "nothing"], capture_output=True, text=True).stderr
-    assert said == f"ckpt: {refused.value}\n" and refused.value.code == "usage" and refused.value.exit_code == 2
+    assert said == f"ckpt: {refused.value}\n" and refused.value.code == "not-found" and refused.value.exit_code == 2
     with pytest.raises(ckpt.CkptError, match="--nosuch: ckpt convert has no such option") as unknown:
         ckpt.convert(MODEL, "out", nosuch=1)
     assert unknown.value.hint == "ckpt help convert"
@@ -225,3 +225,68 @@ def test_an_empty_ignore_does_not_end_the_signature_check(folder):
     assert not ckpt.verify("m", public_key="own.pub").sound
     with pytest.raises(ckpt.CkptError):
         ckpt.verify("m", ignore="", public_key="own.pub")
+
+
+def test_a_path_that_does_not_exist_is_not_found(folder):
+    shutil.copytree(MODEL, "m")
+    calls = [lambda: ckpt.doctor("none"), lambda: ckpt.diff("m", "none"), lambda: ckpt.report("m", against="none"),
+             lambda: ckpt.report(["m", "none"]), lambda: ckpt.convert("none", "out", to="q8_0"), lambda: ckpt.execute("none"),
+             lambda: ckpt.imatrix("show", "none")]
+    for call in calls:
+        with pytest.raises(ckpt.CkptError) as refused:
+            call()
+        assert refused.value.code == "not-found", refused.value
+    for call in (lambda: ckpt.convert("m", "m"), lambda: ckpt.convert("m", "none", to="q9_9"), lambda: ckpt.list("none")):
+        with pytest.raises(ckpt.CkptError) as refused:
+            call()
+        assert refused.value.code == "usage", refused.value
+
+
+def test_report_gives_the_data_and_writes_the_page(folder):
+    ckpt.convert(MODEL, "q.gguf", to="q8_0")
+    report = ckpt.report("q.gguf", against=MODEL)
+    assert [one["format"] for one in report.checkpoints] == ["gguf"]
+    assert report.against is not None and not pathlib.Path("report.html").exists()
+    ckpt.report(["q.gguf", MODEL], out="page.html")
+    assert "ckpt report" in pathlib.Path("page.html").read_text()
+
+
+def test_execute_runs_a_plan_in_shares(folder):
+    ckpt.convert(MODEL, "out.gguf", to="q8_0", plan_out="plan.json")
+    first = ckpt.execute("plan.json", part="1/2")
+    assert first.share is not None and first.share.share == "1/2" and first.share.missing == [2]
+    last = ckpt.execute("plan.json", part="2/2")
+    assert last.share is None and last.files[0].path == str(folder / "out.gguf")
+
+
+def test_imatrix_is_shown_and_merged(folder):
+    file = TESTDATA / "formats/good/imatrix/imatrix.gguf"
+    shown = ckpt.imatrix("show", file)
+    assert len(shown.shown) == 1 and shown.shown[0].tensors == len(shown.tensors) > 0
+    filled = ckpt.imatrix("fill", file, out="filled.gguf")
+    assert [one.path for one in filled.files] == ["filled.gguf"] and pathlib.Path("filled.gguf").exists()
+
+
+def test_list_gives_what_the_program_knows():
+    assert "q4_k_m" in {one["name"] for one in ckpt.list("types")}
+    assert {"type", "step", "profile", "command"} <= {one["type"] for one in ckpt.list()}
+
+
+def test_options_are_typed_and_explained():
+    import inspect
+    parameters = inspect.signature(ckpt.convert).parameters
+    for one in ckpt.list("commands"):
+        function = getattr(ckpt, one["name"], None)
+        if function is None or one["name"] == "version":
+            continue
+        known = set(inspect.signature(function).parameters)
+        for option in one["options"]:
+            names = {name.lstrip("-").replace("-", "_") for name in option["names"]}
+            own = {"json", "quiet", "progress", "color", "outfile"} & names
+            assert not option["names"][0].startswith("-") or own or {*names, *(f"{name}_" for name in names)} & known, option
+    assert parameters["to"].annotation == "str | None" and parameters["force"].annotation == "bool"
+    assert "to: type to store weights in" in (ckpt.convert.__doc__ or "")
+
+
+def test_other_spellings_reach_the_program(folder):
+    assert ckpt.convert(MODEL, "a.gguf", outtype="q8_0", dry_run=True).ok

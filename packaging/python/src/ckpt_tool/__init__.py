@@ -5,20 +5,23 @@
     assert ckpt_tool.verify("out").sound
 
 Every command-line option is a keyword argument with _ for -: `shard_size="5GB"`. Pass True for a flag and a list for a
-repeated option. A name that is a Python keyword takes a trailing _ (`for_="vllm"`). The program checks names and values;
-`ckpt help convert` explains them.
+repeated option. A name that is a Python keyword takes a trailing _ (`for_="vllm"`). `help(ckpt_tool.convert)` explains them;
+the program checks names and values.
 
 A failed run raises CkptError with the program's message. A negative answer (the checkpoints differ, the folder is not
 sound) is a result: check `ok`. `progress` is called with a Progress about ten times a second, in the calling thread. Ctrl-C
 ends the program too; finished work is kept, and the same call resumes it.
 """
-from ._api import convert, diff, doctor, patch, publish, show, verify, version
+from ._api import version
+from ._functions import convert, diff, doctor, execute, imatrix, list, patch, publish, report, show, verify  # noqa: A004
 from ._process import CkptError, Progress, find_binary
-from ._results import (Check, Checkpoint, Comparison, Conversion, Diagnosis, Difference, Finding, Gate, Next, OutputFile,
-                       Patched, PlannedFile, PlannedTensor, Publication, Serve, Summary, Tensor, TypeShare, Values, Verdict,
-                       Verification, Version)
+from ._results import (Check, Checkpoint, Comparison, Conversion, Diagnosis, Difference, Finding, Gate, Imatrices, Imatrix,
+                       ImatrixTensor, Next, OutputFile, Patched, PlannedFile, PlannedTensor, Publication, Report, Serve, Share,
+                       Summary, Tensor, TypeShare, Values, Verdict, Verification, Version)
 
+# `list` is not among the names of `from ckpt_tool import *`, where it would replace Python's.
 __all__ = ["Check", "Checkpoint", "CkptError", "Comparison", "Conversion", "Diagnosis", "Difference", "Finding", "Gate",
-           "Next", "OutputFile", "Patched", "PlannedFile", "PlannedTensor", "Progress", "Publication", "Serve", "Summary",
-           "Tensor", "TypeShare", "Values", "Verdict", "Verification", "Version", "convert", "diff", "doctor", "find_binary",
-           "patch", "publish", "show", "verify", "version"]
+           "Imatrices", "Imatrix", "ImatrixTensor", "Next", "OutputFile", "Patched", "PlannedFile", "PlannedTensor", "Progress",
+           "Publication", "Report", "Serve", "Share", "Summary", "Tensor", "TypeShare", "Values", "Verdict", "Verification",
+           "Version", "convert", "diff", "doctor", "execute", "find_binary", "imatrix", "patch", "publish", "report", "show",
+           "verify", "version"]

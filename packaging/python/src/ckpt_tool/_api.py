@@ -1,18 +1,24 @@
-"""The commands as functions."""
+"""What the functions of _functions.py do: run the program and read its objects."""
 from __future__ import annotations
 
 import os
-from typing import Any, Union
+from typing import Any, Dict, List, Optional, Sequence
 
 from . import _results as results
-from ._process import OptionValue, ProgressCall, Said, run
+from ._process import Object, OptionValue, Path, ProgressCall, Said, run
 from ._results import read
 
-Path = Union[str, "os.PathLike[str]"]
+Progressing = Optional[ProgressCall]
+Options = Dict[str, OptionValue]
+Names = Sequence[str]  # of the options that are paths
 
 
-def _files(said: Said) -> list[results.OutputFile]:
+def _files(said: Said) -> List[results.OutputFile]:
     return [read(results.OutputFile, one) for one in said.of("file") if "sha256" in one]
+
+
+def _several(paths: Path | Sequence[Path]) -> List[Path]:
+    return [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
 
 
 def version() -> results.Version:
@@ -20,9 +26,8 @@ def version() -> results.Version:
     return read(results.Version, run("version", [], {}).one("version"))
 
 
-def show(path: Path, *, tensors: bool | str = False, metadata: bool = False, **options: OptionValue) -> results.Checkpoint:
-    """Describes a checkpoint; reads headers only. `tensors` may be a glob."""
-    said = run("show", [path], {"tensors": tensors, "metadata": metadata, **options})
+def show(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Checkpoint:
+    said = run("show", [path], options, progress, paths)
     one = dict(said.one("checkpoint"))
     one["types"] = {name: read(results.TypeShare, share) for name, share in one["types"].items()}
     shown = {each["key"]: each["value"] for each in said.of("metadata")}
@@ -30,37 +35,42 @@ def show(path: Path, *, tensors: bool | str = False, metadata: bool = False, **o
     return read(results.Checkpoint, {**one, "tensor_list": listed, "metadata": shown})
 
 
-def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Conversion:
-    """Converts `source` to `out`: to="q4_k_m", keep=["*.norm*"], for_="vllm", force=True, dry_run=True ..."""
-    said = run("convert", [source, out], options, progress)
-    plan: list[dict[str, Any]] = [{**one, "from_": one["from"]} for one in said.of("plan")]
+def _conversion(said: Said) -> results.Conversion:
+    plan: List[dict[str, Any]] = [{**one, "from_": one["from"]} for one in said.of("plan")]
+    shares = said.of("share")
     return results.Conversion(
         ok=said.ok, outputs=[read(results.Summary, one) for one in said.of("summary")], files=_files(said),
         plan=[read(results.PlannedTensor, one) for one in plan],
-        verdicts=[read(results.Verdict, one) for one in said.of("verdict")], notes=said.notes)
+        verdicts=[read(results.Verdict, one) for one in said.of("verdict")], notes=said.notes,
+        share=read(results.Share, shares[-1]) if shares else None)
 
 
-def patch(path: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Patched:
-    """Edits a checkpoint in place: step=["config:set=a=1", ...], dry_run=True ..."""
-    said = run("patch", [path], options, progress)
+def convert(source: Path, out: Path, progress: Progressing, options: Options, paths: Names) -> results.Conversion:
+    return _conversion(run("convert", [source, out], options, progress, paths))
+
+
+def execute(plan: Path, progress: Progressing, options: Options, paths: Names) -> results.Conversion:
+    return _conversion(run("execute", [plan], options, progress, paths))
+
+
+def patch(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Patched:
+    said = run("patch", [path], options, progress, paths)
     return read(results.Patched, {**said.one("summary"), "files": _files(said), "notes": said.notes,
                                   "plan": [read(results.PlannedFile, one) for one in said.of("plan")]})
 
 
-def doctor(path: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Diagnosis:
-    """Checks whether a checkpoint loads in a program and is sound, and lists fixes: for_=["vllm", "sglang"], deep=True ..."""
-    said = run("doctor", [path], options, progress)
-    following = said.of("next")
+def doctor(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Diagnosis:
+    said = run("doctor", [path], options, progress, paths)
+    following, summary = said.of("next"), said.one("summary")
     return read(results.Diagnosis, {
-        **said.one("summary"), "verdicts": [read(results.Verdict, one) for one in said.of("verdict")],
+        **summary, "ok": summary["good"], "verdicts": [read(results.Verdict, one) for one in said.of("verdict")],
         "findings": [read(results.Finding, one) for one in said.of("check")], "notes": said.notes,
         "next": read(results.Next, following[-1]) if following else None,
         "serve": [read(results.Serve, one) for one in said.of("serve")]})
 
 
-def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Comparison:
-    """Compares two checkpoints: values=True measures errors, fail_if=["sqnr<18"] for gates ..."""
-    said = run("diff", [a, b], options, progress)
+def diff(a: Path, b: Path, progress: Progressing, options: Options, paths: Names) -> results.Comparison:
+    said = run("diff", [a, b], options, progress, paths)
     totals = said.of("total")
     same = bool(totals[-1]["same"]) if totals else said.ok
     summary = said.of("summary") or [{"a": str(a), "b": str(b), "same": same}]
@@ -72,14 +82,30 @@ def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, **options: O
         "gates": [read(results.Gate, one) for one in said.of("gate")]})
 
 
-def verify(path: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Verification:
-    """Checks structure, hashes and signature: public_key="release.pub" ..."""
-    said = run("verify", [path], options, progress)
-    return read(results.Verification, {**said.one("summary"), "notes": said.notes,
+def report(reported: Path | Sequence[Path], progress: Progressing, options: Options, paths: Names) -> results.Report:
+    said = run("report", _several(reported), options, progress, paths)
+    return read(results.Report, {**said.one("report"), "notes": said.notes})
+
+
+def imatrix(what: str, files: Path | Sequence[Path], progress: Progressing, options: Options,
+            paths: Names) -> results.Imatrices:
+    said = run("imatrix", [what, *_several(files)], options, progress, paths)
+    return results.Imatrices(
+        shown=[read(results.Imatrix, one) for one in said.of("imatrix")],
+        tensors=[read(results.ImatrixTensor, one) for one in said.of("imatrix-tensor")], files=_files(said), notes=said.notes)
+
+
+def verify(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Verification:
+    said = run("verify", [path], options, progress, paths)
+    summary = said.one("summary")
+    return read(results.Verification, {**summary, "ok": summary["sound"], "notes": said.notes,
                                        "checks": [read(results.Check, one) for one in said.of("check")]})
 
 
-def publish(path: Path, *, progress: ProgressCall | None = None, **options: OptionValue) -> results.Publication:
-    """Writes SHA256SUMS, and on request a signature (sign="release.pem"), an archive and provenance."""
-    said = run("publish", [path], options, progress)
+def publish(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Publication:
+    said = run("publish", [path], options, progress, paths)
     return results.Publication(files=_files(said), notes=said.notes)
+
+
+def list(what: str, progress: Progressing, options: Options, paths: Names) -> Sequence[Object]:
+    return run("list", [what] if what else [], options, progress, paths).objects

@@ -10,9 +10,10 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
+from pathlib import Path as _Path
 from typing import Any, Callable, Dict, Sequence, Union
 
+Path = Union[str, "os.PathLike[str]"]
 Value = Union[str, int, float, bool, "os.PathLike[str]", None]
 OptionValue = Union[Value, Sequence[Value]]
 Object = Dict[str, Any]
@@ -25,7 +26,7 @@ class CkptError(Exception):
 
     def __init__(self, sentence: str, code: str = "", where: str = "", hint: str = "", exit_code: int = 2) -> None:
         super().__init__(sentence)
-        self.code = code            # usage, corrupt, unsupported, io, interrupted; empty if the program printed no error
+        self.code = code            # not-found, usage, corrupt, unsupported, io, interrupted; empty without an error object
         self.where = where          # the file or option concerned
         self.hint = hint            # what to type next
         self.exit_code = exit_code  # negative: minus the signal that ended the program
@@ -58,7 +59,7 @@ class Said:
         return found[-1]
 
 
-def _is_program(path: Path) -> bool:
+def _is_program(path: _Path) -> bool:
     """Whether `path` is a native binary. PyPI's `ckpt`, another project, installs a Python script of the same name."""
     try:
         with path.open("rb") as file:
@@ -72,15 +73,15 @@ def find_binary() -> str:
     named = os.environ.get("CKPT_BINARY")
     if named:
         return named
-    here = Path(__file__).resolve().parent
-    places = [here.parent / "bin", Path(sysconfig.get_path("scripts"))]       # the first: pip install --target
+    here = _Path(__file__).resolve().parent
+    places = [here.parent / "bin", _Path(sysconfig.get_path("scripts"))]       # the first: pip install --target
     if os.name == "posix":
-        places.append(Path(sysconfig.get_path("scripts", "posix_user")))      # pip install --user
+        places.append(_Path(sysconfig.get_path("scripts", "posix_user")))      # pip install --user
     for place in places:
         if _is_program(place / "ckpt"):
             return str(place / "ckpt")
     found = shutil.which("ckpt")
-    if found is None or not _is_program(Path(found)):
+    if found is None or not _is_program(_Path(found)):
         raise CkptError("the program ckpt is not installed. Try: reinstall the wheel, pip install --force-reinstall "
                         "ckpt_tool-VERSION-py3-none-PLATFORM.whl, or set CKPT_BINARY to the program")
     return found
@@ -110,6 +111,14 @@ def words_of(options: dict[str, OptionValue]) -> list[str]:
     return words
 
 
+def _values(options: dict[str, OptionValue], names: Sequence[str]) -> list[Value]:
+    found: list[Value] = []
+    for name in names:
+        value = options.get(name)
+        found += value if isinstance(value, (list, tuple)) else [value]  # type: ignore[list-item]
+    return found
+
+
 def _end(process: subprocess.Popen[str]) -> None:
     """Ends the program as Ctrl-C would: finished work is kept, and a rerun resumes it."""
     if process.poll() is None:
@@ -119,20 +128,30 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def _failure(objects: list[Object], talk: str, exit_code: int) -> CkptError:
+def _code(error: Object, paths: Sequence[Value]) -> str:
+    """The program's code, or "not-found" if its sentence begins with a path of the call that does not exist."""
+    sentence = str(error["where"] or error["message"])
+    for path in paths:
+        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+        if name and sentence.startswith((f"{name}:", f"{name}/")) and not os.path.lexists(name):
+            return "not-found"
+    return str(error["code"])
+
+
+def _failure(objects: list[Object], talk: str, exit_code: int, paths: Sequence[Value]) -> CkptError:
     errors = [one for one in objects if one["type"] == "error"]
     if errors:
         last = errors[-1]
         where, hint = str(last["where"]), str(last["try"])
         sentence = (f"{where}: " if where else "") + str(last["message"]) + (f". Try: {hint}" if hint else "")
-        return CkptError(sentence, str(last["code"]), where, hint, exit_code)
+        return CkptError(sentence, _code(last, paths), where, hint, exit_code)
     said = [line.removeprefix("ckpt: ") for line in talk.splitlines() if line.strip()]
     ended = f"ckpt was ended by signal {-exit_code}" if exit_code < 0 else f"ckpt ended with exit code {exit_code}"
     return CkptError(said[-1] if said else ended, exit_code=exit_code)
 
 
 def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue],
-        progress: ProgressCall | None = None) -> Said:
+        progress: ProgressCall | None = None, path_options: Sequence[str] = ()) -> Said:
     words = [find_binary(), verb, "--json", *words_of(options)]
     if progress is not None:
         words.append("--progress=json")
@@ -158,6 +177,6 @@ def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue]
         talk.seek(0)
         text = talk.read()
     if process.returncode not in (_DONE, _ANSWER_IS_NO, _NOT_CHECKED):
-        raise _failure(objects, text, process.returncode)
+        raise _failure(objects, text, process.returncode, [*positionals, *_values(options, path_options)])
     notes = [line.removeprefix("ckpt: note: ") for line in text.splitlines() if line.startswith("ckpt: note: ")]
     return Said(objects, notes, process.returncode == _DONE)

@@ -103,6 +103,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Share:
+    share: str                          # "3/8"
+    written_bytes: int
+    missing: list[int]                  # shares that are not done
+    complete: bool
+
+
+@dataclass(frozen=True)
 class Conversion:
     ok: bool                            # False: a server named with for_ will not load the output, or not correctly
     outputs: list[Summary]
@@ -110,6 +118,7 @@ class Conversion:
     plan: list[PlannedTensor]           # of a dry run
     verdicts: list[Verdict]
     notes: list[str]
+    share: Share | None = None          # of execute(part=...), unless it completed the plan
 
 
 @dataclass(frozen=True)
@@ -163,18 +172,20 @@ class Serve:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class _Answer:
+    """A yes (`ok`) or a no about a path."""
     path: str
+    ok: bool
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Diagnosis(_Answer):
     good: bool
     verdicts: list[Verdict]
     findings: list[Finding]
     next: Next | None
     serve: list[Serve]
-    notes: list[str]
-
-    @property
-    def ok(self) -> bool:
-        return self.good
 
 
 @dataclass(frozen=True)
@@ -230,20 +241,52 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Verification:
-    path: str
+class Verification(_Answer):
     sound: bool
     verdict: str
     checks: list[Check]
     not_covered: list[str]
-    notes: list[str]
-
-    @property
-    def ok(self) -> bool:
-        return self.sound
 
 
 @dataclass(frozen=True)
 class Publication:
     files: list[OutputFile]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The data of a report; docs/REPORT.md describes its sections."""
+    version: str
+    checkpoints: list[dict[str, Any]]
+    against: dict[str, Any] | None
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Imatrix:
+    file: str
+    kind: str                           # gguf or legacy
+    chunks: int | None
+    chunk_size: int | None              # tokens
+    datasets: list[str]
+    tensors: int
+    experts: int
+    unseen: int
+    filled: int
+
+
+@dataclass(frozen=True)
+class ImatrixTensor:
+    name: str
+    columns: int
+    counts: list[int] | int             # inputs seen: of each expert, or of all together
+    unseen: list[int]                   # experts that saw none
+
+
+@dataclass(frozen=True)
+class Imatrices:
+    shown: list[Imatrix]                # by show
+    tensors: list[ImatrixTensor]
+    files: list[OutputFile]             # by merge and fill
     notes: list[str]

@@ -9,7 +9,7 @@ not fit goes to memory), over all of TEXT, 2048 tokens at a time. TEXT should be
 chat template, a few hundred thousand tokens long: inputs that are larger than any seen here are cut off when the model is served.
 
 FILE.json: {"model.layers.0.mlp.up_proj": 13.5, ...}, by the names of transformers' modules. Experts that are stacked have one number
-for all of them (….mlp.experts.gate_up_proj, ….down_proj); experts that are modules each have their own, those that no token reached
+for all of them (....mlp.experts.gate_up_proj, ....down_proj); experts that are modules each have their own, those that no token reached
 have none, and ckpt gives the experts of a layer the largest. Refused are stacks that do not multiply by linear() (Llama 4, gpt-oss).
 A checkpoint whose names are not those of the modules (Mixtral's w1, w2, w3) needs the names in FILE.json changed to its own.
 

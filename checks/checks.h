@@ -41,7 +41,7 @@ struct Examination {
   // Whether a finding may be fixed by this step; null: by any. A step that is not there yet is
   // only named.
   bool (*has_step)(std::string_view name) = nullptr;
-  // What packed weights decode to; null: not known.
+  // The decoded form of packed weights; null: not known.
   PackedForms (*packed_forms)(const Checkpoint& checkpoint) = nullptr;
   // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
   Progress* progress = nullptr;
@@ -55,7 +55,7 @@ struct Examination {
 // Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read;
 // kInterrupted.
 Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination);
-// What is said of a folder that cannot be read at all: no for every profile.
+// The diagnosis of a folder that cannot be read at all: no for every profile.
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination);
 
 // The same of a folder whose index does not fit its files, for which reading failed with `error`:

@@ -67,7 +67,7 @@ void* reallocate_or_end(void* old, size_t size, const char*, int) {
 }
 void release(void* memory, const char*, int) { std::free(memory); }
 
-// What the deepest recursion takes, and a thread: the C library gives each a stack of this limit.
+// The stack for the deepest recursion and for each thread, which the C library sizes by this limit.
 constexpr rlim_t kMinStackBytes = rlim_t{256} << 10;
 
 // A stack that is too small would end the program by a signal, anywhere.
@@ -81,7 +81,7 @@ void check_stack() {
   std::_Exit(2);
 }
 
-// What to type after an interruption.
+// The command to type after an interruption.
 std::string hint_after_interruption(std::string_view verb) {
   if (verb == "convert" || verb == "execute") {
     return "rerun the same command to resume";
@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
   // The system's configuration may name modules, made for another OpenSSL and another C library.
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
 #endif
-  // The work goes on, and its exit code is true, whatever became of the pipe that it talks into.
+  // The work continues, and its exit code is right, even if the pipe that it prints to was closed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and says so
   std::signal(SIGINT, ckpt::on_signal);

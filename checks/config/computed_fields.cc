@@ -115,7 +115,7 @@ void look_rotating_layers(const Look& look) {
               fmt::format("{} entries; num_hidden_layers is {}", said->size(), layers));
 }
 
-// What vLLM's classes do not read, and compute as if it were the usual.
+// Fields that vLLM's classes ignore; they compute with the usual value.
 void look_unread(const Look& look) {
   const Examined& on = look.on;
   const std::string_view type = ruling_type(look);

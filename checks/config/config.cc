@@ -187,7 +187,7 @@ Status look_rope(const Look& look) {
   for (const std::string_view key : kRopeKeys) {
     if (known(on.config, key) != nullptr) {
       look.report(fmt::format("config.json: {}", key),
-                  "beside text_config; rope belongs into text_config alone");
+                  "next to text_config; rope belongs only inside text_config");
     }
   }
   const JsonValue* rope = known(on.text_config(), "rope_parameters");
@@ -281,8 +281,8 @@ Status look_layer_types(const Look& look) {
         (!is_newer && has_word(kTypesOfClasses, fmt::format("{}:{}", ruling_type(look), type)))) {
       continue;
     }
-    look.report("config.json: layer_types",
-                fmt::format("'{}' is no layer type{}", type, is_newer ? " for this server" : ""));
+    look.report("config.json: layer_types", fmt::format("'{}' is not a layer type{}", type,
+                                                        is_newer ? " for this server" : ""));
     return {};
   }
   if (look.on.is_qwen35()) look_layer_kinds(look, types);
@@ -353,13 +353,13 @@ constexpr Check kConfigChecks[] = {
      "vl-wrap", "", look_half_wrapped},
     {"C05", "text_config.model_type is the family's", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
      "Invalid model_type", "config", "", look_text_type},
-    {"C06", "rope stands in text_config alone, complete",
+    {"C06", "rope is complete, and only inside text_config",
      "S: vllm*, W: sglang tensorrt-llm llama.cpp transformers*",
      "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
      "vl-wrap", "", look_rope},
     {"C07", "one rope type", "U: vllm*, W: sglang tensorrt-llm transformers*",
      "ValueError: conflicting rope types", "serving-config", "", look_rope_type},
-    {"C09", "the dtype is said", "W: vllm*, I: sglang tensorrt-llm llama.cpp transformers-5",
+    {"C09", "config.json sets dtype", "W: vllm*, I: sglang tensorrt-llm llama.cpp transformers-5",
      "weights in float32", "serving-config", "", look_dtype},
     {"C11", "layer_types fit the layers",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*", "missing weights of linear_attn",

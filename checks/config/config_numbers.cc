@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// What the loader makes of a number that is no size: U refuses, S takes it and computes otherwise.
+// The loader's reaction to a number that is not a size: U refuses, S accepts and miscomputes.
 struct NumberRule {
   std::string_view key;
   char null, zero, negative, truth;
@@ -165,7 +165,7 @@ Status look_small_numbers(const Look& look) {
   return {};
 }
 
-// rope_theta beside the dictionary; in it, where the class has none of its own.
+// rope_theta next to the dictionary; inside it where the class has none.
 Status look_theta_number(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};

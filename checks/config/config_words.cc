@@ -89,7 +89,7 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-// Experts of these families multiply by silu whatever is said, and their dense layers ask.
+// Experts of these families always use silu; their dense layers read the field.
 bool has_dense_part(const Examined& on) {
   if (!has_word(" ernie4_5_moe granitemoehybrid granitemoeshared qwen3_moe qwen3_vl_moe_text ",
                 on.text_type))
@@ -256,7 +256,7 @@ Status look_class_type(const Look& look) {
   return {};
 }
 
-// A wrapper whose text model is said to have an encoder gets a scheduler of another kind.
+// A wrapper whose text model declares an encoder gets a scheduler of another kind.
 Status look_encoder(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");

@@ -103,11 +103,11 @@ Status look_mergers(const Look& look) {
 }
 
 constexpr Check kOlderFieldChecks[] = {
-    {"C34", "the number of experts stands where the reader looks",
+    {"C34", "the number of experts is where the reader looks",
      "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
      "Tried to load weights of size torch.Size(...) to a parameter of size torch.Size(...)",
      "serving-config", "", look_expert_count},
-    {"C35", "rope by layer type stands where the reader looks",
+    {"C35", "rope by layer type is where the reader looks",
      "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
      "rope_parameters should have a 'rope_type' key", "serving-config", "",
      look_rope_by_layer_type},

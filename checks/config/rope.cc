@@ -3,7 +3,7 @@
 // Sources: vLLM vllm/transformers_utils/config.py (patch_rope_parameters) and
 // model_executor/layers/rotary_embedding (get_rope) of 0.17.1 and 0.32.0; transformers
 // src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
-// Numbers beside the dictionary (rope_theta, partial_rotary_factor) go before those in it.
+// Numbers next to the dictionary (rope_theta, partial_rotary_factor) go before those in it.
 #include <algorithm>
 #include <array>
 
@@ -55,9 +55,9 @@ struct Rope {
   std::string place;
   const JsonValue* said;
   const JsonValue* around;
-  bool is_first;  // goes before numbers beside it, as transformers 5 has it; 4.57 the other way
+  bool is_first;  // goes before numbers next to it, as in transformers 5; 4.57 the other way
 
-  // Of the dictionary, or of the numbers that may stand beside it.
+  // Of the dictionary, or of the numbers that may be next to it.
   const JsonValue* find(std::string_view key) const {
     const JsonValue* inner = said->is_object() ? known(*said, key) : nullptr;
     const bool is_beside =
@@ -94,7 +94,7 @@ std::vector<Rope> ropes_of(const Look& look) {
   return out;
 }
 
-// Of a head's values, how many are rotated; negative where it is no number. Qwen3.5's class has a
+// How many of a head's values are rotated; negative: not a number. Qwen3.5's class has a
 // default, which goes before what the dictionary says.
 double rotated_share(const Examined& on, const Rope& rope) {
   const bool has_default =
@@ -128,7 +128,7 @@ std::string type_of(const Rope& rope) {
   return *text == "su" ? "longrope" : *text;
 }
 
-// What is wrong with the numbers that `type` needs; empty when nothing is.
+// The fault of the numbers that `type` needs; empty: none.
 std::string fault_of_numbers(const Rope& rope, const RopeType& type,
                              std::optional<uint64_t> pairs) {
   if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
@@ -153,7 +153,7 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   for (const std::string_view key : words_of(type.lists)) {
     const JsonValue* value = rope.find(key);
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
-    if (!value->is_array()) return fmt::format("{} is no list", key);
+    if (!value->is_array()) return fmt::format("{} is not a list", key);
     if (pairs && value->size() != *pairs) {
       return fmt::format("{} has {} numbers; {} pairs are rotated", key, value->size(), *pairs);
     }
@@ -195,7 +195,7 @@ constexpr std::string_view kAskForNothing =
 // Of vLLM, whose class takes every type but "default" for DeepSeek's yarn.
 constexpr std::string_view kYarnAlways = " deepseek_v2 deepseek_v3 kimi_k2 glm_moe_dsa ";
 
-// What the class of 4.57 finds wrong with rope_scaling itself.
+// The fault that the class of 4.57 finds in rope_scaling itself.
 std::string fault_of_class(const Examined& on, const Rope& rope) {
   const JsonValue& said = *rope.said;
   if (!said.is_object()) return {};
@@ -216,7 +216,7 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
   if (on.text_type == "phimoe") {
     for (const std::string_view key : {"short_mscale", "long_mscale"}) {
       const JsonValue* value = member(said, key);
-      if (value == nullptr || !value->is_number()) return fmt::format("{} is no number", key);
+      if (value == nullptr || !value->is_number()) return fmt::format("{} is not a number", key);
     }
   }
   const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
@@ -252,7 +252,7 @@ std::string fault_of_length(const Look& look, const Rope& rope) {
     constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
     for (const std::string_view key : kKeys) {
       const JsonValue* value = member(said, key);
-      if (value == nullptr || !value->is_number()) return fmt::format("{} is no number", key);
+      if (value == nullptr || !value->is_number()) return fmt::format("{} is not a number", key);
     }
   }
   if (type_of(rope) != "yarn" || rope.find(kLength) != nullptr) return {};
@@ -378,7 +378,7 @@ Status look_share(const Look& look) {
   return {};
 }
 
-// Classes of transformers 4.57 read rope_theta beside the dictionary; where it stands inside alone,
+// Classes of transformers 4.57 read rope_theta next to the dictionary; where it is only inside,
 // as 5.x writes it, their default goes before it.
 Status look_theta(const Look& look) {
   const Examined& on = look.on;
@@ -396,7 +396,7 @@ Status look_theta(const Look& look) {
       const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
       if (theta == nullptr || number(*theta) == entry.theta) continue;
       look.report(rope.place + ".rope_theta",
-                  fmt::format("{}, not said beside it; transformers 4.57 takes {} then",
+                  fmt::format("{}, not set next to it; transformers 4.57 then uses {}",
                               theta->dump(), entry.theta));
     }
   }
@@ -414,7 +414,7 @@ constexpr Check kRopeChecks[] = {
     {"C19", "partial_rotary_factor is a share", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
      "partial_rotary_factor must be between 0.0 and 1.0", "",
      "take config.json from the source model", look_share},
-    {"C20", "rope_theta stands where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
+    {"C20", "rope_theta is where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
      "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
 };
 

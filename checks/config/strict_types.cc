@@ -2,7 +2,7 @@
 //
 // Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0 and 5.19.0 (dataclass
 // fields, validated by huggingface_hub's strict dataclasses).
-// 0 is no float, true is no whole number, and a field that is never used is checked too.
+// 0 is not a float, true is not a whole number, and a field that is never used is checked too.
 #include <algorithm>
 
 #include "checks/subject/subject.h"
@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-// What a field may hold.
+// The type of a field.
 enum class Kind : uint8_t {
   kWhole,
   kFloat,
@@ -48,7 +48,7 @@ constexpr Field kTextFields[] = {
     {"bos_token_id", Kind::kWhole, "*"},
     {"eos_token_id", Kind::kWholes, "*"},
 };
-// Of some classes; in others they are not looked at.
+// Of some classes; others do not check them.
 struct SomeField {
   std::string_view types;
   Field field;

@@ -55,8 +55,9 @@ void look_heads(const Look& look, const std::string& prefix, const Family& table
   const auto shared = number_of_fields(table, text, "num_key_value_heads");
   if (!heads || !shared || *heads == 0) return;
   if (*shared != 0 && *heads % *shared == 0) return;
-  look.report(prefix + "num_key_value_heads",
-              fmt::format("{}, of which num_attention_heads, {}, is no multiple", *shared, *heads));
+  look.report(
+      prefix + "num_key_value_heads",
+      fmt::format("{}, of which num_attention_heads, {}, is not a multiple", *shared, *heads));
 }
 
 void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue& vision) {
@@ -73,7 +74,7 @@ void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue
   if (width == nullptr) width = known(vision, "hidden_size");
   const auto size = width == nullptr ? std::nullopt : whole(*width);
   if (!size || *size % *heads == 0) return;
-  look.report(place, fmt::format("{}, of which {} values are no multiple", *heads, *size));
+  look.report(place, fmt::format("{}, of which {} values are not a multiple", *heads, *size));
 }
 
 Status look_table_fields(const Look& look) {

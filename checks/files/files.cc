@@ -1,4 +1,4 @@
-// Checks of the folder's files beside the model itself.
+// Checks of the folder's files other than the model.
 //
 // Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
 // generation/configuration_utils.py.

@@ -22,7 +22,7 @@ Status look_present(const Look& look) {
   const Examined& on = look.on;
   if (!wants_processor(on) || on.has_document("preprocessor_config.json")) return {};
   if (has_nested(on)) return {};
-  look.report("preprocessor_config.json", "absent beside a vision_config");
+  look.report("preprocessor_config.json", "missing; config.json has a vision_config");
   return {};
 }
 
@@ -65,7 +65,7 @@ Status look_video(const Look& look) {
   const Examined& on = look.on;
   if (!wants_processor(on) || known(on.config, "video_token_id") == nullptr) return {};
   if (on.has_document("video_preprocessor_config.json") || has_nested(on)) return {};
-  look.report("video_preprocessor_config.json", "absent beside a video_token_id");
+  look.report("video_preprocessor_config.json", "missing; config.json has a video_token_id");
   return {};
 }
 
@@ -74,11 +74,11 @@ constexpr Check kProcessorChecks[] = {
      "does not appear to have a file named preprocessor_config.json: the weights load, and the "
      "server stops when it makes its processor",
      "preprocessor", "", look_present},
-    {"P02", "the image processor stands in a file of its own",
+    {"P02", "the image processor has a separate file",
      "S: vllm-0.16 vllm-0.17 sglang, W: tensorrt-llm, I: vllm",
      "does not appear to have a file named preprocessor_config.json", "preprocessor", "",
      look_nested},
-    {"P03", "image_processor_type is said", "W: vllm* sglang, I: tensorrt-llm",
+    {"P03", "image_processor_type is set", "W: vllm* sglang, I: tensorrt-llm",
      "Unrecognized image processor", "preprocessor", "", look_type},
     {"P04", "patch sizes equal vision_config's", "W: vllm* sglang, I: tensorrt-llm",
      "shape errors with images", "", "take preprocessor_config.json from the source model",

@@ -7,7 +7,7 @@
 // (tensorrt_llm/_torch/models/checkpoints) read Hugging Face and Mistral folders alone.
 // Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
 // pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
-// ".scale" tensors, which multiplies whatever weight they stand beside).
+// ".scale" tensors, which multiply any weight that they belong to).
 // NVFP4 weights without a ".scale" are sound, as llama-quantize writes them; a file in which only
 // some have one has lost the others.
 #include <algorithm>
@@ -93,7 +93,7 @@ Status look_architecture(const Look& look) {
   return {};
 }
 
-// What llama.cpp's tools/mtmd/clip.cpp asks of each tower of a projector.
+// Requirements of llama.cpp's tools/mtmd/clip.cpp for each tower of a projector.
 void look_projector_keys(const Look& look) {
   bool has_tower = false;
   const Metadata& found = keys(look);
@@ -282,7 +282,7 @@ Status look_scales(const Look& look) {
                           "wrong shape",
                           {}});
     } else if (!is_nvfp4(*weight)) {
-      look.report(tensor.name, fmt::format("beside a weight in {}", weight->codec->name));
+      look.report(tensor.name, fmt::format("next to a weight in {}", weight->codec->name));
     }
   }
   return {};
@@ -290,7 +290,7 @@ Status look_scales(const Look& look) {
 
 // ---- other programs than llama.cpp -----------------------------------------------------------
 
-// What of it the program cannot read, whatever its names and shapes.
+// The parts that the program cannot read, regardless of names and shapes.
 std::optional<Found> unread_by(const Look& look) {
   const Profile& profile = look.profile;
   const std::string name = architecture(look);

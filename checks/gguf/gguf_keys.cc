@@ -21,7 +21,7 @@ struct KeyCounts {
   uint64_t blocks, trunk;
 };
 
-// What is wrong with a value for a key of this kind; empty: nothing.
+// The fault of a value for a key of this kind; empty: none.
 std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& counts) {
   if (kind == 't' || kind == 'u' || kind == 'f' || kind == 'b') return "an array";
   const uint64_t wanted = kind == 'S' ? 4 : kind == 'T' ? counts.trunk : counts.blocks;

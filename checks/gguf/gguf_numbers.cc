@@ -182,7 +182,7 @@ void GgufNumbers::add_experts(JsonValue& out, uint64_t block) const {
   out["interleaved"] = step > 0 && (block + 1) % step == 0;
 }
 
-// What kind of block it is.
+// The kind of block.
 void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   const bool is_nextn = block >= trunk();
   out["nextn"] = is_nextn;
@@ -326,7 +326,7 @@ std::string GgufNumbers::fault_of_memory(std::string_view name) const {
   return has_recurrent ? "" : "no layer is recurrent";
 }
 
-// What ends the program when it makes its graph.
+// Values that end the program when it builds its graph.
 std::string GgufNumbers::fault_of_graph() const {
   if (prefix_ == "gemma4.") return fault_of_sharing();
   const uint64_t deep = number("n_deepstack_layers");

@@ -1,5 +1,5 @@
-// What llama.cpp v0.5.0 expects of a GGUF of each architecture, as data: keys with their types, and
-// tensors with their shapes; private to checks/.
+// llama.cpp v0.5.0's requirements for a GGUF of each architecture, as data: keys with their types,
+// and tensors with their shapes; private to checks/.
 //
 //   keys of the file ── numbers of a layer ──▶ rows of the architecture ──▶ names and shapes
 #pragma once
@@ -83,7 +83,7 @@ class GgufNumbers {
   uint64_t blocks() const { return blocks_; }
   uint64_t trunk() const { return blocks_ - nextn_; }
   JsonValue of(uint64_t block) const;
-  // What llama.cpp refuses of the numbers themselves; empty: nothing.
+  // The numbers that llama.cpp refuses; empty: none.
   std::string fault() const;
 
  private:

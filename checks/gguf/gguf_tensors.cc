@@ -100,7 +100,7 @@ class GgufTensors {
     return out;
   }
 
-  // Whether the tensor is there; one of another shape is, and is told.
+  // Whether the tensor exists; reports one of another shape, which counts as existing.
   bool look_tensor(const std::string& name, std::vector<uint64_t> shape) {
     const Tensor* tensor = find(name);
     if (tensor == nullptr) return false;

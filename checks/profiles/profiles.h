@@ -1,4 +1,4 @@
-// What each program knows and takes: the facts that the checks ask for, read from data/profiles/;
+// The models and formats that each program accepts, for the checks, read from data/profiles/;
 // private to checks/.
 #pragma once
 

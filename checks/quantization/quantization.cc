@@ -110,7 +110,7 @@ Status look_mixed(const Look& look) {
     return {};
   }
   if (look.profile.program == Program::kVllm && said->is_nested) {
-    look.report(said->place, "MIXED_PRECISION is said in hf_quant_config.json alone");
+    look.report(said->place, "only hf_quant_config.json declares MIXED_PRECISION");
   }
   if (said->layers.empty()) {
     look.report(said->place, "MIXED_PRECISION without quantized_layers");
@@ -124,7 +124,7 @@ Status look_nested_quantization(const Look& look) {
   if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
     return {};
   }
-  look.report(said->place, fmt::format("{} is said in hf_quant_config.json alone", said->algo));
+  look.report(said->place, fmt::format("only hf_quant_config.json declares {}", said->algo));
   return {};
 }
 
@@ -140,7 +140,7 @@ Status look_group_size(const Look& look) {
   if (said == nullptr || said->algo != "NVFP4") return {};
   const bool is_own = said->is_nested || member(*said->json, "group_size") != nullptr;
   if (said->group_size && *said->group_size != 16) {
-    // vLLM reads the key beside quant_algo alone, and 16 without one.
+    // vLLM reads the key next to quant_algo only, and uses 16 without one.
     const bool is_read = is_own || look.profile.program != Program::kVllm;
     look.out.push_back({said->place,
                         fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
@@ -187,7 +187,7 @@ bool are_codes_alone(const Examined& on, const Tensor& codes, const Quantization
   if (plain_dtype(*codes.codec) != Dtype::kU8 || on.packed.by_codes.contains(codes.name)) {
     return false;
   }
-  // In a plan the block scales may be made anew; the reader will put them together.
+  // In a plan the block scales may be recomputed; the reader will put them together.
   const Tensor* scale = on.tensor(codes.name + "_scale");
   if (scale != nullptr && !scale->is_stored()) return false;
   const auto layer = said.layers.find(module);
@@ -273,7 +273,8 @@ Status look_cache(const Look& look) {
         return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
       });
   if (said->has_kv_scheme && !has) look.report(said->place, "an FP8 KV cache, but no k_scale");
-  if (!said->has_kv_scheme && has) look.report(said->place, "k_scale, but no FP8 KV cache is said");
+  if (!said->has_kv_scheme && has)
+    look.report(said->place, "k_scale, but no FP8 KV cache is declared");
   return {};
 }
 
@@ -317,25 +318,25 @@ Status look_draft(const Look& look) {
 }
 
 constexpr Check kQuantizationChecks[] = {
-    {"Q01", "quantized weights are said to be", "U: vllm* sglang tensorrt-llm llama.cpp",
+    {"Q01", "quantized weights are declared", "U: vllm* sglang tensorrt-llm llama.cpp",
      "There is no module or parameter named '...weight_scale'; shape mismatch", "serving-config",
      "", look_stated},
-    {"Q22", "what is said to be quantized is", "U: vllm* sglang, W: tensorrt-llm",
+    {"Q22", "weights declared as quantized are quantized", "U: vllm* sglang, W: tensorrt-llm",
      "assert param_data.shape == loaded_weight.shape", "", "ckpt convert IN OUT --step dequantize",
      look_stale},
     {"Q02", "the program takes the quant_algo", "U: vllm* sglang tensorrt-llm llama.cpp", "",
      "mixed-to-nvfp4", "", look_algo},
-    {"Q03", "MIXED_PRECISION is said where the program reads it",
+    {"Q03", "MIXED_PRECISION is declared where the program reads it",
      "U: vllm-0.17 vllm sglang, I: tensorrt-llm", "Unknown ModelOpt quant algo: MIXED_PRECISION",
      "serving-config", "", look_mixed},
-    {"Q23", "the statement stands in config.json", "U: vllm*", "Unknown ModelOpt quant algo",
+    {"Q23", "config.json declares the quantization", "U: vllm*", "Unknown ModelOpt quant algo",
      "serving-config", "", look_nested_quantization},
     {"Q04", "no pre_quant_scale is left over", "U: vllm* sglang llama.cpp",
      "KeyError '...pre_quant_scale', an assertion over shapes, or wrong answers", "mixed-to-nvfp4",
      "", look_awq},
-    {"Q05", "quant_method is said", "U: vllm*, W: tensorrt-llm", "Unknown quantization method: .",
+    {"Q05", "quant_method is set", "U: vllm*, W: tensorrt-llm", "Unknown quantization method: .",
      "serving-config", "", look_method},
-    {"Q06", "group_size is 16 and is said", "U: vllm* sglang tensorrt-llm llama.cpp",
+    {"Q06", "group_size is set to 16", "U: vllm* sglang tensorrt-llm llama.cpp",
      "NVFP4 quantization requires the following fields; No group_size found in config",
      "serving-config", "", look_group_size},
     {"Q09", "every quantized weight has its scales", "S: vllm* sglang tensorrt-llm llama.cpp",

@@ -1,4 +1,4 @@
-// Checks of the form of what is said about quantization: keys, their types, and whether the method
+// Checks of the form of the quantization section: keys, their types, and whether the method
 // that is named is one that the weights are stored for.
 //
 // Sources: vLLM vllm/model_executor/layers/quantization/__init__.py (QUANTIZATION_METHODS),

@@ -16,7 +16,7 @@ bool is_one_number(const Tensor& tensor) {
   return tensor.shape.empty() || (tensor.shape.size() == 1 && tensor.shape[0] == 1);
 }
 
-// The weight beside `name` where that is its word behind the last dot; nullptr otherwise.
+// The weight that `name` belongs to where that is its word after the last dot; else nullptr.
 const Tensor* weight_beside(const Examined& on, const std::string& name, std::string_view word) {
   if (!name.ends_with(word) || name.size() <= word.size()) return nullptr;
   const std::string stem = name.substr(0, name.size() - word.size());
@@ -50,7 +50,7 @@ Status look_second(const Look& look) {
     if (weight != nullptr && is_fp8(*weight)) found.add(tensor.name);
   }
   if (found.count != 0)
-    look.report(found.first, found.text_at_first("beside an FP8 weight, which has none"));
+    look.report(found.first, found.text_at_first("next to an FP8 weight, which has none"));
   return {};
 }
 
@@ -82,7 +82,7 @@ uint64_t rows_in_blocks(const Module& module) {
   return is_blocked && !module.weight->shape.empty() ? module.weight->shape[0] : 0;
 }
 
-// What comes of parts that do not end with a block: scales of a part lie at the block in which it
+// Parts that do not end with a block: scales of a part are those of the block in which it
 // begins, which is past the end, or a block too late.
 std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_t> rows,
                                        bool is_latent) {
@@ -135,7 +135,7 @@ Status look_parts_of_fp8(const Look& look) {
   const Mismatch& found = is_refused ? refused : shifted;
   if (found.count == 0) return {};
   look.out.push_back({found.first,
-                      found.text_at_first("of rows that are no whole blocks of 128, run as one "
+                      found.text_at_first("of rows that are not whole blocks of 128, run as one "
                                           "with others"),
                       is_refused ? std::nullopt : std::optional(Severity::kUnsound),
                       is_refused ? "" : "rows are multiplied by another block's scale: noise",

@@ -140,7 +140,7 @@ Status look_class_of_floats(const Look& look) {
 
 // Matrices that are one on the disk and that servers run as several.
 //   text_types   that have it, between spaces; empty: all
-//   beside       what a server joins with it, which must be kept with it
+//   beside=      tensors that a server joins with it, which must be kept with it
 struct JoinedOnDisk {
   std::string_view name, text_types;
   bool is_in_sglang;
@@ -159,7 +159,7 @@ constexpr JoinedOnDisk kJoinedOnDisk[] = {
 
 // Whether the scales that nothing fills are computed with. Those of NVFP4 hold what memory held; of
 // FP8 the lowest number there is, which matters only where parts behind the joined ones have scales
-// of their own: then the joined parts are computed anew with it.
+// of their own: then the joined parts are recomputed with it.
 bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
   if (module.form == Form::kNvfp4) return true;
   if (row.beside.empty() || module.weight == nullptr) return false;

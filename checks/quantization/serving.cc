@@ -223,7 +223,7 @@ class Statement {
     if (!algos.empty()) return *algos.begin();
     const auto below = layers_.lower_bound(name + ".");
     if (below != layers_.end() && below->first.starts_with(name + ".")) return below->second;
-    // 0.32 then takes experts for what any module beside them is.
+    // 0.32 then treats experts like any module next to them.
     if (profile_.rules != Rules::kVllm32 || parts.word != "experts") return "";
     const std::string beside = std::string(parts.parent) + ".";
     const auto other = layers_.lower_bound(beside);

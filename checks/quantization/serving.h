@@ -22,7 +22,7 @@ namespace ckpt {
 // TensorRT-LLM, a class that it does not have).
 ServedModules served_modules(const Examined& on, const Profile& profile);
 
-// Modules that a server runs unquantized, whatever is said.
+// Modules that a server always runs unquantized.
 struct PlainModules {
   std::string_view called;   // "LFM2's convolutions"
   std::string_view symptom;  // empty: the check's

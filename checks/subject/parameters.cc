@@ -1,5 +1,3 @@
-#include "checks/subject/subject.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -29,7 +27,7 @@ bool is_in_tower(std::string_view name) {
   return std::any_of(std::begin(kTowerRoots), std::end(kTowerRoots),
                      [name](std::string_view root) { return name.starts_with(root); });
 }
-// The last words of what stands beside a weight when it is quantized.
+// The last words of entries that accompany a quantized weight.
 constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
     " weight_zero_point input_scale input_global_scale pre_quant_scale qweight qzeros scales g_idx"
@@ -51,13 +49,13 @@ std::string canonical(std::string_view name) {
   return is_other ? out.substr(6) : out;
 }
 
-// What canonical() took away, put back as the other tensors of this checkpoint have it.
+// Restores the prefix that canonical() removed, as the other tensors of this checkpoint have it.
 std::string spelled_as(std::string_view root, const std::string& name) {
   if (!name.starts_with("model.") || name.starts_with("model.visual.")) return name;
   return std::string(root) + name.substr(6);
 }
 
-// What a server runs as one: "…self_attn.qkv_proj.weight", "…mlp.experts.down_proj.weight".
+// Tensors that a server runs as one: "…self_attn.qkv_proj.weight", "…mlp.experts.down_proj.weight".
 std::string served_parameter(std::string name) {
   constexpr std::pair<std::string_view, std::string_view> kPieces[] = {
       {".q_proj.", ".qkv_proj."},        {".k_proj.", ".qkv_proj."},
@@ -234,7 +232,7 @@ class Comparison {
            used_.count(held->second) != 0;
   }
 
-  // Of MXFP4: the codes that these scales stand beside; nullptr where there are none.
+  // Of MXFP4: the codes that these scales belong to; nullptr where there are none.
   const Tensor* held(std::string_view scales, std::string_view end) const {
     const size_t stem = scales.size() - std::string_view("_scales").size();
     const auto found = held_.find(std::string(scales.substr(0, stem)) + std::string(end));
@@ -261,7 +259,7 @@ class Comparison {
     out_.extra.push_back(std::move(extra));
   }
 
-  // Of wrappers whose text part stands where a text model's does.
+  // Of wrappers whose text part has the place of a text model's.
   bool is_below_root(std::string_view name) const {
     return out_.root == "model." && name.starts_with("model.");
   }

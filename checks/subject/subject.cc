@@ -98,13 +98,13 @@ std::string without_halves(std::string_view text) {
       out.replace(at + 2, 4, "FFFD");
       at += 5;
     } else {
-      ++at;  // what is escaped is no escape
+      ++at;  // an escaped character is not an escape
     }
   }
   return out;
 }
 
-// What is wrong with a document, less its name, which the finding's place says.
+// The fault of a document, without its name, which the finding's place has.
 std::string fault_of(const Error& error, std::string_view path) {
   const std::string prefix = fmt::format("{}: ", path);
   return error.what.starts_with(prefix) ? error.what.substr(prefix.size()) : error.what;
@@ -216,7 +216,7 @@ void Examined::collect_modules() {
       Module& module = modules[is_stack ? name : name.substr(0, dot)];
       module.weight = &tensor;
       module.form = form_of(*tensor.codec);
-      // Codes whose scales a step before makes anew stand apart in a plan; as written, the reader
+      // Codes whose scales an earlier step recomputes are separate in a plan; written, the reader
       // puts them together.
       const Tensor* scale =
           plain_dtype(*tensor.codec) == Dtype::kU8 ? this->tensor(name + "_scale") : nullptr;

@@ -1,10 +1,10 @@
-// What the checks look at: a checkpoint, its documents parsed once, its linear modules, and the
+// The input of checks: a checkpoint, its documents parsed once, its linear modules, and the
 // profile that asks.
 //
 //   modules   tensors whose names differ in the last word belong to one module:
 //             X.mlp.up_proj.weight (with its scales), X.mlp.up_proj.input_scale -> X.mlp.up_proj
 //
-// The statement about quantization can stand in three places, and readers take the first they know:
+// The quantization section can be in three places, and readers take the first they know:
 // config.json, its text_config, hf_quant_config.json.
 #pragma once
 
@@ -106,7 +106,7 @@ struct Quantization {
   const JsonValue* json = nullptr;
 };
 
-// What reading the tensors showed (deep checks alone).
+// The results of reading the tensors (deep checks only).
 struct ValueFacts {
   struct Rows {
     std::string tensor;
@@ -119,7 +119,7 @@ struct ValueFacts {
   bool are_inputs_constant = false;         // one input_scale for nearly all modules
 };
 
-// What the library "tokenizers" does not take of tokenizer.json.
+// The parts of tokenizer.json that the library "tokenizers" rejects.
 struct TokenizerFault {
   std::string place, found;
 };
@@ -199,7 +199,7 @@ struct Served {
 };
 using ServedModules = std::map<std::string, Served>;  // by the server's names
 
-// What one look of one check has: read only, findings go out.
+// The context of one run of one check: read only, findings go out.
 struct Look {
   const Examined& on;
   const Profile& profile;
@@ -229,7 +229,7 @@ struct Check {
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
 Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination);
 
-// What llama.cpp asks of a GGUF and is not known here; empty: all of it is.
+// Requirements of llama.cpp for a GGUF that are not known here; empty: all are known.
 std::string gguf_not_checked(const Examined& on);
 
 // The themes, one file each.

@@ -1,4 +1,4 @@
-// Towers of vision models whose tables stand beside those of models/ (models.h: has_other_tower),
+// Towers of vision models whose tables are in addition to those of models/ (has_other_tower),
 // and what Qwen3-VL's has beyond Qwen3.5's; private to checks/.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace ckpt {
 
-// What of a wrapper's model looks at images, and the projector behind it. Fields of its shapes are
-// those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" stands beside both.
+// The part of a wrapper's model that reads images, and its projector. Fields of its shapes are
+// those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" is next to both.
 //   types    model_type of the wrapper, between spaces
 //   layers   before the number of a layer: "vision_tower.transformer.layers"
 //   depth    the field that counts them

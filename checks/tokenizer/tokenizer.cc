@@ -127,7 +127,7 @@ Status look_truncation(const Look& look) {
   return {};
 }
 
-// Ids of the vocabulary and of added tokens; nullopt where one is no whole number.
+// Ids of the vocabulary and of added tokens; nullopt where one is not a whole number.
 std::optional<uint64_t> largest_id(const JsonValue& tokenizer, std::set<uint64_t>& added,
                                    bool& repeats) {
   uint64_t largest = 0;
@@ -156,7 +156,7 @@ Status look_ids(const Look& look) {
   bool repeats = false;
   const auto largest = largest_id(look.on.tokenizer, added, repeats);
   if (!largest || repeats) {
-    look.report("tokenizer.json: added_tokens", "an id that comes twice, or is no number");
+    look.report("tokenizer.json: added_tokens", "an id that occurs twice, or is not a number");
   }
   const auto vocab_size = whole(*size);
   if (largest && vocab_size && *largest >= *vocab_size) {

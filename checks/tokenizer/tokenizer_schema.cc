@@ -186,7 +186,7 @@ void look_model(const JsonValue* model, Faults& out) {
   }
 }
 
-// 4.57 makes Llama's tokenizer anew of tokenizer.model where add_prefix_space is said, and never
+// 4.57 rebuilds Llama's tokenizer from tokenizer.model where add_prefix_space is set, and never
 // reads tokenizer.json then. Source: transformers 4.57.6 models/llama/tokenization_llama_fast.py.
 bool is_made_of_model(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;

@@ -4,7 +4,7 @@
 // added_tokens_decoder, padding_side), models/llama/tokenization_llama_fast.py and
 // models/auto/tokenization_auto.py.
 // A special token may be an object, but must say that it is an AddedToken; Llama's class puts the
-// first token before every text unless it is told not to.
+// first token before every text by default.
 #include <algorithm>
 #include <array>
 
@@ -94,12 +94,12 @@ Status look_special(const Look& look) {
   return {};
 }
 
-// What is wrong with one entry of added_tokens_decoder; empty: nothing.
+// The fault of one entry of added_tokens_decoder; empty: none.
 std::string fault_of(const std::string& id, const JsonValue& token) {
-  if (!is_number_text(id)) return "its key is no token id";
+  if (!is_number_text(id)) return "its key is not a token id";
   if (!token.is_object()) return "no object";
   const JsonValue* content = member(token, "content");
-  if (content != nullptr && !content->is_string()) return "content is no text";
+  if (content != nullptr && !content->is_string()) return "content is not a text";
   for (const std::string_view key : {"lstrip", "rstrip", "single_word", "normalized", "special"}) {
     const JsonValue* value = member(token, key);
     if (value != nullptr && !value->is_boolean())
@@ -214,7 +214,7 @@ constexpr Check kTokenizerValueChecks[] = {
      "U: vllm-0.16 vllm-0.17 transformers-4.57",
      "add_bos_token = True but bos_token = None; the JSON object must be str, bytes or bytearray",
      "", "take tokenizer_config.json from the source model", look_first_token},
-    {"T18", "tokenizer_class is said, or follows from the model",
+    {"T18", "tokenizer_class is set, or follows from the model",
      "U: vllm-0.16 vllm-0.17 transformers-4.57, W: vllm",
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",

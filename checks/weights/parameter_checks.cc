@@ -1,4 +1,4 @@
-// What programs make of parameters that deviate from the tables (models/models.h).
+// How programs handle parameters that deviate from the tables (models/models.h).
 //
 // Sources: vLLM 0.17.1
 // vllm/model_executor/models/{llama,qwen2,qwen2_moe,qwen3_moe,qwen3_5,utils}.py (load_weights),
@@ -296,7 +296,7 @@ bool is_head_skipped(const Look& look) {
   return is_tied && has_word(kSkipTiedHead, ruling_type(look));
 }
 
-// What vLLM never looks for: layers for multi-token prediction behind the last, by their number,
+// Names that vLLM never reads: layers for multi-token prediction after the last, by their number,
 // and in some classes scales.
 bool is_passed_over(const Look& look, const Extra& extra) {
   const Examined& on = look.on;
@@ -352,7 +352,7 @@ constexpr std::string_view kMapToNothing =
 constexpr PassedOver kLookUpCacheScales[] = {
     {" gpt_oss lfm2 lfm2_moe olmo olmo2 olmo3 olmoe gemma granitemoehybrid phi stablelm gpt_neox ",
      "_scale"},
-    // These map the name to nothing, and go on with it.
+    // These map the name to nothing, and continue.
     {kMapToNothing, "_proj.k_scale"},
     {kMapToNothing, "_proj.v_scale"},
 };
@@ -455,9 +455,8 @@ std::string weights_not_checked(const Examined& on, const Profile& profile) {
   if (on.is_gguf) {
     if (profile.program == Program::kLlamaCpp) return gguf_not_checked(on);
     if (!profile.reads_gguf()) return "the weights: GGUF files are not read at all";
-    return profile.serves()
-               ? "the weights: of a GGUF, only the architecture and types are looked at"
-               : "the weights: of a GGUF, only the architecture is looked at";
+    return profile.serves() ? "the weights: of a GGUF, only the architecture and types are checked"
+                            : "the weights: of a GGUF, only the architecture is checked";
   }
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
   if (profile.program == Program::kTransformers && is_quantized) {

@@ -1,6 +1,6 @@
 // Deep checks: what the numbers are. Every tensor is read once, some million values at a time.
 //
-// An E4M3 scale of 0x7f is NaN and takes 16 weights with it, while the packed codes beside it look
+// An E4M3 scale of 0x7f is NaN and takes 16 weights with it, while the packed codes next to it look
 // like any others.
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ void scan_rows(std::span<const float> values, uint64_t row_values, Scan& scan) {
   }
 }
 
-// What has been read of all that is to be.
+// The bytes read, and the bytes to read.
 struct Reading {
   const Examination& examination;
   uint64_t done_bytes = 0, total_bytes = 0;
@@ -180,7 +180,7 @@ Status look_unequal(const Look& look) {
 
 Status look_inputs(const Look& look) {
   if (!look.on.values.are_inputs_constant) return {};
-  look.report("*.input_scale", "nearly all alike: calibrated on something that is no text");
+  look.report("*.input_scale", "nearly all equal: probably not calibrated on text");
   return {};
 }
 

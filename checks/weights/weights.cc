@@ -73,7 +73,7 @@ Status look_prefix(const Look& look) {
   return {};
 }
 
-// Codes and scales of MXFP4 as gpt-oss has them: X_blocks beside X_scales.
+// Codes and scales of MXFP4 as in gpt-oss: X_blocks next to X_scales.
 bool is_mxfp4_part(const Checkpoint& checkpoint, const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kEnds[] = {{"_blocks", "_scales"},
                                                                      {"_scales", "_blocks"}};

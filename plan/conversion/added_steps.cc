@@ -46,7 +46,7 @@ Result<Checkpoint> made_gguf(Checkpoint checkpoint, const OutputPlanning& planni
   return run_step("to-gguf", std::move(options), std::move(checkpoint), planning);
 }
 
-// --to names the type of OUT, which is the projector; beside another output --mmproj-type does.
+// --to names the type of OUT, the projector; with another output --mmproj-type names it.
 Result<Checkpoint> made_projector(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const std::string& to = conversion.to;
@@ -111,7 +111,7 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& 
   return run_step("dequantize", {}, std::move(checkpoint), planning);
 }
 
-// What export made FP8 would be floats in a GGUF, rounded for nothing.
+// A GGUF would store the FP8 layers of an export as floats, rounded for nothing.
 Status refuse_exported_fp8(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored() || !is_fp8(tensor.codec->scheme)) continue;
@@ -151,7 +151,7 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
                           "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
                           "--to {} takes a Hugging Face folder as IN", conversion.to);
   }
-  // What the converter writes is a float file already; llama-quantize would sort it anew.
+  // The converter's output is a float file already; llama-quantize would sort it again.
   const bool done = conversion.to.empty() || wants_nvfp4 ||
                     (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
   if (done) return checkpoint;

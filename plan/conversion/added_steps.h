@@ -48,7 +48,7 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
 std::vector<std::string> options_to_compare(const Conversion& conversion,
                                             const std::vector<std::string>& notes);
 
-// What planning one output needs: its conversion, and where it is told which options were taken.
+// The inputs of planning one output: its conversion, and where it records the options it used.
 struct OutputPlanning {
   const Conversion& conversion;
   const Context& context;

@@ -35,7 +35,7 @@ std::string advised_words(std::string_view advice, const AdvisedFor& on);
 // The options of a command that quantizes again: "--keep '*.conv.*'"; empty for all other advice.
 std::string advised_options(std::string_view advice);
 
-// What decides which commands a quantized source takes.
+// The facts that decide which commands a quantized source takes.
 struct SourceScales {
   bool has_inputs = false;  // of activations, as they are
   bool has_awq = false;     // of activations that AWQ scaled

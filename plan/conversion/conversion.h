@@ -1,4 +1,4 @@
-// What a conversion means, whoever asks for it: a command line, a recipe, a plan file, a program.
+// A conversion as requested by a command line, a recipe, a plan file or a program.
 #pragma once
 
 #include <filesystem>
@@ -52,7 +52,7 @@ struct Conversion {
   bool force = false;
   bool if_needed = false;  // do nothing where OUT is what the plan makes
   bool is_only_shown = false;  // --dry-run
-  // What was typed or said by a recipe, in order: each must have an effect (added_steps.h). Empty
+  // Options typed or set by a recipe, in order: each must have an effect (added_steps.h). Empty
   // for a conversion that a program made.
   std::vector<GivenOption> given;
 };

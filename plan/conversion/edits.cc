@@ -89,7 +89,7 @@ std::string found_elsewhere(Documents& documents, const DocumentKey& at) {
   return out;
 }
 
-// What was meant by a key that a document does not have; fails when it was another one.
+// The intended key where a document lacks the typed one; fails on a near miss.
 Status check_new(Documents& documents, const JsonText& root, const DocumentKey& at) {
   const JsonPath path = json_path(at.key);
   std::string meant = found_elsewhere(documents, at);

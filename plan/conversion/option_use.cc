@@ -1,14 +1,13 @@
-#include "plan/conversion/added_steps.h"
-
 #include <algorithm>
 
 #include "core/base/printable.h"
+#include "plan/conversion/added_steps.h"
 #include "plan/conversion/option_table.h"
 
 namespace ckpt {
 namespace {
 
-// How a typed step takes the option: beside one, only its own options count.
+// Whether a typed step takes the option: with a typed step, only its own options count.
 std::string find_step_option(const Conversion& conversion, const GivenOption& given) {
   const ConvertOption* option = find_convert_option(given.name);
   const StepKey* own = option == nullptr ? nullptr : option->step();

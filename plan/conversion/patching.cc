@@ -14,7 +14,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// What was published about the files as they were.
+// Records that were published about the files before the patch.
 constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName, kReportName};
 
 Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
@@ -130,7 +130,7 @@ const Step* step_without_documents(const std::vector<Step>& steps,
   return found == steps.end() ? nullptr : &*found;
 }
 
-// What a journal may name (core/patch/journal.h), so that each patch can be finished.
+// The most that a journal may name (core/patch/journal.h), so that each patch can be finished.
 bool may_change(const fs::path& path, const std::string& name) {
   const bool is_stale = std::find(std::begin(kStale), std::end(kStale), name) != std::end(kStale);
   return is_file_of(path, name) || (is_stale && is_folder(path));
@@ -145,7 +145,7 @@ Status check_names(const Patch& patch) {
   return {};
 }
 
-// What somebody else wrote, or only the holder of a key can write again, stays.
+// Keeps records of other programs, and those that only the holder of a key can write again.
 Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& patch,
                        std::vector<std::string>& notes) {
   CKPT_ASSIGN(const bool is_known, is_stale_record(folder, name));

@@ -1,7 +1,7 @@
 // A patch as the commands plan it: reads as little of PATH as the steps need, runs them, compares.
 //
 //   all steps kDocuments   only documents are read and written, whatever the weights weigh
-//   else                   every header is read; tensor bytes only where a file is written anew
+//   else                   every header is read; tensor bytes only where a file is rewritten
 //
 // Used by `ckpt patch` and by whatever fixes a checkpoint in place. To do both halves:
 //   finish_earlier_patch(path); plan_patching(patching); print or apply_patch(planned.patch,

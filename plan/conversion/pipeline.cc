@@ -19,7 +19,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// A GGUF that is made beside the folder that --for is about is meant for llama.cpp.
+// A GGUF that is made in addition to the folder that --for checks is meant for llama.cpp.
 std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
   std::vector<std::string> out = conversion.profiles;
   if (checkpoint.format == "gguf" && conversion.is_beside_folder) {
@@ -45,7 +45,7 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
   if (conversion.profiles.empty()) return checkpoint;
   const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
   if (profiles.empty()) {
-    context.note(fmt::format("a GGUF beside a folder is not looked at for {}",
+    context.note(fmt::format("--for {} does not apply to the GGUF output",
                              fmt::join(conversion.profiles, ", ")));
     return checkpoint;
   }
@@ -96,7 +96,7 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   return format->lay_out(checkpoint, options, all_codecs());
 }
 
-// The files and folders that `conversion` names, beside what its plan reads.
+// The files and folders that `conversion` names, in addition to those that its plan reads.
 std::vector<InputPath> input_paths(const Conversion& conversion, const std::vector<Step>& steps) {
   std::vector<InputPath> paths{{"IN", conversion.in},
                                {"--tokenizer", conversion.tokenizer},
@@ -133,7 +133,7 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
   return {};
 }
 
-// What is typed of a projector and cannot be meant.
+// Rejects options of a projector that contradict each other.
 Status check_projector_options(const Conversion& conversion, const Checkpoint& checkpoint) {
   const bool beside = !conversion.mmproj.empty();
   if (!beside && !conversion.mmproj_only) return {};
@@ -164,7 +164,7 @@ Status check_projector_options(const Conversion& conversion, const Checkpoint& c
   return {};
 }
 
-// The conversion that makes the projector beside OUT: one file, of OUT's type where that is a type
+// The conversion that makes the projector of OUT: one file, of OUT's type where that is a type
 // of floats.
 Conversion projector_beside(const Conversion& conversion) {
   Conversion out = conversion;
@@ -177,7 +177,7 @@ Conversion projector_beside(const Conversion& conversion) {
   return out;
 }
 
-// What planning leaves beside the plan.
+// The results of planning other than the plan.
 struct Planning {
   const Imatrix& imatrix;
   OptionUse use = {};
@@ -377,7 +377,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
     CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
   }
   CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
-  // Several outputs of one source are told the same once.
+  // A note about the source is printed once for several outputs.
   for (std::string& note : planning.notes) {
     const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();
     if (is_new) out.notes.push_back(std::move(note));

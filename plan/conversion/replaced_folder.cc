@@ -145,8 +145,8 @@ Result<std::vector<std::string>> ReplacedFolder::run() {
   }
   if (!others.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "another OUT, or move them out of it",
-                          "{}: --force would remove what is no checkpoint's: {}", folder_.string(),
-                          shown(others));
+                          "{}: --force would remove files that are not part of a checkpoint: {}",
+                          folder_.string(), shown(others));
   }
   if (entries.empty() || recognize(folder_)) return gone;
   return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",

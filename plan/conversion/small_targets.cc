@@ -155,7 +155,7 @@ Result<std::string> read_card(const fs::path& path) {
   };
   if (!is_markdown_name(path)) return refused("exists already");
   CKPT_ASSIGN(std::string text, read_small(path, kMaxCardBytes));
-  if (text.find('\0') != text.npos) return refused("exists and is no text");
+  if (text.find('\0') != text.npos) return refused("exists and is not a text file");
   return text;
 }
 
@@ -201,7 +201,8 @@ Status check_published_report(const fs::path& folder) {
   CKPT_TRY(refuse_link_at(path));
   if (has_published_report(folder)) return {};
   return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
-                        "{}: is no report of ckpt, and --report would replace it", path.string());
+                        "{}: is not a report of ckpt, and --report would replace it",
+                        path.string());
 }
 
 Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {

@@ -9,10 +9,10 @@
 
 namespace ckpt {
 
-// Each step may write a document anew; no recipe has a tenth of them.
+// Each step may rewrite a document; no recipe has a tenth of them.
 inline constexpr size_t kMaxSteps = 1000;
 
-// "name:key=value,key=value"; a value with a comma stands in double quotes.
+// "name:key=value,key=value"; a value with a comma needs double quotes.
 struct Step {
   const Transform* transform;
   Options options;
@@ -35,10 +35,10 @@ std::string with_path(const OptionRule& rule, std::string_view value, const Reso
 // Adds an option. Fails: kUsage: the step has none of that name, or the value is of another kind.
 Status add_option(Step& step, std::string_view key, std::string value);
 
-// What the steps together may change at most; kDocuments when there are none.
+// The most that the steps together may change; kDocuments without steps.
 Touches touches(const std::vector<Step>& steps);
 
-// What transforms may use: every codec, other checkpoints, documents. `notes` may be null.
+// The context of transforms: every codec, other checkpoints, documents. `notes` may be null.
 Context step_context(std::vector<std::string>* notes);
 
 // Fails: kUsage for more than kMaxSteps; as the first step that fails, naming it.

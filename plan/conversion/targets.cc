@@ -215,7 +215,7 @@ Status check_outputs_apart(const Plan& plan) {
     for (const auto& [path, other] : paths) {
       if (other == &output) continue;
       if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
-      return fail_with_hint(ErrorCode::kUsage, "outputs beside each other",
+      return fail_with_hint(ErrorCode::kUsage, "outputs next to each other",
                             "{} and {}: one output lies where the other is made",
                             output.path.string(), other->path.string());
     }
@@ -252,11 +252,11 @@ Status check_apart(const fs::path& in, const fs::path& out) {
     return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());
   }
   if (is_inside(target, source)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: OUT lies inside IN ({})",
+    return fail_with_hint(ErrorCode::kUsage, "an OUT next to IN", "{}: OUT is inside IN ({})",
                           out.string(), in.string());
   }
   if (is_inside(source, target)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT beside IN", "{}: IN ({}) lies inside OUT",
+    return fail_with_hint(ErrorCode::kUsage, "an OUT next to IN", "{}: IN ({}) is inside OUT",
                           out.string(), in.string());
   }
   return {};

@@ -212,7 +212,7 @@ std::vector<double> layer_factors(const SensitivityFile& file, std::vector<Rated
   return out;
 }
 
-// What may be chosen of each group; its error is the mean of its layers', each by its sensitivity.
+// The choices for each group; its error is the mean of its layers', weighted by sensitivity.
 std::vector<FreeTensor> group_offers(const FreeFolder& folder, const std::vector<double>& factors,
                                      const std::vector<std::vector<double>>& errors) {
   uint64_t all_weights = 0;
@@ -244,7 +244,7 @@ std::vector<FreeTensor> group_offers(const FreeFolder& folder, const std::vector
   return out;
 }
 
-// What groups may take beside what all else takes; 0 where that is too much already.
+// The bytes left for the groups after all other tensors; 0 where those are too many already.
 uint64_t room_for_layers(const SizeTarget& target, const FreeFolder& folder, uint64_t fixed_bytes) {
   const uint64_t whole =
       counts_bits(target)

@@ -44,7 +44,7 @@ JsonText pairs_json(const Pairs& pairs) {
   return out;
 }
 
-// What a field holds; null where it holds nothing, and of what is spelled in another way.
+// The value of a field; null where it is empty, and for fields with another spelling.
 JsonText field_json(const Conversion& conversion, const ConvertOption& option) {
   if (const auto* path = std::get_if<fs::path Conversion::*>(&option.field)) {
     const std::string text = (conversion.**path).string();

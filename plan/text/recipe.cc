@@ -189,7 +189,7 @@ Status RecipeReader::read_key(const std::string& key, const JsonText& value, Rec
 
 Status RecipeReader::read_list(const std::string& key, const JsonText& value,
                                Recipe& recipe) const {
-  if (!value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is no array", key);
+  if (!value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is not an array", key);
   if (key == "also") return in("\"also\"", read_also(value, recipe));
   for (const JsonText& item : value.items()) {
     if (key == "for") {
@@ -209,7 +209,7 @@ Result<Recipe> RecipeReader::read(const JsonText& root) const {
   std::set<std::string_view> seen;
   for (const auto& [key, value] : root.members()) {
     if (!seen.insert(key).second) {
-      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" stands there twice", key);
+      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" is set twice", key);
     }
     CKPT_TRY(read_key(key, value, recipe));
   }

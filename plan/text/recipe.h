@@ -9,7 +9,7 @@
 //   }
 //
 // Paths, those in options of steps too, are relative to the recipe, not to where the program runs.
-// A flag given beside the recipe wins over its key. docs/RECIPES.md.
+// A flag that is typed in addition to the recipe wins over its key. docs/RECIPES.md.
 #pragma once
 
 #include <filesystem>

@@ -45,7 +45,7 @@ std::string alias_of(std::string_view text) {
   return {};
 }
 
-// What other programs call by a number or another word: "15", "COPY", "auto". Empty: nothing.
+// Advice for types that other programs call by a number or another word: "15", "COPY", "auto".
 std::string own_spelling(std::string_view text) {
   for (const TypeInfo& type : all_types()) {
     if (text == fmt::format("{}", type.number)) return std::string(type.name);

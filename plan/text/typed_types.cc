@@ -78,7 +78,7 @@ Status spread_types(Conversion& conversion) {
   for (const std::string& word : words_between_commas(conversion.to)) {
     CKPT_ASSIGN(std::string type, target_type_named("--to ", word));
     if (std::ranges::find(types, type) != types.end()) {
-      return fail(ErrorCode::kUsage, "--to {}: {} stands there twice", conversion.to, type);
+      return fail(ErrorCode::kUsage, "--to {}: {} is named twice", conversion.to, type);
     }
     types.push_back(std::move(type));
   }

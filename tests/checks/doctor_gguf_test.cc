@@ -1,4 +1,4 @@
-// What the doctor says of GGUF files: a small sound one, and changes of it.
+// Findings of the doctor for GGUF files: a small sound one, and changes of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -163,7 +163,7 @@ Tensor& tensor_of(Checkpoint& checkpoint, std::string_view name) {
                        [&](const Tensor& tensor) { return tensor.name == name; });
 }
 
-// What llama.cpp v0.5.0 stops at: tensors that are missing, too many, of another shape or type.
+// Tensors that stop llama.cpp v0.5.0: missing ones, extra ones, other shapes or types.
 TEST(DoctorGguf, TensorsAreThoseOfTheArchitecture) {
   EXPECT_EQ(told_after([](Checkpoint& c) { tensor_of(c, "blk.1.attn_k.weight").name += "2"; }),
             "does not load\nG06 blk.1.attn_k.weight: missing\n"
@@ -217,7 +217,7 @@ TEST(DoctorGguf, NamesWithHyphensAreFound) {
             "loads");
 }
 
-// What no table has is not said to be sound.
+// An architecture without a table is not reported as sound.
 TEST(DoctorGguf, OtherArchitecturesAreNotChecked) {
   Checkpoint other = sound();
   other.metadata.set("general.architecture", MetaValue::text("gpt2"));
@@ -242,7 +242,7 @@ TEST(DoctorGguf, ScalesOfNvfp4) {
   EXPECT_EQ(told_after([](Checkpoint& c) {
               c.tensors[3] = gguf_tensor("blk.1.ffn_up.weight", {2, 64}, "q8_0");
             }),
-            "loads, unsound\nG07 blk.1.ffn_up.scale: beside a weight in q8_0");
+            "loads, unsound\nG07 blk.1.ffn_up.scale: next to a weight in q8_0");
 }
 
 // Projectors are read by other code.

@@ -184,7 +184,7 @@ TEST(Parameters, WhatTheModelDoesNotHaveIsRatedAsEachProgramTakesIt) {
   Checkpoint model = open_model("llama-micro");
   copy(model, kNorm, "model.layers.0.self_attn.q_norm.weight");
   EXPECT_EQ(ratings(model, "W10"), "UUSUS");
-  model = open_model("qwen3-micro");  // vLLM 0.17 passes over what is no piece of a fused part
+  model = open_model("qwen3-micro");  // vLLM 0.17 ignores tensors outside of fused parts
   copy(model, kNorm, "model.layers.0.stray.weight");
   EXPECT_EQ(ratings(model, "W10"), "SUSUS");
   copy(model, kNorm, "model.layers.0.mlp.up_proj.stray");

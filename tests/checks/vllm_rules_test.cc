@@ -258,7 +258,7 @@ TEST(VllmRules, YarnNeedsItsLengthWhateverIsRotated) {
   Checkpoint model = family("granite4");  // rotates nothing
   set_at(model, "rope_scaling", Json{{"rope_type", "yarn"}, {"factor", 4.0}});
   EXPECT_TRUE(says(model, "C17"));
-  model = family("gpt-oss");  // computes yarn whatever is said
+  model = family("gpt-oss");  // always computes yarn
   set_at(model, "rope_scaling", Json{{"rope_type", "default"}});
   EXPECT_TRUE(says(model, "C17"));
 }

@@ -12,7 +12,7 @@ constexpr Choice kFruits[] = {{"apple", Fruit::kApple},
                               {"prune", Fruit::kPlum, true}};
 constexpr OptionRule kRules[] = {
     option::choice("fruit", kFruits, "which").by_default("pear"),
-    option::choice("more", kFruits, "which beside it").repeated(),
+    option::choice("more", kFruits, "which in addition").repeated(),
     option::yes_no("peeled", "without its skin"),
     option::number("count", "N", "how many", {1, 12}),
     option::glob("basket", "where from").repeated(),

@@ -152,11 +152,11 @@ def problem_of(run, kind, text, line, printed, folder):
     verb = (re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
     command = text if kind != "try" else text.split(";")[0].split(", ")[0]
     command = re.sub(r"\bOUT\b", "advised-out", command)    # any new name
-    misspelt = re.search(r"'([\w-]+)' is no command", printed)
+    misspelt = re.search(r"'([\w-]+)' is not a command", printed)
     if misspelt:
         is_whole = command.startswith("ckpt ") and (len(words) > 2 or words[1].startswith("-"))    # a line, not a word in its place
         found = typed(run, command if is_whole else re.sub(rf"\bckpt {misspelt[1]}\b", command, line), folder)
-        return found if found and "is no command" in found else None
+        return found if found and "is not a command" in found else None
     if command.startswith("hf "):
         return None    # it needs the network
     if command.startswith("ckpt ") and not PLACEHOLDER.search(command):

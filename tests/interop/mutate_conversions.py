@@ -36,7 +36,7 @@ DELIBERATE = {
     "*: config layer_types *: only theirs refuses": "fields of another type",
     "*: config num_hidden_layers gone: only ours refuses": "num_hidden_layers missing",
     "*: config vocab_size *: only ours refuses": "vocab_size missing; more tokens than the embedding has rows",
-    "*: config rope_scaling *: DIFFERS": "rope_scaling beside rope_parameters",
+    "*: config rope_scaling *: DIFFERS": "rope_scaling next to rope_parameters",
     "mistral-micro: config head_dim *: DIFFERS": "Mistral without head_dim",
     "qwen35*: config layer_types *: DIFFERS": "Qwen3.5 without layer_types",
     "*: generation top_k 20.0: only theirs refuses": "a whole number written 20.0",

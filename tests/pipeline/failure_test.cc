@@ -104,7 +104,7 @@ TEST(Failure, ForceReplacesACheckpointWholeAndNothingElse) {
 TEST(Failure, OutMayNotBeInOrLieInsideIt) {
   const TemporaryFolder folder;
   fs::copy(testdata("qwen3-micro"), folder / "in");
-  EXPECT_NE(error_of(to_gguf(folder / "in", folder / "in" / "out.gguf")).find("lies inside IN"),
+  EXPECT_NE(error_of(to_gguf(folder / "in", folder / "in" / "out.gguf")).find("is inside IN"),
             std::string::npos);
   Conversion same;
   same.in = folder / "in";

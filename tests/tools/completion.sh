@@ -9,7 +9,7 @@ for verb in $(cat verbs); do
     grep -qx -e "$option" completed-options || echo "$verb lacks $option"
   done
 done
-[ "$(wc -l < verbs)" -ge 9 ] && echo looked at every command
+[ "$(wc -l < verbs)" -ge 9 ] && echo every command was checked
 for shell in bash zsh fish; do "$ckpt" completion $shell > $shell || exit 9; done
 # what bash completes
 bash -n bash || exit 9

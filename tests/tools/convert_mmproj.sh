@@ -6,7 +6,7 @@ convert $m a.gguf --to q4_k_m --mmproj p.gguf
 convert $m q8.gguf --mmproj-only --to q8_0
 convert $m f16.gguf --mmproj-only --to f16 --also f32.gguf=f32
 convert $m b.gguf --to f16 --mmproj pf16.gguf --quiet > /dev/null
-cmp pf16.gguf f16.gguf && echo "beside a file of f16 it is f16"
+cmp pf16.gguf f16.gguf && echo "next to a file of f16 it is f16"
 convert $m c.gguf --to q8_0 --mmproj pq8.gguf --mmproj-type q8_0 --split-size 100kB --quiet > /dev/null
 cmp pq8.gguf q8.gguf && ls c-*.gguf && echo "the model is split, the projector is not"
 convert $m served.gguf --to q8_0 --mmproj ps.gguf --for llama.cpp

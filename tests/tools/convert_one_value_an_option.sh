@@ -9,4 +9,4 @@ run --to nvfp4-w4a16 --only '*mlp*' $m out
 run --to q8_0 --tokenizer-pre llama-bpe --tensor-type 'out:*ffn_up*=q4_0' $m out.gguf
 cp -r $m model
 "$ckpt" patch --step config:set=a=1 model --dry-run | tail -1
-"$ckpt" doctor --for llama.cpp model >/dev/null 2>&1; test $? -lt 2 && echo "model was looked at"
+"$ckpt" doctor --for llama.cpp model >/dev/null 2>&1; test $? -lt 2 && echo "model was checked"

@@ -31,19 +31,19 @@ echo "-- bits as ModelOpt counts them"
 "$ckpt" convert -q "$micro" bits --target-bits 8 $pinned --json | grep -o '"effective_bits":7.9[0-9]*'
 "$ckpt" convert -q "$micro" weights --to nvfp4-w4a16 --target-bits 10 --json | grep -o '"fp8":\[\]'
 grep -o '"quant_algo": "W4A16_NVFP4"' weights/hf_quant_config.json
-echo "-- weights of NVFP4 alone beside FP8"
+echo "-- weights of NVFP4 alone next to FP8"
 small="$testdata/qwen3-micro"
 maxima="--amax-from $testdata/export/collect_amax/qwen3-micro.json"
-"$ckpt" convert -q "$small" beside --to nvfp4-w4a16 --target-bits 9 $maxima --json >beside.json
+"$ckpt" convert -q "$small" both --to nvfp4-w4a16 --target-bits 9 $maxima --json >both.json
 python3 - <<'EOF'
 import json
-chosen = next(json.loads(line) for line in open("beside.json") if '"chosen_types"' in line)
-layers = json.load(open("beside/hf_quant_config.json"))["quantization"]["quantized_layers"]
+chosen = next(json.loads(line) for line in open("both.json") if '"chosen_types"' in line)
+layers = json.load(open("both/hf_quant_config.json"))["quantization"]["quantized_layers"]
 print(sorted({layer["quant_algo"] for layer in layers.values()}), sorted(set(chosen["types"].values())))
 json.dump({"to": "nvfp4-w4a16", "fp8": chosen["fp8"], "keep": chosen["keep"]}, open("r2.json", "w"))
 EOF
 "$ckpt" convert -q --recipe r2.json "$small" typed $maxima >/dev/null
-cmp beside/model.safetensors typed/model.safetensors && cmp beside/config.json typed/config.json && echo "what --fp8 and --keep make"
+cmp both/model.safetensors typed/model.safetensors && cmp both/config.json typed/config.json && echo "what --fp8 and --keep make"
 "$ckpt" convert -q "$small" recipe --to nvfp4 --preset w4a16_nvfp4-fp8_attn-kv_fp8_cast $maxima >/dev/null
 "$ckpt" convert -q "$small" words --to nvfp4-w4a16 --only lm_head --only '*mlp*' --fp8 '*self_attn*' --kv-cache fp8 $maxima >/dev/null
 for file in model.safetensors config.json hf_quant_config.json; do cmp recipe/$file words/$file && echo "$file as ModelOpt's recipe has it"; done

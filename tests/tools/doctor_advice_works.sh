@@ -20,7 +20,7 @@ echo "== a step that another one makes needless is still what its finding needs"
 fresh; "$ckpt" patch m -q --step vl-wrap >/dev/null 2>&1; rm m/*processor_config.json; cp "$testdata/qwen35-micro/model.safetensors" m/
 said vllm '^P01'
 "$ckpt" doctor m --for vllm --json | grep '"P01"' | grep -o '"fix":[a-z]*'
-echo "== the name of a document is said once"
+echo "== the name of a document is printed once"
 for file in config.json tokenizer.json generation_config.json; do
   fresh; echo '{"a":' > m/$file
   "$ckpt" doctor m --for vllm | grep -E "^[A-Z][0-9]+ [a-z: ]+  $file"

@@ -5,7 +5,7 @@ chmod -R u+w m
 head -1 said
 fix=$(sed -n 's/^Fix all: \(ckpt [^(]*\).*/\1/p' said)
 echo "$fix"
-echo "== what only the fixes uncover is said before"
+echo "== findings that fixes uncover are printed before"
 "$ckpt" doctor m --for sglang | sed -n '/^What the fixes uncover/,$p' | grep '^[A-Z]'
 echo "== it is typed as it stands: dry, elsewhere, in place"
 type_it() { sh -c "\"$ckpt\" ${fix#ckpt} $1" | grep -v -e '^    ' -e '^$'; }

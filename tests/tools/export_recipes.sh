@@ -13,7 +13,7 @@ for name in $names; do
   echo "== $name"; try "$name"
 done
 to=nvfp4
-echo "== names that are not quite one, options beside a recipe"
+echo "== names that are not quite one, options with a recipe"
 try nvfp4_weight_only-kv_fp1
 try nvfp4_weight_only-kv_fp16.yaml
 try nvfp4_weight_only
@@ -38,7 +38,7 @@ done
 { echo "$schema"; echo '- {quantizer_name: "*k_proj*", enable: false}'; } > wide9.yaml
 sed 's#configs/ptq/units/default_disabled_quantizers#wide0#' "$good" > wide.yaml; try wide.yaml
 rm wide*.yaml
-echo "== its imports beside it"
+echo "== its imports next to it"
 lib=modelopt_recipes
 mkdir -p $lib/general $lib/own
 sed 's#configs/numerics/nvfp4#own/nvfp4#' "$good" > $lib/general/r.yaml
@@ -46,7 +46,7 @@ printf '# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttribute
 try $lib/general/r.yaml | sed "s#$PWD#PWD#"
 printf 'num_bits: e2m1\n' > $lib/own/nvfp4.yaml
 try $lib/general/r.yaml
-echo "== one that is too large is no missing one"
+echo "== a recipe that is too large is not reported as missing"
 truncate -s 1000001 $lib/own/nvfp4.yaml
 try $lib/general/r.yaml | sed "s#$PWD#PWD#g"
 rm -r $lib

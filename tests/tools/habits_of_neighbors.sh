@@ -1,4 +1,4 @@
-# What people type who come from neighboring programs
+# Lines typed by users of other programs
 m=$testdata/llama-micro
 pre="--tokenizer-pre llama-bpe"
 sum() { tail -1 | sed 's/ .*//' | cut -c1-64; }

@@ -25,7 +25,7 @@ while_changing 'cp in/tokenizer.json t && mv t in/tokenizer.json' "$ckpt" conver
 echo '--- a patch'
 while_changing 'touch in/config.json' "$ckpt" patch in --step config:set=a=1 --quiet
 while_changing 'touch in/config.json' "$ckpt" patch in --step config:set=a=1 --out patched --quiet
-echo '--- links and modes are no writes'
+echo '--- changes of links and modes are not writes'
 while_changing 'ln -f in/model.safetensors link; chmod 600 in/config.json; chmod 644 in/config.json' \
   "$ckpt" convert in out --quiet
 ls -d in link

@@ -44,7 +44,7 @@ tried convert -- m ''
 tried convert -- '' --dry-run
 tried diff m ''
 tried execute ''
-echo "-- what was taken for a value before"
+echo "-- words that earlier versions treated as a value"
 unset=
 tried verify m --ignore="$unset" --public-key="$testdata/publish/p256.pub"
 tried publish m --password-file="$unset" --sign="$testdata/publish/p256.pem"

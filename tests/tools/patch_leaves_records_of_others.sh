@@ -4,7 +4,7 @@ key="$testdata/publish/p256" theta=5000
 start() { rm -rf m && cp -r "$testdata/qwen3-micro" m; }
 try() { "$ckpt" patch m --step config:set=rope_theta=$((theta = theta + 1)) > /dev/null 2> said; echo "exit $?"; cat said; (cd m && ls | grep -E '^(SHA256SUMS|model.sig|provenance.json|report.html)$'); }
 echo "-- published"; start; "$ckpt" publish m --provenance --report --sign $key.pem -q > /dev/null; try
-echo "-- then it cannot be taken for signed"; "$ckpt" verify m --public-key $key.pub > /dev/null; echo "exit $?"
+echo "-- then it does not count as signed"; "$ckpt" verify m --public-key $key.pub > /dev/null; echo "exit $?"
 "$ckpt" publish m -q 2>&1; "$ckpt" publish m --unsigned -q > /dev/null 2>&1; echo "exit $?"
 echo "-- sums of some files"; start; (cd m && sha256sum config.json > SHA256SUMS); try
 echo "-- sums of what lies elsewhere, too"; start; (cd m && sha256sum * ../said > SHA256SUMS); try

@@ -14,7 +14,7 @@ print(all(sums[f["name"]] == f["sha256"] for f in one["files"]), one["published"
 END
 cp m/report.html before.html
 "$ckpt" publish m --report --sign release.pem --quiet > /dev/null; cmp before.html m/report.html
-echo "--- what is no report is left alone"
+echo "--- a file that is not a report stays"
 echo mine > m/report.html
 "$ckpt" publish m --report 2>&1; echo "exit $?"; cat m/report.html
 rm m/report.html; ln -s config.json m/report.html; "$ckpt" publish m --report 2>&1; echo "exit $?"

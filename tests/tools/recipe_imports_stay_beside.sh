@@ -14,11 +14,11 @@ echo "-- above it, and in the current folder"
 own own; own work/own; own work/modelopt_recipes/own; own modelopt_recipes/own; own work/deep/below/own
 try work/deep/r.yaml
 (cd work/deep/below && try ../r.yaml)
-echo "-- beside it"
+echo "-- next to it"
 own work/deep/own; try work/deep/r.yaml; (cd work/deep && try r.yaml)
 echo "-- in its modelopt_recipes"
 mkdir work/deep/modelopt_recipes && mv work/deep/own work/deep/modelopt_recipes/ && try work/deep/r.yaml
-echo "-- in the one that it lies in"
+echo "-- in its folder"
 mkdir work/modelopt_recipes/general && cp work/deep/r.yaml work/modelopt_recipes/general/ && try work/modelopt_recipes/general/r.yaml
 (cd work/modelopt_recipes/general && try r.yaml)
 echo "-- what ships is not replaced"

@@ -6,7 +6,7 @@ grep -c 'content="ckpt report"' report.html
 echo "--- again"
 "$ckpt" report q4_0.gguf 2>&1; echo "exit $?"
 "$ckpt" report q4_0.gguf --force --quiet; echo "exit $?"
-echo "--- what is no report"
+echo "--- a file that is not a report"
 echo mine > mine.html
 "$ckpt" report q4_0.gguf --force -o mine.html 2>&1; echo "exit $?"
 cat mine.html
@@ -32,7 +32,7 @@ print(one["memory"]["kv_layers"], one["memory"]["kv_values_per_token"], one["mem
 print([profile["name"] for profile in one["profiles"] if profile["loads"] == "yes"])
 print({(each["check"], each["title"]) for profile in one["profiles"] for each in profile["explained"]})
 END
-echo "--- what others put beside it"
+echo "--- files of others next to it"
 mkdir home home/models && cp q4_0.gguf home/models/ && mkdir home/models/below && chmod 0 home/models/below
 echo '{"secret": "of this machine"}' > secret.json
 ln -s ../../secret.json home/models/provenance.json
@@ -49,6 +49,7 @@ echo "--- other models"
 "$ckpt" report nothing/ 2>&1; echo "exit $?"
 "$ckpt" report 2>&1 | head -1
 "$ckpt" report "$testdata/qwen3-micro" -o x.svg 2>&1; ls x.* 2>/dev/null || echo "nothing was written"
+"$ckpt" report "$testdata/qwen3-micro" --svg x.svg 2>&1
 echo "--- opened"
 mkdir bin && printf '#!/bin/sh\necho "opened $1" > opened; exit $ends\n' > bin/xdg-open && chmod +x bin/xdg-open
 rm -f report.html

@@ -73,10 +73,10 @@ TEST(ConfigStep, StepsIntoArraysAndKeysWithDots) {
 TEST(ConfigStep, RefusesWhatItCannotDo) {
   const std::string before = "{\"a\": [1], \"b\": 2}";
   EXPECT_EQ(config_after({{"set", "b=yes"}}, before),
-            "set=b=yes: the value is no JSON; text stands in double quotes. Try: --step "
+            "set=b=yes: the value is not JSON; text needs double quotes. Try: --step "
             "'config:set=b=\"yes\"'");
-  EXPECT_NE(config_after({{"set", "b.c=1"}}, before).find("is no object"), std::string::npos);
-  EXPECT_NE(config_after({{"set", "a.1=1"}}, before).find("is no object"), std::string::npos);
+  EXPECT_NE(config_after({{"set", "b.c=1"}}, before).find("is not an object"), std::string::npos);
+  EXPECT_NE(config_after({{"set", "a.1=1"}}, before).find("is not an object"), std::string::npos);
   EXPECT_NE(config_after({{"remove", "a.0"}}, before).find("not removed"), std::string::npos);
   EXPECT_NE(config_after({{"set", "b"}}, before).find("expected PATH=JSON"), std::string::npos);
   EXPECT_EQ(config_after({}, before), "nothing to set or remove");
@@ -245,7 +245,7 @@ TEST(RenameStep, ListsOfModulesFollow) {
             "\"re:model.language_model.layers.*\"]}}}}");
 }
 
-// A change that changes nothing writes nothing; what no prefix can be read from is told.
+// A change that changes nothing writes nothing; a name without a prefix is reported.
 TEST(RenameStep, ListsThatSpeakOfOthersStay) {
   Checkpoint in = checkpoint({"m.a.weight"});
   const std::string text =

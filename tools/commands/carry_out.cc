@@ -35,8 +35,8 @@ bool is_refused(const Checkpoint& checkpoint) {
   return diagnosis && !diagnosis->verdicts[0].loads;
 }
 
-// What a person does with the output: a GGUF file is run, with its projector where the plan makes
-// one; a folder is checked for the programs that it was made for. "": said with another output.
+// The command that a person runs next: a GGUF file is run, with its projector where the plan makes
+// one; a folder is checked for the programs that it was made for. "": another output names it.
 std::string next_command(const Output& output, const Plan& plan,
                          const std::vector<std::string>& profiles) {
   if (!adapter_words(output.checkpoint).empty()) {
@@ -137,7 +137,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   }
 }
 
-// What a share of several says that was not the last one.
+// The message of a share that was not the last one.
 int show_share(const Console& console, const ExecuteOptions& options, const ExecuteReport& report) {
   const std::string share =
       fmt::format("{}/{}", options.resume.share_number, options.resume.share_count);

@@ -138,7 +138,7 @@ Status check_patched_out(PatchRun& run) {
   const auto parted = std::mismatch(path.begin(), path.end(), out.begin(), out.end());
   const bool is_inside = !error && parted.first == path.end();
   if (!is_inside) return {};
-  return fail_with_hint(ErrorCode::kUsage, "a folder beside it", "--out {}: lies inside {}",
+  return fail_with_hint(ErrorCode::kUsage, "a folder next to it", "--out {}: is inside {}",
                         run.out.string(), run.path.string());
 }
 

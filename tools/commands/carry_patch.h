@@ -1,4 +1,4 @@
-// What `ckpt patch` and `ckpt set` do once their steps are known: plan, show, carry out.
+// `ckpt patch` and `ckpt set` once their steps are known: plan, show, run.
 #pragma once
 
 #include <filesystem>

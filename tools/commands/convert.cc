@@ -22,8 +22,8 @@
 namespace ckpt {
 namespace {
 
-// What was typed wins over what the recipe says; of rules, of which the last match counts, those
-// typed stand behind.
+// Typed options win over the recipe's; of rules, of which the last match counts, those
+// typed come last.
 Status take_recipe(const std::string& path, Conversion& conversion) {
   CKPT_ASSIGN(Recipe recipe, read_recipe(path));
   if (conversion.in.empty()) conversion.in = std::move(recipe.in);
@@ -59,7 +59,7 @@ Status take_typed(const CommandOptions& options, Conversion& conversion) {
   return {};
 }
 
-// IN and OUT, wherever they were said.
+// IN and OUT, from the command line or the recipe.
 Status take_places(const CommandOptions& options, Conversion& conversion) {
   const std::string outfile = options.value("outfile"), recipe = options.value("recipe");
   if (!outfile.empty() && !conversion.out.empty()) {

@@ -105,7 +105,7 @@ std::string diff_shape(const Tensor& tensor) {
 
 using Pair = std::pair<const Tensor*, const Tensor*>;
 
-// Tensors of the same name, type and shape; all other differences are told.
+// Tensors of the same name, type and shape; adds all other differences to `out`.
 std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Differences& out) {
   std::map<std::string_view, const Tensor*> of_b;
   for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
@@ -306,9 +306,9 @@ Run declare_diff(CommandOptions& options) {
   options.add("A", &typed->a, "a checkpoint").is_required = true;
   options.add("B", &typed->b, "another").is_required = true;
   options.add("--values", &typed->values,
-              "say how far the values are apart, whatever their types; metadata and documents are "
-              "not looked at");
-  options.add("--tensors", &typed->tensors, "with --values: of tensors like GLOB alone")
+              "measure the error of values of any types; metadata and documents are "
+              "not compared");
+  options.add("--tensors", &typed->tensors, "with --values: only tensors that match GLOB")
       .value_name = "GLOB";
   declare_follow_links(options);
   Option& top = options.add("--top", &typed->top, "show the N differences that are worst");

@@ -478,16 +478,16 @@ Run declare_doctor(CommandOptions& options) {
               "of a GGUF llama.cpp");
   options.add("--base DIR", &typed->base,
               "the unquantized model, for fixes that need it; the folder of a GGUF's source");
-  options.add("--fix", &typed->fix, "apply the fixes in place, then look again");
+  options.add("--fix", &typed->fix, "apply the fixes in place, then check again");
   options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
-  options.add("--dry-run", &typed->dry_run, "with --fix: say what would change, write nothing");
+  options.add("--dry-run", &typed->dry_run, "with --fix: show what would change, write nothing");
   options.add("--rewrite-weights", &typed->rewrite_weights,
               "with --fix: also fixes that change weights");
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
   options.add("--imatrix FILE", &typed->imatrix,
-              "also say whether this importance matrix (GGUF or .dat) is one of the model");
+              "also check whether this importance matrix (GGUF or .dat) is of the model");
   options.add("--moments FILE", &typed->moments,
-              "also say whether these second moments (docs/SEARCH.md) are of the model's layers");
+              "also check whether these second moments (docs/SEARCH.md) are of the model's layers");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
     return doctor(*typed, console, common);

@@ -75,7 +75,7 @@ Run declare_execute(CommandOptions& options) {
               "I/N: only this share of the work; the last of N to finish ends it");
   options
       .add("--index I/N", &typed->index,
-           "the same counted from 0, as Kubernetes' JOB_COMPLETION_INDEX is")
+           "like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is")
       .excludes = "--part";
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
   declare_follow_links(options);

@@ -141,10 +141,11 @@ Run declare_get(CommandOptions& options) {
   auto typed = std::make_shared<TypedGet>();
   options.add("PATH", &typed->path, "a .gguf, a Hugging Face folder or a .safetensors")
       .is_required = true;
-  options.add("KEY", &typed->keys,
-              "what to print, whole where it is one (default: all keys, a line each); in a folder "
-              "DOCUMENT.json:KEY");
-  options.add("--raw", &typed->raw, "the bytes of one value, with nothing added: for a file");
+  options.add(
+      "KEY", &typed->keys,
+      "key to print; a single one is printed entirely (default: all, a line each); in a folder "
+      "DOCUMENT.json:KEY");
+  options.add("--raw", &typed->raw, "only the bytes of one value, for a file");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions&) { return get(*typed, console); };
 }

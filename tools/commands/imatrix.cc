@@ -1,4 +1,4 @@
-// ckpt imatrix show|merge|fill FILE...: importance matrices, looked at, added up, completed.
+// ckpt imatrix show|merge|fill FILE...: shows, adds and completes importance matrices.
 #include "core/model/imatrix.h"
 
 #include <algorithm>
@@ -516,7 +516,7 @@ Run declare_imatrix(CommandOptions& options) {
       .bounds = {1, 1 << 30};
   options
       .add("--with", &typed->with,
-           "fill: what an expert without statistics gets, ones (default) or the mean of those that "
+           "fill: statistics for an expert without any, ones (default) or the mean of those that "
            "have some")
       .choices = {"ones", "mean"};
   options

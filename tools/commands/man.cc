@@ -63,7 +63,7 @@ Result<int> man(const TypedMan& typed, const Console& console) {
   for (const Command* command : all_commands()) names.emplace_back(command->name);
   const std::string near = nearest(typed.command, names);
   return fail_with_hint(ErrorCode::kUsage, near.empty() ? "ckpt --help" : "ckpt man " + near,
-                        "'{}' is no command, so it has no page", typed.command);
+                        "'{}' is not a command, so it has no page", typed.command);
 }
 
 Run declare_man(CommandOptions& options) {

@@ -19,7 +19,7 @@ std::string conversion_key(const Recipe& recipe) {
   return !recipe.to.empty() ? "to" : !recipe.also.empty() ? "also" : "for";
 }
 
-// What was typed wins over what the recipe says.
+// Typed options win over the recipe's.
 Status take_recipe(TypedPatch& typed) {
   if (!typed.recipe.empty()) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));
@@ -66,7 +66,7 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
 Run declare_patch(CommandOptions& options) {
   auto typed = std::make_shared<TypedPatch>();
   options.add("PATH", &typed->run.path, "Hugging Face folder, .safetensors or .gguf");
-  options.add("--recipe FILE", &typed->recipe, "a JSON file that says what the flags do not");
+  options.add("--recipe FILE", &typed->recipe, "a JSON file with further options");
   options.add("--step NAME:KEY=VALUE,...", &typed->steps,
               "name:key=value,... (ckpt list steps; may repeat)");
   options.add("--out PATH", &typed->run.out,
@@ -77,8 +77,8 @@ Run declare_patch(CommandOptions& options) {
   options.add("--rewrite-weights", &typed->rewrite_weights,
               "allow steps that change values of tensors in place");
   options.add("--header-slack SIZE", &typed->header_slack,
-              "room for later edits, in headers that are written anew");
-  options.add("--dry-run", &typed->run.dry_run, "show what would be done to which file");
+              "room for later edits, in headers that are rewritten");
+  options.add("--dry-run", &typed->run.dry_run, "show the changes to each file, write nothing");
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {

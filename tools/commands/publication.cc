@@ -419,7 +419,7 @@ Status Publication::make_card() {
   return {};
 }
 
-// Beside the card, and as it covered by sums and signature.
+// Next to the card and, like it, covered by sums and signature.
 Status Publication::make_report() {
   if (!typed_.report) return {};
   CKPT_ASSIGN(std::string page,
@@ -484,7 +484,7 @@ Status Publication::keep_or_drop_signature() {
   const fs::path path = folder_ / kSignatureName;
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
-  // What cannot be read is not known to be stale: it stays.
+  // A record that cannot be read is not known to be stale: it stays.
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
   const auto manifest =
       parse_bundle(text).and_then([](const Bundle& one) { return parse_statement(one.payload); });

@@ -1,4 +1,4 @@
-// A folder that is published: looked at and read whole, then written to.
+// A folder that is published: checked and read entirely, then written to.
 //
 //   list ▸ structure ▸ digests ▸ card, report, provenance, sums, signature, all in memory
 //        ▸ is every file still as it was read? ▸ write ▸ archive ▸ pointers

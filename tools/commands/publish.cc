@@ -73,7 +73,7 @@ Result<Signer> read_signer(const TypedPublish& typed) {
   return out;
 }
 
-// The folder's name with the signs alone that the hub takes.
+// The folder's name, with other characters than the hub allows replaced.
 std::string hub_name_of(const fs::path& folder) {
   std::error_code error;
   std::string name =
@@ -85,7 +85,7 @@ std::string hub_name_of(const fs::path& folder) {
   return name;
 }
 
-// True for the folder that is published and all that lies in it.
+// True for the folder that is published and everything inside it.
 bool is_in_published(const TypedPublish& typed, const std::string& path) {
   std::error_code error;
   const fs::path other = fs::weakly_canonical(fs::absolute(path, error), error);
@@ -115,9 +115,9 @@ Status check_archive_name(const TypedPublish& typed) {
                           "--archive {}: is a link; expected the name of a file", typed.archive);
   }
   if (!fs::exists(found) || (typed.force && is_archive(typed.archive))) return {};
-  const char* const other = !fs::is_regular_file(found) ? " and is no file"
+  const char* const other = !fs::is_regular_file(found) ? " and is not a file"
                             : is_archive(typed.archive) ? ""
-                                                        : " and is no archive";
+                                                        : " and is not an archive";
   return fail_with_hint(ErrorCode::kUsage,
                         *other ? "another name" : "--force to replace it, or another name",
                         "--archive {}: exists{}", typed.archive, *other ? other : " already");
@@ -186,16 +186,14 @@ Run declare_publish(CommandOptions& options) {
               "file with the private key's password");
   options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files");
   options.add("--archive FILE", &typed->archive,
-              "FILE.tar.zst for all of it in one file; equal folders give equal bytes");
-  options.add(
-      "--force", &typed->force,
-      "replace the archive that is there; publish weights that are damaged or not all there");
+              "FILE.tar.zst with the entire folder; equal folders give equal bytes");
+  options.add("--force", &typed->force,
+              "replace an existing archive; publish damaged or incomplete weights");
   options.add("--unsigned", &typed->is_unsigned, "remove model.sig where there is one").excludes =
       "--sign";
   options.add("--dry-run", &typed->is_dry_run,
               "show what would be published and written; hash and write nothing");
-  options.add("--source PATH", &typed->sources,
-              "what PATH was made from, for provenance.json (may repeat)");
+  options.add("--source PATH", &typed->sources, "source of PATH, for provenance.json (may repeat)");
   options.add("--recipe FILE", &typed->recipe, "the recipe it was made with, for provenance.json");
   options.add("--made-by COMMAND", &typed->command,
               "the command it was made with, for provenance.json");
@@ -203,8 +201,7 @@ Run declare_publish(CommandOptions& options) {
   options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)");
   options.add("--card FILE", &typed->card,
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
-  options.add("--report", &typed->report,
-              "write report.html, what ckpt report shows of PATH, into it");
+  options.add("--report", &typed->report, "write the page of ckpt report to PATH/report.html");
   options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");
   return [typed](const Console& console, const CommonOptions& common) {
     return publish(*typed, console, common);

@@ -96,12 +96,12 @@ Run declare_report(CommandOptions& options) {
       .is_required = true;
   options
       .add("--against", &typed->against,
-           "the checkpoint that they were made from: its values are compared with theirs")
+           "the checkpoint that they were made from; compares the values")
       .value_name = "BASE";
   options.add("--imatrix FILE", &typed->imatrix,
-              "importance matrix (GGUF or .dat): what each expert saw of its text");
+              "importance matrix (GGUF or .dat): tokens that each expert saw");
   options.add("--eval FILE", &typed->evaluation,
-              "figures of an evaluation, JSON or CSV, shown as they are (docs/REPORT.md)");
+              "figures of an evaluation, JSON or CSV, shown unchanged (docs/REPORT.md)");
   options.add("--out,-o FILE", &typed->out, "the page (default: report.html; with --json none)");
   options.add("--open", &typed->opens, "open the page in the browser, with xdg-open");
   options.add("--force", &typed->force, "replace an older report");

@@ -53,12 +53,12 @@ Run declare_set(CommandOptions& options) {
   options.add("PATH", &typed->run.path, "a .gguf, a Hugging Face folder or a .safetensors")
       .is_required = true;
   options.add("KEY=VALUE", &typed->set,
-              "what to set; in a folder DOCUMENT.json:KEY, where KEY alone is one of config.json. "
+              "key to set; in a folder DOCUMENT.json:KEY, or KEY for config.json. "
               "KEY=@FILE: the text of a file; KEY=TYPE:VALUE: u32, f32, bool, text, ...");
-  options.add("--remove KEY", &typed->removed, "a key to take out (may repeat)");
+  options.add("--remove KEY", &typed->removed, "a key to remove (may repeat)");
   options.add("--out PATH", &typed->run.out,
               "write the edited checkpoint here; PATH stays as it is");
-  options.add("--dry-run", &typed->run.dry_run, "show each value as it is and as it would be");
+  options.add("--dry-run", &typed->run.dry_run, "show each value before and after, write nothing");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {
     return set(*typed, console, common);

@@ -84,7 +84,7 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
     documents.push_back(document.path);
     names += (names.empty() ? "" : ", ") + document.path;
   }
-  if (!names.empty()) console.answer(fmt::format("  beside them: {}", names));
+  if (!names.empty()) console.answer(fmt::format("  next to them: {}", names));
   if (!checkpoint.metadata.entries.empty()) {
     console.answer(fmt::format("  {} metadata keys{}", checkpoint.metadata.entries.size(),
                                typed.metadata ? "" : " (--metadata shows them)"));
@@ -223,7 +223,7 @@ Run declare_show(CommandOptions& options) {
         typed->all_tensors = true;
         typed->tensors = glob;
       },
-      "list tensors, or those like GLOB");
+      "list tensors, or those that match GLOB");
   tensors.is_value_optional = true;
   tensors.value_name = "[GLOB]";
   options

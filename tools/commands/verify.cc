@@ -163,7 +163,7 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
   return std::nullopt;
 }
 
-// What a downloader leaves in .cache is extra, as anything is that nobody published.
+// Files that a downloader leaves in .cache are extra, like all files that nobody published.
 void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
                 const std::vector<Listing>& listings, const Console& console) {
   const std::set<std::string> covered = covered_names(listings);
@@ -275,7 +275,7 @@ Result<int> verify(TypedVerify typed, const Console& console, const CommonOption
   CKPT_TRY(normalize_ignored(typed.ignored));
   Findings findings(console);
   const Status done = check(typed, console, common, findings);
-  CKPT_TRY(check_files_read());  // what was found of files that changed is no verdict
+  CKPT_TRY(check_files_read());  // findings about files that changed are not a verdict
   if (!done) {
     findings.say_bad();
     return Failure(done.error());
@@ -306,7 +306,7 @@ Run declare_verify(CommandOptions& options) {
   auto typed = std::make_shared<TypedVerify>();
   options.add("PATH", &typed->paths, "checkpoints, or archives of them").is_required = true;
   options.add("--unpack DIR", &typed->unpack,
-              "new or empty folder for what an archive holds, when it agrees with its sums");
+              "new or empty folder for the contents of an archive that matches its sums");
   options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig");
   options.add("--public-key FILE", &typed->trusted.public_key, "PEM of the key that signed");
   options
@@ -317,9 +317,8 @@ Run declare_verify(CommandOptions& options) {
       .add("--ca FILE", &typed->trusted.authorities,
            "PEM of authorities that the chain must lead to")
       .excludes = "--public-key";
-  options.add(
-      "--ignore PATH", &typed->ignored,
-      "relative path that may be there without being listed, a folder with all in it (may repeat)");
+  options.add("--ignore PATH", &typed->ignored,
+              "relative path that may exist without being listed, or a folder (may repeat)");
   return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
     CKPT_TRY(check_paths(*typed));
     return run_for_each(typed->paths, console, [&](const std::string& path) {

@@ -15,7 +15,7 @@ Result<int> write_plan(Conversion conversion, const fs::path& path, const Consol
   const bool to_stdout = path == "-";
   if (to_stdout && console.json()) {
     return fail_with_hint(ErrorCode::kUsage, "--plan-out - alone, the plan is JSON",
-                          "--plan-out - beside --json");
+                          "--plan-out - with --json");
   }
   if (!to_stdout) CKPT_TRY(check_plan_target(path, conversion.force));
   CKPT_ASSIGN(conversion, settled(std::move(conversion)));
@@ -24,7 +24,7 @@ Result<int> write_plan(Conversion conversion, const fs::path& path, const Consol
   CKPT_ASSIGN(const PlanFile file, plan_file_of(std::move(conversion), planned.plan));
   const std::string text = render_plan_file(file, planned.plan);
   if (text.find("\\ufffd") != text.npos) {
-    return fail(ErrorCode::kUnsupported, "{}: a name that is not UTF-8 cannot stand in a plan",
+    return fail(ErrorCode::kUnsupported, "{}: a plan cannot hold a name that is not UTF-8",
                 path.string());
   }
   if (to_stdout) {

@@ -1,4 +1,4 @@
-// What `ckpt doctor` says: the verdict in a line, each finding once, and the one command to type
+// The output of `ckpt doctor`: the verdict in a line, each finding once, and the command to type
 // next.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Report {
   Diagnosis diagnosis;
   bool is_would_be = false;  // the diagnosis is that after fixes which were not applied
 
-  // What fixing would do; all empty where the checkpoint cannot be read.
+  // The effect of fixes; all empty where the checkpoint cannot be read.
   std::vector<std::string> steps;  // that would change something, in their order
   std::vector<IdleStep> idle;      // that findings ask for and that do nothing, each typed alone
   Diagnosis left;                  // what would be found after them
@@ -29,7 +29,7 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> serve;
 };
 
-// "yes", "no" or "not checked": a yes says that everything was looked at. `value` is one of the
+// "yes", "no" or "not checked": "yes" means that every check ran. `value` is one of the
 // verdict's two.
 std::string_view verdict_word(bool value, const Verdict& verdict);
 

@@ -154,7 +154,7 @@ Status take_environment(const CLI::App& app, const CommandOptions& options) {
   return {};
 }
 
-// What CLI11 says of a line, in the words of the other messages.
+// Errors of CLI11, in the words of the other messages.
 std::string in_our_words(const CLI::ParseError& error) {
   std::string text = error.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -177,7 +177,7 @@ std::string in_our_words(const CLI::ParseError& error) {
   return text;
 }
 
-// What CLI11 did not expect: an option that the verb does not have, or one word too many.
+// A word that CLI11 did not expect: an unknown option of the verb, or one word too many.
 Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
   if (words[0].starts_with("-")) {
     return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "{}: expected a command first",

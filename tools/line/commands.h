@@ -28,13 +28,13 @@ struct Command {
 std::span<const Command* const> all_commands();     // by their groups
 std::string_view group_of(const Command& command);  // "Convert and edit"
 
-// What every command takes.
+// The options of every command.
 void declare_common(CommandOptions& options, CommonOptions& common, std::string& memory);
 // --follow-links, of every command that reads a folder.
 void declare_follow_links(CommandOptions& options);
 
-// Runs for each path by itself: what cannot be done for one is said and keeps none of the others.
-// Gives the greatest exit code; of a single path its result.
+// Runs for each path separately: an error of one is printed, and the others still run.
+// Returns the greatest exit code; for a single path its result.
 Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,
                          const std::function<Result<int>(const std::string&)>& run);
 

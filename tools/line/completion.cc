@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-// A word that may stand where one is typed.
+// A candidate for the word being typed.
 struct Candidate {
   std::string word, help;
 };
@@ -27,7 +27,7 @@ struct CompletedOption {
   std::vector<std::string> values;  // empty: a file, or nothing that could be listed
 };
 
-// What `--to`, `--step` and `--for` take.
+// The values of `--to`, `--step` and `--for`.
 std::vector<std::string> listed_values(std::string_view names) {
   std::vector<std::string> out;
   if (names.starts_with("--to,") || names == "--to") {
@@ -47,7 +47,7 @@ CompletedOption completed(const Option& option) {
   return out;
 }
 
-// What a command declares. What it would put into place is thrown away.
+// The options that a command declares. Their targets are discarded.
 std::vector<CompletedOption> options_of(const Command& command) {
   CommonOptions common;
   std::string memory;

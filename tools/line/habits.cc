@@ -15,7 +15,7 @@ struct WordPair {
 };
 constexpr WordPair kVerbs[] = {
     {"quantize", "convert"}, {"info", "show"}, {"inspect", "show"}, {"dump", "show"}};
-// What is done in other words here.
+// Words of other programs that have another spelling here.
 constexpr WordPair kOtherVerbs[] = {{"download", "hf download ORG/NAME --local-dir NAME"},
                                     {"hash", "ckpt publish PATH, and ckpt verify PATH"},
                                     {"check", "ckpt doctor PATH, or ckpt verify PATH"},
@@ -45,6 +45,7 @@ constexpr WordPair kOtherOptions[] = {
     {"--key", "--sign KEY.pem of publish, --public-key KEY.pub of verify"},
     {"--private-key", "--sign"},
     {"--private_key", "--sign"},
+    {"--svg", "the button \"Save as SVG\" below each figure of the page"},
     {"--yes", "--force"},
     {"--overwrite", "--force"}};
 
@@ -214,7 +215,7 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
     const std::string near = nearest(word, verbs);
     hint = near.empty() ? "ckpt --help" : fmt::format("ckpt {}", near);
   }
-  return fail_with_hint(ErrorCode::kUsage, hint, "'{}' is no command; expected one of {}", word,
+  return fail_with_hint(ErrorCode::kUsage, hint, "'{}' is not a command; expected one of {}", word,
                         fmt::join(verbs, ", "));
 }
 

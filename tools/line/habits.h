@@ -22,7 +22,7 @@ std::string other_names(std::string_view verb, std::string_view name);
 // `words` behind the program's name, with the verb first.
 std::vector<std::string> in_own_words(std::vector<std::string> words);
 
-// What is said of a line whose first word is no verb: kUsage with the nearest, or how it is done
+// The error for a line whose first word is not a verb: kUsage with the nearest, or its spelling
 // here; of `split` and `merge` that is the whole line with the words that were typed.
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs);
 // Of an option that `verb` does not have.

@@ -1,4 +1,4 @@
-// Here, and not beside main(), so that tests can link what asks for it.
+// Here, and not next to main(), so that tests can link its users.
 #include "tools/line/commands.h"
 
 namespace ckpt {

@@ -20,7 +20,7 @@ struct Entry {
   std::string help;
 };
 
-// What roff takes for a command or replaces by another sign; quotes and dashes must stay as a shell
+// Escapes what roff treats as a command or replaces; quotes and dashes must stay as a shell
 // takes them.
 std::string roff(std::string_view text) {
   std::string out;

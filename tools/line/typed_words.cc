@@ -45,7 +45,7 @@ class TypedWords {
     return found == names_.end() ? nullptr : found->second;
   }
 
-  // Those that every command has beside what it declares count as well.
+  // Includes the options that every command has in addition to its own.
   bool is_own_option(std::string_view word) const {
     if (word.size() < 2 || word[0] != '-') return false;
     const std::string_view name =

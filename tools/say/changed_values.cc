@@ -49,7 +49,7 @@ void compare_entries(const std::string& file, const Metadata& before, const Meta
 
 std::string json_text(const JsonText& json) { return shorten(json.dump(0), 120); }
 
-// Lists and what is no object are values; of two objects the members that differ.
+// Lists and scalars are values; two objects are compared member by member.
 void compare_json(const std::string& file, const std::string& key, const JsonText* before,
                   const JsonText* after, std::vector<ValueChange>& out) {
   if (before != nullptr && after != nullptr && *before == *after) return;

@@ -1,4 +1,4 @@
-// What a patch changes in metadata and JSON documents, value by value: "KEY: old → new".
+// Changes of a patch to metadata and JSON documents, value by value: "KEY: old → new".
 #pragma once
 
 #include <string>

@@ -183,7 +183,7 @@ void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
   std::fflush(stdout);
 }
 
-// What is done as a bar and in percent, and in numbers as far as the terminal has room for them.
+// Progress as a bar and in percent, and in numbers as far as the terminal has room for them.
 std::string ProgressLine::drawn_line(std::string_view counts, double part) const {
   constexpr size_t kLongestBar = 30, kShortestBar = 8;
   const size_t columns = terminal_columns(STDERR_FILENO).value_or(80) - 1;

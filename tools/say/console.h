@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 // objects among those of --json.
 enum class ProgressMode : uint8_t { kNone, kPlain, kDrawn, kJson };
 
-// What every command takes.
+// The options of every command.
 struct CommonOptions {
   bool json = false;
   bool quiet = false;
@@ -36,7 +36,7 @@ struct CommonOptions {
   std::string command;  // all that was typed, as a shell takes it
 };
 
-// What a headline says, in colors: bold, green, red, yellow.
+// The meaning of a headline, in colors: bold, green, red, yellow.
 enum class Tone : uint8_t { kPlain, kGood, kBad, kWarning };
 
 class Console {
@@ -87,7 +87,7 @@ struct ProgressPace {
   std::chrono::milliseconds told{30'000};  // elsewhere
 };
 
-// What, done and total, rate, time left: on a terminal one line that is drawn over, elsewhere a
+// Task, done and total, rate, time left: on a terminal one line that is redrawn, elsewhere a
 // line now and then. On stderr, never on stdout, but for --progress json: an object for the first
 // bytes, the last, and as often as a line is drawn.
 class ProgressLine final : public Progress {

@@ -19,7 +19,7 @@ class Findings {
   void good(std::string_view what, std::string_view found);
   // A file that is as it must be: as text one line counts those with the same `found`.
   void good_file(std::string_view what, std::string_view found);
-  // What was checked, and what was not, for the verdict.
+  // The checks that ran and those that did not, for the verdict.
   void checked(std::string what);  // once, however often it is called
   void not_checked(std::string what) { not_checked_.push_back(std::move(what)); }
   // A path that nothing covers; one that ends in '/' is a folder with all that is in it.

@@ -78,7 +78,7 @@ Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,
     if (keep.matches(tensor, is_float && tensor.codec != &codec) || !is_float) continue;
     if (tensor.codec == &codec) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
-    // What is made of them later starts from values of that type.
+    // Later steps start from values of that type.
     if (type != Dtype::kF32) {
       CKPT_ASSIGN(tensor, with_op(std::move(tensor), RoundTo{type}));
     }

@@ -3,7 +3,7 @@
 //   config:set=text_config.rope_theta=1e6          a place as core/json/json_path.h reads it
 //   config:remove=quantization_config,file=config.json
 //
-// Objects on the way are made. The value is JSON, so text stands in double quotes; a number keeps
+// Objects on the way are made. The value is JSON, so text needs double quotes; a number keeps
 // the spelling it is given in.
 
 #include "core/json/json_path.h"
@@ -35,7 +35,7 @@ Status set_member(JsonText& root, const std::string& text) {
   auto value = JsonText::parse(json);
   if (!value) {
     return fail_with_hint(ErrorCode::kUsage, typed_step(name, json),
-                          "set={}: the value is no JSON; text stands in double quotes", text);
+                          "set={}: the value is not JSON; text needs double quotes", text);
   }
   const JsonPath path = json_path(name);
   JsonText* holder = holder_at(root, path, true);
@@ -45,7 +45,7 @@ Status set_member(JsonText& root, const std::string& text) {
   }
   JsonText* item = holder == nullptr ? nullptr : item_at(*holder, path.back());
   if (item == nullptr) {
-    return fail(ErrorCode::kUsage, "set={}: something on the way to '{}' is no object", text, name);
+    return fail(ErrorCode::kUsage, "set={}: a parent of '{}' is not an object", text, name);
   }
   *item = std::move(*value);
   return {};

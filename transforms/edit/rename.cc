@@ -31,7 +31,7 @@ namespace ckpt {
 // An entry may be a name, a glob or a regular expression, and a module's name is its tensors'
 // without the last word.
 
-// What becomes of a name, of a tensor or of the front of one; nullopt: it stays.
+// The new name for a tensor or for a prefix; nullopt: it stays.
 using NewName = std::function<std::optional<std::string>(const std::string& name)>;
 
 struct RenamedModules {
@@ -39,7 +39,7 @@ struct RenamedModules {
   std::vector<std::string> unclear;  // expressions and globs that no prefix could be read from
 };
 // Renames by `rename` every entry that is a module's name, a glob with the star behind a name, or a
-// regular expression that begins with a name. Fails: kCorrupt: a document is no JSON.
+// regular expression that begins with a name. Fails: kCorrupt: a document is not JSON.
 Result<RenamedModules> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename);
 
 namespace {
@@ -101,7 +101,7 @@ class Renaming {
  public:
   Renaming(const NewName& rename, RenamedModules& out) : rename_(rename), out_(out) {}
 
-  // What config.json says of quantization, or its text_config.
+  // The quantization section of config.json or of its text_config.
   void walk_statements(JsonText& config) {
     for (const std::string_view key : {"quantization_config", "compression_config"}) {
       JsonText* quant = config.find(key);
@@ -174,11 +174,7 @@ constexpr OptionRule kRenameOptions[] = {
         .called("PREFIX|GLOB")
         .repeated()
         .required(),
-    option::glob("to", "what stands there instead")
-        .called("PREFIX|GLOB")
-        .repeated()
-        .required()
-        .or_empty(),
+    option::glob("to", "the replacement").called("PREFIX|GLOB").repeated().required().or_empty(),
 };
 
 struct Rule {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kLatentRotary = "qk_rope_head_dim";
 
-// The class of a text model, where the family has one beside its wrapper.
+// The class of a text model, where the family has one in addition to its wrapper.
 std::string_view text_class_of(std::string_view architectures) {
   std::string_view list = architectures;
   const std::string_view first = take_word(list);
@@ -49,7 +49,7 @@ class ConfigReader {
   void take_product(std::string_view first, std::string_view second, uint64_t product);
   void take_sum(std::string_view first, std::string_view second, uint64_t sum);
   uint64_t field_count(std::string_view field) const;
-  // What the file says of a head where config.json says nothing.
+  // The file's facts about a head where config.json has none.
   bool is_head_size(const MetaValue& value) const {
     const uint64_t heads = field_count("num_attention_heads");
     return heads > 0 && json_of(value) == field_count("hidden_size") / heads;
@@ -192,7 +192,7 @@ void ConfigReader::take_rotary_part(const KeyRule& rule, uint64_t turned) {
   config_[std::string(rule.fields)] = static_cast<double>(turned) / static_cast<double>(head);
 }
 
-// Sources whose key is no plain field.
+// Sources whose key is not a plain field.
 void ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
   if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
   const auto count = file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, rule.key));
@@ -242,7 +242,7 @@ void ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
   }
 }
 
-// What the file would say if config.json left it to the class.
+// The value in the file if config.json left it to the class.
 void ConfigReader::take_absent(const KeyRule& rule) {
   if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
   if (rule.source != KeySource::kField) return;

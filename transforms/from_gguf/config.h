@@ -3,7 +3,7 @@
 //   qwen3.attention.head_count = 32   KeyRule {"attention.head_count", "num_attention_heads ..."}
 //        └──────────────▶ "num_attention_heads": 32
 //
-// What the keys do not say comes from the tensors that are there (biases, a head of its own) and
+// Facts without a key come from the existing tensors (biases, a separate head) and
 // from a table of constants; everything else is left to the model's class. The caller proves the
 // result by making the keys again.
 #pragma once

@@ -81,7 +81,7 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
 // F32 and rounded once. Values whose axes were exchanged move as bytes too where they are plain,
 // and are decoded where they are not.
 
-// What lies where: to-gguf's tensors, and the file's of the same names, by number.
+// Positions: to-gguf's tensors, and the file's of the same names, by number.
 struct TensorPairs {
   const std::vector<Tensor>& made;
   const std::vector<const Tensor*>& found;
@@ -97,7 +97,7 @@ struct TargetTypes {
 // inverse, and MXFP4 of another type.
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>& rows,
                                const TensorPairs& pairs, const TargetTypes& types);
-// The same of values that lie in another order.
+// The same for values in another order.
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
                                const TensorPairs& pairs, const TargetTypes& types);
 

@@ -66,7 +66,7 @@ Status take_tokenizer(const std::string& where, Checkpoint& folder, const Contex
   return take_tokenizer_files(documents, where, folder);
 }
 
-// The keys that the folder's tokenizer gives, beside the file's.
+// The keys of the folder's tokenizer, next to the file's.
 Status compare_tokenizer(const Checkpoint& file, const ReturnedFolder& found,
                          const Context& context) {
   TokenizerOptions options;

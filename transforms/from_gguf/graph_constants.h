@@ -1,4 +1,4 @@
-// What llama.cpp's graph of an architecture does, and no key of a GGUF says.
+// Constants of llama.cpp's graph of an architecture that no GGUF key holds.
 #pragma once
 
 #include "core/json/json_read.h"
@@ -9,7 +9,7 @@ namespace ckpt {
 // Whether the family's class knows a field as `word`, where a row of keys lists several spellings.
 bool is_spelled_so(const Family& family, std::string_view word);
 
-// What of config.json a file of the family does not tell and is set as released models have it;
+// Fields of config.json that a file of the family lacks, set as in released models;
 // empty where nothing is.
 std::string_view untold_fields(const Family& family);
 

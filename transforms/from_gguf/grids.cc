@@ -53,7 +53,7 @@ bool is_in_order(const std::vector<GridAxis>& axes) {
   });
 }
 
-// The values of `from`, which lie in the order of the GGUF, in that of the folder.
+// The values of `from`, which has the order of the GGUF, in the order of the folder.
 Result<Tensor> in_folder_order(const Tensor& from, const std::vector<GridAxis>& axes,
                                const Codec& f32) {
   const bool is_plain = from.codec->parts.size() == 1 && from.codec->block_values == 1;

@@ -8,7 +8,7 @@ namespace {
 
 using LayerNumbers = std::vector<double>;
 
-// Empty where the value is no list of numbers.
+// Empty where the value is not a list of numbers.
 LayerNumbers layer_numbers(const MetaValue& value) {
   const auto* array = std::get_if<MetaArray>(&value.value);
   LayerNumbers out;

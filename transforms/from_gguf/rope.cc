@@ -159,7 +159,7 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
   if (const JsonValue* context = known(config, "original_max_position_embeddings")) {
     if (is_scaled) rope["original_max_position_embeddings"] = *context;
   }
-  // Phi3Config fills the field with 4096 where it is not beside the others.
+  // Phi3Config fills the field with 4096 where it is not next to the others.
   const bool is_long = is_scaled && rope["rope_type"] == "longrope";
   if (is_long && rope.contains("original_max_position_embeddings")) {
     config["original_max_position_embeddings"] = rope["original_max_position_embeddings"];

@@ -1,4 +1,4 @@
-// Where rows of a folder's tensors lie in the tensors that to-gguf makes of them.
+// The positions of a folder's rows in the tensors that to-gguf makes of them.
 //
 // Tensors are known by the bytes they are read from: to-gguf moves slices, and a slice tells which
 // rows of which tensor it holds.
@@ -23,7 +23,7 @@ struct MovedRows {
   uint64_t gguf_first = 0;        // row there
 };
 
-// Which tensor of a folder bytes are of. Of those that lie in one place; others cannot be told
+// The folder's tensor that bytes belong to. Only for tensors in one place; others cannot be told
 // apart by their bytes. Of several parts the first counts.
 class FolderBytes {
  public:
@@ -50,7 +50,7 @@ const Stored& stored_of(const Tensor& made);
 using RowMap = std::map<size_t, std::vector<MovedRows>>;
 
 // Of the tensors `made`[i] with i in `wanted`. Requires: `folder` is Stored, plain.
-// Fails: kUnsupported: rows of `made` that are no rows of `folder`; kUsage: a tensor of `folder` of
+// Fails: kUnsupported: rows of `made` that are not in `folder`; kUsage: a tensor of `folder` of
 // which only a part is in them.
 Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
                                const std::vector<size_t>& wanted);
@@ -59,7 +59,7 @@ Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vec
 // Fails: kUnsupported: values that were changed.
 Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made);
 
-// Where values of a folder's tensors lie in tensors of the GGUF whose axes were exchanged, or whose
+// The positions of a folder's values in tensors of the GGUF whose axes were exchanged, or whose
 // rows or values were taken in turn (to_gguf/grids.cc).
 //
 //   folder's {experts, in, gate up gate up}  ──▶  GGUF's {experts, gate, in} and {experts, up, in}
@@ -83,9 +83,9 @@ using GridMap = std::map<size_t, std::vector<MovedGrid>>;
 Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
                                  std::vector<size_t>& wanted);
 
-// What `like` of the folder is woven of, in its order: `found` are the file's tensors, by number.
+// The parts that `like` of the folder is woven of, in order: `found` are the file's tensors.
 // Values that are put in another order are decoded to `f32` unless they are plain.
-// Fails: kUnsupported: grids that are not all of `like`, or lie in it in no turn.
+// Fails: kUnsupported: grids that are not all of `like`, or alternate in no regular way.
 Result<std::vector<Strand>> strands_of(const Tensor& like, const std::vector<MovedGrid>& grids,
                                        const std::vector<const Tensor*>& found, const Codec& f32);
 

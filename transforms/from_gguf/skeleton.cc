@@ -79,7 +79,7 @@ std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& f
   return std::nullopt;
 }
 
-// What a table does not say of layers that differ is said by the file.
+// The file declares how layers differ where a table does not.
 Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonValue& config,
                                              const Family& family) {
   if (family.is_partial) {
@@ -256,7 +256,7 @@ Status check_forward(const Checkpoint& file, const Checkpoint& folder, const For
   for (const Tensor& tensor : forward.tensors) made[tensor.name] = &tensor;
   for (const Tensor& tensor : file.tensors) {
     const auto found = made.find(tensor.name);
-    // Scales beside NVFP4 weights have no tensor of their own in a folder of floats.
+    // Scales of NVFP4 weights have no separate tensor in a folder of floats.
     const bool is_scale = tensor.name.ends_with(".scale") || tensor.name.ends_with(".input_scale");
     if (found == made.end() && is_scale) continue;
     if (found == made.end()) {

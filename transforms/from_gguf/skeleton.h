@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-// What to-gguf makes of a folder, from its headers.
+// The output of to-gguf for a folder, from its headers.
 struct Forward {
   Model model;
   std::vector<Tensor> tensors;

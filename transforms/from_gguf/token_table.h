@@ -23,7 +23,7 @@ struct TokenTable {
 };
 
 // Fails: kUsage without a tokenizer; kCorrupt: lists of different lengths, a text that comes twice
-// or is no UTF-8.
+// or is not UTF-8.
 Result<TokenTable> read_token_table(const Checkpoint& file);
 
 // The id at "tokenizer.ggml.KIND_token_id"; nullopt where it is absent or beyond the tokens.
@@ -43,7 +43,7 @@ size_t piece_count(const TokenTable& table);
 // of merges, and then there is no tokenizer.model.
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table);
 
-// Whether a file beside tokenizer.model names the token.
+// Whether a file next to tokenizer.model names the token.
 bool is_beside_pieces(const TokenTable& table, size_t id);
 
 // Whether the scores are places of merges, as a tokenizer.json without tokenizer.model gives them.

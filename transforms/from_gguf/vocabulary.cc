@@ -19,7 +19,7 @@ bool was_ranked(const Checkpoint& file, std::string_view pre) {
   const std::string* architecture = file.metadata.find_text("general.architecture");
   return pre == "kimi-k2" || (architecture != nullptr && *architecture == "gpt-oss");
 }
-// What the published vocabularies of these names do; no key says it. Sources: their tokenizer.json;
+// Behavior of the published vocabularies of these names, without a key. Sources: tokenizer.json;
 // transformers models/{cohere,gpt_neox}/tokenization_*.py, and Arcade100k's code (stablelm2).
 bool normalizes_to_nfc(std::string_view pre) {
   return is_one_of(pre, {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r", "olmo", "stablelm2"});
@@ -179,7 +179,7 @@ Result<JsonValue> listed_merges(const TokenTable& table) {
   for (const std::string& merge : table.merges) {
     const size_t space = merge.find(' ', 1);
     if (space == merge.npos) {
-      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.merges: '{}' is no pair", merge);
+      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.merges: '{}' is not a pair", merge);
     }
     out.push_back({merge.substr(0, space), merge.substr(space + 1)});
   }
@@ -317,7 +317,7 @@ JsonValue tokenizer_config(const Checkpoint& file, const TokenTable& table) {
   return out;
 }
 
-// What read_pieces() in to_gguf/tokenizer/ puts over the pieces.
+// The changes that read_pieces() in to_gguf/tokenizer/ makes to the pieces.
 JsonValue added_tokens_decoder(const TokenTable& table) {
   JsonValue out = JsonValue::object();
   for (size_t id = 0; id < table.size(); ++id) {

@@ -50,7 +50,7 @@ void decode_where_types_differ(std::vector<Tensor>& pieces, const Codec& f32) {
   for (Tensor& piece : pieces) piece = stored_as_f32(piece, f32);
 }
 
-// What is woven must be of one type.
+// Woven parts must be of one type.
 void decode_where_types_differ(std::vector<Strand>& strands, const Codec& f32) {
   const bool differ = std::any_of(strands.begin(), strands.end(), [&](const Strand& strand) {
     return strand.tensor.codec != strands[0].tensor.codec;

@@ -1,7 +1,7 @@
 // Values of keys that follow from several fields: kinds of attention by layer, heads of two sizes,
 // the share of a head that is turned (llama.cpp conversion/{gemma,phi}.py set_gguf_parameters).
 //
-// A field of the layers with full attention stands at the root ("global_head_dim"), or in
+// A field of the layers with full attention is at the root ("global_head_dim"), or in
 // per_layer_config under the number of such a layer.
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"

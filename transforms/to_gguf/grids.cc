@@ -1,7 +1,7 @@
 // Changes of to-gguf that turn matrices around: experts stored [in, out], keys and values of a
-// latent, pairs that lie in turn (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
+// latent, pairs that alternate (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
-// MXFP4 experts lie as [out, in] already, so nothing but their rows is told apart.
+// MXFP4 experts have the order [out, in] already, so only their rows are separated.
 #include "core/computed/decoded_source.h"
 #include "core/computed/strided_source.h"
 #include "transforms/to_gguf/model.h"

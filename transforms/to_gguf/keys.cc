@@ -227,7 +227,7 @@ Status KeyWriter::pooling(const KeyRule& rule) const {
   return {};
 }
 
-// What config.json says; nullptr where it says nothing, or nothing that counts.
+// The value in config.json; nullptr where it is absent or does not count.
 const JsonValue* KeyWriter::found(const KeyRule& rule) const {
   const JsonValue* value = model.field(rule.fields);
   const JsonValue* sliding = known(model.rope, "sliding_attention");

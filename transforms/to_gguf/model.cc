@@ -261,7 +261,7 @@ Result<uint64_t> Model::head_values() const {
 Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
-    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json beside the weights",
+    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json and the weights",
                           "no config.json; a Hugging Face checkpoint has one");
   }
   Model model;

@@ -1,4 +1,4 @@
-// What config.json says of a model that becomes a GGUF, ready to be asked.
+// The configuration of a model that becomes a GGUF, parsed.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// What config.json says, ready to be asked.
+// The configuration, parsed.
 struct Model {
   const Family* family = nullptr;
   std::string architecture;  // as in config.json
@@ -43,13 +43,13 @@ struct Model {
 // those that are; kCorrupt.
 Result<Model> read_model(const Checkpoint& checkpoint);
 
-// What a layer has in the place of attention.
+// The kind of attention of a layer, or its replacement.
 enum class LayerMixer : uint8_t { kAttention, kConvolution, kMamba, kNone };
 
-// One a layer, by layer_types. Fails: kCorrupt when they are no list of num_hidden_layers words.
+// One a layer, by layer_types. Fails: kCorrupt unless they are a list of num_hidden_layers words.
 Result<std::vector<LayerMixer>> layer_mixers(const Model& model);
 
-// llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than what is beside them.
+// llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than the others.
 uint64_t file_type(const Model& model);
 uint64_t file_type(OutType type);  // of a file of floats
 

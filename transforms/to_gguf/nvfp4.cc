@@ -43,7 +43,7 @@ const std::string& source_of(const Tensor& tensor) {
   return tensor.source_name.empty() ? tensor.name : tensor.source_name;
 }
 
-// What llama.cpp reads as NVFP4: a matrix that a product is made with, or experts of one.
+// Tensors that llama.cpp reads as NVFP4: a matrix of a product, or experts of one.
 Status check_rule(const NamedTensor& named, const Match* match, const Model& model) {
   const std::string& source = named.tensor.name;
   if (match == nullptr) {

@@ -14,8 +14,8 @@ namespace ckpt {
 // they are. Fails: kIo.
 Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs);
 
-// `tensor` as Q4_0 with the codes that it has; nullopt where it is no packed INT4, or what was
-// changed of it leaves no whole blocks.
+// `tensor` as Q4_0 with the codes that it has; nullopt where it is not packed INT4, or the changes
+// to it leave no whole blocks.
 std::optional<Tensor> with_kept_codes(const Tensor& tensor, Codecs codecs);
 
 // Notes how many of `made` keep their codes, and which of the packed weights of `input` do not.

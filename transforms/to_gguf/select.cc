@@ -108,7 +108,7 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
   return "config.json has no quantization_config";
 }
 
-// What stands beside quantized weights and is no tensor of the model.
+// Entries next to quantized weights that are not tensors of the model.
 constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
                                                   ".v_scale"};
 bool is_side_scale(std::string_view name) {
@@ -185,7 +185,7 @@ Status count_nextn(bool keep_mtp, Model& model) {
               count, field, model.layers + model.mtp_layers - 1);
 }
 
-// What llama.cpp's converter leaves out by its name.
+// Tensors that llama.cpp's converter omits by name.
 bool is_of_no_use(const Family& family, const std::string& name) {
   return !family.left_out_start.empty() && name.starts_with(family.left_out_start);
 }

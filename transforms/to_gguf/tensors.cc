@@ -4,7 +4,7 @@
 //   rank <= 1, or "..._norm.weight"          F32
 //   name that does not end in ".weight"      F32
 //   rows marked Store::kF32                  F32
-//   else                                     the outtype; Q8_0 where rows are no whole blocks: F16
+//   else                                     the outtype; Q8_0 where rows are not whole blocks: F16
 //
 // Separate experts are stacked when the last one of their layer was read, and then come down, gate,
 // up; a rank-2 tensor of one row keeps its rank.

@@ -34,15 +34,15 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
 //                              ─▶ blk.N.x.input_scale   the same
 //
 // Source: llama.cpp conversion/base.py (_generate_nvfp4_tensors, _write_scale_tensor).
-// These tensors stand in front of all others in the file; a scale of 1 is not written; a stack of
+// These tensors come before all others in the file; a scale of 1 is not written; a stack of
 // experts comes where the last of its projection was read.
 
 class Nvfp4Tensors {
  public:
   Nvfp4Tensors(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
 
-  // Fails: kUnsupported for names no rule knows, for tensors that are no matrices, rows that are no
-  // whole blocks; kCorrupt for scales that are no numbers.
+  // Fails: kUnsupported for names without a rule, for tensors that are not matrices, rows not of
+  // whole blocks; kCorrupt for scales that are not numbers.
   Status add(const NamedTensor& named);
   // The tensors in the order in which they are written. Fails: kCorrupt when experts are missing.
   Result<std::vector<Tensor>> finish();

@@ -1,4 +1,4 @@
-// What to-gguf does to values: rows and columns in another order, + 1, -exp(x)
+// Changes of values by to-gguf: rows and columns in another order, + 1, -exp(x)
 // (llama.cpp conversion/qwen.py Qwen3NextModel, _LinearAttentionVReorderBase; llama.py permute).
 //
 //   value heads, 2 key heads with r = 3 each:   HF    0a 0b 0c 1a 1b 1c   grouped by key head
@@ -33,9 +33,10 @@ Result<Heads> linear_heads(const Model& model) {
   CKPT_ASSIGN(heads.key_values, model.count("linear_key_head_dim"));
   CKPT_ASSIGN(heads.value_values, model.count("linear_value_head_dim"));
   if (heads.reorders() && heads.value % heads.key != 0) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: linear_num_value_heads {} is no multiple of linear_num_key_heads {}",
-                heads.value, heads.key);
+    return fail(
+        ErrorCode::kCorrupt,
+        "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
+        heads.value, heads.key);
   }
   return heads;
 }
@@ -216,9 +217,10 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
 Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   if (heads.key == 0 || heads.value % heads.key != 0) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: linear_num_value_heads {} is no multiple of linear_num_key_heads {}",
-                heads.value, heads.key);
+    return fail(
+        ErrorCode::kCorrupt,
+        "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
+        heads.value, heads.key);
   }
   const uint64_t values = heads.value / heads.key * heads.value_values;  // of one key head
   const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};

@@ -12,7 +12,7 @@ Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Mo
                                           Codecs codecs);
 
 // Rows of each of `heads` from halves to pairs, as rotary embeddings of llama.cpp want them. Fails:
-// kCorrupt where the rows are no heads of an even size.
+// kCorrupt where the rows are not heads of an even size.
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads);
 
 // With an operation that adds; of F16 rounded to it, as the converter's arithmetic in F16 is.

@@ -130,7 +130,7 @@ constexpr auto kStems = std::to_array<std::string_view>({
     "XLNet",
 });
 
-// Model types whose processor in 4.57 (or in vLLM 0.17 beside it) takes one class alone.
+// Model types whose processor in 4.57 (or in vLLM 0.17 with it) takes one class only.
 struct ProcessorRow {
   std::string_view model_type, name;
 };
@@ -157,7 +157,7 @@ constexpr ProcessorRow kProcessors[] = {
     {"phi4_multimodal", "GPT2TokenizerFast"},
 };
 
-// What Qwen's classes of transformers 5 put in place of the rules in tokenizer.json.
+// Rules of Qwen's classes of transformers 5 that replace those in tokenizer.json.
 struct OwnRules {
   std::string_view stem, split;
 };

@@ -105,8 +105,8 @@ Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& check
   }
   const auto is_object = [](std::string_view text) { return text.starts_with('{'); };
   const size_t start = out.file_text.find_first_not_of(" \t\r\n");
-  if (!is_object(out.file_text.substr(start))) return bad_part("the file is no object", "one");
-  if (!is_object(find(out.members, "model"))) return bad_part("'model' is no object", "one");
+  if (!is_object(out.file_text.substr(start))) return bad_part("the file is not an object", "one");
+  if (!is_object(find(out.members, "model"))) return bad_part("'model' is not an object", "one");
   return std::optional(std::move(out));
 }
 
@@ -114,7 +114,7 @@ Result<std::vector<AddedToken>> read_added_tokens(const TokenizerFile& file) {
   CKPT_ASSIGN(const JsonValue list, file.value("added_tokens"));
   std::vector<AddedToken> out;
   if (list.is_null()) return out;
-  if (!list.is_array()) return bad_part("added_tokens is no list", "a list");
+  if (!list.is_array()) return bad_part("added_tokens is not a list", "a list");
   for (const JsonValue& entry : list) {
     const JsonValue* id = member(entry, "id");
     const std::optional<uint64_t> number = whole(id == nullptr ? JsonValue() : *id);
@@ -136,7 +136,7 @@ Result<std::vector<std::string>> read_tokens(const TokenizerFile& file) {
   if (vocabulary.is_array()) {  // Unigram: [text, score] by id
     for (const JsonValue& entry : vocabulary) {
       if (!entry.is_array() || entry.empty() || !entry[0].is_string()) {
-        return bad_part("a token of the vocabulary is no text with a score", "[text, score]");
+        return bad_part("a token of the vocabulary is not a text with a score", "[text, score]");
       }
       out.push_back(entry[0].get<std::string>());
     }
@@ -155,7 +155,7 @@ Result<std::vector<std::string>> read_merge_texts(const TokenizerFile& file) {
   CKPT_ASSIGN(const JsonValue list, file.value("model.merges"));
   std::vector<std::string> out;
   if (list.is_null()) return out;
-  if (!list.is_array()) return bad_part("merges is no list", "a list");
+  if (!list.is_array()) return bad_part("merges is not a list", "a list");
   out.reserve(list.size());
   for (const JsonValue& merge : list) {
     if (merge.is_string()) {
@@ -164,7 +164,8 @@ Result<std::vector<std::string>> read_merge_texts(const TokenizerFile& file) {
                merge[1].is_string()) {
       out.push_back(merge[0].get<std::string>() + " " + merge[1].get<std::string>());
     } else {
-      return bad_part(fmt::format("merge {} is no pair", out.size()), "\"a b\" or [\"a\", \"b\"]");
+      return bad_part(fmt::format("merge {} is not a pair", out.size()),
+                      "\"a b\" or [\"a\", \"b\"]");
     }
   }
   return out;

@@ -33,7 +33,7 @@ struct TokenizerFile {
 // Fails: kCorrupt: no JSON object, or none at "model".
 Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& checkpoint);
 
-// A token beside the vocabulary, with what decides where it is found in a text.
+// A token outside the vocabulary, with the flags that decide where it is found in a text.
 struct AddedToken {
   uint64_t id = 0;
   std::string content;

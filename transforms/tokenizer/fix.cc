@@ -8,7 +8,7 @@
 //   merges_file/vocab_file/... of null
 //   (no added_tokens_decoder)                     from tokenizer.json
 //   (no add_bos_token)                            as tokenizer.json frames a text, where a class of
-//                                                 4.57 frames it anew
+//                                                 4.57 frames it again
 //
 // tokenizer.json stays as it is. Source: huggingface/transformers v4.57.1
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
@@ -203,7 +203,7 @@ void TokenizerFix::move_special_tokens() {
     config_.remove("model_specific_special_tokens");
     config_.set_sorted("extra_special_tokens", std::move(named));
   }
-  // 4.57 writes an empty object where there are none; beside it 5.x would not see the list.
+  // 4.57 writes an empty object where there are none; next to it 5.x would not see the list.
   extra = config_.find("extra_special_tokens");
   if (extra != nullptr && extra->is_object() && extra->members().empty() &&
       config_.find("additional_special_tokens") != nullptr) {
@@ -246,7 +246,7 @@ Status TokenizerFix::match_prefix_space() {
 Status TokenizerFix::write_slow_files() {
   CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
   if (type != "BPE") {
-    return fail(ErrorCode::kUnsupported, "slow=yes for a model that is no BPE; expected BPE");
+    return fail(ErrorCode::kUnsupported, "slow=yes for a model that is not BPE; expected BPE");
   }
   CKPT_ASSIGN(const std::vector<std::string> tokens, read_tokens(file_));
   std::string vocabulary = "{";

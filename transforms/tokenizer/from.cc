@@ -2,7 +2,7 @@
 // same; what was found there before goes.
 //
 // Without a tokenizer to compare with, the model says little: how many rows the embedding has, and
-// the ids of a few special tokens; that is checked, and said. Chat templates are no part of the
+// the ids of a few special tokens; that is checked and reported. Chat templates are not part of the
 // proof: the model keeps its own, unless chat-template=donor.
 #include <algorithm>
 
@@ -86,7 +86,7 @@ Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model, con
       if (!ids.text(id).empty()) continue;
       return TokenizerDifferences{
           {TokenizerArea::kIds,
-           fmt::format("{}_token_id {} of the model is no token there", kind, id)}};
+           fmt::format("{}_token_id {} of the model is not a token there", kind, id)}};
     }
     const std::optional<std::string> text = special_text(config, kind);
     const std::optional<uint64_t> id = text ? ids.id(*text) : std::nullopt;

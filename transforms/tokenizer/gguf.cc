@@ -6,7 +6,7 @@
 //
 // Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
 // and the chat template are what is fixed. A token that only fills up the vocabulary ("[PAD7]") is
-// equal to any other filler, and types are no part of identity.
+// equal to any other filler, and types are not part of identity.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "tokenizer.";
 constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
 constexpr std::string_view kMerges = "tokenizer.ggml.merges";
 constexpr std::string_view kPre = "tokenizer.ggml.pre";
-// Keys that a conversion may write beside those it did write this time; others were added by hand.
+// Keys that a conversion may write in addition to those it wrote this time; users add others.
 constexpr std::array<std::string_view, 17> kConverted = {"tokenizer.ggml.model",
                                                          "tokenizer.ggml.pre",
                                                          "tokenizer.ggml.tokens",

@@ -1,4 +1,4 @@
-// What the step does, each job in a source of its own name.
+// The jobs of the step, each in a source file of its name.
 #pragma once
 
 #include <string>

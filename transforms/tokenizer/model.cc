@@ -1,4 +1,4 @@
-// What the model around a tokenizer expects of it: from config.json, generation_config.json and the
+// The model's requirements for its tokenizer: from config.json, generation_config.json and the
 // embedding.
 #include "transforms/tokenizer/model.h"
 

@@ -1,4 +1,4 @@
-// What the files around a tokenizer say of it.
+// Facts about a tokenizer from the files around it.
 #pragma once
 
 #include <optional>

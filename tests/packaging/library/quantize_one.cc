@@ -1,4 +1,4 @@
-// quantize_one IN.safetensors TENSOR OUT.gguf: one tensor as Q4_K, in a GGUF file of its own.
+// quantize_one IN.safetensors TENSOR OUT.gguf: one tensor as Q4_K, in a separate GGUF file.
 #include <cstdio>
 
 #include "core/engine/execute.h"

@@ -170,7 +170,8 @@ TEST(ToMmproj, Gemma4MayHear) {
   EXPECT_EQ(type_of(made, "a.conv1d.0.weight"), "f32");
   EXPECT_EQ(type_of(made, "a.input_projection.weight"), "f32");
   EXPECT_EQ(type_of(made, "a.blk.0.conv_pw1.weight"), "q8_0");
-  EXPECT_EQ(type_of(made, "mm.a.input_projection.weight"), "f16") << "48 values are no blocks";
+  EXPECT_EQ(type_of(made, "mm.a.input_projection.weight"), "f16")
+      << "48 values are not whole blocks";
   EXPECT_EQ(type_of(made, "a.blk.0.conv_dw.weight"), "f32");
   EXPECT_EQ(made->find_tensor("a.blk.0.conv_dw.weight")->shape, (std::vector<uint64_t>{32, 5}));
   const Tensor* scale = made->find_tensor("a.blk.0.per_dim_scale.weight");

@@ -163,7 +163,7 @@ TEST(TokenizerMend, ProcessorsTakeTheirClassAlone) {
   const JsonValue wrapped = good(input).config();
   EXPECT_EQ(wrapped["tokenizer_class"], "Qwen2TokenizerFast");
   EXPECT_EQ(wrapped["trust_remote_code"], true);  // else transformers 5 cuts by Qwen2's rules
-  // What was fixed before it was wrapped is named anew.
+  // A fix made before wrapping is named again.
   input.config = R"({"tokenizer_class": "PreTrainedTokenizerFast"})";
   EXPECT_EQ(good(input).named(), "Qwen2TokenizerFast");
   input.model["model_type"] = "qwen3_vl";

@@ -174,7 +174,7 @@ TEST(TokenizerFrom, WithoutOwnTokenizer) {
             "tokenizer: no tokenizer.json here to compare with; all that was checked: 8 ids fit an "
             "embedding of 8; ids of eos are tokens");
   input.model["eos_token_id"] = {6, 9};
-  EXPECT_NE(take(input).error.find("eos_token_id 9 of the model is no token there"),
+  EXPECT_NE(take(input).error.find("eos_token_id 9 of the model is not a token there"),
             std::string::npos);
   input.model["eos_token_id"] = 6;
   EXPECT_NE(take(input).error.find("eos_token_id 6 here, 7 ('</s>') there"), std::string::npos);

@@ -1,4 +1,4 @@
-// What a model card says of license and origin, for those who only show it.
+// License and origin from a model card, for callers that only show them.
 #include "core/model/json_documents.h"
 #include "core/readers/yaml.h"
 #include "transforms/to_gguf/general/general.h"

@@ -62,7 +62,7 @@ Text hub_id(std::string_view url) {
   return std::nullopt;
 }
 
-// What is known of another model or a dataset from its identifier or address.
+// Facts about another model or a dataset from its identifier or address.
 JsonValue reference(const std::string& id, uint64_t total_values) {
   JsonValue out = JsonValue::object();
   const bool is_url =
@@ -207,7 +207,7 @@ void put_list(Metadata& metadata, const char* key,
   if (list && !list->empty()) metadata.append(key, MetaValue::array(make_text_array(*list)));
 }
 
-// A generation_config.json that is no JSON is as good as none (metadata.py load_generation_config).
+// A generation_config.json that is not JSON counts as none (metadata.py load_generation_config).
 Status put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
   const auto read = read_object(checkpoint, "generation_config.json");
   if (!read || !*read) return {};

@@ -17,25 +17,25 @@
 namespace ckpt {
 
 // Appends general.sampling.* to general.languages. `tensors` are the ones that will be written.
-// Fails: kCorrupt for documents that are no JSON. A model card whose front matter cannot be read is
+// Fails: kCorrupt for documents that are not JSON. A model card with unreadable front matter is
 // left out with a note.
 Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>& tensors,
                         const std::optional<std::string>& model_name, const Context& context,
                         Metadata& metadata);
 
-// What a model card or GGUF's keys say of a model; empty where they say nothing, or cannot be read.
+// The facts of a model card or of GGUF keys; empty where they are absent, or cannot be read.
 struct CardFacts {
   std::string license;                   // "apache-2.0"
   std::vector<std::string> base_models;  // "Qwen/Qwen3-8B", or an address
 };
 CardFacts card_facts(const Checkpoint& checkpoint);
 
-// What the name of a model says about it: "Qwen3-30B-A3B-Instruct-2507" has a base name, sizes, a
+// The parts of a model's name: "Qwen3-30B-A3B-Instruct-2507" has a base name, sizes, a
 // fine-tune and a version.
 //
 // Source: llama.cpp gguf-py/gguf/metadata.py (id_to_title, get_model_id_components) and utility.py
 // (size_label). Whether a size is believed depends on how many parameters the model really has; a
-// size far off is taken for a context length.
+// size far off is treated as a context length.
 
 struct NameComponents {
   std::optional<std::string> full_name, organization, basename, finetune, version, size_label;

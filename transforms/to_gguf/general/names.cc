@@ -172,7 +172,7 @@ void mark_basename(std::vector<Part>& parts) {
     if (at_start) part.basename = true;
     if (!at_start && part.untyped()) part.finetune = true;
   }
-  // Versions at its end are no part of a base name.
+  // Versions at its end are not part of a base name.
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     if (!part->basename || !part->version) break;
     part->basename = false;
@@ -220,7 +220,7 @@ bool looks_like_version(std::string_view word) {
 // A character of a word, and what it is with a capital. ASCII, Latin-1 and Cyrillic have case.
 struct Letter {
   std::string_view text;
-  std::string capital;  // the same as `text` for all that is no small letter
+  std::string capital;  // equal to `text` except for small letters
   bool is_letter, is_capital;
 };
 
@@ -256,7 +256,7 @@ bool is_lower_case(std::string_view word) {
   return has_small;
 }
 
-// A capital after everything that is no letter: "foo_bar2b" is "Foo_Bar2B".
+// A capital after every character but letters: "foo_bar2b" is "Foo_Bar2B".
 std::string with_capitals(std::string_view word) {
   std::string out;
   bool starts = true;

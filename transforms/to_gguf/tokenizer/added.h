@@ -2,8 +2,8 @@
 //
 // Source: the library tokenizers 0.22 (AddedVocabulary::add_tokens, decoders/byte_level.rs),
 // transformers 4.57 tokenization_utils_{base,fast}.py, llama.cpp conversion/base.py get_vocab_base.
-// The ids in added_tokens are not looked at. A token of the vocabulary keeps its number; any other
-// gets the one behind the last, in the order of the list.
+// The ids in added_tokens are ignored. A token of the vocabulary keeps its number; any other
+// gets the one after the last, in the order of the list.
 #pragma once
 
 #include <string>

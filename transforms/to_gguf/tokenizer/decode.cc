@@ -1,4 +1,4 @@
-// What an added token's id is decoded to: byte-level letters become the bytes they stand for.
+// Decodes the id of an added token: byte-level letters become the bytes they represent.
 //
 //   Ġ1  ─ letters ─▶  20 31  ─ UTF-8 ─▶  " 1"          é  ─▶  e9  ─▶  U+FFFD
 //   日本  ─ not all are letters ─▶  as it is
@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// Bytes for which the letters of `text` stand; nullopt when one of them is no letter.
+// The bytes that the letters of `text` represent; nullopt when one is not such a letter.
 std::optional<std::string> bytes_of_letters(std::string_view text) {
   static const std::map<std::string, char> kLetters = [] {
     std::map<std::string, char> out;

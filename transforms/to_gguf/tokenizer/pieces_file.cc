@@ -55,7 +55,7 @@ class PieceVocabulary {
     out_.types[id] = static_cast<int32_t>(type);
     return true;
   }
-  // A token that a file beside tokenizer.model adds; those beyond vocab_size are counted.
+  // A token that a file next to tokenizer.model adds; those beyond vocab_size are counted.
   void add(uint64_t id, const std::string& text, TokenType type) {
     if (!put(id, text, kAddedScore, type)) beyond_.push_back(text);
   }

@@ -12,8 +12,8 @@
 
 namespace ckpt {
 
-// Tokens, scores and types of tokenizer.model, which must be there, and of the files beside it.
-// Fails: kCorrupt for a broken file, ids that are no whole numbers or come twice.
+// Tokens, scores and types of tokenizer.model, which must exist, and of the files next to it.
+// Fails: kCorrupt for a broken file, ids that are not whole numbers or occur twice.
 Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& config,
                                const TokenizerOptions& options, const Context& context);
 

@@ -92,7 +92,7 @@ constexpr Signature kSignatures[] = {
     {"bytes+words", "gpt-2"},
 };
 
-// The second of its patterns goes on over a thousand characters; no other begins so.
+// Its second pattern has over a thousand characters; no other begins like it.
 constexpr std::string_view kDeepSeekLlm = R"([\r\n])"
                                           "\n"
                                           R"(\s?[A-Za-zµÀ-)";
@@ -171,7 +171,7 @@ std::string refine(std::string_view name, const JsonValue& tokenizer, const Json
 }  // namespace
 
 std::string_view pre_tokenizer_steps(std::string_view name) {
-  // Names whose rules are those of another, told apart by a hash or by what stands beside them.
+  // Names whose rules are those of another, told apart by a hash or by entries next to them.
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"smaug-bpe", "llama-bpe"},   {"command-r", "starcoder"},    {"smollm", "starcoder"},
       {"refact", "starcoder"},      {"deepseek-r1-qwen", "qwen2"}, {"llama-v3", "llama-bpe"},

@@ -201,7 +201,7 @@ Status check_texts_differ(const std::vector<TextPiece>& pieces) {
   return {};
 }
 
-// What SentencePiece refuses to load.
+// Models that SentencePiece refuses to load.
 Status check_pieces(const SentencePieceModel& model) {
   uint64_t unknown = 0, bytes = 0;
   for (const TextPiece& piece : model.pieces) {

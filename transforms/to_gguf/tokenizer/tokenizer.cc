@@ -112,13 +112,13 @@ Status check_kind(const JsonValue& tokenizer) {
   }
   if (is_truthy(known(*model, "byte_fallback"))) {
     return fail(ErrorCode::kUnsupported,
-                "tokenizer.json: BPE with byte fallback, as SentencePiece has it; only byte-level "
+                "tokenizer.json: BPE with byte fallback, as in SentencePiece; only byte-level "
                 "BPE is converted");
   }
   return {};
 }
 
-// What byte-level BPE comes to, wherever it was read.
+// The keys of byte-level BPE from any file.
 Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, RankedVocabulary found,
                        const TokenizerOptions& options, Metadata& metadata) {
   metadata.append("tokenizer.ggml.tokens",

@@ -48,7 +48,7 @@ struct Vocabulary {
 };
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.
-// Fails: kCorrupt for ids that are no whole numbers below token_count().
+// Fails: kCorrupt for ids that are not whole numbers below token_count().
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                    const JsonValue& config, const TokenizerOptions& options);
 

@@ -208,7 +208,7 @@ TEST(GgufGeneralYaml, ListsOfAHundredThousandLines) {
   std::string list = "a: [", quote = "\"", items = "c:\n";
   for (int i = 0; i < 100'000; ++i) {
     list += fmt::format("  x{},\n", i);
-    quote += "  it goes on\n";
+    quote += "  it continues\n";
     items += fmt::format("- x{}\n", i);
   }
   const auto read = parse_yaml(list + "]\nb: " + quote + "\"\n" + items);

@@ -9,7 +9,7 @@ namespace ckpt {
 using namespace tokenizer_test;
 namespace {
 
-// What llama.cpp v0.5.0's converter wrote, with transformers 4.57.6.
+// Output of llama.cpp v0.5.0's converter, with transformers 4.57.6.
 TEST(GgufTokenizer, AddedTokensThatAreNotNormalizedAreDecoded) {
   struct Row {
     const char *text, *written;

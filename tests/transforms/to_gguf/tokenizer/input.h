@@ -1,4 +1,4 @@
-// What the tests of tokenizer keys share: a small tokenizer, and looks at the keys made of it.
+// Shared by the tests of tokenizer keys: a small tokenizer, and checks of the keys made of it.
 #pragma once
 
 #include <gtest/gtest.h>

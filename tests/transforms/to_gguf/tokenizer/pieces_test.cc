@@ -1,4 +1,4 @@
-// Keys made of tokenizer.model and the files beside it.
+// Keys made of tokenizer.model and the files next to it.
 #include "tests/transforms/to_gguf/tokenizer/input.h"
 #include "tests/transforms/to_gguf/tokenizer/sentencepiece.h"
 
@@ -27,7 +27,7 @@ std::vector<float> scores(const Metadata& metadata) {
 TEST(GgufTokenizerPieces, PiecesWithScoresAndTypes) {
   Input input = pieces();
   input.options.vocab_size = 7;
-  input.model = {{"bos_token_id", 1}, {"eos_token_id", 7}};  // of which 7 is no token
+  input.model = {{"bos_token_id", 1}, {"eos_token_id", 7}};  // of which 7 is not a token
   const Metadata out = good(input);
   EXPECT_EQ(keys(out),
             (std::vector<std::string>{"ggml.model", "ggml.pre", "ggml.tokens", "ggml.scores",

@@ -52,7 +52,7 @@ TEST(GgufTokenizerSourceRules, PrefixIsTheNormalizers) {
   Input input = merged();
   EXPECT_FALSE(flag(good(input), kPrefix));
   input.tokenizer["normalizer"] = {{"type", "Prepend"}, {"prepend", "▁"}};
-  EXPECT_EQ(good(input).find(kPrefix), nullptr);  // llama.cpp adds one unless it is told not to
+  EXPECT_EQ(good(input).find(kPrefix), nullptr);  // llama.cpp adds one by default
   input.options.rules.adds_space_prefix = false;
   EXPECT_TRUE(flag(good(input), kPrefix));
   input = merged();

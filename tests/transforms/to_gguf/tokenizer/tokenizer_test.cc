@@ -44,7 +44,7 @@ TEST(GgufTokenizer, NamedTokensAreSpecial) {
   EXPECT_EQ(types(out), (std::vector<int>{1, 3, 1, 1, 1, 3, 3, 3, 3, 4, 3}));
   EXPECT_EQ(texts(out, "tokenizer.ggml.tokens").back(), "<new>");
   EXPECT_EQ(out.find_unsigned("tokenizer.ggml.padding_token_id"), 7u);
-  EXPECT_EQ(out.find("tokenizer.ggml.unknown_token_id"), nullptr);  // is no added token
+  EXPECT_EQ(out.find("tokenizer.ggml.unknown_token_id"), nullptr);  // not an added token
   // Where there is a table, a token that was added before but is not in it stays what it was.
   input.config["added_tokens_decoder"] = {{"8", {{"content", "<|odd|>"}, {"special", false}}}};
   EXPECT_EQ(types(good(input)), (std::vector<int>{1, 3, 1, 1, 1, 3, 3, 4, 3, 4, 3}));

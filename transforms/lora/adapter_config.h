@@ -42,8 +42,8 @@ struct AdapterConfig {
   float scale_of(std::string_view module, double factor) const;
 };
 
-// A key of rank_pattern or alpha_pattern, which fits a module when it matches the entire name, or all
-// of it behind a dot. Fails: kUnsupported, as Regex::parse.
+// A key of rank_pattern or alpha_pattern, which fits a module when it matches the entire name, or
+// all of it behind a dot. Fails: kUnsupported, as Regex::parse.
 Result<Regex> module_regex(std::string_view key);
 
 // Fails: kCorrupt: no JSON, numbers that are none; kUnsupported for adapters that are not LoRA, or

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/model/transform.h"
-#include "transforms/facts/yaml.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
 #include "transforms/packed/packed.h"

@@ -7,6 +7,7 @@
 #include "core/base/nearest.h"
 #include "core/io/bytes.h"
 #include "core/json/json_edit.h"
+#include "core/readers/yaml.h"
 #include "plan/conversion/option_table.h"
 #include "transforms/transforms.h"
 

@@ -21,7 +21,7 @@ TEST(RegexRules, FindsWhatStdRegexSearchFinds) {
     const char* found;  // one letter a name
   };
   // As std::regex_search of libstdc++ says.
-  const Row kRows[] = {
+  const Row kFindingRows[] = {
       {"ffn_down", "yynnn"},
       {"blk.0.ffn_down.weight", "ynnnn"},
       {R"(blk\.(0|1)\.ffn_.*)", "ynnnn"},
@@ -37,7 +37,7 @@ TEST(RegexRules, FindsWhatStdRegexSearchFinds) {
       {"(a|b)*c{0}d", "yynyn"},
       {"x{2,}", "nnnnn"},
   };
-  for (const Row& row : kRows) {
+  for (const Row& row : kFindingRows) {
     std::string found;
     for (const char* name : kTensorNames) found += finds(row.pattern, name) ? 'y' : 'n';
     EXPECT_EQ(found, row.found) << row.pattern;

@@ -131,6 +131,8 @@ class AdapterConfigReader {
     CKPT_ASSIGN(const auto dora, read_flag("use_dora"));
     CKPT_ASSIGN(const auto tied, read_flag("ensure_weight_tying"));
     out_.has_rank_scale = rslora.value_or(false);
+    CKPT_ASSIGN(const auto biases, read_flag("lora_bias"));
+    out_.has_biases = biases.value_or(false);
     out_.keeps_tie = tied.value_or(false);
     out_.has_magnitudes = dora.value_or(false);
     if (const JsonText* mlx = known("lora_parameters"); mlx != nullptr && mlx->is_object()) {

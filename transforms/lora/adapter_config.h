@@ -25,6 +25,7 @@ struct AdapterConfig {
   Patterns ranks, alphas;
   bool has_rank_scale = false;      // use_rslora
   bool has_magnitudes = false;      // use_dora
+  bool has_biases = false;          // lora_bias
   bool keeps_tie = false;           // ensure_weight_tying
   std::optional<double> mlx_scale;  // MLX: no alpha
   std::vector<uint64_t> layers;     // layers_to_transform; empty: all

@@ -67,6 +67,7 @@ class LoraMerge {
 
   Status run() {
     CKPT_TRY(untie_where_needed());
+    CKPT_TRY(check_trained_rows());
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_layer(module));
       CKPT_TRY(apply(module));
@@ -167,8 +168,26 @@ class LoraMerge {
                 module.parts.begin()->second->name, fmt::join(layers, ", "), rest);
   }
 
+  // Rows that the configuration lists are in the file.
+  Status check_trained_rows() const {
+    for (const auto& [name, rows] : adapter_.config.token_rows) {
+      const auto has_rows = [&](const AdapterModule& module) {
+        const bool is_named = module.name == name || module.name.ends_with("." + name);
+        return is_named && module.find(AdapterPart::kTokens) != nullptr;
+      };
+      if (rows.empty() || std::ranges::any_of(adapter_.modules, has_rows)) continue;
+      return fail(ErrorCode::kCorrupt,
+                  "trainable_token_indices lists rows of '{}'; no tensor has them", name);
+    }
+    return {};
+  }
+
   Status apply(const AdapterModule& module) {
     CKPT_TRY(check_pairs(module));
+    if (const Tensor* copy = module.find(AdapterPart::kBaseCopy)) {
+      CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
+      CKPT_TRY(check_shape_of(*copy, *weight));
+    }
     if (is_stack_of_experts(module)) {
       CKPT_TRY(merge_stack(module, given_, weights_));
     } else if (module.find(AdapterPart::kA) != nullptr ||
@@ -213,6 +232,13 @@ class LoraMerge {
       if (found == nullptr || module.find(each.other) != nullptr) continue;
       return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", found->name, module.name,
                   each.name);
+    }
+    const Tensor* b = module.find(AdapterPart::kB);
+    const bool lacks_bias = adapter_.config.has_biases && b != nullptr &&
+                            !is_stack_of_experts(module) && !module.find(AdapterPart::kBBias);
+    if (lacks_bias) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_B.bias; lora_bias is true",
+                  b->name, module.name);
     }
     const int products = int(module.parts.contains(AdapterPart::kA)) +
                          int(module.parts.contains(AdapterPart::kTurnedA)) +
@@ -322,9 +348,6 @@ class LoraMerge {
     CKPT_TRY(check_matrix(b));
     CKPT_TRY(check_rank(module, a, a.rows()));
     CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
-    if (const Tensor* copy = module.find(AdapterPart::kBaseCopy)) {
-      CKPT_TRY(check_shape_of(*copy, *weight));
-    }
     CKPT_ASSIGN(Tensor left, turned_factor(a));
     CKPT_ASSIGN(Tensor right, turned_factor(b));
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));

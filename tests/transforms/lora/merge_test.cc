@@ -278,6 +278,8 @@ TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   EXPECT_EQ(hash(R"({"r": "2", "lora_alpha": 4})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "layers_to_transform": [1]})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "lora_bias": true})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "trainable_token_indices": [3]})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "use_qalora": true})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "use_dora": true})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "init_lora_weights": "pissa_niter_4"})"), "refused");

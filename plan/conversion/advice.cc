@@ -73,17 +73,6 @@ std::string with_paths(std::string_view text, const AdvisedFor& on) {
   return words;
 }
 
-// Where the inputs' largest magnitudes come from, for types that store them.
-std::string maxima_words(const Conversion& conversion, const SourceScales& scales) {
-  const std::vector<std::string> presets = conversion.flags.all("preset");
-  const bool has_preset = !presets.empty();
-  const bool needs_none = has_preset && presets.back().find("input-scale1") != std::string::npos;
-  if ((conversion.to != "nvfp4" && conversion.to != "fp8") || needs_none) return {};
-  if (scales.has_inputs) return " --amax-from " + shell_path(conversion.in.string());
-  if (conversion.to == "nvfp4" && !has_preset) return " --preset default-input-scale1";
-  return " --amax-from FILE.json, which docs/collect_amax.py measures";
-}
-
 }  // namespace
 
 std::string free_name(const fs::path& path, std::string_view ending) {
@@ -134,8 +123,6 @@ SourceScales source_scales(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     out.has_inputs |= tensor.name.ends_with(".input_scale");
     out.has_awq |= tensor.name.ends_with(".pre_quant_scale");
-    out.has_stacks |= tensor.name.find(".experts.gate_up_proj") != std::string::npos ||
-                      tensor.name.find(".experts.down_proj") != std::string::npos;
   }
   return out;
 }
@@ -145,7 +132,8 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
     return given.is_from_recipe || given.name == "recipe";
   });
   const bool is_answered = error.hint == "--step dequantize before it";
-  if (!is_answered || is_from_recipe || scales.has_stacks) return error;
+  const bool is_modelopt = scales.has_inputs || scales.has_awq;  // others have more to settle
+  if (!is_answered || is_from_recipe || !is_modelopt) return error;
   const bool moves_awq = scales.has_awq && is_export_type(conversion.to);
   const std::string in = shell_path(conversion.in.string());
   std::string line = fmt::format("ckpt convert {} {}", in, shell_path(conversion.out.string()));
@@ -165,7 +153,8 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
     if (conversion.base.empty()) line += ", where BASE is the unquantized model's folder";
   } else {
     line += " --step dequantize";
-    if (!has_maxima) line += maxima_words(conversion, scales);
+    const bool needs_maxima = conversion.to == "nvfp4" || conversion.to == "fp8";
+    if (needs_maxima && scales.has_inputs && !has_maxima) line += " --amax-from " + in;
   }
   error.hint = std::move(line);
   return error;

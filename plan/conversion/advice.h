@@ -39,7 +39,6 @@ std::string advised_options(std::string_view advice);
 struct SourceScales {
   bool has_inputs = false;  // of activations, as they are
   bool has_awq = false;     // of activations that AWQ scaled
-  bool has_stacks = false;  // of experts, whose floats may not be quantized again
 };
 SourceScales source_scales(const Checkpoint& checkpoint);
 // `error` of a conversion that needs floats, with the entire command that makes them first.

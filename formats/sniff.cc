@@ -29,8 +29,7 @@ constexpr std::array<Magic, 13> kMagics = {{
     {"\x80\x02", "a Python pickle, as PyTorch saves checkpoints", kConvert},
     {"\x89HDF\r\n", "an HDF5 file, as Keras saves checkpoints", kConvert},
     {"\x28\xb5\x2f\xfd", "an archive (.tar.zst)",
-     "ckpt verify FILE --unpack DIR where ckpt publish made it, or mkdir DIR && tar -xf FILE -C "
-     "DIR; and then DIR"},
+     "ckpt verify FILE --unpack DIR; mkdir DIR && tar -xf FILE -C DIR, if ckpt did not make it"},
     {"\x1f\x8b", "an archive (.tar.gz)", kUnpack},
     {"\xfd"
      "7zXZ",

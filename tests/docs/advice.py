@@ -96,10 +96,12 @@ def prose(run, text, verb):
     for command in re.findall(r"\bckpt (\w+)", text):
         if not known_flags(run, command):
             return f"names 'ckpt {command}', which there is not"
+    text = re.sub(r"\(ckpt script \w+\)", "", text)   # where a script comes from; the flags are another command's
     named = re.search(r"\bckpt (\w+)", text)
-    for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", text):
-        if flag not in known_flags(run, named[1] if named else verb):
-            return f"names {flag}, which 'ckpt {named[1] if named else verb}' does not have"
+    for flag, owner in re.findall(r"(?<![\w-])(--[a-z][\w-]*)(?: [A-Z]\S*)?(?: of (publish|verify)\b)?", text):
+        command = owner or (named[1] if named else verb)
+        if flag not in known_flags(run, command):
+            return f"names {flag}, which 'ckpt {command}' does not have"
     return None
 
 

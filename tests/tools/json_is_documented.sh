@@ -36,6 +36,7 @@ doctor q --fix
 doctor q.gguf --imatrix T/formats/good/imatrix/imatrix.gguf
 doctor T/llama-micro --for vllm
 list
+script
 completion bash
 man show
 man --into pages

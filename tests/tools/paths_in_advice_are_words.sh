@@ -8,7 +8,7 @@ for name in -g 'a b' "it's"; do
   "$ckpt" publish --sign "$testdata/publish/p256.pem" -- "$name" 2>&1 | next
   "$ckpt" publish -- "$name.patched" 2>&1 | next > line
   cat line
-  sed "s#^ckpt#'$ckpt'#" line | sh 2>&1 | tail -1
+  sed -n "s#^ckpt#'$ckpt'#p" line | sh 2>&1 | tail -1
 done
 echo "-- in what to try"
 "$ckpt" convert -- -g nofolder/o 2>&1

@@ -1,6 +1,7 @@
 # the next command that publish names works as it stands, typed by a shell
 cp -r "$testdata/qwen3-micro" 'my model' && cp "$testdata/publish/p256.pem" release.pem
 ckpt() { "$ckpt" "$@"; }
+hf() { echo "uploaded: $*"; }    # nothing is sent anywhere
 next() {
   "$ckpt" publish "$@" 2>&1 > /dev/null | grep '^Next: '
   "$ckpt" publish "$@" 2>&1 > /dev/null | sed -n 's/^Next: //p' > next

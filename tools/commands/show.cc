@@ -84,7 +84,7 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
     documents.push_back(document.path);
     names += (names.empty() ? "" : ", ") + document.path;
   }
-  if (!names.empty()) console.answer(fmt::format("  next to them: {}", names));
+  if (!names.empty()) console.answer(fmt::format("  other files: {}", names));
   if (!checkpoint.metadata.entries.empty()) {
     console.answer(fmt::format("  {} metadata keys{}", checkpoint.metadata.entries.size(),
                                typed.metadata ? "" : " (--metadata shows them)"));

@@ -249,7 +249,7 @@ TEST(TokenizerMend, SlowFiles) {
   EXPECT_EQ(out.text("merges.txt"), "#version: 0.2\na b\né a\n");
   EXPECT_EQ(out.named(), "Qwen2Tokenizer");
   input.file["model"]["type"] = "Unigram";
-  EXPECT_NE(fix_checkpoint(input).error.find("no BPE"), std::string::npos);
+  EXPECT_NE(fix_checkpoint(input).error.find("not BPE"), std::string::npos);
 }
 
 TEST(TokenizerMend, WhatIsMissing) {

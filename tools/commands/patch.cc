@@ -66,7 +66,8 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
 Run declare_patch(CommandOptions& options) {
   auto typed = std::make_shared<TypedPatch>();
   options.add("PATH", &typed->run.path, "Hugging Face folder, .safetensors or .gguf");
-  options.add("--recipe FILE", &typed->recipe, "a JSON or YAML file with further options; - for stdin");
+  options.add("--recipe FILE", &typed->recipe,
+              "a JSON or YAML file with further options; - for stdin");
   options.add("--step NAME:KEY=VALUE,...", &typed->steps,
               "name:key=value,... (ckpt list steps; may repeat)");
   options.add("--out PATH", &typed->run.out,

@@ -29,7 +29,8 @@ constexpr std::array<Magic, 13> kMagics = {{
     {"\x80\x02", "a Python pickle, as PyTorch saves checkpoints", kConvert},
     {"\x89HDF\r\n", "an HDF5 file, as Keras saves checkpoints", kConvert},
     {"\x28\xb5\x2f\xfd", "an archive (.tar.zst)",
-     "ckpt verify FILE --unpack DIR; mkdir DIR && tar -xf FILE -C DIR, if ckpt did not make it"},
+     "ckpt verify FILE --unpack DIR, and then DIR; or, where ckpt publish did not make it, mkdir "
+     "DIR && tar -xf FILE -C DIR"},
     {"\x1f\x8b", "an archive (.tar.gz)", kUnpack},
     {"\xfd"
      "7zXZ",
@@ -49,13 +50,12 @@ Result<bool> is_tar_archive(const ByteSource& source) {
   return std::string_view(mark.data(), mark.size()) == kMark;
 }
 
-// FILE and DIR by their names: "m.tar.gz" is unpacked into "m".
+// FILE and DIR by their names: "m.tar.gz" is unpacked into "m-unpacked".
 std::string with_names(std::string hint, const std::string& path) {
   const size_t dot = path.rfind(".tar");
-  const std::string folder =
-      dot == path.npos || dot == 0 ? path + ".unpacked" : path.substr(0, dot);
-  const std::pair<std::string_view, std::string> kNames[] = {{"FILE", shell_path(path)},
-                                                             {"DIR", shell_path(folder)}};
+  const std::string folder = dot == path.npos || dot == 0 ? path : path.substr(0, dot);
+  const std::pair<std::string_view, std::string> kNames[] = {
+      {"FILE", shell_path(path)}, {"DIR", shell_path(folder + "-unpacked")}};
   std::string out;
   for (std::string_view rest = hint; !rest.empty();) {
     size_t taken = 0;

@@ -98,10 +98,9 @@ def prose(run, text, verb):
             return f"names 'ckpt {command}', which there is not"
     text = re.sub(r"\(ckpt script \w+\)", "", text)   # where a script comes from; the flags are another command's
     named = re.search(r"\bckpt (\w+)", text)
-    for flag, owner in re.findall(r"(?<![\w-])(--[a-z][\w-]*)(?: [A-Z]\S*)?(?: of (publish|verify)\b)?", text):
-        command = owner or (named[1] if named else verb)
-        if flag not in known_flags(run, command):
-            return f"names {flag}, which 'ckpt {command}' does not have"
+    for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", text):
+        if flag not in known_flags(run, named[1] if named else verb):
+            return f"names {flag}, which 'ckpt {named[1] if named else verb}' does not have"
     return None
 
 

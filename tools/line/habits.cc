@@ -42,7 +42,7 @@ constexpr WordPair kOtherOptions[] = {
     {"--general-name", "ckpt set FILE.gguf general.name=NAME"},
     {"--general-description", "ckpt set FILE.gguf general.description=TEXT"},
     {"--remove-metadata", "ckpt set FILE.gguf --remove KEY"},
-    {"--key", "--sign KEY.pem of publish, --public-key KEY.pub of verify"},
+    {"--key", "ckpt publish PATH --sign KEY.pem; a public key goes to ckpt verify"},
     {"--private-key", "--sign"},
     {"--private_key", "--sign"},
     {"--svg", "the button \"Save as SVG\" below each figure of the page"},

@@ -30,7 +30,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
         tokenizer: Path | None = None, base: Path | None = None, step: str | Sequence[str] | None = None,
         allow_nonfinite: bool = False, also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
         header_slack: str | float | None = None, plan_out: Path | None = None, dry_run: bool = False,
-        force: bool = False, to: str | None = None, target_size: str | float | None = None,
+        if_needed: bool = False, force: bool = False, to: str | None = None, target_size: str | float | None = None,
         target_bits: str | float | None = None, sensitivity: Path | None = None, target_cache: Path | None = None,
         imatrix: Path | None = None, keep: str | Sequence[str] | None = None, search: str | None = None,
         moments: Path | None = None, allow_requantize: bool = False, preset: str | None = None,
@@ -46,7 +46,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
         **more: OptionValue) -> results.Conversion:
     """Converts `source` to `out`.
 
-    recipe: a JSON file with further options.
+    recipe: a JSON or YAML file with further options; - for stdin.
     tokenizer: folder to take the tokenizer from.
     base: the unquantized model: for fixes that need it, and for names and documents of a folder made from a GGUF.
     step: a step to run on IN first (ckpt list steps) (may repeat).
@@ -56,6 +56,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     header_slack: room for later edits of the header.
     plan_out: write the plan to FILE (or to -), for ckpt execute; converts nothing.
     dry_run: show the plan, write nothing.
+    if_needed: do nothing where OUT is already what this plan makes, of the same IN.
     force: replace OUT, if it holds nothing but a checkpoint.
     to: type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, with {type} in
         OUT; default: keep the types.
@@ -79,8 +80,8 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     rest: what layers become that are FP8 in the source and not chosen: fp8 keeps them (default: bf16).
     rounding: how scales are divided: gpu multiplies by a reciprocal (default: gpu).
     fresh_weight_amax: scan the weights, whatever maxima a QAT checkpoint stored.
-    tensor_type: type of the tensors that match, by their names in IN or OUT; out:GLOB sees those in OUT alone; the
-        last match wins (may repeat).
+    tensor_type: type of the tensors that match, by their names in IN or OUT; out:GLOB sees those in OUT alone; a
+        regular expression is found in names in OUT; the last match wins (may repeat).
     output_tensor_type: type of output.weight.
     token_embedding_type: type of token_embd.weight.
     pure: no mixture: one type for all tensors that are quantized.
@@ -104,11 +105,12 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
         "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size, "header_slack": header_slack,
-        "plan_out": plan_out, "dry_run": dry_run, "force": force, "to": to, "target_size": target_size,
-        "target_bits": target_bits, "sensitivity": sensitivity, "target_cache": target_cache, "imatrix": imatrix,
-        "keep": keep, "search": search, "moments": moments, "allow_requantize": allow_requantize, "preset": preset,
-        "amax_from": amax_from, "kv_cache": kv_cache, "only": only, "fp8": fp8, "rest": rest, "rounding": rounding,
-        "fresh_weight_amax": fresh_weight_amax, "tensor_type": tensor_type, "output_tensor_type": output_tensor_type,
+        "plan_out": plan_out, "dry_run": dry_run, "if_needed": if_needed, "force": force, "to": to,
+        "target_size": target_size, "target_bits": target_bits, "sensitivity": sensitivity,
+        "target_cache": target_cache, "imatrix": imatrix, "keep": keep, "search": search, "moments": moments,
+        "allow_requantize": allow_requantize, "preset": preset, "amax_from": amax_from, "kv_cache": kv_cache,
+        "only": only, "fp8": fp8, "rest": rest, "rounding": rounding, "fresh_weight_amax": fresh_weight_amax,
+        "tensor_type": tensor_type, "output_tensor_type": output_tensor_type,
         "token_embedding_type": token_embedding_type, "pure": pure, "leave_output_tensor": leave_output_tensor,
         "split_size": split_size, "split_tensors": split_tensors, "tokenizer_pre": tokenizer_pre,
         "tokenizer_as": tokenizer_as, "model_name": model_name, "no_mtp": no_mtp, "keep_codes": keep_codes,
@@ -142,7 +144,7 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
         memory: str | float | None = None, **more: OptionValue) -> results.Patched:
     """Edits a checkpoint in place.
 
-    recipe: a JSON file with further options.
+    recipe: a JSON or YAML file with further options; - for stdin.
     step: name:key=value,... (ckpt list steps; may repeat).
     out: write the patched checkpoint here; PATH stays as it is.
     link: how unchanged files come to --out: reflink (default; copies where blocks cannot be shared), hard or copy.
@@ -169,7 +171,7 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequ
     """Checks whether programs load a checkpoint and compute the right results.
 
     for_: PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and of a GGUF llama.cpp.
-    base: the unquantized model, for fixes that need it.
+    base: the unquantized model, for fixes that need it; the folder of a GGUF's source.
     fix: apply the fixes in place, then check again.
     out: with --fix: write the fixed checkpoint here; PATH stays.
     dry_run: with --fix: show what would change, write nothing.

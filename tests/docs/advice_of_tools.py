@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Types what ckpt advises in the command lines of tests/tools (advice.py), where it advised it.
+"""Types what ckpt advises in the command lines of tests/cli (advice.py), where it advised it.
 
-Called by noting_advice.sh, which is $ckpt of those scripts under `tests/tools/run.py --try-advice`: it runs the program,
+Called by noting_advice.sh, which is $ckpt of those scripts under `tests/cli/run.py --try-advice`: it runs the program,
 passes on what it prints, and has this file try the advice in a copy of the folder that the script is in.
 """
 import json

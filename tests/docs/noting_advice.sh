@@ -1,5 +1,5 @@
 #!/bin/sh
-# $ckpt of the scripts that tests/tools/run.py --try-advice runs: passes on what the program prints, and has
+# $ckpt of the scripts that tests/cli/run.py --try-advice runs: passes on what the program prints, and has
 # the advice in it tried; most lines have none, and need no Python.
 printed=$ADVICE_LOG.$$
 if [ /proc/$$/fd/1 -ef /proc/$$/fd/2 ]; then   # 2>&1: in the order in which both were written

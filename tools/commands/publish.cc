@@ -73,7 +73,8 @@ Result<Signer> read_signer(const TypedPublish& typed) {
   return out;
 }
 
-// The folder's name, with other characters than the hub allows replaced.
+// The folder's name, with other characters than the hub allows replaced, from its first letter or
+// digit on.
 std::string hub_name_of(const fs::path& folder) {
   std::error_code error;
   std::string name =
@@ -82,7 +83,8 @@ std::string hub_name_of(const fs::path& folder) {
     const bool is_taken = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
     if (!is_taken) c = c == '_' ? '_' : '-';
   }
-  return name;
+  const size_t start = name.find_first_not_of("-._");
+  return start == name.npos ? "MODEL" : name.substr(start);
 }
 
 // True for the folder that is published and everything inside it.

@@ -21,7 +21,7 @@ std::string what_happens(const PatchedFile& file) {
     case FileChange::kShifted:
       return "header, tensor bytes keep their blocks";
     case FileChange::kRewritten:
-      return file.is_new ? "written, tensor bytes copied" : "rewritten, tensor bytes copied";
+      return file.is_new ? "written with its tensors" : "rewritten with its tensors";
     case FileChange::kRemoved:
       return "removed";
   }

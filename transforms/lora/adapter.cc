@@ -21,7 +21,7 @@ Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Conte
   }
   return fail_with_hint(ErrorCode::kUsage,
                         "a folder with adapter_config.json and adapter_model.safetensors",
-                        "{}: has no adapter_model.safetensors", folder.string());
+                        "{}: no adapter is there", folder.string());
 }
 
 // A sum of squares is finite where every value is.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the command lines of this folder and compares what a person would see.
 
-COMMAND/NAME/cmd is run by sh in a fresh folder, with $ckpt (the binary) and $testdata; tests of several commands
-are in all/. Next to it:
+COMMAND/NAME/cmd is run by sh in a fresh folder, with $ckpt (the binary) and $testdata; Python finds what is in
+tests/support. Tests of several commands are in all/. Next to it:
   exit          the exit code, when it is not 0
   stdout.exact  all of stdout      stdout.glob  the same with * for any run of characters
   stderr.exact  all of stderr      stderr.glob  the same
@@ -27,9 +27,8 @@ import tempfile
 HERE = pathlib.Path(__file__).parent
 TESTDATA = HERE.parent.parent / "testdata"
 DOCS = HERE.parent / "docs"
+SUPPORT = HERE.parent / "support"
 TIME = re.compile(r"\bin [\d.]+ \w+ \([\d.]+ \w+/s\)")
-
-
 
 
 def name_of(script):
@@ -55,7 +54,8 @@ def notes_of(log):
 def run(script, binary, tries_advice):
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as noted:
         log = pathlib.Path(noted) / "log"
-        env = dict(os.environ, ckpt=str(binary), testdata=str(TESTDATA), LC_ALL="C.UTF-8", TZ="UTC")
+        env = dict(os.environ, ckpt=str(binary), testdata=str(TESTDATA), LC_ALL="C.UTF-8", TZ="UTC",
+                   PYTHONPATH=str(SUPPORT), PYTHONDONTWRITEBYTECODE="1")
         env.pop("NO_COLOR", None)
         if tries_advice:
             env.update(ckpt=str(DOCS / "noting_advice.sh"), REAL_CKPT=str(binary), ADVICE_LOG=str(log),

@@ -132,7 +132,7 @@ Result<Key> read_private_key(const Signer& signer) {
     return fail(ErrorCode::kUsage, "no private key in PEM ({})", openssl_reason());
   }
   if (!signer.password.empty()) {
-    return fail(ErrorCode::kUsage, "an encrypted private key, which the password given is not of");
+    return fail(ErrorCode::kUsage, "an encrypted private key; the password does not open it");
   }
   return fail_with_hint(ErrorCode::kUsage, "--password-file FILE, with the password in it",
                         "an encrypted private key; expected its password");
@@ -208,7 +208,7 @@ Result<std::vector<Certificate>> certificates_of(const Bundle& bundle) {
     Certificate certificate(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
     ERR_clear_error();
     if (certificate == nullptr) {
-      return fail(ErrorCode::kCorrupt, "certificate {} of the chain is none", out.size());
+      return fail(ErrorCode::kCorrupt, "certificate {} of the chain cannot be read", out.size());
     }
     out.push_back(std::move(certificate));
   }
@@ -278,7 +278,7 @@ Result<Bundle> sign(std::string payload, const Signer& signer) {
   } else {
     CKPT_ASSIGN(const auto certificates, read_certificates(signer.certificate_pem));
     if (EVP_PKEY_eq(X509_get0_pubkey(certificates[0].get()), key.get()) != 1) {
-      return fail(ErrorCode::kUsage, "certificate '{}' is not of the private key given",
+      return fail(ErrorCode::kUsage, "certificate '{}' does not belong to the private key",
                   subject_of(certificates[0].get()));
     }
     if (!may_sign(certificates[0].get())) {

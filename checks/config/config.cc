@@ -369,7 +369,7 @@ constexpr Check kConfigChecks[] = {
     {"C14", "the vision tower's weights are there", "W: sglang, I: vllm* tensorrt-llm",
      "parameters of the vision tower are never filled", "", "serve with --language-model-only",
      look_no_vision},
-    {"C15", "no code of the folder's own",
+    {"C15", "the folder needs no code of its own",
      "U: llama.cpp, W: vllm* sglang tensorrt-llm transformers*", "asks for trust_remote_code", "",
      "serve with --trust-remote-code, or use the native class", look_remote_code},
     {"C16", "full_attention_interval is there", "U: sglang",

@@ -332,7 +332,7 @@ constexpr Check kConfigWordChecks[] = {
     {"C30", "the class reads configurations of this type",
      "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "object has no attribute", "",
      "take config.json from the source model", look_class_type},
-    {"C31", "parts of the configuration are of their kind", "U: all",
+    {"C31", "parts of the configuration have the right kind", "U: all",
      "object has no attribute 'text_config'", "", "take config.json from the source model",
      look_nesting},
     {"C32", "a model that only decodes is not said to encode",

@@ -72,7 +72,7 @@ Status look_unsaved_fields(const Look& look) {
     const JsonValue* said = known(on.text_config(), field.name);
     if (said != nullptr && !said->is_structured()) continue;
     look.report(place_of(on, field.name),
-                fmt::format("absent, as transformers 5 leaves it out; expected {}", field.value));
+                fmt::format("absent, as transformers 5 omits it; expected {}", field.value));
     return {};
   }
   return {};
@@ -97,7 +97,7 @@ Status look_mergers(const Look& look) {
   if (on.is_gguf || !on.is_qwen35() || vision == nullptr || !vision->is_object()) return {};
   if (vision->contains("deepstack_visual_indexes")) return {};
   look.report("config.json: vision_config.deepstack_visual_indexes",
-              "absent, as transformers 5 leaves it out; this server makes three mergers of random "
+              "absent, as transformers 5 omits it; this server makes three mergers of random "
               "numbers; expected []");
   return {};
 }

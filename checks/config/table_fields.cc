@@ -43,7 +43,7 @@ void look_zeros(const Look& look, const std::string& prefix, const JsonValue& js
        {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads"}) {
     const JsonValue* said = known(json, field);
     const bool is_zero = said != nullptr && (said->is_boolean() ? !said->get<bool>() : *said == 0);
-    if (is_zero) look.report(prefix + std::string(field), "zero; no model is made of it");
+    if (is_zero) look.report(prefix + std::string(field), "zero; a model cannot be built with it");
   }
 }
 
@@ -103,7 +103,7 @@ Status look_table_fields(const Look& look) {
 }
 
 constexpr Check kTableFieldChecks[] = {
-    {"C42", "numbers that shapes are made of are numbers", "U: vllm*",
+    {"C42", "fields that determine shapes are numbers", "U: vllm*",
      "unsupported operand type(s); Input should be a valid integer; num_heads is not divisible by "
      "num_kv_heads",
      "", "take config.json from the source model", look_table_fields},

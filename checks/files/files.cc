@@ -76,7 +76,7 @@ Status look_newer(const Look& look) {
 
 Status look_trainer(const Look& look) {
   if (!look.on.has_document("modelopt_state.pth")) return {};
-  look.report("modelopt_state.pth", "a trainer's account of its quantizers");
+  look.report("modelopt_state.pth", "a trainer's record of its quantizers");
   return {};
 }
 

@@ -123,7 +123,7 @@ Status look_gguf_tokens(const Look& look) {
     const std::string& text = tokens->texts[id];
     if (text.empty() || seen.insert(text).second) continue;
     look.out.push_back({fmt::format("tokenizer.ggml.tokens[{}]", id),
-                        "the text of an earlier token",
+                        "the same text as an earlier token",
                         {},
                         "GGML_ASSERT(id_to_token.size() == token_to_id.size())",
                         {}});

@@ -257,7 +257,7 @@ Status look_rows(const Look& look) {
   if (found.count != 0) {
     look.out.push_back(
         {found.first,
-         found.text_at_first(fmt::format("with rows of no multiple of {}", multiple)),
+         found.text_at_first(fmt::format("whose row length is not a multiple of {}", multiple)),
          {},
          {},
          Fix{"", "", fmt::format("{{again}} --keep '*.{}'", last_word(found.first)), true, 0}});
@@ -312,7 +312,7 @@ Status look_draft(const Look& look) {
       std::any_of(said->exclude.begin(), said->exclude.end(),
                   [](const std::string& entry) { return entry.find("mtp") != entry.npos; });
   if (first->second.form == Form::kPlain && !is_named) {
-    look.report(said->place, "mtp.* is of floats, and the list does not exclude it");
+    look.report(said->place, "mtp.* is unquantized, and the list does not exclude it");
   }
   return {};
 }
@@ -343,16 +343,16 @@ constexpr Check kQuantizationChecks[] = {
      "NaN or noise", "", "{again}", look_quantization_scales},
     {"Q10", "rows are whole groups", "U: vllm* sglang tensorrt-llm llama.cpp",
      "in features size is not multiple of 16", "", "", look_rows},
-    {"Q16", "no quantizers of a training are left",
+    {"Q16", "no training quantizers are left",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers-5",
      "There is no module or parameter named '...input_quantizer'; KeyError '..._amax'", "",
      "ckpt convert IN OUT --to nvfp4", look_leftovers},
-    {"Q17", "norms that multiply by 1 + w are folded right",
+    {"Q17", "norms that multiply by 1 + w are folded correctly",
      "S: vllm* sglang tensorrt-llm llama.cpp transformers-5",
      "loads, and answers worse than plain NVFP4", "awq-fold-repair:base=BASE", "", look_norm_fold},
-    {"Q18", "KV scales are there when said", "W: vllm* sglang tensorrt-llm", "KV scales of 1.0",
+    {"Q18", "KV scales exist if declared", "W: vllm* sglang tensorrt-llm", "KV scales of 1.0",
      "serving-config", "", look_cache},
-    {"Q20", "a draft model of floats is excluded", "W: vllm* sglang tensorrt-llm",
+    {"Q20", "an unquantized draft model is excluded", "W: vllm* sglang tensorrt-llm",
      "speculative decoding fails to start", "serving-config", "", look_draft},
 };
 

@@ -57,13 +57,13 @@ Status look_lists(const Look& look) {
       look.on.quantizations.empty() ? std::string("config.json") : look.on.quantization()->place;
   if (plain.count != 0) {
     look.out.push_back({place,
-                        plain.text("of floats, which the list does not exclude"),
+                        plain.text("unquantized, but the list does not exclude it"),
                         {},
                         "assert param_data.shape == loaded_weight.shape",
                         kListMend});
   }
   if (narrow.count != 0) {
-    look.out.push_back({place, narrow.text("of floats, which would be read as FP8"),
+    look.out.push_back({place, narrow.text("unquantized, but would be read as FP8"),
                         Severity::kUnsound, "scales are never filled", kListMend});
   }
   if (codes.count != 0) {
@@ -246,13 +246,13 @@ constexpr Check kServedChecks[] = {
     {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
-    {"Q34", "scales of matrices joined on the disk are all filled", "S: vllm-0.16 vllm-0.17 sglang",
+    {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-0.16 vllm-0.17 sglang",
      "noise, or not, from one start to the next: scales that nothing filled", "",
      "{again} --keep NAMES; or serve it with vLLM 0.32", look_joined_on_disk},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},
-    {"Q15", "head and embedding are of floats", "U: vllm* sglang tensorrt-llm, I: llama.cpp",
+    {"Q15", "head and embedding are unquantized", "U: vllm* sglang tensorrt-llm, I: llama.cpp",
      "There is no module or parameter named 'lm_head.input_scale'", "", "{again}", look_head},
 };
 

@@ -154,7 +154,7 @@ Result<Json> rows_of_csv(const std::string& path, const std::string& text) {
   }
   const auto& first = lines[0];
   if (std::set<std::string>(first.begin(), first.end()).size() != first.size()) {
-    return fail(ErrorCode::kCorrupt, "line 1: two columns have one name");
+    return fail(ErrorCode::kCorrupt, "line 1: two columns have the same name");
   }
   if (is_of_types) return rows_of_types(lines, metric_of(path));
   Json out = Json::array();

@@ -31,8 +31,8 @@ Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
   options.shift_bytes = shift.block_bytes;
   CKPT_ASSIGN(Layout layout, format->lay_out(checkpoint, options, all_codecs()));
   if (layout.is_folder != options.out_name.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "another name", "{}: its name says no format",
-                          patching.path.string());
+    return fail_with_hint(ErrorCode::kUsage, "another name",
+                          "{}: its name does not tell the format", patching.path.string());
   }
   return Output{patching.path, std::move(checkpoint), std::move(layout)};
 }

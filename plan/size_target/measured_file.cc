@@ -85,17 +85,18 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Obs
   const bool is_link = ::lstat(file.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
   if (is_link)
     return fail_with_hint(ErrorCode::kUsage, std::string(kOther),
-                          "{}: a link; expected a file of measured errors", file.string());
+                          "{}: a link; expected a file with measured errors", file.string());
   CKPT_ASSIGN(Descriptor opened,
               folder.open_file(file.filename().string(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return fail_with_hint(ErrorCode::kUsage, std::string(kOther),
-                          "{}: no plain file; expected one of measured errors", file.string());
+                          "{}: not a regular file; expected one with measured errors",
+                          file.string());
   }
   if (!is_ours(file, status, Guard::kOwnerAndMode)) {
     return fail_with_hint(
         ErrorCode::kUsage, std::string(kOther),
-        "{}: others may have written to it; expected a file that only this user writes to",
+        "{}: other users may write to it; expected a file that only this user can write",
         file.string());
   }
   CKPT_ASSIGN(const SharedSource source, open_file(std::move(opened), file, ReadAs::kOwn));
@@ -105,8 +106,7 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Obs
                           "{}: holds no measured errors, and would be replaced", file.string());
   }
   if (auto kept = parse_kept(text)) return std::move(*kept);
-  observer.note(
-      fmt::format("{}: damaged, or of another version; measuring again", file.string()));
+  observer.note(fmt::format("{}: damaged, or of another version; measuring again", file.string()));
   return KeptErrors();
 }
 

@@ -124,7 +124,7 @@ Result<std::string> with_block(const std::string& card, std::string block) {
   }
   if (!comes_once(card, kCardBegin) || !comes_once(card, kCardEnd) || begin > end) {
     return fail_with_hint(ErrorCode::kUsage, "removing these lines from it",
-                          "'{}' and '{}' do not stand once each, in this order", kCardBegin,
+                          "'{}' and '{}' must each occur once, in this order", kCardBegin,
                           kCardEnd);
   }
   block.resize(block.size() - line_end.size());  // the card's own line ends behind it
@@ -492,7 +492,8 @@ Status Publication::keep_or_drop_signature() {
       typed_.is_unsigned || !manifest || sorted_pairs(manifest->files) != sorted_pairs(files_);
   if (!drops_signature_ || typed_.is_unsigned) return {};
   return fail_with_hint(ErrorCode::kUsage, "--sign KEY for a new one, or --unsigned to remove it",
-                        "{}: signs another state of the folder than is published", path.string());
+                        "{}: signs a different state of the folder than the one published",
+                        path.string());
 }
 
 Status Publication::write_made() {

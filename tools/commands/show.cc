@@ -183,7 +183,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                               {"file", tensor.home}});
   }
   if (!found && !typed.tensors.empty()) {
-    return fail(ErrorCode::kUsage, "{}: no tensor is called like '{}'", typed.path, typed.tensors);
+    return fail(ErrorCode::kUsage, "{}: no tensor name matches '{}'", typed.path, typed.tensors);
   }
   for (const std::string& line : table.lines({false, false, false, false, true}))
     console.answer(line);

@@ -257,7 +257,7 @@ Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
   const PairedTensors pairs = pair_tensors(sides.a, sides.b, question.tensors);
   for (const auto& [tensor, why] : pairs.apart) report.cannot_compare(tensor, why);
   if (pairs.values.empty() && pairs.bytes.empty() && report.not_compared() == 0) {
-    return fail(ErrorCode::kUsage, "no tensor is called like '{}'", question.tensors);
+    return fail(ErrorCode::kUsage, "no tensor name matches '{}'", question.tensors);
   }
   ProgressLine progress(console, "comparing");
   CKPT_TRY(compare_all_bytes(pairs.bytes, report));

@@ -3,7 +3,7 @@
 # there. Any argument adds a package (clang for the fuzz targets, say).
 set -eu
 packages="cmake ninja-build g++ pkg-config git python3 nlohmann-json3-dev libfmt-dev libcli11-dev \
-libssl-dev libzstd-dev libyaml-dev zstd libhwy-dev libexpected-dev libgtest-dev libgmock-dev libbenchmark-dev $*"
+libssl-dev libcurl4-openssl-dev libzstd-dev libyaml-dev zstd libhwy-dev libexpected-dev libgtest-dev libgmock-dev libbenchmark-dev $*"
 missing=
 for package in $packages; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||

@@ -24,7 +24,7 @@ import pathlib
 import re
 import sys
 
-LEAVES = {"formats", "quantizers", "transforms", "checks", "publish"}
+LEAVES = {"formats", "quantizers", "transforms", "checks", "publish", "remote"}
 BELOW = {"models"}  # leaves may include its header
 PLAN = "plan"  # above leaves, below tools; a library without a terminal
 TERMINAL = re.compile(r"\bCLI::|CLI/|\bstd(out|err)[,);]|\bstd::(cout|cerr|fwrite|printf)|\bfmt::print\(|^(static|extern) (?!const)")

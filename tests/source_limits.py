@@ -13,7 +13,7 @@ import re
 import sys
 
 MAX_LINES, MAX_PARAMETERS, MAX_NESTING = 60, 5, 3
-SOURCES = ["bench", "checks", "core", "formats", "fuzz", "models", "plan", "publish", "quantizers", "tests", "tools", "transforms"]
+SOURCES = ["bench", "checks", "core", "formats", "fuzz", "models", "plan", "publish", "quantizers", "remote", "tests", "tools", "transforms"]
 FOLDERS = SOURCES + ["cmake", "docs", "packaging", "report", "testdata"]
 LIBC = {"copy_file_range"}  # defined again by a test, with its parameters
 THEIRS = ("ggml/", "hwy/", "include/", "src/", "ggml-", "llama-", "tools/server/")  # other programs' files, cited as sources

@@ -1,0 +1,199 @@
+#include "remote/credentials.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "core/io/bytes.h"
+#include "core/io/paths.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxFileBytes = 1 << 20;
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The first of them that is set and not empty.
+std::string first_of(std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    std::string value = environment(name);
+    if (!value.empty()) return value;
+  }
+  return {};
+}
+
+std::string_view without_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+// "" where there is no such file.
+Result<std::string> text_of_file(const fs::path& path) {
+  CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
+  if (!exists) return std::string();
+  CKPT_ASSIGN(const SharedSource file, open_file(path, ReadAs::kOwn));
+  return read_text(*file, kMaxFileBytes);
+}
+
+// A value that goes into a header.
+Status check_secret(std::string_view value, std::string_view from) {
+  const bool is_fine = std::all_of(value.begin(), value.end(), [](char c) {
+    return c > ' ' && static_cast<unsigned char>(c) < 0x7f;
+  });
+  if (is_fine) return {};
+  return fail(ErrorCode::kUsage, "{}: holds a space or control character; expected a single word",
+              from);
+}
+
+std::string cache_home() {
+  const std::string said = environment("XDG_CACHE_HOME");
+  if (!said.empty()) return said;
+  const std::string home = environment("HOME");
+  return home.empty() ? "" : home + "/.cache";
+}
+
+std::string hub_home() {
+  const std::string said = environment("HF_HOME");
+  if (!said.empty()) return said;
+  const std::string cache = cache_home();
+  return cache.empty() ? "" : cache + "/huggingface";
+}
+
+bool is_yes(std::string value) {
+  for (char& c : value) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return value == "1" || value == "ON" || value == "YES" || value == "TRUE";
+}
+
+Result<std::string> hub_token() {
+  if (is_yes(environment("HF_HUB_DISABLE_IMPLICIT_TOKEN"))) return std::string();
+  const std::string said = first_of({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"});
+  std::string from = "HF_TOKEN", token(without_spaces(said));
+  if (token.empty()) {
+    from = environment("HF_TOKEN_PATH");
+    if (from.empty() && !hub_home().empty()) from = hub_home() + "/token";
+    if (from.empty()) return std::string();
+    CKPT_ASSIGN(const std::string text, text_of_file(from));
+    token = without_spaces(text);
+  }
+  CKPT_TRY(check_secret(token, from));
+  return token;
+}
+
+using Section = std::map<std::string, std::string>;
+
+// The lines "name = value" below "[title]". Lines that are indented belong to a value before them.
+Section section_of(std::string_view text, std::string_view title) {
+  Section out;
+  bool is_inside = false;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view words = without_spaces(line);
+    if (words.starts_with('[')) {
+      is_inside = without_spaces(words.substr(1, words.find(']') - 1)) == title;
+      continue;
+    }
+    const size_t equals = words.find('=');
+    const bool is_nested = !line.empty() && (line[0] == ' ' || line[0] == '\t');
+    if (!is_inside || is_nested || equals == words.npos || words[0] == '#') continue;
+    out.emplace(without_spaces(words.substr(0, equals)), without_spaces(words.substr(equals + 1)));
+  }
+  return out;
+}
+
+Result<Section> aws_profile(const std::string& name) {
+  const std::string folder = environment("HOME") + "/.aws/";
+  std::string keys = environment("AWS_SHARED_CREDENTIALS_FILE");
+  std::string config = environment("AWS_CONFIG_FILE");
+  if (keys.empty()) keys = folder + "credentials";
+  if (config.empty()) config = folder + "config";
+  CKPT_ASSIGN(const std::string keys_text, text_of_file(keys));
+  CKPT_ASSIGN(const std::string config_text, text_of_file(config));
+  Section out = section_of(keys_text, name);
+  out.merge(section_of(config_text, name == "default" ? name : "profile " + name));
+  if (out.empty() && !environment("AWS_PROFILE").empty()) {
+    return fail(ErrorCode::kUsage, "AWS_PROFILE: '{}' is not in {} and {}", name, keys, config);
+  }
+  return out;
+}
+
+void take(std::string& value, const Section& profile, const char* key) {
+  const auto found = profile.find(key);
+  if (value.empty() && found != profile.end()) value = found->second;
+}
+
+Status check_profile(const Section& profile, const std::string& name) {
+  for (const char* const key :
+       {"credential_process", "sso_session", "sso_start_url", "role_arn", "source_profile"}) {
+    if (profile.find(key) == profile.end()) continue;
+    return fail_with_hint(
+        ErrorCode::kUsage, "eval \"$(aws configure export-credentials --format env)\"",
+        "AWS profile '{}': gets its keys by {}; expected aws_access_key_id", name, key);
+  }
+  return {};
+}
+
+}  // namespace
+
+HttpHeaders HubAccess::credentials() const {
+  if (token.empty()) return {};
+  return {{"Authorization", "Bearer " + token}};
+}
+
+Result<HubAccess> hub_access() {
+  std::string endpoint = environment("HF_ENDPOINT");
+  if (endpoint.empty()) endpoint = "https://huggingface.co";
+  HubAccess out;
+  CKPT_ASSIGN(out.endpoint, in("HF_ENDPOINT", parse_url(endpoint)));
+  while (out.endpoint.path.ends_with('/')) out.endpoint.path.pop_back();
+  CKPT_ASSIGN(out.token, hub_token());
+  return out;
+}
+
+std::string hub_cache_folder() {
+  const std::string said = first_of({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
+  if (!said.empty()) return said;
+  return hub_home().empty() ? "" : hub_home() + "/hub";
+}
+
+Result<S3Access> s3_access() {
+  std::string name = environment("AWS_PROFILE");
+  if (name.empty()) name = "default";
+  CKPT_ASSIGN(const Section profile, aws_profile(name));
+  S3Access out;
+  out.keys = {environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+              environment("AWS_SESSION_TOKEN")};
+  out.region = first_of({"AWS_REGION", "AWS_DEFAULT_REGION"});
+  out.endpoint = first_of({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  if (out.keys.access_key.empty()) {  // a session belongs to its keys
+    out.keys = {};
+    take(out.keys.access_key, profile, "aws_access_key_id");
+    take(out.keys.secret_key, profile, "aws_secret_access_key");
+    take(out.keys.session_token, profile, "aws_session_token");
+    if (out.keys.access_key.empty()) CKPT_TRY(check_profile(profile, name));
+  }
+  take(out.region, profile, "region");
+  take(out.endpoint, profile, "endpoint_url");
+  if (out.region.empty()) out.region = "us-east-1";
+  for (const std::string& secret :
+       {out.keys.access_key, out.keys.secret_key, out.keys.session_token, out.region}) {
+    CKPT_TRY(check_secret(secret, "AWS credentials"));
+  }
+  if (out.keys.access_key.empty() != out.keys.secret_key.empty()) {
+    return fail(ErrorCode::kUsage,
+                "AWS credentials: only one of aws_access_key_id and aws_secret_access_key is set");
+  }
+  return out;
+}
+
+}  // namespace ckpt

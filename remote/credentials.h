@@ -1,0 +1,34 @@
+// Who we are to a hub and to S3: from the environment and from the files that their own programs
+// keep. Nothing is written, and no value is part of a message.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+#include "remote/http.h"
+#include "remote/s3_sign.h"
+
+namespace ckpt {
+
+struct HubAccess {
+  Url endpoint;       // HF_ENDPOINT or https://huggingface.co, without '/' at the end of its path
+  std::string token;  // HF_TOKEN, HUGGING_FACE_HUB_TOKEN, or the file of `hf auth login`; may be ""
+
+  HttpHeaders credentials() const;
+};
+// Fails: kUsage for an HF_ENDPOINT that is not a URL, and for a token of more than one line.
+Result<HubAccess> hub_access();
+// Where the hub's own programs keep what they fetched: HF_HUB_CACHE, HF_HOME; "" without a home.
+std::string hub_cache_folder();
+
+struct S3Access {
+  S3Keys keys;
+  std::string region;    // "us-east-1" where nothing is said
+  std::string endpoint;  // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or of the profile; "" is AWS
+};
+// The environment, then the profile AWS_PROFILE (default) of ~/.aws/credentials and ~/.aws/config.
+// Without keys requests go unsigned, as public buckets allow. Fails: kUsage for a profile that is
+// missing, or that gets its keys from a program or a sign-in; kIo.
+Result<S3Access> s3_access();
+
+}  // namespace ckpt

@@ -1,0 +1,340 @@
+#include "remote/http.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "core/base/printable.h"
+#include "remote/http_transfer.h"
+
+namespace ckpt {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstWait{250}, kLongestWait{16'000};
+constexpr long kLongestAskedSeconds = 600;
+constexpr uint64_t kMaxErrorBytes = 1 << 20, kKeptErrorBytes = 64 << 10;
+// A range may be cut once more for each of these.
+constexpr uint64_t kBytesOfTry = 64 << 10;
+
+// What is known of a request after some tries.
+struct Progress {
+  uint64_t received_bytes = 0;  // of a range, handed to the sink or to `body`
+  std::string body;             // of a range without sink
+  std::string etag;
+  std::optional<uint64_t> file_bytes;
+};
+
+// How one try ended.
+struct Outcome {
+  HttpResponse response;
+  std::string cut;  // empty: `response` is whole
+  bool may_pass = false;
+};
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// 301, 302 and 303 make a GET of what was sent otherwise, which nobody asked for.
+bool is_followed(const HttpRequest& request, int status) {
+  if (request.max_redirects == 0) return false;
+  const bool only_reads = request.method == "GET" || request.method == "HEAD";
+  return only_reads ? is_redirect(status) : status == 307 || status == 308;
+}
+
+bool is_passing(int status) {
+  return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
+}
+
+bool may_repeat(const HttpRequest& request) {
+  return request.may_repeat.value_or(request.method != "POST" && request.method != "PATCH");
+}
+
+std::optional<uint64_t> whole_number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+// "bytes 5-9/100"; nullopt for all else, an unknown length too.
+struct ContentRange {
+  uint64_t first = 0, last = 0, file_bytes = 0;
+};
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  const size_t dash = text.find('-'), slash = text.find('/');
+  if (!text.starts_with("bytes ") || dash == text.npos || slash == text.npos || slash < dash) {
+    return {};
+  }
+  const auto first = whole_number(text.substr(6, dash - 6));
+  const auto last = whole_number(text.substr(dash + 1, slash - dash - 1));
+  const auto size = whole_number(text.substr(slash + 1));
+  if (!first || !last || !size || *first > *last || *last >= *size) return {};
+  return ContentRange{*first, *last, *size};
+}
+
+Failure changed(std::string what) {
+  return Failure(Error{ErrorCode::kCorrupt, {}, std::move(what), "again when nobody writes to it"});
+}
+
+// One try: its checks need the request, and what earlier tries have shown.
+class Attempt {
+ public:
+  Attempt(const HttpRequest& request, Progress& progress)
+      : request_(request), progress_(progress), asked_(range()) {}
+
+  Result<Outcome> run();
+
+ private:
+  std::optional<HttpRange> range() const;
+  Result<Outcome> send_to(const Url& url);
+  HttpHeaders headers_for(const Url& url) const;
+  Status on_headers(const HttpResponse& response);
+  Status on_body(std::span<const std::byte> bytes);
+  Status check_range(const HttpResponse& response);
+  Status check_etag(const HttpResponse& response);
+
+  const HttpRequest& request_;
+  Progress& progress_;
+  const std::optional<HttpRange> asked_;  // what is left of the range
+  std::string body_;
+  uint64_t got_bytes_ = 0, limit_bytes_ = 0;
+  bool is_good_ = false;
+};
+
+std::optional<HttpRange> Attempt::range() const {
+  if (!request_.range) return {};
+  HttpRange left = *request_.range;
+  left.offset_bytes += progress_.received_bytes;
+  left.size_bytes -= progress_.received_bytes;
+  return left;
+}
+
+Status Attempt::check_range(const HttpResponse& response) {
+  const std::string* const said = response.header("content-range");
+  ContentRange got;
+  if (response.status == 206) {
+    const auto parsed = parse_content_range(said == nullptr ? "" : *said);
+    if (!parsed) {
+      return fail(ErrorCode::kCorrupt, "the server sent 206 with Content-Range '{}'",
+                  said == nullptr ? "" : printable(said->substr(0, 80)));
+    }
+    got = *parsed;
+  } else {  // 200 is all of the file
+    const std::string* const length = response.header("content-length");
+    const auto size = whole_number(length == nullptr ? "" : *length);
+    if (!size || *size == 0 || asked_->offset_bytes != 0 || *size > asked_->size_bytes) {
+      return fail(ErrorCode::kCorrupt,
+                  "the server answered {} where bytes {} to {} were asked for; expected 206",
+                  response.status, asked_->offset_bytes,
+                  asked_->offset_bytes + asked_->size_bytes - 1);
+    }
+    got = {0, *size - 1, *size};
+  }
+  if (progress_.file_bytes && *progress_.file_bytes != got.file_bytes) {
+    return changed(
+        fmt::format("the file has {} bytes now; it had {}", got.file_bytes, *progress_.file_bytes));
+  }
+  const uint64_t last = asked_->offset_bytes + asked_->size_bytes - 1;
+  if (got.first != asked_->offset_bytes || got.last != std::min(last, got.file_bytes - 1)) {
+    return fail(ErrorCode::kCorrupt, "the server sent bytes {} to {}; expected {} to {}", got.first,
+                got.last, asked_->offset_bytes, last);
+  }
+  progress_.file_bytes = got.file_bytes;
+  limit_bytes_ = got.last - got.first + 1;
+  return {};
+}
+
+Status Attempt::check_etag(const HttpResponse& response) {
+  const std::string* const etag = response.header("etag");
+  if (etag == nullptr) return {};
+  const std::string& before = request_.etag.empty() ? progress_.etag : request_.etag;
+  if (!before.empty() && before != *etag) {
+    return changed("the file changed on the server while it was read (another ETag)");
+  }
+  progress_.etag = *etag;
+  return {};
+}
+
+Status Attempt::on_headers(const HttpResponse& response) {
+  const std::string* const encoding = response.header("content-encoding");
+  if (encoding != nullptr && *encoding != "identity" && !encoding->empty()) {
+    return fail(ErrorCode::kCorrupt, "the server sent Content-Encoding '{}'; expected none",
+                printable(encoding->substr(0, 40)));
+  }
+  is_good_ = response.is_good();
+  limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
+  if (!is_good_ || !asked_) return {};
+  CKPT_TRY(check_etag(response));
+  return check_range(response);
+}
+
+Status Attempt::on_body(std::span<const std::byte> bytes) {
+  if (bytes.size() > limit_bytes_ - got_bytes_) {
+    return fail(ErrorCode::kCorrupt, "the server sent more than {} bytes", limit_bytes_);
+  }
+  if (is_good_ && request_.sink) {
+    CKPT_TRY(request_.sink((asked_ ? progress_.received_bytes : got_bytes_), bytes));
+  } else if (is_good_ || got_bytes_ < kKeptErrorBytes) {
+    std::string& to = is_good_ && asked_ ? progress_.body : body_;
+    to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  got_bytes_ += bytes.size();
+  if (is_good_ && asked_) progress_.received_bytes += bytes.size();
+  return {};
+}
+
+HttpHeaders Attempt::headers_for(const Url& url) const {
+  HttpHeaders headers = request_.headers;
+  headers.emplace_back("Accept-Encoding", "identity");
+  if (asked_) {
+    headers.emplace_back("Range", fmt::format("bytes={}-{}", asked_->offset_bytes,
+                                              asked_->offset_bytes + asked_->size_bytes - 1));
+  }
+  if (!url.is_same_origin(request_.url)) return headers;
+  headers.insert(headers.end(), request_.credentials.begin(), request_.credentials.end());
+  if (request_.sign) {
+    for (auto& header : request_.sign(request_)) headers.push_back(std::move(header));
+  }
+  return headers;
+}
+
+Result<Outcome> Attempt::send_to(const Url& url) {
+  HttpTransfer what;
+  what.method = request_.method;
+  what.url = url;
+  what.headers = headers_for(url);
+  what.body = request_.body ? &*request_.body : nullptr;
+  what.stall_seconds = request_.stall_seconds;
+  what.on_headers = [this](const HttpResponse& response) { return on_headers(response); };
+  what.on_body = [this](std::span<const std::byte> bytes) { return on_body(bytes); };
+  body_.clear();
+  got_bytes_ = 0;
+  CKPT_ASSIGN(TransferResult done, transfer(what));
+  Outcome out{std::move(done.response), std::move(done.cut), done.may_pass};
+  out.response.body = std::move(body_);
+  const bool is_short = is_good_ && asked_ && out.cut.empty() && got_bytes_ < limit_bytes_;
+  if (is_short && request_.method != "HEAD") {
+    out.cut = fmt::format("{} of {} bytes were sent", got_bytes_, limit_bytes_);
+    out.may_pass = true;
+  }
+  return out;
+}
+
+Result<Outcome> Attempt::run() {
+  Url url = request_.url;
+  for (int redirects = 0;; ++redirects) {
+    CKPT_ASSIGN(Outcome out, in(url.shown(), send_to(url)));
+    if (!out.cut.empty() || !is_followed(request_, out.response.status) ||
+        out.response.header("location") == nullptr) {
+      return out;
+    }
+    if (redirects == request_.max_redirects) {
+      return fail(ErrorCode::kCorrupt, "{}: more than {} redirects", request_.url.shown(),
+                  redirects);
+    }
+    CKPT_ASSIGN(url, redirect_target(out.response));
+  }
+}
+
+// The number after `t=` of `"resolvers";r=0;t=55`; only where nothing is left.
+std::optional<uint64_t> seconds_of_ratelimit(std::string_view text) {
+  const size_t at = text.find(";t=");
+  if (text.find(";r=0") == text.npos || at == text.npos) return {};
+  const std::string_view rest = text.substr(at + 3);
+  return whole_number(rest.substr(0, rest.find_first_not_of("0123456789")));
+}
+
+// How long the server asks to be left alone; nullopt where it does not say.
+std::optional<uint64_t> asked_seconds(const HttpResponse& response) {
+  if (!is_passing(response.status)) return {};
+  const std::string* const after = response.header("retry-after");
+  if (after != nullptr) {
+    const auto seconds = whole_number(*after);
+    if (seconds) return seconds;
+  }
+  const std::string* const limit = response.header("ratelimit");
+  return limit == nullptr ? std::nullopt : seconds_of_ratelimit(*limit);
+}
+
+milliseconds usual_wait(int idle_tries) {
+  return std::min(kFirstWait * (1 << std::min(idle_tries, 6)) / 2, kLongestWait);
+}
+
+Failure no_answer(const HttpRequest& request, const std::string& cut) {
+  return fail(ErrorCode::kIo, "{}: {}", request.url.shown(), printable(cut));
+}
+
+}  // namespace
+
+HttpBody HttpBody::of(std::string text) {
+  const auto kept = std::make_shared<const std::string>(std::move(text));
+  return {kept->size(), [kept](uint64_t offset_bytes, std::span<std::byte> out) -> Status {
+            std::memcpy(out.data(), kept->data() + offset_bytes, out.size());
+            return {};
+          }};
+}
+
+const std::string* HttpResponse::header(std::string_view lower_case_name) const {
+  const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& header) {
+    return header.first == lower_case_name;
+  });
+  return found == headers.end() ? nullptr : &found->second;
+}
+
+Result<Url> redirect_target(const HttpResponse& response) {
+  const std::string* const location = response.header("location");
+  CKPT_ASSIGN(Url url, in(response.url.shown() + ": redirect",
+                          resolve_url(response.url, location == nullptr ? "" : *location)));
+  if (url.scheme != response.url.scheme) {
+    return fail(ErrorCode::kCorrupt, "{}: redirects to {}; expected {}", response.url.shown(),
+                url.shown(), response.url.scheme);
+  }
+  if (url.is_loopback() && !response.url.is_loopback()) {
+    return fail(ErrorCode::kCorrupt, "{}: redirects to this machine ({})", response.url.shown(),
+                url.shown());
+  }
+  return url;
+}
+
+Result<HttpResponse> http_send(const HttpRequest& request) {
+  Progress progress;
+  if (request.range) progress.file_bytes = request.range->file_bytes;
+  int idle_tries = 0;  // since bytes of a range came
+  for (uint64_t tries = 1;; ++tries) {
+    const uint64_t before = progress.received_bytes;
+    CKPT_ASSIGN(Outcome out, Attempt(request, progress).run());
+    idle_tries = progress.received_bytes > before ? 0 : idle_tries + 1;
+    const bool passes = out.cut.empty() ? is_passing(out.response.status) : out.may_pass;
+    const uint64_t most =
+        static_cast<uint64_t>(request.tries) + progress.received_bytes / kBytesOfTry;
+    if (!passes || !may_repeat(request) || idle_tries >= request.tries || tries >= most) {
+      if (!out.cut.empty()) return no_answer(request, out.cut);
+      if (out.response.is_good() && request.range) out.response.body = std::move(progress.body);
+      out.response.file_bytes = progress.file_bytes;
+      return std::move(out.response);
+    }
+    milliseconds wait = usual_wait(idle_tries);
+    if (const auto asked = asked_seconds(out.response)) {
+      if (*asked > kLongestAskedSeconds) return std::move(out.response);
+      wait = milliseconds(1000 * *asked + 100);
+    }
+    std::this_thread::sleep_for(wait);
+  }
+}
+
+Failure http_failure(const HttpResponse& response, std::string_view said) {
+  const auto code = response.status == 401 || response.status == 403 || response.status == 404
+                        ? ErrorCode::kUsage
+                        : ErrorCode::kIo;
+  const std::string words = printable(said.substr(0, 300));
+  return fail(code, "{}: the server answered {}{}{}", response.url.shown(), response.status,
+              words.empty() ? "" : ": ", words);
+}
+
+}  // namespace ckpt

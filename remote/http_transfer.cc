@@ -1,0 +1,270 @@
+#include "remote/http_transfer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <mutex>
+#include <optional>
+
+#ifdef CKPT_REMOTE
+#include <curl/curl.h>
+#include <dlfcn.h>
+
+namespace ckpt {
+namespace {
+
+// libcurl is loaded by the first request: it and the libraries that it needs would take 10 ms of
+// each start of the program.
+struct Curl {
+  decltype(&::curl_global_init) global_init = nullptr;
+  decltype(&::curl_easy_init) make = nullptr;
+  decltype(&::curl_easy_reset) reset = nullptr;
+  decltype(&::curl_easy_setopt) set = nullptr;
+  decltype(&::curl_easy_getinfo) get = nullptr;
+  decltype(&::curl_easy_perform) perform = nullptr;
+  decltype(&::curl_easy_strerror) error_text = nullptr;
+  decltype(&::curl_slist_append) append = nullptr;
+  decltype(&::curl_slist_free_all) free_list = nullptr;
+  bool is_loaded = false;
+
+  static const Curl& loaded() {
+    static const Curl made;
+    return made;
+  }
+
+ private:
+  Curl() {
+    void* const library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, name));
+      return function != nullptr;
+    };
+    is_loaded = find(global_init, "curl_global_init") && find(make, "curl_easy_init") &&
+                find(reset, "curl_easy_reset") && find(set, "curl_easy_setopt") &&
+                find(get, "curl_easy_getinfo") && find(perform, "curl_easy_perform") &&
+                find(error_text, "curl_easy_strerror") && find(append, "curl_slist_append") &&
+                find(free_list, "curl_slist_free_all") &&
+                global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  }
+};
+
+constexpr size_t kMaxHeaderBytes = 64 << 10;  // all together
+constexpr long kConnectSeconds = 20;
+
+// Handles that nobody uses, last used first: their connections are still open.
+class HandlePool {
+ public:
+  static HandlePool& shared() {
+    static HandlePool* const made = new HandlePool;  // outlives threads that end late
+    return *made;
+  }
+  CURL* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return Curl::loaded().make();
+    CURL* handle = free_.back();
+    free_.pop_back();
+    return handle;
+  }
+  void give(CURL* handle) {
+    Curl::loaded().reset(handle);  // keeps connections
+    const std::lock_guard lock(mutex_);
+    free_.push_back(handle);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<CURL*> free_;
+};
+
+// What the callbacks of one transfer share.
+struct Exchange {
+  const HttpTransfer& what;
+  TransferResult result;
+  std::optional<Error> failed;
+  size_t header_bytes = 0;
+  uint64_t sent_bytes = 0;
+  bool is_begun = false;  // on_headers was called
+
+  bool check(Status status) {
+    if (!status) failed = std::move(status.error());
+    return !failed;
+  }
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() <= ' ')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() <= ' ')) text.remove_prefix(1);
+  return text;
+}
+
+size_t on_header_line(char* data, size_t, size_t count, void* user) {
+  Exchange& exchange = *static_cast<Exchange*>(user);
+  const std::string_view line(data, count);
+  exchange.header_bytes += count;
+  if (exchange.header_bytes > kMaxHeaderBytes) {
+    exchange.check(fail(ErrorCode::kCorrupt, "more than {} bytes of headers", kMaxHeaderBytes));
+    return 0;
+  }
+  if (line.starts_with("HTTP/")) {  // also after "100 Continue"
+    exchange.result.response.headers.clear();
+    return count;
+  }
+  const size_t colon = line.find(':');
+  if (colon == line.npos) return count;
+  std::string name(line.substr(0, colon));
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  exchange.result.response.headers.emplace_back(std::move(name),
+                                                std::string(trimmed(line.substr(colon + 1))));
+  return count;
+}
+
+bool begin(Exchange& exchange, CURL* handle) {
+  if (exchange.is_begun) return true;
+  long status = 0;
+  Curl::loaded().get(handle, CURLINFO_RESPONSE_CODE, &status);
+  exchange.result.response.status = static_cast<int>(status);
+  exchange.is_begun = true;
+  return exchange.check(exchange.what.on_headers(exchange.result.response));
+}
+
+struct Callbacks {
+  Exchange& exchange;
+  CURL* handle;
+};
+
+size_t on_body_bytes(char* data, size_t, size_t count, void* user) {
+  const Callbacks& to = *static_cast<Callbacks*>(user);
+  if (!begin(to.exchange, to.handle)) return 0;
+  const auto bytes = std::as_bytes(std::span(data, count));
+  return to.exchange.check(to.exchange.what.on_body(bytes)) ? count : 0;
+}
+
+size_t on_wanted_bytes(char* data, size_t, size_t count, void* user) {
+  Exchange& exchange = *static_cast<Exchange*>(user);
+  const HttpBody& body = *exchange.what.body;
+  const size_t size = std::min<uint64_t>(count, body.size_bytes - exchange.sent_bytes);
+  const auto out = std::as_writable_bytes(std::span(data, size));
+  if (size > 0 && !exchange.check(body.read(exchange.sent_bytes, out))) return CURL_READFUNC_ABORT;
+  exchange.sent_bytes += size;
+  return size;
+}
+
+int on_rewind(void* user, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<Exchange*>(user)->sent_bytes = static_cast<uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+void set_body(CURL* handle, Exchange& exchange) {
+  const auto set = Curl::loaded().set;
+  if (exchange.what.body->size_bytes == 0 && exchange.what.method == "POST") {
+    set(handle, CURLOPT_POSTFIELDS, "");
+    set(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t{0});
+    return;
+  }
+  set(handle, CURLOPT_UPLOAD, 1L);
+  set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(exchange.what.body->size_bytes));
+  set(handle, CURLOPT_READFUNCTION, on_wanted_bytes);
+  set(handle, CURLOPT_READDATA, &exchange);
+  set(handle, CURLOPT_SEEKFUNCTION, on_rewind);
+  set(handle, CURLOPT_SEEKDATA, &exchange);
+  set(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+}
+
+void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
+  const HttpTransfer& what = exchange.what;
+  const auto set = Curl::loaded().set;
+  set(handle, CURLOPT_URL, what.url.text().c_str());
+  set(handle, CURLOPT_PROTOCOLS_STR, what.url.scheme.c_str());
+  set(handle, CURLOPT_PATH_AS_IS, 1L);
+  set(handle, CURLOPT_NOSIGNAL, 1L);
+  set(handle, CURLOPT_USERAGENT, "ckpt/" CKPT_REMOTE);
+  set(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(handle, CURLOPT_LOW_SPEED_TIME, what.stall_seconds);
+  set(handle, CURLOPT_BUFFERSIZE, 512L << 10);
+  if (what.url.is_loopback()) set(handle, CURLOPT_PROXY, "");
+  if (what.method == "HEAD") set(handle, CURLOPT_NOBODY, 1L);
+  if (what.body != nullptr) set_body(handle, exchange);
+  if (what.method != "HEAD") set(handle, CURLOPT_CUSTOMREQUEST, what.method.c_str());
+  set(handle, CURLOPT_HEADERFUNCTION, on_header_line);
+  set(handle, CURLOPT_HEADERDATA, &exchange);
+  set(handle, CURLOPT_WRITEFUNCTION, on_body_bytes);
+  set(handle, CURLOPT_WRITEDATA, &callbacks);
+}
+
+curl_slist* header_list(const HttpHeaders& headers) {
+  const auto append = Curl::loaded().append;
+  curl_slist* list = append(nullptr, "Expect:");  // no wait before a body
+  for (const auto& [name, value] : headers) {
+    // A header without value is spelled with ';'.
+    const std::string line = value.empty() ? name + ";" : name + ": " + value;
+    list = append(list, line.c_str());
+  }
+  return list;
+}
+
+// A name that does not resolve and a certificate that does not hold stay as they are.
+bool may_pass(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_SSL_CONNECT_ERROR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Result<TransferResult> transfer(const HttpTransfer& what) {
+  const Curl& curl = Curl::loaded();
+  if (!curl.is_loaded) {
+    return fail_with_hint(ErrorCode::kUnsupported, "apt-get install libcurl4",
+                          "URLs are opened by libcurl.so.4, which is not installed");
+  }
+  CURL* const handle = HandlePool::shared().take();
+  if (handle == nullptr) return fail(ErrorCode::kIo, "libcurl cannot be started");
+  Exchange exchange{what, {}, {}, 0, 0, false};
+  exchange.result.response.url = what.url;
+  Callbacks callbacks{exchange, handle};
+  set_options(handle, exchange, callbacks);
+  curl_slist* const headers = header_list(what.headers);
+  curl.set(handle, CURLOPT_HTTPHEADER, headers);
+  char words[CURL_ERROR_SIZE] = "";
+  curl.set(handle, CURLOPT_ERRORBUFFER, words);
+  const CURLcode code = curl.perform(handle);
+  if (code == CURLE_OK) begin(exchange, handle);  // an answer without a body
+  HandlePool::shared().give(handle);
+  curl.free_list(headers);
+  if (exchange.failed) return Failure(std::move(*exchange.failed));
+  if (code == CURLE_OUT_OF_MEMORY && exchange.header_bytes > 0) {  // libcurl's limit of a line
+    return fail(ErrorCode::kCorrupt, "a header that is too long");
+  }
+  if (code != CURLE_OK) {
+    exchange.result.cut = *words != '\0' ? words : curl.error_text(code);
+    exchange.result.may_pass = may_pass(code);
+  }
+  return std::move(exchange.result);
+}
+
+}  // namespace ckpt
+
+#else
+
+namespace ckpt {
+
+Result<TransferResult> transfer(const HttpTransfer&) {
+  return fail(ErrorCode::kUnsupported, "this ckpt was built without libcurl and opens no URL");
+}
+
+}  // namespace ckpt
+
+#endif

@@ -1,0 +1,96 @@
+#include "remote/credentials.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Credentials : public testing::Test {
+ protected:
+  Credentials() {
+    for (const char* const name :
+         {"HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME",
+          "HF_HUB_CACHE", "HF_HUB_DISABLE_IMPLICIT_TOKEN", "XDG_CACHE_HOME", "AWS_ACCESS_KEY_ID",
+          "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION",
+          "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE",
+          "AWS_SHARED_CREDENTIALS_FILE", "HUGGINGFACE_HUB_CACHE"}) {
+      ::unsetenv(name);
+    }
+    home_ = fs::path(testing::TempDir()) / "ckpt_credentials";
+    fs::remove_all(home_);
+    fs::create_directories(home_);
+    ::setenv("HOME", home_.c_str(), 1);
+  }
+  ~Credentials() override { fs::remove_all(home_); }
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories((home_ / name).parent_path());
+    std::ofstream(home_ / name) << text;
+  }
+  fs::path home_;
+};
+
+TEST_F(Credentials, HubTokenComesFromTheEnvironmentThenTheFile) {
+  EXPECT_TRUE(hub_access()->credentials().empty());
+  write(".cache/huggingface/token", "hf_file\n");
+  EXPECT_EQ(hub_access()->token, "hf_file");
+  ::setenv("HUGGING_FACE_HUB_TOKEN", "hf_old", 1);
+  EXPECT_EQ(hub_access()->token, "hf_old");
+  ::setenv("HF_TOKEN", " hf_new\n", 1);
+  EXPECT_EQ(hub_access()->credentials()[0].second, "Bearer hf_new");
+  ::setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1", 1);
+  EXPECT_EQ(hub_access()->token, "");
+}
+
+TEST_F(Credentials, RefusesATokenThatWouldBeAnotherHeader) {
+  ::setenv("HF_TOKEN", "a\r\nHost: b", 1);
+  const auto access = hub_access();
+  ASSERT_FALSE(access);
+  EXPECT_EQ(access.error().text().find("Host"), std::string::npos);
+}
+
+TEST_F(Credentials, EndpointHasNoFinalSlash) {
+  EXPECT_EQ(hub_access()->endpoint.origin(), "https://huggingface.co");
+  ::setenv("HF_ENDPOINT", "http://127.0.0.1:8090/mirror/", 1);
+  EXPECT_EQ(hub_access()->endpoint.path, "/mirror");
+  ::setenv("HF_ENDPOINT", "ftp://x", 1);
+  EXPECT_FALSE(hub_access());
+}
+
+TEST_F(Credentials, AwsProfilesFillWhatTheEnvironmentLeaves) {
+  write(".aws/credentials",
+        "[default]\naws_access_key_id = A\naws_secret_access_key=B\n# c\n\n[two]\n"
+        "aws_access_key_id=C\naws_secret_access_key = D\naws_session_token = E\n");
+  write(".aws/config",
+        "[default]\nregion = eu-west-1\ns3 =\n  region = inner\n[profile two]\n"
+        "region=us-west-2\nendpoint_url = http://127.0.0.1:7070\n");
+  auto access = s3_access();
+  ASSERT_TRUE(access);
+  EXPECT_EQ(access->keys.access_key + access->keys.secret_key, "AB");
+  EXPECT_EQ(access->region, "eu-west-1");
+  ::setenv("AWS_PROFILE", "two", 1);
+  access = s3_access();
+  EXPECT_EQ(access->keys.session_token, "E");
+  EXPECT_EQ(access->endpoint, "http://127.0.0.1:7070");
+  ::setenv("AWS_ACCESS_KEY_ID", "F", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "G", 1);
+  EXPECT_EQ(s3_access()->keys.session_token, "");  // of other keys
+  EXPECT_EQ(s3_access()->region, "us-west-2");
+}
+
+TEST_F(Credentials, AwsProfilesThatNeedAProgramAreRefused) {
+  write(".aws/config", "[default]\ncredential_process = /bin/x --secret y\n");
+  const auto access = s3_access();
+  ASSERT_FALSE(access);
+  EXPECT_EQ(access.error().text().find("--secret"), std::string::npos);
+  ::setenv("AWS_PROFILE", "absent", 1);
+  EXPECT_FALSE(s3_access());
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,225 @@
+#include "remote/http.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/remote/scripted_server.h"
+
+namespace ckpt {
+namespace {
+
+const std::string kDigits = "0123456789";
+
+HttpRequest get(const ScriptedServer& server, const std::string& path = "/file") {
+  HttpRequest request;
+  request.url = server.url(path);
+  request.tries = 3;
+  return request;
+}
+
+HttpRequest get_range(const ScriptedServer& server, HttpRange range) {
+  HttpRequest request = get(server);
+  request.range = range;
+  return request;
+}
+
+std::string part(size_t first, size_t last, const std::string& headers = {}) {
+  return scripted("206 Partial Content",
+                  "Content-Range: bytes " + std::to_string(first) + "-" + std::to_string(last) +
+                      "/10\r\n" + headers,
+                  kDigits.substr(first, last - first + 1));
+}
+
+std::string said_of(const Result<HttpResponse>& response) {
+  return response ? "no error" : response.error().text();
+}
+
+TEST(Http, GivesStatusHeadersAndBody) {
+  const ScriptedServer server({scripted("404 Not Found", "X-Error-Code: EntryNotFound\r\n", "no")});
+  const auto response = http_send(get(server));
+  ASSERT_TRUE(response) << said_of(response);
+  EXPECT_EQ(response->status, 404);
+  EXPECT_EQ(response->body, "no");
+  ASSERT_NE(response->header("x-error-code"), nullptr);
+  EXPECT_EQ(*response->header("x-error-code"), "EntryNotFound");
+  EXPECT_NE(server.requests()[0].find("Accept-Encoding: identity\r\n"), std::string::npos);
+}
+
+TEST(Http, ReadsARange) {
+  const ScriptedServer server({part(2, 5)});
+  const auto response = http_send(get_range(server, {2, 4}));
+  ASSERT_TRUE(response) << said_of(response);
+  EXPECT_EQ(response->body, "2345");
+  EXPECT_EQ(response->file_bytes, 10u);
+  EXPECT_NE(server.requests()[0].find("Range: bytes=2-5\r\n"), std::string::npos);
+}
+
+TEST(Http, TakesTheWholeFileWhereTheRangeCoversIt) {
+  const ScriptedServer server({scripted("200 OK", "", kDigits)});
+  EXPECT_EQ(http_send(get_range(server, {0, 100}))->body, kDigits);
+  EXPECT_EQ(http_send(get_range(server, {0, 10}))->file_bytes, 10u);
+}
+
+TEST(Http, RefusesAnswersThatAreNotTheRange) {
+  const std::string bodies[] = {
+      scripted("200 OK", "", kDigits),              // all of it
+      part(3, 6),                                   // others
+      part(2, 4),                                   // fewer
+      scripted("206 Partial Content", "", "2345"),  // which?
+      scripted("206 Partial Content", "Content-Range: bytes 2-5/*\r\n", "2345"),
+      scripted("206 Partial Content", "Content-Range: bytes 2-5/4\r\n", "2345"),
+      scripted("206 Partial Content", "Content-Range: bytes 2-5/11\r\n", "2345"),   // of another
+      scripted("206 Partial Content", "Content-Range: bytes 2-5/10\r\n", "23456"),  // and more
+      scripted("206 Partial Content", "Content-Range: bytes 2-5/10\r\nContent-Encoding: gzip\r\n",
+               "2345"),
+  };
+  for (const std::string& body : bodies) {
+    const ScriptedServer server({body});
+    const auto response = http_send(get_range(server, {2, 4, 10}));
+    ASSERT_FALSE(response) << body;
+    EXPECT_EQ(response.error().code, ErrorCode::kCorrupt) << body;
+    EXPECT_EQ(server.requests().size(), 1u) << body;
+  }
+}
+
+TEST(Http, ContinuesARangeWhereItWasCut) {
+  std::string cut = part(2, 8);
+  cut.resize(cut.size() - 3);
+  const ScriptedServer server({cut, "", part(6, 8)});
+  HttpRequest request = get_range(server, {2, 7});
+  std::string got;
+  request.sink = [&](uint64_t offset, std::span<const std::byte> bytes) -> Status {
+    EXPECT_EQ(offset, got.size());
+    got.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  };
+  const auto response = http_send(request);
+  ASSERT_TRUE(response) << said_of(response);
+  EXPECT_EQ(got, "2345678");
+  EXPECT_NE(server.requests()[2].find("Range: bytes=6-8\r\n"), std::string::npos);
+}
+
+TEST(Http, RefusesAnotherETagInTheSameRange) {
+  std::string cut = part(2, 8, "ETag: \"a\"\r\n");
+  cut.resize(cut.size() - 3);
+  const ScriptedServer server({cut, part(6, 8, "ETag: \"b\"\r\n")});
+  EXPECT_NE(said_of(http_send(get_range(server, {2, 7}))).find("another ETag"), std::string::npos);
+  const ScriptedServer other({part(2, 8, "ETag: \"b\"\r\n")});
+  HttpRequest request = get_range(other, {2, 7});
+  request.etag = "\"a\"";
+  EXPECT_NE(said_of(http_send(request)).find("another ETag"), std::string::npos);
+}
+
+TEST(Http, RepeatsPassingStatesOfIdempotentRequestsOnly) {
+  for (const char* const status : {"408 T", "429 T", "500 T", "502 T", "503 T", "504 T"}) {
+    const ScriptedServer server({scripted(status, ""), scripted("200 OK", "", "fine")});
+    EXPECT_EQ(http_send(get(server))->body, "fine") << status;
+  }
+  const ScriptedServer server({scripted("503 T", ""), scripted("200 OK", "", "fine")});
+  HttpRequest post = get(server);
+  post.method = "POST";
+  post.body = HttpBody::of("{}");
+  EXPECT_EQ(http_send(post)->status, 503);
+  EXPECT_TRUE(server.requests()[0].ends_with("\r\n\r\n{}"));
+  for (const char* const status : {"400 B", "401 B", "403 B", "404 B", "501 B"}) {
+    const ScriptedServer other({scripted(status, ""), scripted("200 OK", "")});
+    EXPECT_FALSE(http_send(get(other))->is_good()) << status;
+    EXPECT_EQ(other.requests().size(), 1u);
+  }
+}
+
+TEST(Http, WaitsAsAsked) {
+  for (const char* const header : {"Retry-After: 1\r\n", "ratelimit: \"resolvers\";r=0;t=1\r\n"}) {
+    const ScriptedServer server({scripted("429 T", header), scripted("200 OK", "", "fine")});
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(http_send(get(server))->body, "fine");
+    EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  }
+  const ScriptedServer server({scripted("429 T", "Retry-After: 86400\r\n")});
+  EXPECT_EQ(http_send(get(server))->status, 429);
+}
+
+TEST(Http, GivesUpWithoutProgress) {
+  const ScriptedServer server({""});
+  const auto response = http_send(get(server));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::kIo);
+  EXPECT_EQ(server.requests().size(), 3u);
+}
+
+TEST(Http, SendsABodyAgainFromItsBeginning) {
+  const std::string body(200'000, 'x');
+  const ScriptedServer server({scripted("503 T", ""), scripted("200 OK", "")});
+  HttpRequest put = get(server);
+  put.method = "PUT";
+  put.body = HttpBody::of(body);
+  EXPECT_EQ(http_send(put)->status, 200);
+  ASSERT_EQ(server.requests().size(), 2u);
+  EXPECT_TRUE(server.requests()[1].ends_with("\r\n\r\n" + body));
+}
+
+TEST(Http, KeepsCredentialsFromOtherOrigins) {
+  const ScriptedServer other({scripted("200 OK", "", "there")});
+  const ScriptedServer server(
+      {scripted("302 Found", "Location: /second\r\n"),
+       scripted("302 Found", "Location: " + other.origin() + "/x?signed=1\r\n")});
+  HttpRequest request = get(server);
+  request.credentials = {{"Authorization", "Bearer secret"}};
+  request.sign = [](const HttpRequest&) { return HttpHeaders{{"X-Signed", "secret"}}; };
+  const auto response = http_send(request);
+  ASSERT_TRUE(response) << said_of(response);
+  EXPECT_EQ(response->body, "there");
+  for (const std::string& asked : server.requests()) {
+    EXPECT_NE(asked.find("Authorization: Bearer secret\r\nX-Signed: secret"), std::string::npos);
+  }
+  EXPECT_EQ(other.requests()[0].find("secret"), std::string::npos);
+}
+
+TEST(Http, RefusesRedirectsThatLeaveTheScheme) {
+  for (const char* const target : {"file:///etc/passwd", "ftp://127.0.0.1/x", "https://127.0.0.1/x",
+                                   "https://a@b/", "gopher:"}) {
+    const ScriptedServer server(
+        {scripted("302 Found", std::string("Location: ") + target + "\r\n")});
+    const auto response = http_send(get(server));
+    ASSERT_FALSE(response) << target;
+  }
+  HttpResponse far;
+  far.status = 302;
+  far.url = *parse_url("http://example.org/x");
+  far.headers = {{"location", "http://127.0.0.1/admin"}};
+  EXPECT_NE(redirect_target(far).error().text().find("to this machine"), std::string::npos);
+  const ScriptedServer circle({scripted("302 Found", "Location: /file\r\n")});
+  EXPECT_NE(said_of(http_send(get(circle))).find("more than 8 redirects"), std::string::npos);
+}
+
+TEST(Http, DoesNotMakeAGetOfAPost) {
+  const ScriptedServer server({scripted("302 Found", "Location: /x\r\n")});
+  HttpRequest post = get(server);
+  post.method = "POST";
+  post.body = HttpBody::of("{}");
+  EXPECT_EQ(http_send(post)->status, 302);
+}
+
+TEST(Http, BoundsBodiesAndHeaders) {
+  const std::string endless =
+      "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + std::string(3'000'000, 'x');
+  const ScriptedServer server({endless});
+  EXPECT_NE(said_of(http_send(get(server))).find("more than 1048576 bytes"), std::string::npos);
+  for (const size_t size : {70'000u, 200'000u}) {
+    const ScriptedServer huge({scripted("200 OK", "X: " + std::string(size, 'x') + "\r\n")});
+    const auto response = http_send(get(huge));
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, ErrorCode::kCorrupt) << said_of(response);
+  }
+}
+
+TEST(Http, MessagesHoldNoQuery) {
+  const ScriptedServer server({""});
+  HttpRequest request = get(server, "/file?signature=secret");
+  request.tries = 1;
+  const std::string said = said_of(http_send(request));
+  EXPECT_EQ(said.find("secret"), std::string::npos) << said;
+  EXPECT_NE(said.find("/file"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace ckpt

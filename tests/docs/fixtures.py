@@ -121,7 +121,12 @@ def conversion_of(source, *options):
 
 
 def plan(maker, name):
-    maker.run("ckpt", "convert", str(TESTDATA / "qwen3-micro"), "planned", "--to", "nvfp4-w4a16", "--plan-out", name)
+    maker.copy("qwen3-micro", "planned-from")
+    maker.run("ckpt", "convert", "planned-from", "planned", "--to", "nvfp4-w4a16", "--plan-out", name)
+
+
+def plan_of_models(maker, name):
+    maker.run("ckpt", "convert", maker.make("models/base"), "models/base-nvfp4", "--to", "nvfp4-w4a16", "--plan-out", name)
 
 
 def recipe(maker, name):
@@ -233,6 +238,7 @@ MAKERS = {
     "out": Maker.published,
     "out.tar.zst": Maker.archive,
     "plan.json": plan,
+    "models/plan.json": plan_of_models,
     "mixed": copy_of("nvfp4/qwen35-micro-mixed"),
     "awq": copy_of("mixed/qwen35-micro-awq-lite"),
     "awq-base": copy_of("qwen35-micro"),

@@ -32,7 +32,6 @@ NOT_RUN = {
     ("README.md", "cmake/install_dependencies.sh *"): "builds the program; the CTest installed installs it",
     ("CONTRIBUTING.md", "./test.sh*"): "this test is part of it",
     ("fuzz/README.md", "*"): "needs clang and a build of its own; replays run as crashes_*",
-    ("docs/CLUSTER.md", "#!/bin/bash"): "needs a Slurm cluster; tests/cluster runs the shares",
     ("docs/CLUSTER.md", "for i in *ssh*"): "needs four machines",
     ("docs/EXPORT.md", "python3 docs/collect_amax.py *"): "needs torch and transformers; the CTest maxima_in_transformers",
     ("docs/PYTHON.md", "pip install *"): "needs a wheel; the CTest wheel builds and installs one",
@@ -140,7 +139,7 @@ class Run:
             code = 0
         if code != expected_exit(line):
             self.fail(place, line, f"exit code {code}, expected {expected_exit(line)}:\n{printed}")
-        if shown is not None and not fits(shown, printed):
+        if shown is not None and not fits(shown, printed.replace(f"{folder}/", "/")):
             self.fail(place, line, f"printed\n{printed}\nbut the page shows\n{shown}")
         for problem in advice.problems(self, line, printed, folder):
             self.fail(place, line, problem)

@@ -9,9 +9,9 @@ namespace ckpt {
 
 // One source file each.
 extern const Command kConvertCommand, kPatchCommand, kSetCommand, kGetCommand, kExecuteCommand,
-    kImatrixCommand, kShowCommand, kDiffCommand, kReportCommand, kListCommand, kDoctorCommand,
-    kVerifyCommand, kPublishCommand, kScriptCommand, kCompletionCommand, kManCommand,
-    kVersionCommand;
+    kPlanCommand, kImatrixCommand, kShowCommand, kDiffCommand, kReportCommand, kListCommand,
+    kDoctorCommand, kVerifyCommand, kPublishCommand, kScriptCommand, kCompletionCommand,
+    kManCommand, kVersionCommand;
 
 namespace {
 
@@ -22,12 +22,12 @@ struct Grouped {
 constexpr std::string_view kMake = "Convert and edit", kLook = "Look", kShip = "Check and publish",
                            kOwn = "This program";
 constexpr Grouped kCommands[] = {
-    {kMake, &kConvertCommand}, {kMake, &kPatchCommand},   {kMake, &kSetCommand},
-    {kMake, &kImatrixCommand}, {kMake, &kExecuteCommand}, {kLook, &kShowCommand},
-    {kLook, &kGetCommand},     {kLook, &kDiffCommand},    {kLook, &kReportCommand},
-    {kLook, &kListCommand},    {kShip, &kDoctorCommand},  {kShip, &kVerifyCommand},
-    {kShip, &kPublishCommand}, {kOwn, &kScriptCommand},   {kOwn, &kCompletionCommand},
-    {kOwn, &kManCommand},      {kOwn, &kVersionCommand},
+    {kMake, &kConvertCommand},   {kMake, &kPatchCommand},   {kMake, &kSetCommand},
+    {kMake, &kImatrixCommand},   {kMake, &kExecuteCommand}, {kMake, &kPlanCommand},
+    {kLook, &kShowCommand},      {kLook, &kGetCommand},     {kLook, &kDiffCommand},
+    {kLook, &kReportCommand},    {kLook, &kListCommand},    {kShip, &kDoctorCommand},
+    {kShip, &kVerifyCommand},    {kShip, &kPublishCommand}, {kOwn, &kScriptCommand},
+    {kOwn, &kCompletionCommand}, {kOwn, &kManCommand},      {kOwn, &kVersionCommand},
 };
 
 }  // namespace

@@ -1,0 +1,272 @@
+// ckpt plan split PLAN: the file that hands the shares of a plan to a scheduler, on stdout.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "plan/conversion/option_table.h"
+#include "plan/conversion/steps.h"
+#include "plan/text/plan_file.h"
+#include "tools/line/commands.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxSplitPlanBytes = uint64_t{64} << 20;
+constexpr unsigned kThreadsOfShare = 16;
+
+struct TypedSplit {
+  std::string verb, scheduler;
+  fs::path plan;
+  unsigned parts = 0;
+};
+
+// Slurm requeues the tasks of lost nodes by itself; this script requeues those that were killed or
+// ran out of time. Tasks are named ARRAY_INDEX: the number of an array's last task alone names all
+// of them. ckpt runs in the background because bash handles a signal only between commands.
+constexpr std::string_view kSlurm = R"job(#!/bin/bash
+#SBATCH --job-name=ckpt
+#SBATCH --array=1-@PARTS@
+#SBATCH --cpus-per-task=@THREADS@
+#SBATCH --mem=@REQUEST@
+#SBATCH --time=02:00:00
+#SBATCH --signal=B:TERM@60
+#SBATCH --requeue
+#SBATCH --open-mode=append
+# Submit with bash, not sbatch: a last job then makes sure that the output got its name.
+if [ -z "${SLURM_ARRAY_TASK_ID:-}" ]; then
+  shares=$(sbatch --parsable "$0") || exit
+  echo "Submitted batch job $shares"
+  exec sbatch --array=1 --dependency="afterok:${shares%%;*}" --kill-on-invalid-dep=yes "$0"
+fi
+ckpt execute @PLAN@ --part "$SLURM_ARRAY_TASK_ID/@PARTS@" \
+  --threads "$SLURM_CPUS_PER_TASK" --memory @MEMORY@ &
+trap 'kill $!' TERM
+wait $!
+wait $!
+code=$?
+# Killed or out of time, but not canceled: start again, to resume.
+task=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+if [ $code -ge 128 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 20 ] &&
+  [ "$(squeue --noheader --format=%T --jobs="$task")" = RUNNING ]; then
+  scontrol requeue "$task"
+fi
+exit $code
+)job";
+
+constexpr std::string_view kShell = R"job(#!/bin/sh
+# @PARTS@ shares in parallel on this machine. Run it again to resume.
+threads=@SHELL_THREADS@
+shares=
+trap 'kill $shares; wait' INT TERM
+part=1
+while [ $part -le @PARTS@ ]; do
+  ckpt execute @PLAN@ --part $part/@PARTS@ --threads $threads --memory @MEMORY@ &
+  shares="$shares $!"
+  part=$((part + 1))
+done
+code=0
+for share in $shares; do wait $share || code=$?; done
+[ $code -eq 0 ] || exit $code
+# Makes sure that the output got its name.
+exec ckpt execute @PLAN@ --part 1/@PARTS@ --threads $threads --memory @MEMORY@
+)job";
+
+constexpr std::string_view kKubernetes =
+    R"job(# Change the image and the claim (ReadWriteMany). Then:
+#   kubectl apply -f FILE
+#   kubectl wait --for=condition=complete --timeout=-1s job/ckpt
+#   kubectl patch job/ckpt-finish --patch '{"spec": {"suspend": false}}'
+# The second job makes sure that the output got its name.
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: ckpt
+spec:
+  completionMode: Indexed
+  completions: @PARTS@
+  parallelism: @PARTS@
+  backoffLimit: 100
+@TEMPLATE@---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: ckpt-finish
+spec:
+  suspend: true
+  backoffLimit: 100
+@TEMPLATE@)job";
+
+constexpr std::string_view kPod = R"job(  template:
+    spec:
+      restartPolicy: OnFailure
+      containers:
+        - name: ckpt
+          image: registry.example/ckpt:@VERSION@
+          args: [execute, @YAML_PLAN@, --index, "@INDEX@/@PARTS@",
+                 --threads, "@THREADS@", --memory, @MEMORY@]
+          resources:
+            requests: {cpu: "@THREADS@", memory: @REQUEST@i}
+            limits: {memory: @REQUEST@i}
+          volumeMounts:
+            - {name: models, mountPath: @MOUNT@}
+      volumes:
+        - name: models
+          persistentVolumeClaim: {claimName: models}
+)job";
+
+using JobWords = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string filled(std::string_view form, const JobWords& words) {
+  std::string out;
+  while (!form.empty()) {
+    const auto is_next = [&](const auto& word) { return form.starts_with(word.first); };
+    const auto word = std::ranges::find_if(words, is_next);
+    if (word != words.end()) out += word->second;
+    const size_t used = word == words.end() ? 1 : word->first.size();
+    if (word == words.end()) out += form[0];
+    form.remove_prefix(used);
+  }
+  return out;
+}
+
+// As ckpt, Slurm and, with an "i", Kubernetes read it.
+std::string size_word(uint64_t bytes) {
+  const uint64_t mebibytes = std::max<uint64_t>(bytes >> 20, 1);
+  return mebibytes % 1024 == 0 ? fmt::format("{}G", mebibytes >> 10)
+                               : fmt::format("{}M", mebibytes);
+}
+
+// A string of YAML, whose "$(NAME)" Kubernetes would otherwise replace in arguments.
+std::string yaml_argument(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '$' ? std::string("$$") : std::string(1, c);
+  return Json(escaped).dump();
+}
+
+// Every local path that the conversion names.
+std::vector<fs::path> paths_of(const PlanFile& file) {
+  std::vector<fs::path> out;
+  const auto add = [&](const std::string& path) {
+    if (path.starts_with('/')) out.push_back(path);
+    return path;
+  };
+  const Conversion& conversion = file.conversion;
+  for (const ConvertOption& option : convert_options()) {
+    const auto* path = std::get_if<fs::path Conversion::*>(&option.field);
+    const auto* text = std::get_if<std::string Conversion::*>(&option.field);
+    if (path != nullptr) add((conversion.**path).string());
+    if (text != nullptr && option.is_path("")) add(conversion.**text);
+  }
+  for (const auto& [name, value] : conversion.flags.pairs()) {
+    if (find_convert_option(name)->is_path(value)) add(value);
+  }
+  for (const Step& step : conversion.recipe_steps) {
+    for (const auto& [key, value] : step.options.pairs()) {
+      with_path(*find_rule(step.transform->options, key), value, add);
+    }
+  }
+  for (const AlsoOutput& also : conversion.also) add(also.out.string());
+  for (const InputFile& input : file.inputs) add(input.path);
+  return out;
+}
+
+// The folder that one volume must be mounted at, so that a Pod finds the plan and all it names.
+Result<fs::path> mount_of(const fs::path& plan, const PlanFile& file) {
+  fs::path out = plan.parent_path();
+  for (const fs::path& path : paths_of(file)) {
+    const fs::path parent = path.lexically_normal().parent_path();
+    const auto differ = std::mismatch(out.begin(), out.end(), parent.begin(), parent.end());
+    fs::path common;
+    for (auto part = out.begin(); part != differ.first; ++part) common /= *part;
+    if (common == common.root_path()) {
+      return fail_with_hint(ErrorCode::kUsage, "move them below one folder and plan again",
+                            "{}: no folder holds the plan and {}; a Pod mounts one", plan.string(),
+                            path.string());
+    }
+    out = std::move(common);
+  }
+  if (out.string().find(':') == std::string::npos) return out;
+  return fail_with_hint(ErrorCode::kUsage, "another folder",
+                        "{}: Kubernetes mounts no path with a colon", out.string());
+}
+
+Result<std::string> kubernetes_job(JobWords words, const fs::path& plan, const PlanFile& file) {
+  CKPT_ASSIGN(const fs::path mount, mount_of(plan, file));
+  words.emplace_back("@YAML_PLAN@", yaml_argument(plan.string()));
+  words.emplace_back("@MOUNT@", Json(mount.string()).dump());
+  words.emplace_back("@VERSION@", CKPT_VERSION);
+  const auto pod = [&](std::string index) {
+    JobWords own = words;
+    own.emplace_back("@INDEX@", std::move(index));
+    return filled(kPod, own);
+  };
+  const size_t second = kKubernetes.find("---");
+  words.emplace_back("@TEMPLATE@", pod("$(JOB_COMPLETION_INDEX)"));
+  const std::string shares = filled(kKubernetes.substr(0, second), words);
+  words.back().second = pod("0");
+  return shares + filled(kKubernetes.substr(second), words);
+}
+
+Result<int> split(const TypedSplit& typed, const Console& console, const CommonOptions& common) {
+  CKPT_ASSIGN(const SharedSource source, open_file(typed.plan));
+  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxSplitPlanBytes));
+  std::error_code error;
+  const fs::path plan = fs::absolute(typed.plan, error).lexically_normal();
+  CKPT_ASSIGN(const PlanFile file,
+              in(typed.plan.string(), parse_plan_file(text, plan.parent_path())));
+  if (printable(plan.string()) != plan.string()) {
+    return fail_with_hint(ErrorCode::kUsage, "mv it elsewhere",
+                          "{}: a path with control characters or bytes that are not UTF-8 cannot "
+                          "be written into a job file",
+                          plan.string());
+  }
+  const unsigned threads = common.threads > 0 ? common.threads : kThreadsOfShare;
+  JobWords words = {{"@PARTS@", fmt::format("{}", typed.parts)},
+                    {"@PLAN@", shell_word(plan.string())},
+                    {"@THREADS@", fmt::format("{}", threads)},
+                    {"@MEMORY@", size_word(common.memory_bytes)},
+                    {"@REQUEST@", size_word(2 * common.memory_bytes)}};
+  words.emplace_back("@SHELL_THREADS@",
+                     common.threads > 0
+                         ? fmt::format("{}", threads)
+                         : fmt::format("$((($(nproc) + {} - 1) / {}))", typed.parts, typed.parts));
+  std::string job = filled(typed.scheduler == "slurm" ? kSlurm : kShell, words);
+  if (typed.scheduler == "k8s") {
+    CKPT_ASSIGN(job, kubernetes_job(std::move(words), plan, file));
+  }
+  console.answer_lines(job);
+  console.object("job", {{"for", typed.scheduler}, {"parts", typed.parts}, {"text", job}});
+  return 0;
+}
+
+Run declare_plan(CommandOptions& options) {
+  auto typed = std::make_shared<TypedSplit>();
+  Option& verb = options.add("VERB", &typed->verb, "split: print a job file that runs the shares");
+  verb.is_required = true;
+  verb.choices = {"split"};
+  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
+  Option& parts = options.add("--parts N", &typed->parts, "number of shares");
+  parts.is_required = true;
+  parts.bounds = {1, 1'000'000};
+  Option& scheduler = options.add("--print SCHEDULER", &typed->scheduler,
+                                  "slurm, k8s (Kubernetes) or sh (shares in parallel on one "
+                                  "machine); --threads (default: 16; sh: all cores) and --memory "
+                                  "are those of one share");
+  scheduler.is_required = true;
+  scheduler.choices = {"slurm", "k8s", "sh"};
+  return [typed](const Console& console, const CommonOptions& common) {
+    return split(*typed, console, common);
+  };
+}
+
+}  // namespace
+
+extern const Command kPlanCommand{
+    "plan", "Prints a job file that runs the shares of a plan.",
+    "  ckpt plan split plan.json --parts 8 --print slurm > ckpt.sbatch\n"
+    "  ckpt plan split plan.json --parts 8 --print k8s > ckpt.yaml\n"
+    "  ckpt plan split plan.json --parts 2 --print sh | sh",
+    declare_plan};
+
+}  // namespace ckpt

@@ -6,6 +6,7 @@
 //           ──▶ LFS pointers           for a git repository whose weights live elsewhere
 //           ──▶ provenance.json        what was made from what
 //   files   ──▶ archive               all of it in one file (publish/archive.h)
+//           ──▶ artifact              blobs and manifests for registries (publish/artifact.h)
 //
 // Formats and their sources: docs/PUBLISHING.md.
 #pragma once
@@ -18,6 +19,7 @@
 
 #include "core/base/result.h"
 #include "publish/archive.h"
+#include "publish/artifact.h"
 
 namespace ckpt {
 

@@ -28,6 +28,7 @@
 #include "tools/published/listing.h"
 #include "tools/published/numbered_name.h"
 #include "tools/published/published_files.h"
+#include "tools/published/send.h"
 #include "tools/published/unpublished.h"
 #include "tools/published/verify_structure.h"
 #include "tools/report/published_report.h"
@@ -279,19 +280,32 @@ Status Publication::run() {
   note_bookkeeping(folder_, entries, console_);
   note_unserved(folder_, entries, console_);
   CKPT_TRY(check_files_whole());
+  CKPT_TRY(check_send(typed_.targets, shipment_of(folder_, entries), console_, false));
   const Status room = check_room_for_copies(entries);
   if (typed_.is_dry_run) {
     if (!room) console_.warn(room.error().text());
     tell_dry_run(entries);
-    return {};
+    return check_send(typed_.targets, shipment_of(folder_, entries), console_, true);
   }
   CKPT_TRY(room);
   CKPT_TRY(make(entries));
+  CKPT_TRY(note_states());
   CKPT_TRY(check_files_read());
   CKPT_TRY(write_made());
   CKPT_TRY(write_archive_file());
-  // Last: where this is there, everything is.
-  return write_pointers();
+  // Where this is there, everything is.
+  CKPT_TRY(write_pointers());
+  return send();
+}
+
+// Before check_files_read() asks whether these are still the states of the files that were hashed.
+Status Publication::note_states() {
+  for (const FileDigest& file : files_) {
+    const bool is_made = std::ranges::find(made_, file.name, &Made::name) != made_.end();
+    if (is_made) continue;
+    CKPT_ASSIGN(states_[file.name], state_now(folder_ / file.name));
+  }
+  return {};
 }
 
 // Before hours of hashing: what a git repository gets, and, as a warning, the archive.
@@ -529,17 +543,35 @@ Status Publication::write_pointers() const {
   return {};
 }
 
-Status Publication::write_archive_file() const {
-  if (typed_.archive.empty()) return {};
+// With an earlier signature that still signs what is there.
+Result<std::vector<FileDigest>> Publication::all_files() const {
   std::vector<FileDigest> files = files_;
   CKPT_ASSIGN(const bool is_signed, is_there(folder_ / kSignatureName));
-  // An earlier signature that still signs what is there.
   if (is_signed && find(kSignatureName) == nullptr) {
     std::error_code error;
     const fs::path path = folder_ / kSignatureName;
     CKPT_ASSIGN(std::string sha256, hash_file(path, &interrupted));
     files.push_back({std::string(kSignatureName), std::move(sha256), fs::file_size(path, error)});
   }
+  return files;
+}
+
+Status Publication::send() const {
+  if (typed_.targets.empty()) return {};
+  Shipment shipment{folder_, {}};
+  CKPT_ASSIGN(shipment.files, all_files());
+  for (const FileDigest& file : shipment.files) {
+    const auto known = states_.find(file.name);
+    CKPT_ASSIGN(const FileState now, state_now(folder_ / file.name));
+    shipment.states.push_back(known == states_.end() ? now : known->second);
+  }
+  ConsoleObserver observer(console_, &interrupted);
+  return send_to(typed_.targets, shipment, console_, {typed_.force, common_.threads, &observer});
+}
+
+Status Publication::write_archive_file() const {
+  if (typed_.archive.empty()) return {};
+  CKPT_ASSIGN(const std::vector<FileDigest> files, all_files());
   const ArchiveOptions options{common_.threads, common_.memory_bytes, typed_.force};
   CKPT_ASSIGN(const ArchiveWritten written,
               write_archive(folder_, files, typed_.archive, console_, options));

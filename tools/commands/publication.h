@@ -1,15 +1,17 @@
 // A folder that is published: checked and read entirely, then written to.
 //
 //   list ▸ structure ▸ digests ▸ card, report, provenance, sums, signature, all in memory
-//        ▸ is every file still as it was read? ▸ write ▸ archive ▸ pointers
+//        ▸ is every file still as it was read? ▸ write ▸ archive ▸ pointers ▸ targets
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/io/files_read.h"
 #include "core/io/folder.h"
 #include "publish/publish.h"
 #include "tools/say/console.h"
@@ -18,7 +20,7 @@ namespace ckpt {
 
 struct TypedPublish {
   std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
-  std::vector<std::string> sources;
+  std::vector<std::string> sources, targets;
   bool rehash = false, report = false, provenance = false, with_time = false, force = false;
   bool is_unsigned = false, is_dry_run = false;
 };
@@ -51,8 +53,11 @@ class Publication {
   Status make_provenance();
   Status make_signature();
   Status keep_or_drop_signature();
+  Status note_states();
   Status write_made();
+  Result<std::vector<FileDigest>> all_files() const;
   Status write_archive_file() const;
+  Status send() const;
   Status write_pointers() const;
   void add(std::string_view name, std::string content);
   void said(const std::filesystem::path& path, const FileDigest& file) const;
@@ -63,7 +68,8 @@ class Publication {
   const Console& console_;
   const CommonOptions& common_;
   std::filesystem::path folder_;
-  std::vector<FileDigest> files_;  // what is published; with what is made for it
+  std::vector<FileDigest> files_;            // what is published; with what is made for it
+  std::map<std::string, FileState> states_;  // of the files that were hashed, by name
   std::vector<Made> made_;
   std::string outer_card_;              // the new content of a card that lies elsewhere
   bool is_card_ours_alone_ = false;     // no person has written into it

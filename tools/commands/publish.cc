@@ -9,6 +9,7 @@
 #include "core/io/folder.h"
 #include "core/resume/unfinished.h"
 #include "plan/conversion/targets.h"
+#include "plan/publish_to/publish_to.h"
 #include "tools/commands/publication.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
@@ -171,11 +172,17 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
         "Next: " +
         verify_command({typed.archive, typed.key, typed.certificate, typed.password_file}, signer));
   }
-  if (typed.lfs.empty()) {
+  if (typed.lfs.empty() && typed.targets.empty()) {
     console.talk(
         fmt::format("Next: hf upload ORG/{} {}", hub_name_of(typed.path), shell_path(typed.path)));
   }
   return 0;
+}
+
+std::string target_forms() {
+  std::vector<std::string_view> forms;
+  for (const PublishTarget* target : publish_targets()) forms.push_back(target->form);
+  return fmt::format("{}", fmt::join(forms, ", "));
 }
 
 Run declare_publish(CommandOptions& options) {
@@ -189,8 +196,10 @@ Run declare_publish(CommandOptions& options) {
   options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files");
   options.add("--archive FILE", &typed->archive,
               "FILE.tar.zst with the entire folder; equal folders give equal bytes");
+  options.add("--to TARGET", &typed->targets,
+              "then send it to TARGET: " + target_forms() + " (may repeat)");
   options.add("--force", &typed->force,
-              "replace an existing archive; publish damaged or incomplete weights");
+              "replace an existing archive or target; publish damaged or incomplete weights");
   options.add("--unsigned", &typed->is_unsigned, "remove model.sig where there is one").excludes =
       "--sign";
   options.add("--dry-run", &typed->is_dry_run,

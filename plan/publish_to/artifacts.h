@@ -1,0 +1,30 @@
+// Artifacts that targets make of a folder: blobs, a config and a manifest that names them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/checkpoint.h"
+#include "plan/publish_to/publish_to.h"
+
+namespace ckpt {
+
+struct Artifact {
+  std::vector<ArtifactLayer> layers;         // those with a path are files of the folder
+  std::map<std::string, std::string> texts;  // of the others and of the config, by SHA-256
+  std::string config, config_type;
+  std::string manifest, manifest_type;
+  std::string modelfile = {};  // what `ollama create` would read; else empty
+};
+
+// For Ollama. Fails: kUsage where the folder holds no GGUF, several models or a split one.
+Result<Artifact> ollama_artifact(const Shipment& shipment);
+
+// "q4_k_m", by general.file_type; empty where it is absent or unknown.
+std::string file_type_of(const Metadata& metadata);
+uint64_t parameters_of(const Checkpoint& checkpoint);
+
+}  // namespace ckpt

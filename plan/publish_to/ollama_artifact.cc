@@ -1,0 +1,269 @@
+// A model for Ollama: a manifest over the GGUF file as it is, so that its digest stays the
+// published one. `ollama create` would write another file.
+//
+//   model ▸ projector ▸ adapter ▸ template ▸ system ▸ license ▸ params
+//
+// From 0.30 on Ollama uses the chat template of the GGUF file; a layer "template" would replace it,
+// so there is one only where the folder has a file of that name. Source: ollama/ollama
+// server/create.go, createModel().
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/base/printable.h"
+#include "core/base/sha256.h"
+#include "core/json/json_edit.h"
+#include "core/json/json_string.h"
+#include "formats/formats.h"
+#include "plan/conversion/targets.h"
+#include "plan/publish_to/artifacts.h"
+#include "quantizers/quantizers.h"
+#include "transforms/transforms.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxOllamaTextBytes = 4 << 20;
+constexpr std::string_view kOllamaLayer = "application/vnd.ollama.image.";
+
+struct GgufFile {
+  const FileDigest* file = nullptr;
+  Checkpoint checkpoint;
+};
+
+// "model-00001-of-00003.gguf"
+bool is_split_name(std::string_view name) {
+  constexpr std::string_view kShape = "-00000-of-00000.gguf";
+  if (name.size() <= kShape.size()) return false;
+  name.remove_prefix(name.size() - kShape.size());
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(name[i])) != 0;
+    if (kShape[i] == '0' ? !is_digit : name[i] != kShape[i]) return false;
+  }
+  return true;
+}
+
+// Fails as ollama_artifact() does.
+Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
+  std::vector<GgufFile> out;
+  const std::string folder = shipment.folder.string();
+  for (const FileDigest& file : shipment.files) {
+    if (!file.name.ends_with(".gguf")) continue;
+    const fs::path path = shipment.folder / file.name;
+    if (is_split_name(file.name)) {
+      return fail_with_hint(
+          ErrorCode::kUsage,
+          fmt::format("ckpt convert {} release/model.gguf", shell_path(path.string())),
+          "{}: part of a split file; Ollama names files by digest, so that parts are not found",
+          path.string());
+    }
+    CKPT_ASSIGN(const Format* format, recognize(path));
+    CKPT_ASSIGN(Checkpoint checkpoint, format->read(path, all_codecs()));
+    out.push_back({&file, std::move(checkpoint)});
+  }
+  if (!out.empty()) return out;
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      fmt::format("ckpt convert {} release/model.gguf --to q4_k_m", shell_path(folder)),
+      "{}: no GGUF file; Ollama runs GGUF files", folder);
+}
+
+std::string_view kind_of(const Checkpoint& checkpoint) {
+  if (checkpoint.is_projector()) return "projector";
+  const std::string* const type = checkpoint.metadata.find_text("general.type");
+  return type != nullptr && *type == "adapter" ? "adapter" : "model";
+}
+
+// The one model first, then its projector and its adapters. Fails as ollama_artifact() does.
+Result<const GgufFile*> add_weights(const Shipment& shipment, const std::vector<GgufFile>& files,
+                                    Artifact& out) {
+  const GgufFile* model = nullptr;
+  for (const std::string_view kind : {"model", "projector", "adapter"}) {
+    for (const GgufFile& file : files) {
+      if (kind_of(file.checkpoint) != kind) continue;
+      if (kind == "model" && model != nullptr) {
+        return fail_with_hint(ErrorCode::kUsage, "a folder for each of them",
+                              "{}: {} and {} are two models; expected one for a name in Ollama",
+                              shipment.folder.string(), model->file->name, file.file->name);
+      }
+      if (kind == "model") model = &file;
+      out.layers.push_back({fmt::format("{}{}", kOllamaLayer, kind), file.file->sha256,
+                            file.file->size_bytes, file.file->name});
+      out.modelfile += fmt::format("{} {}\n", kind == "adapter" ? "ADAPTER" : "FROM",
+                                   (shipment.folder / file.file->name).string());
+    }
+  }
+  if (model != nullptr) return model;
+  return fail(ErrorCode::kUsage, "{}: {} has no model; expected one next to it",
+              shipment.folder.string(), files[0].file->name);
+}
+
+void add_text(Artifact& out, std::string_view kind, std::string content) {
+  const std::string sha256 = sha256_of(content);
+  out.layers.push_back({fmt::format("{}{}", kOllamaLayer, kind), sha256, content.size(), ""});
+  out.texts[sha256] = std::move(content);
+}
+
+// In a Modelfile; there are no escapes.
+std::string modelfile_text(const std::string& text) {
+  return text.find_first_of("\n\"") == text.npos ? "\"" + text + "\"" : "\"\"\"" + text + "\"\"\"";
+}
+
+Status add_texts(const Shipment& shipment, Artifact& out) {
+  for (const std::string_view kind : {"template", "system", "license"}) {
+    for (const FileDigest& file : shipment.files) {
+      if (file.name != kind && !(kind == "license" && file.name.starts_with("LICENSE"))) continue;
+      CKPT_ASSIGN(std::string text, read_small(shipment.folder / file.name, kMaxOllamaTextBytes));
+      if (kind == "license") {
+        out.modelfile += fmt::format("# LICENSE: the text of {}\n", file.name);
+      } else {
+        out.modelfile += fmt::format("{} {}\n", kind == "template" ? "TEMPLATE" : "SYSTEM",
+                                     modelfile_text(text));
+      }
+      add_text(out, kind, std::move(text));
+    }
+  }
+  return {};
+}
+
+// A number as Go writes it: the shortest that reads back as the same float.
+std::string go_number(double value, bool is_float32) {
+  return is_float32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+}
+
+struct SamplingName {
+  std::string_view ollama, gguf, config;
+};
+constexpr std::array kSamplingNames{
+    SamplingName{"min_p", "general.sampling.min_p", "min_p"},
+    SamplingName{"repeat_penalty", "general.sampling.penalty_repeat", "repetition_penalty"},
+    SamplingName{"temperature", "general.sampling.temp", "temperature"},
+    SamplingName{"top_k", "general.sampling.top_k", "top_k"},
+    SamplingName{"top_p", "general.sampling.top_p", "top_p"},
+};
+
+std::string sampling_in(const Metadata& metadata, std::string_view key) {
+  const MetaValue* const value = metadata.find(key);
+  if (value == nullptr) return "";
+  if (const auto* whole = std::get_if<uint64_t>(&value->value)) return std::to_string(*whole);
+  if (const auto* whole = std::get_if<int64_t>(&value->value)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&value->value)) {
+    return go_number(*real, value->type == MetaType::kF32);
+  }
+  return "";
+}
+
+std::string sampling_in(const JsonValue& config, std::string_view key) {
+  const JsonValue* const value = known(config, key);
+  const auto real = value == nullptr ? std::nullopt : number(*value);
+  return real ? go_number(*real, false) : "";
+}
+
+// The folder's file "params" as it is; else how its generation_config.json or the GGUF file says
+// that the model samples. Fails: kCorrupt for a file that is not a JSON object.
+Result<std::vector<OllamaParameter>> ollama_parameters(const Shipment& shipment,
+                                                       const Metadata& metadata) {
+  std::vector<OllamaParameter> out;
+  JsonValue config = JsonValue::object();
+  for (const FileDigest& file : shipment.files) {
+    const fs::path path = shipment.folder / file.name;
+    if (file.name != "params" && file.name != "generation_config.json") continue;
+    CKPT_ASSIGN(const std::string text, read_small(path, kMaxOllamaTextBytes));
+    if (file.name == "generation_config.json") {
+      CKPT_ASSIGN(config, parse_json(path.string(), text));
+      continue;
+    }
+    CKPT_ASSIGN(const JsonText params, in(path.string(), JsonText::parse(text)));
+    if (!params.is_object()) {
+      return fail(ErrorCode::kCorrupt, "{}: expected a JSON object of parameters", path.string());
+    }
+    JsonStyle style{0, false, false, false};
+    for (const auto& [name, value] : params.members()) out.push_back({name, value.dump(style)});
+  }
+  const bool is_given = !out.empty();
+  for (const SamplingName& name : kSamplingNames) {
+    std::string value = sampling_in(config, name.config);
+    if (value.empty()) value = sampling_in(metadata, name.gguf);
+    if (!value.empty() && !is_given) out.push_back({std::string(name.ollama), std::move(value)});
+  }
+  const std::string* const architecture = metadata.find_text("general.architecture");
+  const bool stops = std::ranges::any_of(
+      out, [](const OllamaParameter& parameter) { return parameter.name == "stop"; });
+  if (architecture != nullptr && *architecture == "gemma4" && !stops) {
+    out.push_back({"stop", R"(["<turn|>"])"});
+  }
+  return out;
+}
+
+void add_parameters(Artifact& out, const std::vector<OllamaParameter>& parameters) {
+  if (parameters.empty()) return;
+  for (const auto& [name, json] : parameters) {
+    const auto value = JsonText::parse(json);
+    std::vector<JsonText> items{value ? *value : JsonText()};
+    if (value && value->is_array()) items = value->items();
+    for (const JsonText& item : items) {
+      const auto text = item.as_text();
+      out.modelfile +=
+          fmt::format("PARAMETER {} {}\n", name, text ? modelfile_text(*text) : item.dump(0));
+    }
+  }
+  add_text(out, "params", render_ollama_params(parameters));
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+OllamaFacts facts_of(const Checkpoint& checkpoint) {
+  OllamaFacts facts;
+  const std::string* const family = checkpoint.metadata.find_text("general.architecture");
+  if (family != nullptr) facts.family = *family;
+  facts.model_type = ollama_count(parameters_of(checkpoint));
+  facts.file_type = upper(file_type_of(checkpoint.metadata));
+  if (facts.file_type.empty()) facts.file_type = "unknown";
+  facts.renderer = ollama_renderer(facts.family);
+  facts.parser = ollama_parser(facts.family);
+  return facts;
+}
+
+}  // namespace
+
+std::string file_type_of(const Metadata& metadata) {
+  const auto number = metadata.find_unsigned("general.file_type");
+  if (!number) return "";
+  for (const TypeInfo& type : all_types()) {
+    // "nvfp4-ggml" is a name of ours alone.
+    if (type.number == *number) return std::string(type.name.substr(0, type.name.find('-')));
+  }
+  return "";
+}
+
+uint64_t parameters_of(const Checkpoint& checkpoint) {
+  uint64_t values = 0;
+  for (const Tensor& tensor : checkpoint.tensors) values += tensor.values();
+  return values;
+}
+
+Result<Artifact> ollama_artifact(const Shipment& shipment) {
+  Artifact out;
+  CKPT_ASSIGN(const std::vector<GgufFile> files, gguf_files(shipment));
+  CKPT_ASSIGN(const GgufFile* model, add_weights(shipment, files, out));
+  CKPT_TRY(add_texts(shipment, out));
+  const Metadata& metadata = model->checkpoint.metadata;
+  CKPT_ASSIGN(const auto parameters, ollama_parameters(shipment, metadata));
+  add_parameters(out, parameters);
+  const OllamaFacts facts = facts_of(model->checkpoint);
+  if (!facts.renderer.empty()) {
+    out.modelfile += fmt::format("RENDERER {}\nPARSER {}\n", facts.renderer, facts.parser);
+  }
+  out.config = render_ollama_config(facts);
+  out.config_type = kOllamaConfigType;
+  out.texts[sha256_of(out.config)] = out.config;
+  out.manifest = render_ollama_manifest(out.config, out.layers);
+  out.manifest_type = kDockerManifestType;
+  return out;
+}
+
+}  // namespace ckpt

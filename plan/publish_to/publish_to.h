@@ -1,0 +1,74 @@
+// Places that a published folder is sent to: `ckpt publish DIR --to TARGET`.
+//
+//   shipment ─ list ─▶ what goes where           before anything is hashed, and for --dry-run
+//            ─ send ─▶ blobs, parts ... and last the one thing that makes them visible
+//
+// A target is a file of this folder and a line of targets.cc. Nothing appears under its final name
+// before all of it is there; what a failed run has sent already is not sent again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/io/bytes.h"
+#include "core/io/files_read.h"
+#include "plan/conversion/observer.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+
+struct Shipment {
+  std::filesystem::path folder;
+  // All that is published, with what was made for it. Before hashing sha256 is empty.
+  std::vector<FileDigest> files;
+  std::vector<FileState> states = {};  // of the files when they were hashed, in their order
+};
+
+// A file of the shipment. Fails: kCorrupt when it changed since it was hashed; kIo.
+Result<SharedSource> open_shipped(const Shipment& shipment, const std::string& name);
+// Requires that no file changed since it was hashed: asked before anything gets its name. Fails:
+// kCorrupt.
+Status check_unchanged(const Shipment& shipment);
+
+// Where a file goes; `file` is empty for what a target adds of itself.
+struct Placement {
+  std::string file, place;
+  uint64_t size_bytes = 0;
+};
+
+struct SendOptions {
+  bool force = false;  // replace what has the name already
+  unsigned threads = 0;
+  Observer* observer = nullptr;  // never null in send()
+};
+
+struct Sent {
+  std::string address;  // under which it can be fetched from now on
+  std::string digest;   // of the manifest; empty where the target has none
+  uint64_t sent_files = 0, sent_bytes = 0;
+  uint64_t present_files = 0;  // were there already
+  std::string text;            // to be shown: a Modelfile
+};
+
+struct PublishTarget {
+  std::string_view prefix;  // of its addresses
+  std::string_view form;    // "oci://HOST/NAME:TAG"
+  std::string_view help;
+  // Fails: kUsage for an address or a folder that the target does not take.
+  Result<std::vector<Placement>> (*list)(const std::string& address, const Shipment& shipment);
+  // Requires: list() succeeded, digests are known. Fails: kUsage for what would be replaced; kIo;
+  // kCorrupt for files that changed since they were hashed.
+  Result<Sent> (*send)(const std::string& address, const Shipment& shipment,
+                       const SendOptions& options);
+};
+
+std::span<const PublishTarget* const> publish_targets();
+// Fails: kUsage, listing what there is.
+Result<const PublishTarget*> find_publish_target(const std::string& address);
+
+}  // namespace ckpt

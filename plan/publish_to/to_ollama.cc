@@ -1,0 +1,220 @@
+// --to ollama[:NAME[:TAG]]: Ollama's own model folder, which its server reads at any time.
+//
+//   $OLLAMA_MODELS/blobs/sha256-HEX                        hard links to the published files
+//   $OLLAMA_MODELS/manifests/HOST/NAMESPACE/MODEL/TAG      last, by one rename
+//
+// Sources: ollama/ollama types/model/name.go, manifest/paths.go, envconfig/config.go.
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/printable.h"
+#include "core/base/sha256.h"
+#include "core/io/open_folder.h"
+#include "core/io/paths.h"
+#include "core/io/shift.h"
+#include "plan/conversion/targets.h"
+#include "plan/publish_to/artifacts.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kOllamaPrefix = "ollama";
+constexpr uint64_t kMaxOllamaManifestBytes = 4 << 20;
+
+struct OllamaName {
+  std::string host = "registry.ollama.ai", space = "library", model, tag = "latest";
+
+  std::string shown() const {  // as `ollama run` takes it
+    const bool is_default_host = host == "registry.ollama.ai";
+    const std::string front = is_default_host ? (space == "library" ? "" : space + "/")
+                                              : fmt::format("{}/{}/", host, space);
+    return fmt::format("{}{}:{}", front, model, tag);
+  }
+  std::string manifest() const {  // below the model folder
+    return fmt::format("manifests/{}/{}/{}/{}", host, space, model, tag);
+  }
+};
+
+bool is_name_part(std::string_view part, std::string_view also) {
+  constexpr std::string_view kAlways =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  if (part.empty() || part.size() > 80 || kAlways.find(part[0]) == kAlways.npos) return false;
+  return std::ranges::all_of(
+      part, [&](char c) { return kAlways.find(c) != kAlways.npos || also.find(c) != also.npos; });
+}
+
+// The folder's name for "ollama" alone.
+Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment& shipment) {
+  std::error_code error;
+  std::string text = address.substr(std::min(kOllamaPrefix.size() + 1, address.size()));
+  if (address == kOllamaPrefix) {
+    const fs::path folder = (fs::absolute(shipment.folder, error) / "").lexically_normal();
+    text = folder.parent_path().filename().string();
+  }
+  OllamaName name;
+  const size_t colon = text.rfind(':'), slash = text.rfind('/');
+  if (colon != text.npos && (slash == text.npos || colon > slash)) {
+    name.tag = text.substr(colon + 1);
+    text.resize(colon);
+  }
+  const auto take_last = [&](std::string& part) {
+    const size_t at = text.rfind('/');
+    part = at == text.npos ? text : text.substr(at + 1);
+    text.resize(at == text.npos ? 0 : at);
+    return at != text.npos;
+  };
+  // A host may hold no further slash.
+  if (take_last(name.model) && take_last(name.space)) name.host = text;
+  const bool is_form = address == kOllamaPrefix || address[kOllamaPrefix.size()] == ':';
+  if (is_form && is_name_part(name.host, "-.:") && is_name_part(name.space, "-") &&
+      is_name_part(name.model, "-.") && is_name_part(name.tag, "-.")) {
+    return name;
+  }
+  return fail_with_hint(ErrorCode::kUsage, "--to ollama:NAME:TAG",
+                        "--to {}: '{}' is not a name in Ollama (letters, digits, '_', '-', '.'; at "
+                        "most 80 characters)",
+                        address, address == kOllamaPrefix ? name.model : address.substr(7));
+}
+
+// $OLLAMA_MODELS, or ~/.ollama/models. Fails: kUsage where it is not a folder.
+Result<fs::path> ollama_folder() {
+  const char* const models = std::getenv("OLLAMA_MODELS");
+  const char* const home = std::getenv("HOME");
+  const fs::path folder = models != nullptr && *models != '\0'
+                              ? fs::path(models)
+                              : fs::path(home == nullptr ? "" : home) / ".ollama/models";
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return folder;
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      fmt::format("OLLAMA_MODELS=DIR with the server's own folder, or mkdir -p {}",
+                  shell_path(folder.string())),
+      "--to ollama: {}: expected Ollama's model folder", folder.string());
+}
+
+std::string blob_name(const std::string& sha256) { return "blobs/sha256-" + sha256; }
+
+Result<std::vector<Placement>> list_ollama(const std::string& address, const Shipment& shipment) {
+  CKPT_ASSIGN(const OllamaName name, parse_ollama_name(address, shipment));
+  CKPT_ASSIGN(const fs::path folder, ollama_folder());
+  CKPT_ASSIGN(const Artifact artifact, ollama_artifact(shipment));
+  std::vector<Placement> out;
+  for (const ArtifactLayer& layer : artifact.layers) {
+    const std::string kind = layer.media_type.substr(layer.media_type.rfind('.') + 1);
+    out.push_back(
+        {layer.path, fmt::format("{} ({})", (folder / "blobs").string(), kind), layer.size_bytes});
+  }
+  out.push_back({"", (folder / name.manifest()).string(), 0});
+  return out;
+}
+
+class OllamaStore {
+ public:
+  OllamaStore(const OpenFolder& folder, const Shipment& shipment, Sent& sent)
+      : folder_(folder), shipment_(shipment), sent_(sent) {}
+
+  Status add_file(const ArtifactLayer& layer) {
+    CKPT_ASSIGN(const bool exists, has(layer.sha256, layer.size_bytes));
+    if (exists) return {};
+    const fs::path from = shipment_.folder / layer.path;
+    CKPT_TRY(folder_.remove(kTemporary));
+    if (!link_file(from, {folder_, kTemporary}, LinkWay::kHard)) {
+      CKPT_TRY(folder_.remove(kTemporary));
+      CKPT_TRY(check_room(folder_.path() / kTemporary, layer.size_bytes));
+      CKPT_TRY(link_file(from, {folder_, kTemporary}, LinkWay::kReflink));
+    }
+    return publish_blob(layer.sha256, layer.size_bytes);
+  }
+
+  Status add_content(const std::string& sha256, const std::string& content) {
+    CKPT_ASSIGN(const bool exists, has(sha256, content.size()));
+    if (exists) return {};
+    CKPT_TRY(write_temporary(content));
+    return publish_blob(sha256, content.size());
+  }
+
+  // Last: it makes the model visible.
+  Status add_manifest(const OllamaName& name, const std::string& content) {
+    CKPT_TRY(folder_.make_folder(fs::path(name.manifest()).parent_path().string()));
+    CKPT_TRY(folder_.sync("blobs"));
+    CKPT_TRY(write_temporary(content));
+    CKPT_TRY(publish(name.manifest()));
+    return folder_.sync(fs::path(name.manifest()).parent_path().string());
+  }
+
+ private:
+  static constexpr const char* kTemporary = "blobs/.ckpt-publish.partial";
+
+  // Whether the blob is there already; one of another size was cut off and is replaced.
+  Result<bool> has(const std::string& sha256, uint64_t size_bytes) {
+    std::error_code error;
+    const fs::path path = folder_.path() / blob_name(sha256);
+    const bool exists =
+        fs::is_regular_file(path, error) && fs::file_size(path, error) == size_bytes;
+    if (exists) ++sent_.present_files;
+    return exists;
+  }
+  Status write_temporary(const std::string& content) {
+    CKPT_TRY(folder_.remove(kTemporary));
+    return write_synced({folder_, kTemporary}, std::as_bytes(std::span(content)));
+  }
+  Status publish(const std::string& name) {
+    CKPT_TRY(folder_.publish_mode(kTemporary));
+    CKPT_TRY(folder_.rename(kTemporary, name));
+    return folder_.publish_owner(name, folder_);
+  }
+  Status publish_blob(const std::string& sha256, uint64_t size_bytes) {
+    CKPT_TRY(publish(blob_name(sha256)));
+    ++sent_.sent_files;
+    sent_.sent_bytes += size_bytes;
+    return {};
+  }
+
+  const OpenFolder& folder_;
+  const Shipment& shipment_;
+  Sent& sent_;
+};
+
+// A name that leads to another model stays, unless the person says otherwise.
+Status check_ollama_name(const OpenFolder& folder, const OllamaName& name,
+                         const std::string& manifest, bool force) {
+  CKPT_ASSIGN(const bool exists, is_there(folder.path() / name.manifest()));
+  if (!exists || force) return {};
+  const auto old = read_whole({folder, name.manifest()}, kMaxOllamaManifestBytes);
+  if (old && *old == manifest) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another tag",
+                        "--to ollama: {} exists already and is another model", name.shown());
+}
+
+Result<Sent> send_to_ollama(const std::string& address, const Shipment& shipment,
+                            const SendOptions& options) {
+  CKPT_ASSIGN(const OllamaName name, parse_ollama_name(address, shipment));
+  CKPT_ASSIGN(const fs::path path, ollama_folder());
+  CKPT_ASSIGN(const Artifact artifact, ollama_artifact(shipment));
+  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(path));
+  CKPT_TRY(check_ollama_name(folder, name, artifact.manifest, options.force));
+  Sent sent;
+  CKPT_TRY(folder.make_folder("blobs"));
+  OllamaStore store(folder, shipment, sent);
+  for (const ArtifactLayer& layer : artifact.layers) {
+    if (!layer.path.empty()) CKPT_TRY(store.add_file(layer));
+  }
+  for (const auto& [sha256, content] : artifact.texts) {
+    CKPT_TRY(store.add_content(sha256, content));
+  }
+  CKPT_TRY(check_unchanged(shipment));
+  CKPT_TRY(store.add_manifest(name, artifact.manifest));
+  sent.address = name.shown();
+  sent.digest = sha256_of(artifact.manifest);
+  sent.text = artifact.modelfile;
+  return sent;
+}
+
+}  // namespace
+
+extern const PublishTarget kToOllama{kOllamaPrefix, "ollama:NAME[:TAG]",
+                                     "Ollama's model folder on this machine", list_ollama,
+                                     send_to_ollama};
+
+}  // namespace ckpt

@@ -1,0 +1,167 @@
+#include "publish/artifact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/sha256.h"
+#include "core/json/json_string.h"
+
+namespace ckpt {
+namespace {
+
+using ArtifactJson = nlohmann::ordered_json;
+
+std::string compact(const ArtifactJson& json) {
+  return json.dump(-1, ' ', false, ArtifactJson::error_handler_t::replace);
+}
+
+ArtifactJson blob(std::string_view media_type, std::string_view sha256, uint64_t size_bytes) {
+  return {{"mediaType", media_type}, {"digest", blob_digest(sha256)}, {"size", size_bytes}};
+}
+
+ArtifactJson blob_of(std::string_view media_type, std::string_view content) {
+  return blob(media_type, sha256_of(content), content.size());
+}
+
+void set_known(ArtifactJson& json, const char* key, const std::string& value) {
+  if (!value.empty()) json[key] = value;
+}
+
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
+}
+
+struct OllamaFamily {
+  std::string_view architecture, renderer, parser;
+};
+// Source: ollama/ollama server/create.go, createModel().
+constexpr std::array kOllamaFamilies{
+    OllamaFamily{"gemma4", "gemma4", "gemma4"},
+    OllamaFamily{"laguna", "laguna", "laguna"},
+    OllamaFamily{"nemotron_h", "nemotron-3-nano", "nemotron-3-nano"},
+    OllamaFamily{"nemotron_h_moe", "nemotron-3-nano", "nemotron-3-nano"},
+    OllamaFamily{"nemotron_h_omni", "nemotron-3-nano", "nemotron-3-nano"},
+};
+
+const OllamaFamily* find_ollama_family(std::string_view architecture) {
+  const auto* const found =
+      std::ranges::find(kOllamaFamilies, architecture, &OllamaFamily::architecture);
+  return found == kOllamaFamilies.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::string blob_digest(std::string_view sha256) { return fmt::format("sha256:{}", sha256); }
+
+std::string modelpack_type(std::string_view path) {
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  std::string_view kind = "weight.config";
+  if (ends_with_any(name, {".safetensors", ".gguf", ".bin", ".pt", ".pth"})) {
+    kind = "weight";
+  } else if (name.ends_with(".py")) {
+    kind = "code";
+  } else if (ends_with_any(name, {".md", ".html", ".pdf", ".sig"}) || name == "SHA256SUMS" ||
+             name == "provenance.json" || name.starts_with("LICENSE") ||
+             name.starts_with("NOTICE") || name.starts_with("USE_POLICY")) {
+    kind = "doc";
+  }
+  return fmt::format("application/vnd.cncf.model.{}.v1.raw", kind);
+}
+
+std::string render_modelpack_config(const ModelPackFacts& facts,
+                                    const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson descriptor = ArtifactJson::object(), config = ArtifactJson::object();
+  set_known(descriptor, "family", facts.family);
+  set_known(descriptor, "name", facts.name);
+  ArtifactJson digests = ArtifactJson::array();
+  // Of a layer that is not packed, the digest is that of the file.
+  for (const ArtifactLayer& layer : layers) digests.push_back(blob_digest(layer.sha256));
+  set_known(config, "architecture", facts.architecture);
+  set_known(config, "format", facts.format);
+  set_known(config, "paramSize", facts.param_size);
+  set_known(config, "precision", facts.precision);
+  set_known(config, "quantization", facts.quantization);
+  return compact({{"descriptor", std::move(descriptor)},
+                  {"modelfs", {{"type", "layers"}, {"diffIds", std::move(digests)}}},
+                  {"config", std::move(config)}});
+}
+
+std::string render_modelpack_manifest(std::string_view config,
+                                      const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson listed = ArtifactJson::array();
+  for (const ArtifactLayer& layer : layers) {
+    listed.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
+    listed.back()["annotations"] = {{"org.cncf.model.filepath", layer.path},
+                                    {"org.opencontainers.image.title", layer.path}};
+  }
+  return compact({{"schemaVersion", 2},
+                  {"mediaType", kOciManifestType},
+                  {"artifactType", "application/vnd.cncf.model.manifest.v1+json"},
+                  {"config", blob_of(kModelPackConfigType, config)},
+                  {"layers", std::move(listed)}});
+}
+
+std::string ollama_count(uint64_t parameters) {
+  constexpr uint64_t kThousand = 1000, kMillion = 1'000'000, kBillion = 1'000'000'000;
+  const auto in_units = [&](uint64_t unit, int digits, char letter) {
+    const bool is_whole = parameters % unit == 0;
+    return fmt::format("{:.{}f}{}", static_cast<double>(parameters) / static_cast<double>(unit),
+                       is_whole ? 0 : digits, letter);
+  };
+  if (parameters >= kBillion) return in_units(kBillion, 1, 'B');
+  if (parameters >= kMillion) return in_units(kMillion, 2, 'M');
+  if (parameters >= kThousand) return in_units(kThousand, 0, 'K');
+  return std::to_string(parameters);
+}
+
+std::string_view ollama_renderer(std::string_view architecture) {
+  const OllamaFamily* const family = find_ollama_family(architecture);
+  return family == nullptr ? "" : family->renderer;
+}
+
+std::string_view ollama_parser(std::string_view architecture) {
+  const OllamaFamily* const family = find_ollama_family(architecture);
+  return family == nullptr ? "" : family->parser;
+}
+
+std::string render_ollama_config(const OllamaFacts& facts) {
+  ArtifactJson config = {{"model_format", "gguf"},
+                         {"model_family", facts.family},
+                         {"model_families", ArtifactJson::array({facts.family})},
+                         {"model_type", facts.model_type},
+                         {"file_type", facts.file_type}};
+  set_known(config, "renderer", facts.renderer);
+  set_known(config, "parser", facts.parser);
+  config["architecture"] = "amd64";
+  config["os"] = "linux";
+  return compact(config) + "\n";
+}
+
+std::string render_ollama_manifest(std::string_view config,
+                                   const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson listed = ArtifactJson::array();
+  for (const ArtifactLayer& layer : layers) {
+    listed.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
+  }
+  return compact({{"schemaVersion", 2},
+                  {"mediaType", kDockerManifestType},
+                  {"config", blob_of(kOllamaConfigType, config)},
+                  {"layers", std::move(listed)}}) +
+         "\n";
+}
+
+std::string render_ollama_params(std::vector<OllamaParameter> parameters) {
+  std::ranges::sort(parameters, {}, &OllamaParameter::name);
+  std::string out = "{";
+  for (const OllamaParameter& parameter : parameters) {
+    if (out.size() > 1) out += ',';
+    out += fmt::format("{}:{}", json_quoted(parameter.name, JsonEscape::kSerde), parameter.json);
+  }
+  return out + "}\n";
+}
+
+}  // namespace ckpt

@@ -1,0 +1,78 @@
+// Artifacts of registries as values: which blobs they have, and the documents that name them.
+//
+//   files ──▶ layers ──▶ config ──▶ manifest    the digest of the manifest names all of it
+//
+// No document holds a time, a user or the name of a machine, so equal folders give equal digests.
+// Sources: modelpack/model-spec v0.0.7, opencontainers/image-spec manifest.md, ollama/ollama
+// manifest/manifest.go, types/model/config.go.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ckpt {
+
+struct ArtifactLayer {
+  std::string media_type;
+  std::string sha256;  // 64 lower-case hex digits
+  uint64_t size_bytes = 0;
+  std::string path;  // relative, with '/'; empty where the manifest names no files
+};
+
+// "sha256:HEX"
+std::string blob_digest(std::string_view sha256);
+
+// ---- ModelPack v1 ----------------------------------------------------------------------------
+inline constexpr std::string_view kOciManifestType = "application/vnd.oci.image.manifest.v1+json";
+inline constexpr std::string_view kModelPackConfigType =
+    "application/vnd.cncf.model.config.v1+json";
+
+// The config's statements about the model; empty ones are left out.
+struct ModelPackFacts {
+  std::string family, name;
+  std::string architecture, format, param_size, precision, quantization;
+};
+
+// The type of the layer that holds this one file: weights, their configuration, code, texts.
+std::string modelpack_type(std::string_view path);
+std::string render_modelpack_config(const ModelPackFacts& facts,
+                                    const std::vector<ArtifactLayer>& layers);
+// `layers` in the order in which they are listed. Layers are named twice, for modctl and for oras
+// and CRI-O.
+std::string render_modelpack_manifest(std::string_view config,
+                                      const std::vector<ArtifactLayer>& layers);
+
+// ---- Ollama ----------------------------------------------------------------------------------
+inline constexpr std::string_view kDockerManifestType =
+    "application/vnd.docker.distribution.manifest.v2+json";
+inline constexpr std::string_view kOllamaConfigType =
+    "application/vnd.docker.container.image.v1+json";
+
+// The byte-for-byte config and manifest that `ollama create` writes.
+struct OllamaFacts {
+  std::string family;      // general.architecture
+  std::string model_type;  // number of parameters, as ollama_count() writes it
+  std::string file_type;   // "Q4_K_M"
+  std::string renderer, parser;
+};
+// "2.30M", "7.6B", "8B"
+std::string ollama_count(uint64_t parameters);
+// Programs in Ollama that take the place of the chat template, for the architectures that have
+// one; empty for the others.
+std::string_view ollama_renderer(std::string_view architecture);
+std::string_view ollama_parser(std::string_view architecture);
+std::string render_ollama_config(const OllamaFacts& facts);
+std::string render_ollama_manifest(std::string_view config,
+                                   const std::vector<ArtifactLayer>& layers);
+
+// A parameter of a Modelfile; `json` is its value as JSON.
+struct OllamaParameter {
+  std::string name, json;
+};
+// The layer "params": sorted by name.
+std::string render_ollama_params(std::vector<OllamaParameter> parameters);
+
+}  // namespace ckpt

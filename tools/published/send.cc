@@ -1,0 +1,74 @@
+#include "tools/published/send.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "core/io/paths.h"
+#include "tools/line/commands.h"
+
+namespace ckpt {
+namespace {
+
+void tell_placement(const std::string& target, const Placement& placement, const Console& console) {
+  const std::string file = placement.file.empty() ? "-" : placement.file;
+  const std::string size = placement.size_bytes == 0 ? "" : human_bytes(placement.size_bytes);
+  console.answer(fmt::format("{:>9}  {}  ->  {}", size, file, placement.place));
+  console.object("placement", {{"target", target},
+                               {"file", placement.file},
+                               {"place", placement.place},
+                               {"size_bytes", placement.size_bytes}});
+}
+
+void tell_sent(const std::string& target, const Sent& sent, const Console& console) {
+  const std::string digest = sent.digest.empty() ? "" : "sha256:" + sent.digest;
+  console.answer(fmt::format("{}{}{}", sent.address, digest.empty() ? "" : "  ", digest));
+  console.talk(fmt::format("{}: {} {} sent ({}), {} already there", target, sent.sent_files,
+                           sent.sent_files == 1 ? "file" : "files", human_bytes(sent.sent_bytes),
+                           sent.present_files));
+  if (!sent.text.empty()) console.answer_lines(sent.text);
+  console.object("sent", {{"target", target},
+                          {"address", sent.address},
+                          {"digest", digest},
+                          {"sent_files", sent.sent_files},
+                          {"sent_bytes", sent.sent_bytes},
+                          {"present_files", sent.present_files}});
+}
+
+}  // namespace
+
+Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries) {
+  Shipment out{folder, {}};
+  for (const FolderEntry& entry : entries) out.files.push_back({entry.path, "", entry.size_bytes});
+  return out;
+}
+
+Result<FileState> state_now(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return io_failure(path, "cannot be examined", errno);
+  return state_of(status);
+}
+
+Status check_send(const std::vector<std::string>& targets, const Shipment& shipment,
+                  const Console& console, bool tells) {
+  for (const std::string& address : targets) {
+    CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));
+    CKPT_ASSIGN(const auto placements, target->list(address, shipment));
+    if (!tells) continue;
+    for (const Placement& placement : placements) tell_placement(address, placement, console);
+  }
+  return {};
+}
+
+Status send_to(const std::vector<std::string>& targets, const Shipment& shipment,
+               const Console& console, const SendOptions& options) {
+  for (const std::string& address : targets) {
+    CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));
+    CKPT_ASSIGN(const Sent sent, target->send(address, shipment, options));
+    tell_sent(address, sent, console);
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,27 @@
+// Sending a published folder to the targets of --to.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/io/folder.h"
+#include "plan/publish_to/publish_to.h"
+#include "tools/say/console.h"
+
+namespace ckpt {
+
+// Of files that are not hashed yet.
+Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries);
+// As it is now. Fails: kIo.
+Result<FileState> state_now(const std::filesystem::path& path);
+
+// Before anything is hashed: every target takes the folder. With `tells`, as --dry-run does, says
+// what would go where. Fails: as PublishTarget::list().
+Status check_send(const std::vector<std::string>& targets, const Shipment& shipment,
+                  const Console& console, bool tells);
+// To one target after another. Fails: as PublishTarget::send(), naming the target.
+Status send_to(const std::vector<std::string>& targets, const Shipment& shipment,
+               const Console& console, const SendOptions& options);
+
+}  // namespace ckpt

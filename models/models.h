@@ -188,6 +188,20 @@ struct TokenizerRules {
 
 struct Family;
 
+// What llama.cpp's graph of a family computes with and no key of a GGUF holds: a field of
+// config.json that a folder made from a GGUF has. `value` is JSON.
+struct GraphConstant {
+  std::string_view field, value;
+  bool may_be_said = false;  // a key may say it, and then does
+};
+// Such a folder's configuration, while it is made: `config` has what the keys say, `rope` its
+// rope_parameters.
+struct GraphConfig {
+  uint64_t layers = 0;
+  JsonValue& config;
+  JsonValue& rope;
+};
+
 // Chooses another family, or none, by config.json.
 struct FamilyVariant {
   bool (*applies)(const JsonValue& config);
@@ -228,6 +242,12 @@ struct Family {
   std::string_view refused_rope = {};        // rotary scaling that the file has no place for
   std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
   const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
+  std::span<const GraphConstant> graph_constants = {};
+  void (*add_graph_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
+  // The class's own spellings of fields, where a row of keys lists several.
+  std::string_view own_spellings = {};
+  // Fields that a file of the family lacks, set as in released models; empty where nothing is.
+  std::string_view untold = {};
 
   bool is(std::string_view model_type) const { return has_word(model_types, model_type); }
 };

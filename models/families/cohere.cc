@@ -92,6 +92,7 @@ const Family kCohere2 = {
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,
     .parameters = kCohere2Rules,
+    .untold = "layer_types (full attention in each fourth)",
 };
 
 }  // namespace ckpt

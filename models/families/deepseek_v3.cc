@@ -173,6 +173,19 @@ constexpr std::span<const ParameterRule> kGlmMoeDsaRules[] = {
 constexpr std::span<const NameRule> kMlaLists[] = {
     kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames, rows::kCommonNames};
 
+constexpr GraphConstant kMlaConstants[] = {
+    {.field = "num_nextn_predict_layers", .value = "0", .may_be_said = true},
+    {"rope_interleave", "true"},
+};
+
+// One key-value head in the file is as many as there are heads.
+void add_latent_heads(const GraphConfig& made) {
+  if (made.config.contains("num_attention_heads")) {
+    made.config["num_key_value_heads"] = made.config["num_attention_heads"];
+  }
+  if (made.rope.contains("mscale_all_dim")) made.rope["mscale"] = made.rope["mscale_all_dim"];
+}
+
 }  // namespace
 
 const Family kDeepseekV3 = {
@@ -188,6 +201,10 @@ const Family kDeepseekV3 = {
     .nextn = NextnLayers::kLeftOut,
     .drops_tied_head = true,
     .tokenizer = {.ranks = "kimi-k2"},
+    .graph_constants = kMlaConstants,
+    .add_graph_fields = add_latent_heads,
+    .own_spellings = "scoring_func",
+    .untold = "mscale (as mscale_all_dim)",
 };
 
 const Family kDeepseekV2 = {
@@ -200,6 +217,10 @@ const Family kDeepseekV2 = {
     .parameters = kDeepseekV2Rules,
     .nextn = NextnLayers::kLeftOut,
     .drops_tied_head = true,
+    .graph_constants = kMlaConstants,
+    .add_graph_fields = add_latent_heads,
+    .own_spellings = "scoring_func",
+    .untold = "mscale (as mscale_all_dim)",
 };
 
 const Family kGlm4MoeLite = {
@@ -215,6 +236,10 @@ const Family kGlm4MoeLite = {
     .nextn = NextnLayers::kKept,
     .drops_tied_head = true,
     .tokenizer = kGlmTokenizer,
+    .graph_constants = kMlaConstants,
+    .add_graph_fields = add_latent_heads,
+    .own_spellings = "scoring_func",
+    .untold = "mscale (as mscale_all_dim)",
 };
 
 const Family kGlmMoeDsa = {
@@ -230,6 +255,8 @@ const Family kGlmMoeDsa = {
     .nextn = NextnLayers::kKept,
     .drops_tied_head = true,
     .tokenizer = kGlmTokenizer,
+    .add_graph_fields = add_latent_heads,
+    .own_spellings = "scoring_func",
 };
 
 }  // namespace ckpt

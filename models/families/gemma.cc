@@ -95,6 +95,19 @@ constexpr std::span<const NameRule> kGemma2Lists[] = {kGemmaNorms, kGemma2Norms,
 constexpr std::span<const NameRule> kGemma3Lists[] = {kGemma3Norms, kGemma2Norms, kGemmaNorms,
                                                       rows::kCommonNames};
 
+constexpr GraphConstant kGemmaConstants[] = {{"hidden_activation", "\"gelu_pytorch_tanh\""}};
+
+// gemma{2,3}.cpp: by the size of a head, but in the models of 27 billion, which are known by their
+// layers.
+void add_query_scale(const GraphConfig& made, uint64_t layers_of_27b) {
+  const auto count = [&](const char* field) { return count_in(made.config, field); };
+  const uint64_t heads = count("num_attention_heads");
+  const uint64_t scale = made.layers != layers_of_27b ? count("head_dim")
+                         : heads == 0                 ? 0
+                                                      : count("hidden_size") / heads;
+  if (scale > 0) made.config["query_pre_attn_scalar"] = scale;
+}
+
 }  // namespace
 
 const Family kGemma = {
@@ -109,6 +122,7 @@ const Family kGemma = {
                   .end_of_turn_id = 107,
                   .adds_space_prefix = false},
     .has_common_keys = false,
+    .graph_constants = kGemmaConstants,
 };
 
 const Family kGemma2 = {
@@ -121,6 +135,8 @@ const Family kGemma2 = {
     .parameters = kGemma2Rules,
     .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
     .has_common_keys = false,
+    .graph_constants = kGemmaConstants,
+    .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 46); },
 };
 
 const Family kGemma3 = {
@@ -133,6 +149,9 @@ const Family kGemma3 = {
     .parameters = kGemma3Rules,
     .has_other_tower = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
+    .graph_constants = kGemmaConstants,
+    .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
+    .untold = "layer_types (full attention in each sixth)",
 };
 
 }  // namespace ckpt

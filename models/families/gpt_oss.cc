@@ -53,6 +53,18 @@ constexpr std::span<const ParameterRule> kGptOssRules[] = {rows::kFrame, rows::k
                                                            rows::kAttentionBias, kGptOssLayer};
 constexpr std::span<const NameRule> kGptOssLists[] = {kGptOssNames, rows::kCommonNames};
 
+constexpr GraphConstant kGptOssConstants[] = {{"swiglu_limit", "7.0"}};
+
+// openai-moe.cpp: a window in each layer of an even number.
+void add_windows(const GraphConfig& made) {
+  JsonValue types = JsonValue::array();
+  for (uint64_t layer = 0; layer < made.layers; ++layer) {
+    types.push_back(layer % 2 == 0 ? "sliding_attention" : "full_attention");
+  }
+  made.config["layer_types"] = std::move(types);
+  if (made.rope.contains("rope_type")) made.rope["truncate"] = false;
+}
+
 }  // namespace
 
 const Family kGptOss = {
@@ -63,6 +75,9 @@ const Family kGptOss = {
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,
     .parameters = kGptOssRules,
+    .graph_constants = kGptOssConstants,
+    .add_graph_fields = add_windows,
+    .untold = "layer_types (sliding and full attention in turn), rope truncate (false)",
 };
 
 }  // namespace ckpt

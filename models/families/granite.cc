@@ -169,6 +169,18 @@ bool has_no_mamba(const JsonValue& config) {
            return type == "attention" || type == "full_attention";
          });
 }
+constexpr GraphConstant kTurnedConstants[] = {{"position_embedding_type", "\"rope\""}};
+constexpr GraphConstant kUnturnedConstants[] = {{"position_embedding_type", "\"nope\""}};
+constexpr std::string_view kTurnedUntold =
+    "position_embedding_type (rope, as llama.cpp computes such files)";
+
+void add_mamba_head(const GraphConfig& made) {
+  const uint64_t heads = count_in(made.config, "mamba_n_heads");
+  const uint64_t inner =
+      count_in(made.config, "mamba_expand") * count_in(made.config, "hidden_size");
+  if (heads > 0 && inner % heads == 0) made.config["mamba_d_head"] = inner / heads;
+}
+
 constexpr Family granite(std::string_view name, std::span<const std::span<const NameRule>> names,
                          std::span<const FamilyVariant> variants = {}) {
   const bool is_hybrid = name == "granitehybrid";
@@ -186,6 +198,11 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
       .vocabulary_multiple = is_hybrid ? uint64_t{8} : uint64_t{1},
       .more_keys = is_hybrid ? std::span<const KeyRule>(kMambaGraniteKeys)
                              : std::span<const KeyRule>(kAttentionGraniteKeys),
+      .graph_constants = is_hybrid ? kUnturnedConstants : kTurnedConstants,
+      .add_graph_fields = add_mamba_head,
+      .untold = is_hybrid ? "max_position_embeddings (such files say 1048576, whatever the model "
+                            "was trained for)"
+                          : kTurnedUntold,
   };
 }
 struct Granite3Tables {
@@ -209,6 +226,8 @@ constexpr Family granite3(std::string_view name, std::string_view architectures,
       .ignores_head_dim = true,
       .tokenizer = kLlamaTokenizer,
       .refused_rope = "llama3",
+      .graph_constants = kTurnedConstants,
+      .untold = kTurnedUntold,
   };
 }
 

@@ -138,6 +138,9 @@ constexpr std::span<const NameRule> kLfm2Lists[] = {kLfm2Names, rows::kCommonNam
 constexpr std::span<const NameRule> kLfm2MoeLists[] = {kLfm2Names, kLfm2MoeNames,
                                                        rows::kCommonNames};
 
+constexpr GraphConstant kLfm2Constants[] = {{"block_auto_adjust_ff_dim", "false"}};
+constexpr GraphConstant kLfm2MoeConstants[] = {{"norm_topk_prob", "true"}};
+
 }  // namespace
 
 const Family kLfm2 = {
@@ -148,6 +151,7 @@ const Family kLfm2 = {
     .keys = kLfm2Keys,
     .defaults = kLfm2Defaults,
     .parameters = kLfm2Rules,
+    .graph_constants = kLfm2Constants,
 };
 
 const Family kLfm2Moe = {
@@ -158,6 +162,8 @@ const Family kLfm2Moe = {
     .keys = kLfm2MoeKeys,
     .defaults = kLfm2MoeDefaults,
     .parameters = kLfm2MoeRules,
+    .graph_constants = kLfm2MoeConstants,
+    .untold = "routed_scaling_factor (1, as llama.cpp computes such files)",
 };
 
 }  // namespace ckpt

@@ -66,6 +66,19 @@ constexpr std::span<const ParameterRule> kLlama4Rules[] = {rows::kFrame, rows::k
                                                            rows::kAttentionBias, kLlama4Layer};
 constexpr std::span<const NameRule> kLlama4Lists[] = {kLlama4Names, rows::kCommonNames};
 
+constexpr GraphConstant kLlama4Constants[] = {
+    {"attention_chunk_size", "8192"},
+    {"no_rope_layer_interval", "4"},
+    {"attn_temperature_tuning", "true"},
+    {"floor_scale", "8192"},
+    {"attn_scale", "0.1"},
+};
+
+// llama.cpp knows the larger of both models by its experts.
+void add_qk_norm(const GraphConfig& made) {
+  made.config["use_qk_norm"] = count_in(made.config, "num_local_experts") != 128;
+}
+
 }  // namespace
 
 const Family kLlama4 = {
@@ -78,6 +91,11 @@ const Family kLlama4 = {
     .parameters = kLlama4Rules,
     .has_other_tower = true,
     .has_rope_factors = true,
+    .graph_constants = kLlama4Constants,
+    .add_graph_fields = add_qk_norm,
+    .untold =
+        "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "
+        "128 experts)",
 };
 
 }  // namespace ckpt

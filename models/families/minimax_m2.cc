@@ -45,6 +45,13 @@ constexpr std::span<const ParameterRule> kMiniMaxM2Rules[] = {rows::kFrame, rows
                                                               kMiniMaxM2Layer};
 constexpr std::span<const NameRule> kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kCommonNames};
 
+constexpr GraphConstant kMiniMaxM2Constants[] = {
+    {"scoring_func", "\"sigmoid\""},
+    {"use_routing_bias", "true"},
+    {"use_qk_norm", "true"},
+    {"qk_norm_type", "\"per_layer\""},
+};
+
 }  // namespace
 
 const Family kMiniMaxM2 = {
@@ -55,6 +62,7 @@ const Family kMiniMaxM2 = {
     .keys = kMiniMaxM2Keys,
     .defaults = kMiniMaxM2Defaults,
     .parameters = kMiniMaxM2Rules,
+    .graph_constants = kMiniMaxM2Constants,
 };
 
 }  // namespace ckpt

@@ -37,6 +37,11 @@ constexpr std::span<const ParameterRule> kMistral3Rules[] = {
     rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
 constexpr std::span<const NameRule> kMistral3Lists[] = {rows::kPairNames, rows::kCommonNames};
 
+// llama-context.cpp: the graph divides by what mscale_all_dim says, and takes 1 for mscale.
+void add_mscale(const GraphConfig& made) {
+  if (made.rope.contains("mscale_all_dim")) made.rope["mscale"] = 1.0;
+}
+
 }  // namespace
 
 const Family kMistral = {
@@ -62,6 +67,8 @@ const Family kMinistral3 = {
     .parameters = kMistral3Rules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
+    .add_graph_fields = add_mscale,
+    .untold = "mscale (1, as llama.cpp computes such files)",
 };
 
 const Family kMistral3 = {
@@ -75,6 +82,8 @@ const Family kMistral3 = {
     .has_other_tower = true,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
+    .add_graph_fields = add_mscale,
+    .untold = "mscale (1, as llama.cpp computes such files)",
 };
 
 }  // namespace ckpt

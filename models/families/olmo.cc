@@ -95,6 +95,8 @@ constexpr std::span<const NameRule> kOlmo2Lists[] = {kOlmo2Names, rows::kCommonN
 constexpr std::span<const NameRule> kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
 constexpr std::span<const NameRule> kOlmoeLists[] = {rows::kExpertNames, rows::kCommonNames};
 
+constexpr GraphConstant kOlmoeConstants[] = {{"norm_topk_prob", "false"}};
+
 }  // namespace
 
 const Family kOlmo = {
@@ -115,6 +117,7 @@ const Family kOlmoe = {
     .keys = kOlmoeKeys,
     .defaults = kOlmoeDefaults,
     .parameters = kOlmoeRules,
+    .graph_constants = kOlmoeConstants,
 };
 
 const Family kOlmo2 = {

@@ -71,6 +71,7 @@ const Family kPhi2 = {
     .defaults = kPhi2Defaults,
     .parameters = kPhi2Rules,
     .has_common_keys = false,
+    .untold = "rope_theta (10000)",
 };
 
 }  // namespace ckpt

@@ -84,6 +84,9 @@ constexpr std::span<const ParameterRule> kQwen3MoeRules[] = {
 constexpr std::span<const NameRule> kQwenDenseLists[] = {rows::kCommonNames, kQwenBareNames};
 constexpr std::span<const NameRule> kQwenMoeLists[] = {rows::kExpertNames, rows::kCommonNames};
 
+constexpr GraphConstant kQwen2MoeConstants[] = {
+    {"norm_topk_prob", "false"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
+
 }  // namespace
 
 const Family kQwen2 = {
@@ -105,6 +108,7 @@ const Family kQwen2Moe = {
     .keys = kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
     .parameters = kQwen2MoeRules,
+    .graph_constants = kQwen2MoeConstants,
 };
 
 const Family kQwen3 = {
@@ -127,6 +131,7 @@ const Family kQwen3Moe = {
     .keys = kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,
     .parameters = kQwen3MoeRules,
+    .graph_constants = rows::kExpertConstants,
 };
 
 }  // namespace ckpt

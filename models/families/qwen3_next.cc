@@ -93,6 +93,7 @@ const Family kQwen3Next = {
     .defaults = kQwen3NextDefaults,
     .parameters = kQwen3NextRules,
     .has_mtp = true,
+    .graph_constants = rows::kExpertConstants,
 };
 
 }  // namespace ckpt

@@ -93,6 +93,7 @@ const Family kQwen3VlMoeTurned = {
     .defaults = kQwen3VlMoeDefaults,
     .parameters = kQwen3VlMoeTurnedRules,
     .has_vision = true,
+    .graph_constants = rows::kExpertConstants,
 };
 
 }  // namespace
@@ -120,6 +121,7 @@ const Family kQwen3VlMoe = {
     .parameters = kQwen3VlMoeRules,
     .has_vision = true,
     .turned = &kQwen3VlMoeTurned,
+    .graph_constants = rows::kExpertConstants,
 };
 
 }  // namespace ckpt

@@ -17,7 +17,18 @@ inline constexpr TokenizerRules kLlamaTokenizer{
 inline constexpr TokenizerRules kGlmTokenizer{
     .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
 
+// Sources of graph constants: llama.cpp src/models (the graphs), transformers configuration_*.py
+// (what a class fills in where config.json is silent).
+inline uint64_t count_in(const JsonValue& config, std::string_view field) {
+  const JsonValue* found = known(config, field);
+  return found == nullptr ? 0 : whole(*found).value_or(0);
+}
+
 namespace rows {
+
+// The router of Qwen's experts, in each layer.
+inline constexpr GraphConstant kExpertConstants[] = {
+    {"norm_topk_prob", "true"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
 
 // clang-format off
 inline constexpr ParameterRule kFrame[] = {

@@ -24,6 +24,8 @@ constexpr std::span<const ParameterRule> kSmolLm3Rules[] = {
 
 constexpr std::span<const NameRule> kSmollm3Lists[] = {rows::kPairNames, rows::kCommonNames};
 
+constexpr GraphConstant kSmolLm3Constants[] = {{"no_rope_layer_interval", "4"}};
+
 }  // namespace
 
 const Family kSmolLm3 = {
@@ -36,6 +38,7 @@ const Family kSmolLm3 = {
     .parameters = kSmolLm3Rules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
+    .graph_constants = kSmolLm3Constants,
 };
 
 }  // namespace ckpt

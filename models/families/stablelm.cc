@@ -61,6 +61,7 @@ const Family kStableLm = {
     .defaults = kStableLmDefaults,
     .parameters = kStableLmRules,
     .has_common_keys = false,
+    .untold = "rope_theta (10000)",
 };
 
 }  // namespace ckpt

@@ -51,6 +51,7 @@ const Family kStarcoder2 = {
     .keys = {},
     .defaults = kStarcoder2Defaults,
     .parameters = kStarcoder2Rules,
+    .untold = "sliding_window (none)",
 };
 
 }  // namespace ckpt

@@ -6,7 +6,6 @@
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
 #include "transforms/from_gguf/config_fields.h"
-#include "transforms/from_gguf/graph_constants.h"
 
 namespace ckpt {
 namespace {
@@ -57,6 +56,7 @@ class ConfigReader {
   void take_rotary_part(const KeyRule& rule, uint64_t turned);
   void take_names(std::string_view dtype);
   void take_token_ids();
+  Status add_graph_constants();
 
   const Checkpoint& file_;
   const Family& family_;
@@ -65,11 +65,23 @@ class ConfigReader {
   JsonValue rope_ = JsonValue::object();
 };
 
+Status ConfigReader::add_graph_constants() {
+  for (const GraphConstant& constant : family_.graph_constants) {
+    const std::string field(constant.field);
+    if (constant.may_be_said && config_.contains(field)) continue;
+    CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
+  }
+  if (family_.add_graph_fields != nullptr) {
+    family_.add_graph_fields({layers(), config_, rope_});
+  }
+  return {};
+}
+
 std::string ConfigReader::field_of(std::string_view fields) const {
   const std::string_view all = fields;
   for (std::string_view list = all; !list.empty();) {
     const std::string_view word = take_word(list);
-    if (is_spelled_so(family_, word)) return std::string(word);
+    if (has_word(family_.own_spellings, word)) return std::string(word);
   }
   for (std::string_view list = all; !list.empty();) {
     const std::string_view word = take_word(list);
@@ -343,7 +355,7 @@ Result<JsonValue> ConfigReader::run(std::string_view dtype) {
   take_names(dtype);
   add_tensor_fields(file_, family_, layers(), config_);
   take_token_ids();
-  CKPT_TRY(add_graph_constants(family_, layers(), config_, rope_));
+  CKPT_TRY(add_graph_constants());
   if (const JsonValue* rotated = known(config_, "rotary_dim")) {
     take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);
   }

@@ -11,7 +11,6 @@
 #include "core/model/transform.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/folder.h"
-#include "transforms/from_gguf/graph_constants.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
@@ -100,7 +99,7 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
   context.note(
       fmt::format("config.json is made from the file's keys, which follow from it again as {}",
                   found.forward.model.architecture));
-  const std::string_view untold = untold_fields(*found.forward.model.family);
+  const std::string_view untold = found.forward.model.family->untold;
   if (!untold.empty())
     context.note(fmt::format("not in the file, as released models have it: {}", untold));
   for (const std::string& guess : guessed) context.note("guessed: " + guess);

@@ -6,7 +6,6 @@
 #include "models/families/list.h"
 #include "quantizers/quantizers.h"
 #include "transforms/from_gguf/config_fields.h"
-#include "transforms/from_gguf/graph_constants.h"
 
 namespace ckpt {
 namespace {
@@ -77,10 +76,10 @@ TEST(ReturnedRope, LongRuleNamesTheTrainedContextBesideTheOtherFields) {
 // transformers divides by mscale_all_dim's factor only where mscale is there too.
 TEST(ReturnedRope, MinistralsYarnHasBothScales) {
   JsonValue rope = {{"mscale_all_dim", 0.5}}, config = JsonValue::object();
-  ASSERT_TRUE(add_graph_constants(kMinistral3, 2, config, rope));
+  kMinistral3.add_graph_fields({2, config, rope});
   EXPECT_EQ(rope["mscale"], 1.0);
   JsonValue plain = JsonValue::object();
-  ASSERT_TRUE(add_graph_constants(kMinistral3, 2, config, plain));
+  kMinistral3.add_graph_fields({2, config, plain});
   EXPECT_FALSE(plain.contains("mscale"));
 }
 

@@ -188,8 +188,8 @@ struct TokenizerRules {
 
 struct Family;
 
-// What llama.cpp's graph of a family computes with and no key of a GGUF holds: a field of
-// config.json that a folder made from a GGUF has. `value` is JSON.
+// A field of config.json that llama.cpp's graph of a family takes for granted: no key of a GGUF
+// holds it, and a folder made from one gets it. `value` is JSON.
 struct GraphConstant {
   std::string_view field, value;
   bool may_be_said = false;  // a key may say it, and then does

@@ -9,6 +9,7 @@
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 namespace {
@@ -173,6 +174,7 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
   if (!classes.empty()) model_class = classes.front();
   is_wrapper = has_text_config() || model_type == "qwen3_5" || model_type == "qwen3_5_moe";
   text_type = text_or_empty(text_config(), "model_type");
+  read_token_lists();
   read_quantizations();
   collect_modules();
   parameters = compare_parameters(*this);
@@ -182,12 +184,25 @@ const JsonValue& Examined::object_of(std::string_view path) {
   static const JsonValue kNone;
   const auto read = read_object(checkpoint, path);
   if (!read) {
-    const Document* document = checkpoint.find_document(path);
-    auto taken = parse_json(path, document == nullptr ? "" : without_halves(document->text()));
-    if (taken && taken->is_object()) return repaired[std::string(path)] = std::move(*taken);
+    const Document* found = checkpoint.find_document(path);
+    const std::string name(path);
+    const Document document(name, found == nullptr ? "" : without_halves(found->text()));
+    const auto taken = document.values();
+    if (taken && (*taken)->is_object())
+      return **repaired.emplace(name, document).first->second.values();
   }
   if (!read) broken[std::string(path)] = fault_of(read.error(), path);
   return read && *read ? **read : kNone;  // the checkpoint keeps it
+}
+
+void Examined::read_token_lists() {
+  const auto mended = repaired.find(std::string(kTokenizerJson));
+  const Document* document =
+      mended != repaired.end() ? &mended->second : checkpoint.find_document(kTokenizerJson);
+  auto read = document == nullptr || tokenizer.is_null()
+                  ? Result<std::shared_ptr<const TokenLists>>(nullptr)
+                  : document->token_lists();
+  token_lists = read && *read ? *read : std::make_shared<const TokenLists>();
 }
 
 void Examined::read_quantizations() {
@@ -250,7 +265,7 @@ const Tensor* Examined::tensor(std::string_view name) const {
 }
 
 const std::vector<TokenizerFault>& Examined::tokenizer_faults() const {
-  if (!tokenizer_faults_) tokenizer_faults_ = find_tokenizer_faults(tokenizer);
+  if (!tokenizer_faults_) tokenizer_faults_ = find_tokenizer_faults(tokenizer, *token_lists);
   return *tokenizer_faults_;
 }
 

@@ -123,8 +123,9 @@ struct ValueFacts {
 struct TokenizerFault {
   std::string place, found;
 };
-// Of an object, or null where there is no file.
-std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer);
+// Of an object and its lists, or null where there is no file.
+std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
+                                                  const TokenLists& lists);
 
 // Everything that does not depend on a profile.
 class Examined {
@@ -135,9 +136,10 @@ class Examined {
   const Checkpoint& checkpoint;
   const PackedForms packed;
   std::map<std::string, std::string> broken;
-  std::map<std::string, JsonValue> repaired;  // documents that only Python reads as they are
+  std::map<std::string, Document> repaired;  // documents that only Python reads as they are
   // Of the files named so, with .json; null if there is none.
   const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
+  std::shared_ptr<const TokenLists> token_lists;  // of `tokenizer`; empty ones without it
   std::map<std::string, Module> modules;
   std::vector<const Tensor*> stray;  // of no module: _amax and the like keep their full names
   std::vector<Quantization> quantizations;  // all there are, in the order vLLM looks
@@ -164,6 +166,7 @@ class Examined {
 
  private:
   const JsonValue& object_of(std::string_view path);
+  void read_token_lists();
   void read_quantizations();
   void collect_modules();
   std::unordered_map<std::string_view, const Tensor*> by_name_;

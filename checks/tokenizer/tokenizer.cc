@@ -9,6 +9,7 @@
 #include <set>
 
 #include "checks/subject/subject.h"
+#include "core/model/token_lists.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -127,16 +128,16 @@ Status look_truncation(const Look& look) {
   return {};
 }
 
-// Ids of the vocabulary and of added tokens; nullopt where one is not a whole number.
-std::optional<uint64_t> largest_id(const JsonValue& tokenizer, std::set<uint64_t>& added,
-                                   bool& repeats) {
+// Of the vocabulary and of added tokens; nullopt where one of these is not a whole number.
+std::optional<uint64_t> largest_id(const Examined& on, std::set<uint64_t>& added, bool& repeats) {
   uint64_t largest = 0;
-  const JsonValue* model = known(tokenizer, "model");
-  const JsonValue* vocab = model == nullptr ? nullptr : known(*model, "vocab");
-  if (vocab != nullptr && vocab->is_object()) {
-    for (const JsonValue& id : *vocab) largest = std::max(largest, whole(id).value_or(0));
+  const TokenLists& lists = *on.token_lists;
+  for (const TokenLists::Token& token : lists.tokens) {
+    const bool is_plain = token.id != TokenLists::kOddId;
+    largest =
+        std::max(largest, is_plain ? uint64_t{token.id} : whole(lists.id_value(token)).value_or(0));
   }
-  const JsonValue* tokens = known(tokenizer, "added_tokens");
+  const JsonValue* tokens = known(on.tokenizer, "added_tokens");
   if (tokens != nullptr && tokens->is_array()) {
     for (const JsonValue& token : *tokens) {
       const JsonValue* id = known(token, "id");
@@ -154,7 +155,7 @@ Status look_ids(const Look& look) {
   if (look.on.tokenizer.is_null() || size == nullptr) return {};
   std::set<uint64_t> added;
   bool repeats = false;
-  const auto largest = largest_id(look.on.tokenizer, added, repeats);
+  const auto largest = largest_id(look.on, added, repeats);
   if (!largest || repeats) {
     look.report("tokenizer.json: added_tokens", "an id that occurs twice, or is not a number");
   }

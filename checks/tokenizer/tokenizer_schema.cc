@@ -8,8 +8,8 @@
 #include <array>
 
 #include "checks/subject/subject.h"
-#include "core/base/text_index.h"
 #include "core/base/words.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 namespace {
@@ -108,52 +108,83 @@ void look_added(const JsonValue& tokens, Faults& out) {
   }
 }
 
+using MergePieces = std::pair<std::string_view, std::string_view>;
+
 // The two pieces that a merge joins; nullopt where it is not made of two.
-std::optional<std::pair<std::string_view, std::string_view>> pieces(const JsonValue& merge) {
-  if (const auto* text = merge.get_ptr<const std::string*>()) {
-    const size_t blank = text->find(' ');
-    if (blank == text->npos || text->find(' ', blank + 1) != text->npos) return std::nullopt;
-    return std::pair(std::string_view(*text).substr(0, blank),
-                     std::string_view(*text).substr(blank + 1));
+std::optional<MergePieces> pieces(const TokenLists::Merge& merge) {
+  if (merge.is_pair()) return MergePieces(merge.left, merge.right);
+  const size_t blank = merge.left.find(' ');
+  if (blank == merge.left.npos || merge.left.find(' ', blank + 1) != merge.left.npos) {
+    return std::nullopt;
   }
-  if (!merge.is_array() || merge.size() != 2) return std::nullopt;
-  const auto* left = merge[0].get_ptr<const std::string*>();
-  const auto* right = merge[1].get_ptr<const std::string*>();
-  if (left == nullptr || right == nullptr) return std::nullopt;
-  return std::pair<std::string_view, std::string_view>(*left, *right);
+  return MergePieces(merge.left.substr(0, blank), merge.left.substr(blank + 1));
 }
 
-void look_merges(const JsonValue& model, const TextIndex& vocabulary, Faults& out) {
+// Looks pieces up, and what merges make of them, several merges at a time.
+class MergeLookup {
+ public:
+  MergeLookup(const TextIndex& vocabulary, size_t prefix_size, Faults& out)
+      : vocabulary_(vocabulary), prefix_size_(prefix_size), out_(out) {}
+
+  // False once a fault is found.
+  bool add(size_t merge, const MergePieces& pieces) {
+    const auto [left, right] = pieces;
+    std::string& joined = joined_[count_];
+    joined.assign(left).append(right.substr(std::min(prefix_size_, right.size())));
+    texts_[3 * count_] = left;
+    texts_[3 * count_ + 1] = right;
+    texts_[3 * count_ + 2] = joined;
+    merges_[count_++] = merge;
+    return count_ < kMerges || finish();
+  }
+  bool finish() {
+    const size_t texts = 3 * std::exchange(count_, 0);
+    vocabulary_.find_all(std::span(texts_).first(texts), std::span(places_).first(texts));
+    for (size_t i = 0; i < texts; ++i) {
+      if (places_[i] != TextIndex::kNone) continue;
+      out_.push_back({fmt::format("tokenizer.json: model.merges[{}]", merges_[i / 3]),
+                      fmt::format("'{}' is not in the vocabulary", texts_[i])});
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMerges = TextIndex::kAtOnce / 3;
+
+  const TextIndex& vocabulary_;
+  size_t prefix_size_;
+  Faults& out_;
+  size_t count_ = 0;
+  std::array<size_t, kMerges> merges_ = {};
+  std::array<std::string, kMerges> joined_;
+  std::array<std::string_view, 3 * kMerges> texts_;
+  std::array<uint32_t, 3 * kMerges> places_ = {};
+};
+
+void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {
   const std::string place = "tokenizer.json: model.merges";
-  const JsonValue* merges = known(model, "merges");
-  if (merges == nullptr || !merges->is_array()) {
+  if (!lists.has_merges) {
     out.push_back({place, "missing, or no list"});
     return;
   }
   const std::string* prefix = text_of(model, "continuing_subword_prefix");
-  std::string joined;
-  for (size_t i = 0; i < merges->size(); ++i) {
-    const JsonValue& merge = (*merges)[i];
+  MergeLookup lookup(lists.index, prefix == nullptr ? 0 : prefix->size(), out);
+  for (size_t i = 0; i < lists.merges.size(); ++i) {
+    const TokenLists::Merge& merge = lists.merges[i];
     const auto parts = pieces(merge);
-    if (!parts || merge.type() != merges->front().type()) {
-      const auto* text = merge.get_ptr<const std::string*>();
-      if (text != nullptr && text->starts_with("#version")) continue;
+    if (!parts || merge.is_pair() != lists.merges.front().is_pair()) {
+      if (merge.is_text() && merge.left.starts_with("#version")) continue;
+      if (!lookup.finish()) return;
       out.push_back({fmt::format("{}[{}]", place, i), "is not made of two pieces, as the others"});
       return;
     }
-    const auto [left, right] = *parts;
-    const size_t cut = prefix != nullptr ? std::min(prefix->size(), right.size()) : 0;
-    joined.assign(left).append(right.substr(cut));
-    for (const std::string_view piece : {left, right, std::string_view(joined)}) {
-      if (vocabulary.find(piece)) continue;
-      out.push_back(
-          {fmt::format("{}[{}]", place, i), fmt::format("'{}' is not in the vocabulary", piece)});
-      return;
-    }
+    if (!lookup.add(i, *parts)) return;
   }
+  lookup.finish();
 }
 
-void look_model(const JsonValue* model, Faults& out) {
+void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
   const std::string place = "tokenizer.json: model";
   if (model == nullptr || !model->is_object()) {
     out.push_back({place, "missing, or no object"});
@@ -164,26 +195,24 @@ void look_model(const JsonValue* model, Faults& out) {
     out.push_back({place, fmt::format("type '{}'", *type)});
     return;
   }
-  const JsonValue* vocab = known(*model, "vocab");
   const bool is_unigram = type != nullptr && *type == "Unigram";
-  if (vocab == nullptr ||
-      (is_unigram ? !vocab->is_array() : type != nullptr && !vocab->is_object())) {
+  using Vocabulary = TokenLists::Vocabulary;
+  const bool is_object = lists.vocabulary == Vocabulary::kNumbers;
+  if (lists.vocabulary == Vocabulary::kNone ||
+      (is_unigram ? is_object : type != nullptr && !is_object)) {
     out.push_back({place + ".vocab", "missing, or of another type"});
     return;
   }
-  if (!vocab->is_object()) return;
-  std::vector<std::string_view> words;
-  words.reserve(vocab->size());
-  for (const auto& [word, id] : vocab->get_ref<const JsonValue::object_t&>()) {
-    words.push_back(word);
+  if (!is_object) return;
+  for (const TokenLists::Token& token : lists.tokens) {
+    if (token.id != TokenLists::kOddId) continue;
+    const JsonValue id = lists.id_value(token);
     if (is_id(id)) continue;
-    out.push_back({fmt::format("{}.vocab: '{}'", place, word),
+    out.push_back({fmt::format("{}.vocab: '{}'", place, token.text),
                    fmt::format("{}; expected a whole number", id.dump())});
     return;
   }
-  if (type != nullptr && *type == "BPE") {
-    look_merges(*model, TextIndex(std::move(words)), out);
-  }
+  if (type != nullptr && *type == "BPE") look_merges(*model, lists, out);
 }
 
 // 4.57 rebuilds Llama's tokenizer from tokenizer.model where add_prefix_space is set, and never
@@ -212,7 +241,8 @@ constexpr Check kTokenizerSchemaChecks[] = {
 
 }  // namespace
 
-std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer) {
+std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
+                                                  const TokenLists& lists) {
   Faults out;
   if (tokenizer.is_null()) return out;
   for (const auto& [key, value] : tokenizer.items()) {
@@ -235,7 +265,7 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer) {
     const JsonValue* json = member(tokenizer, part.key);
     if (json != nullptr) look_part(part, fmt::format("tokenizer.json: {}", part.key), *json, out);
   }
-  look_model(member(tokenizer, "model"), out);
+  look_model(member(tokenizer, "model"), lists, out);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace ckpt {
 
 class TextIndex {
  public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  TextIndex() = default;
   // The texts must outlive this and stay as they are; fewer than 2^32.
   explicit TextIndex(std::vector<std::string_view> texts);
   template <class Texts>
@@ -19,6 +23,11 @@ class TextIndex {
 
   // Of equal texts the first one's place.
   std::optional<uint32_t> find(std::string_view text) const;
+  // The places of up to kAtOnce texts, kNone for those that are not there: several times as fast as
+  // one by one, because memory is read ahead.
+  static constexpr size_t kAtOnce = 32;
+  void find_all(std::span<const std::string_view> texts, std::span<uint32_t> places) const;
+  size_t distinct() const { return distinct_; }
 
  private:
   // A part of the text's hash, so that other texts are rarely compared, and a place plus one.
@@ -30,7 +39,8 @@ class TextIndex {
   size_t slot_of(std::string_view text, uint64_t hash) const;
 
   std::vector<std::string_view> texts_;
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_ = std::vector<Slot>(1);
+  size_t distinct_ = 0;
 };
 
 }  // namespace ckpt

@@ -38,7 +38,7 @@ class Scanner {
 
   std::optional<JsonFault> run() {
     while (!fault_ && !is_ended_) {
-      while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
+      skip_space();
       if (at_ == text_.size()) {
         if (next_ != Next::kEnd) fault("");
         break;
@@ -51,6 +51,13 @@ class Scanner {
  private:
   enum class Next { kValue, kItem, kName, kMember, kColon, kComma, kEnd };  // kItem: a value or ]
 
+  void skip_space() {
+    constexpr std::string_view kIndent = "        ";
+    while (at_ < text_.size() && is_json_space(text_[at_])) {
+      ++at_;
+      while (text_.substr(at_).starts_with(kIndent)) at_ += kIndent.size();
+    }
+  }
   void fault(std::string_view expected) { fault_ = JsonFault{at_, expected}; }
 
   template <class... Args>
@@ -133,6 +140,10 @@ class Scanner {
         ++at_;
         continue;
       }
+      if (const size_t size = usual_utf8_size()) {
+        at_ += size;
+        continue;
+      }
       const size_t size = c == '\\' ? escape() : utf8_size(text_.substr(at_));
       const bool is_control = byte < 0x20;
       if (size == 0 || is_control) {
@@ -145,6 +156,15 @@ class Scanner {
     return false;
   }
 
+  // Of characters whose bytes need no closer look; 0 for all else.
+  size_t usual_utf8_size() const {
+    const auto byte = [&](size_t i) { return static_cast<uint8_t>(text_[at_ + i]); };
+    const auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
+    if (text_.size() - at_ < 3) return 0;
+    if (0xC2 <= byte(0) && byte(0) <= 0xDF) return follows(1) ? 2 : 0;
+    if (0xE1 <= byte(0) && byte(0) <= 0xEC) return follows(1) && follows(2) ? 3 : 0;
+    return 0;
+  }
   // The size of the escape at `at_`, of both where two surrogates are one character; 0: none.
   size_t escape() const {
     const std::string_view rest = text_.substr(at_ + 1);
@@ -168,7 +188,17 @@ class Scanner {
     return read.ptr == last ? std::optional(unit) : std::nullopt;
   }
 
+  // Digits and what may follow them; false, and nothing is read, for other numbers and words.
+  bool short_number() {
+    size_t end = at_;
+    while (end < text_.size() && is_digit(text_[end])) ++end;
+    const bool is_whole = end > at_ && (text_[at_] != '0' || end == at_ + 1);
+    const bool is_ended = end < text_.size() && (text_[end] == ',' || is_json_space(text_[end]));
+    if (is_whole && is_ended) at_ = end;
+    return is_whole && is_ended;
+  }
   bool word() {
+    if (short_number()) return true;
     const size_t end = std::min(text_.find_first_of(" \t\r\n,:[]{}\"", at_), text_.size());
     const std::string_view token = text_.substr(at_, end - at_);
     const bool good = is_json_number(token) || is_one_of(token);

@@ -25,6 +25,9 @@ namespace ckpt {
 // A small file that accompanies the tensors, complete, as text or bytes; its JSON is parsed once.
 
 class JsonText;
+struct TokenLists;
+
+inline constexpr std::string_view kTokenizerJson = "tokenizer.json";
 
 // A value: copies share one text and what was parsed of it. The text never changes; another text is
 // another document (Checkpoint::set_document).
@@ -39,6 +42,8 @@ class Document {
   // Fails: kCorrupt, naming the path, each time: no JSON, or nested deeper than kMaxJsonDepth.
   Result<std::shared_ptr<const nlohmann::json>> values() const;
   Result<std::shared_ptr<const JsonText>> tree() const;
+  // The vocabulary and merges of tokenizer.json, which values() leave out. Fails: as values().
+  Result<std::shared_ptr<const TokenLists>> token_lists() const;
 
  private:
   struct Content;

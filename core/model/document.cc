@@ -1,9 +1,9 @@
-#include "core/model/checkpoint.h"
-
 #include <mutex>
 
 #include "core/json/json_edit.h"
 #include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 namespace {
@@ -21,12 +21,15 @@ Result<std::shared_ptr<const Parsed>> shared(Result<Parsed> parsed) {
 }  // namespace
 
 struct Document::Content {
-  explicit Content(std::string its_text) : text(std::move(its_text)) {}
+  Content(std::string its_text, bool has_lists)
+      : text(std::move(its_text)), is_tokenizer(has_lists) {}
 
   const std::string text;
+  const bool is_tokenizer;
   Result<std::shared_ptr<const JsonText>> tree;
   Result<std::shared_ptr<const JsonValue>> values;
-  std::once_flag tree_once, values_once;
+  Result<TokenizerJson> tokenizer;
+  std::once_flag tree_once, values_once, tokenizer_once;
 
   auto parsed_tree() {
     std::call_once(tree_once, [&] { tree = shared(JsonText::parse(text)); });
@@ -42,10 +45,15 @@ struct Document::Content {
     });
     return values;
   }
+  const Result<TokenizerJson>& parsed_tokenizer() {
+    std::call_once(tokenizer_once, [&] { tokenizer = parse_tokenizer_json(text); });
+    return tokenizer;
+  }
 };
 
 Document::Document(std::string its_path, std::string text)
-    : path(std::move(its_path)), content_(std::make_shared<Content>(std::move(text))) {}
+    : path(std::move(its_path)),
+      content_(std::make_shared<Content>(std::move(text), path == kTokenizerJson)) {}
 
 const std::string& Document::text() const { return content_->text; }
 
@@ -54,7 +62,17 @@ Result<std::shared_ptr<const JsonText>> Document::tree() const {
 }
 
 Result<std::shared_ptr<const JsonValue>> Document::values() const {
-  return in(path, content_->parsed_values());
+  if (!content_->is_tokenizer) return in(path, content_->parsed_values());
+  const Result<TokenizerJson>& read = content_->parsed_tokenizer();
+  if (!read) return in(path, Result<std::shared_ptr<const JsonValue>>(Failure(read.error())));
+  return std::shared_ptr<const JsonValue>(content_, &read->values);
+}
+
+Result<std::shared_ptr<const TokenLists>> Document::token_lists() const {
+  CKPT_CHECK(content_->is_tokenizer);
+  const Result<TokenizerJson>& read = content_->parsed_tokenizer();
+  if (!read) return in(path, Result<std::shared_ptr<const TokenLists>>(Failure(read.error())));
+  return std::shared_ptr<const TokenLists>(content_, &read->lists);
 }
 
 }  // namespace ckpt

@@ -269,7 +269,12 @@ class IdleOptions {
   // `prepared`: what was read, after `steps`, the own ones. `plan`: what was made of it.
   IdleOptions(const Checkpoint& prepared, const std::vector<Step>& steps,
               const Conversion& conversion, const Plan& plan, Planning& planning)
-      : prepared_(prepared), steps_(steps), conversion_(conversion), planning_(planning) {
+      : prepared_(prepared),
+        steps_(steps),
+        conversion_(conversion),
+        plan_(plan),
+        is_plan_whole_(conversion.profiles.empty()),
+        planning_(planning) {
     const std::vector<Tensor>& made = plan.outputs[0].checkpoint.tensors;
     quantizes_ = std::any_of(made.begin(), made.end(), [](const Tensor& tensor) {
       const bool has_codes = tensor.has_scales() || tensor.codec->block_values > 1;
@@ -284,7 +289,7 @@ class IdleOptions {
     if (quantizes_) std::erase(names, "to");  // seen without another plan
     const bool compares_steps = may_repeat_steps();
     if (names.empty() && !compares_steps) return {};
-    CKPT_ASSIGN(const std::string whole, digest(prepared_, conversion_));
+    CKPT_ASSIGN(const std::string whole, whole_digest());
     for (const std::string& name : names) {
       Conversion other = conversion_;
       clear_option(other, *find_convert_option(name));
@@ -308,11 +313,18 @@ class IdleOptions {
         fmt::format("{} has no effect: the output is the same without it", option));
   }
 
+  static Result<std::string> digest(const Plan& plan) {
+    CKPT_ASSIGN(PlanDigest found, digest_of(plan, CKPT_VERSION));
+    return std::move(found.sha256);
+  }
   Result<std::string> digest(const Checkpoint& checkpoint, const Conversion& tried) const {
     Planning unsaid{planning_.imatrix};
     CKPT_ASSIGN(const Plan plan, make_plan(checkpoint, tried, unsaid));
-    CKPT_ASSIGN(PlanDigest found, digest_of(plan, CKPT_VERSION));
-    return std::move(found.sha256);
+    return digest(plan);
+  }
+  // With all options but --for.
+  Result<std::string> whole_digest() const {
+    return is_plan_whole_ ? digest(plan_) : digest(prepared_, conversion_);
   }
 
   Result<std::string> digest_from_start(const std::vector<Step>& steps,
@@ -336,6 +348,8 @@ class IdleOptions {
   const Checkpoint& prepared_;
   const std::vector<Step>& steps_;
   Conversion conversion_;
+  const Plan& plan_;
+  bool is_plan_whole_;
   Planning& planning_;
   bool quantizes_ = false;
 };

@@ -19,14 +19,13 @@ std::string byte_letter(uint8_t byte) {
   return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
 }
 
-ByteLevelBpe::ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges)
-    : vocabulary_(known(model, "vocab")),
-      ignores_merges_(is_truthy(known(model, "ignore_merges"))),
-      ranks_(merges) {}
+ByteLevelBpe::ByteLevelBpe(const JsonValue& model, const TokenLists& lists,
+                           const std::vector<std::string>& merges)
+    : lists_(lists), ignores_merges_(is_truthy(known(model, "ignore_merges"))), ranks_(merges) {}
 
-std::optional<uint64_t> ByteLevelBpe::id_of(const std::string& token) const {
-  const JsonValue* id = vocabulary_ == nullptr ? nullptr : member(*vocabulary_, token);
-  return id == nullptr ? std::nullopt : whole(*id);
+std::optional<uint64_t> ByteLevelBpe::id_of(std::string_view token) const {
+  const TokenLists::Token* found = lists_.find(token);
+  return found == nullptr ? std::nullopt : whole(lists_.id_value(*found));
 }
 
 void ByteLevelBpe::merge(std::vector<std::string>& symbols) const {

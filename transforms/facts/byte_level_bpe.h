@@ -13,24 +13,27 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/json_read.h"
 #include "core/base/text_index.h"
+#include "core/json/json_read.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 
 class ByteLevelBpe {
  public:
-  // `model` is the "model" of a tokenizer.json, merges are "left right"; both must outlive this.
-  ByteLevelBpe(const JsonValue& model, const std::vector<std::string>& merges);
+  // `model` is the "model" of a tokenizer.json without what `lists` hold; merges are "left right".
+  // Lists and merges must outlive this.
+  ByteLevelBpe(const JsonValue& model, const TokenLists& lists,
+               const std::vector<std::string>& merges);
 
   // Appends the ids of `piece`. False when the vocabulary lacks what is left after merging.
   bool encode(std::string_view piece, std::vector<uint64_t>& ids) const;
 
  private:
-  std::optional<uint64_t> id_of(const std::string& token) const;
+  std::optional<uint64_t> id_of(std::string_view token) const;
   void merge(std::vector<std::string>& symbols) const;
 
-  const JsonValue* vocabulary_;
+  const TokenLists& lists_;
   bool ignores_merges_;
   TextIndex ranks_;
 };

@@ -12,7 +12,6 @@
 
 namespace ckpt {
 
-inline constexpr std::string_view kTokenizerJson = "tokenizer.json";
 inline constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
 // tokenizer.json by its members, each as the text it is written in. Files have 10 to 20 MB, nearly

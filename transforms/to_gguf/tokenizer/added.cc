@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/json_documents.h"
+#include "core/model/token_lists.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
@@ -54,8 +55,8 @@ std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
 
 class Adder {
  public:
-  // `vocabulary` is model.vocab and must outlive this.
-  explicit Adder(const JsonValue& vocabulary) : vocabulary_(vocabulary) {}
+  // `vocabulary` must outlive this.
+  explicit Adder(const TokenLists& vocabulary) : vocabulary_(vocabulary) {}
 
   // Adds a token, or gives one that is there these flags.
   void add(const TokenizerAddition& token) {
@@ -78,14 +79,15 @@ class Adder {
  private:
   uint64_t number_of(const std::string& text) const {
     if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
-    if (const auto found = vocabulary_.find(text); found != vocabulary_.end()) {
-      return whole(*found).value_or(0);
+    if (const auto* found = vocabulary_.find(text)) {
+      return whole(vocabulary_.id_value(*found)).value_or(0);
     }
-    const bool behind = !ids_.empty() && last_ >= vocabulary_.size();
-    return behind ? last_ + 1 : vocabulary_.size();
+    const uint64_t size = vocabulary_.tokens.size();
+    const bool behind = !ids_.empty() && last_ >= size;
+    return behind ? last_ + 1 : size;
   }
 
-  const JsonValue& vocabulary_;
+  const TokenLists& vocabulary_;
   std::map<std::string, uint64_t> ids_;
   std::map<uint64_t, TokenizerAddition> added_;
   uint64_t last_ = 0;
@@ -180,22 +182,13 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   return {};
 }
 
-// Requires: model.vocab is an object.
-const JsonValue& vocabulary_object(const JsonValue& tokenizer) {
-  return *known(*known(tokenizer, "model"), "vocab");
-}
-
-// Both in one order; of equal numbers the one of `second`.
-VocabularyTokens joined(VocabularyTokens first, VocabularyTokens second) {
-  VocabularyTokens out;
-  out.reserve(first.size() + second.size());
-  auto next = second.begin();
-  for (auto& token : first) {
-    while (next != second.end() && next->first < token.first) out.push_back(std::move(*next++));
-    if (next == second.end() || next->first != token.first) out.push_back(std::move(token));
-  }
-  std::move(next, second.end(), std::back_inserter(out));
-  return out;
+Result<std::map<uint64_t, TokenizerAddition>> all_added(const Checkpoint& checkpoint,
+                                                        const JsonValue& tokenizer,
+                                                        const JsonValue& config) {
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  Adder adder(*lists);
+  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
+  return adder.added();
 }
 
 }  // namespace
@@ -217,35 +210,29 @@ std::string with_spaces(std::string_view text) {
   return out;
 }
 
-Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                        const JsonValue& config, VocabularyTokens& tokens) {
-  Adder adder(vocabulary_object(tokenizer));
-  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
+Result<VocabularyTokens> added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                      const JsonValue& config) {
+  CKPT_ASSIGN(const auto added, all_added(checkpoint, tokenizer, config));
   const bool clean_up = is_truthy(known(config, "clean_up_tokenization_spaces"));
-  VocabularyTokens found;
-  for (const auto& [id, token] : adder.added()) {
+  VocabularyTokens out;
+  for (const auto& [id, token] : added) {
     std::string text = token.text;
     if (!token.normalized) {
       CKPT_ASSIGN(text, decode_added_token(text, known(tokenizer, "decoder"), clean_up));
     }
     const bool control = token.special || looks_special(text);
     if (!control) text = with_spaces(text);
-    found.push_back(
-        {id, {std::move(text), control ? TokenType::kControl : TokenType::kUserDefined}});
+    out.push_back({id, {std::move(text), control ? TokenType::kControl : TokenType::kUserDefined}});
   }
-  tokens = joined(std::move(tokens), std::move(found));
-  return {};
+  return out;
 }
 
-Result<VocabularyTokens> with_added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                                          const JsonValue& config, VocabularyTokens tokens) {
-  Adder adder(vocabulary_object(tokenizer));
-  CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
-  VocabularyTokens found;
-  for (const auto& [id, token] : adder.added()) {
-    found.push_back({id, {token.text, TokenType::kNormal}});
-  }
-  return joined(std::move(tokens), std::move(found));
+Result<VocabularyTokens> added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                     const JsonValue& config) {
+  CKPT_ASSIGN(const auto added, all_added(checkpoint, tokenizer, config));
+  VocabularyTokens out;
+  for (const auto& [id, token] : added) out.push_back({id, {token.text, TokenType::kNormal}});
+  return out;
 }
 
 }  // namespace ckpt

@@ -13,17 +13,17 @@
 
 namespace ckpt {
 
-// Adds to `tokens`, which are those of model.vocab (it must be an object), what tokenizer.json,
+// By number, ascending: what tokenizer.json, whose model.vocab must be an object,
 // tokenizer_config.json (`config`; null or an object), added_tokens.json and
 // special_tokens_map.json add.
 // Fails: kCorrupt for tokens without text or id; kUnsupported for a decoder that is not known where
 // a token would have to go through it.
-Status add_added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                        const JsonValue& config, VocabularyTokens& tokens);
+Result<VocabularyTokens> added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                      const JsonValue& config);
 
-// The same, with the texts as the files spell them and the types of `tokens`.
-Result<VocabularyTokens> with_added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
-                                          const JsonValue& config, VocabularyTokens tokens);
+// The same, with the texts as the files spell them, all of type kNormal.
+Result<VocabularyTokens> added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                     const JsonValue& config);
 
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);

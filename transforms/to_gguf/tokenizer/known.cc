@@ -50,12 +50,12 @@ Added added_ids(const JsonValue& tokenizer) {
 
 }  // namespace
 
-std::optional<std::string> check_hash(const JsonValue& tokenizer,
+std::optional<std::string> check_hash(const JsonValue& tokenizer, const TokenLists& lists,
                                       const std::vector<std::string>& merges,
                                       std::span<const uint8_t> pieces) {
   const JsonValue* model = known(tokenizer, "model");
   if (model == nullptr) return std::nullopt;
-  const ByteLevelBpe bpe(*model, merges);
+  const ByteLevelBpe bpe(*model, lists, merges);
   const Added added = added_ids(tokenizer);
   std::vector<uint64_t> ids = added.before;
   std::string_view text = kCheckText;

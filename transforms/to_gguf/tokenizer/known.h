@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/json/json_read.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 
@@ -26,7 +27,7 @@ std::span<const uint8_t> check_pieces(std::string_view rules);
 std::string_view name_of_hash(std::string_view sha256);
 
 // SHA-256 of the check text's ids; nullopt when the vocabulary cannot spell it.
-std::optional<std::string> check_hash(const JsonValue& tokenizer,
+std::optional<std::string> check_hash(const JsonValue& tokenizer, const TokenLists& lists,
                                       const std::vector<std::string>& merges,
                                       std::span<const uint8_t> pieces);
 

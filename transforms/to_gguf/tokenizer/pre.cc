@@ -199,6 +199,7 @@ bool pre_ignores_merges(std::string_view name) {
 }
 
 Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
+                                            const TokenLists& lists,
                                             const std::vector<std::string>& merges) {
   std::vector<std::string> steps;
   if (const JsonValue* first = known(tokenizer, "pre_tokenizer")) append_steps(*first, steps);
@@ -206,7 +207,7 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
   for (const Signature& signature : kSignatures) {
     if (signature.steps != text) continue;
     const std::span<const uint8_t> pieces = check_pieces(signature.name);
-    const auto hash = pieces.empty() ? std::nullopt : check_hash(tokenizer, merges, pieces);
+    const auto hash = pieces.empty() ? std::nullopt : check_hash(tokenizer, lists, merges, pieces);
     const std::string_view published = hash ? name_of_hash(*hash) : std::string_view();
     if (!published.empty()) return std::string(published);
     return refine(signature.name, tokenizer, config);

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "core/json/json_read.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 
 // llama.cpp's name for the rules by which tokenizer.json cuts a text before merging.
 // Fails: kUnsupported, showing the rules, when no signature fits.
 Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
+                                            const TokenLists& lists,
                                             const std::vector<std::string>& merges);
 
 // The steps that llama.cpp's `name` stands for, a line each: the pattern of a Split, or a word as

@@ -10,7 +10,11 @@
 // here those are the added tokens.
 #include "transforms/to_gguf/tokenizer/source_rules.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/base/text_index.h"
+#include "core/model/token_lists.h"
 #include "transforms/to_gguf/tokenizer/gaps.h"
 
 namespace ckpt {
@@ -38,46 +42,121 @@ std::string gap_of(const MergeOrder& order) {
                      a.empty() || b.empty() ? "" : " and ", b, order.first);
 }
 
-// Splits of a token into two others.
-uint64_t splits_of(std::string_view text, const TextIndex& ids) {
-  uint64_t count = 0;
-  for (size_t cut = 1; cut < text.size(); ++cut) {
-    if ((static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80) continue;  // inside a character
-    count += ids.find(text.substr(0, cut)) && ids.find(text.substr(cut)) ? 1u : 0u;
+// Counts the splits of tokens into two others. Texts are looked up many at a time.
+class SplitCount {
+ public:
+  SplitCount(const TextIndex& ids, size_t tokens) : ids_(ids), splits_(tokens) {}
+
+  void add(uint32_t id, std::string_view text) {
+    for (size_t cut = 1; cut < text.size(); ++cut) {
+      if ((static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80) continue;  // inside a character
+      left_.push_back({id, text.substr(0, cut), text.substr(cut)});
+      if (left_.size() == TextIndex::kAtOnce) look_left_up();
+    }
   }
-  return count;
+  const std::vector<uint32_t>& finish() {
+    look_left_up();
+    look_right_up();
+    return splits_;
+  }
+
+ private:
+  struct Split {
+    uint32_t id;
+    std::string_view text, rest;  // the one looked up, and what follows it
+  };
+
+  // Leaves the splits whose text is a token.
+  void keep_tokens(std::vector<Split>& splits) {
+    std::array<std::string_view, TextIndex::kAtOnce> texts;
+    std::array<uint32_t, TextIndex::kAtOnce> places;
+    for (size_t i = 0; i < splits.size(); ++i) texts[i] = splits[i].text;
+    ids_.find_all(std::span(texts).first(splits.size()), std::span(places).first(splits.size()));
+    size_t i = 0;
+    std::erase_if(splits, [&](const Split&) { return places[i++] == TextIndex::kNone; });
+  }
+  void look_left_up() {
+    keep_tokens(left_);
+    for (const Split& split : left_) {
+      right_.push_back({split.id, split.rest, {}});
+      if (right_.size() == TextIndex::kAtOnce) look_right_up();
+    }
+    left_.clear();
+  }
+  void look_right_up() {
+    keep_tokens(right_);
+    for (const Split& split : right_) ++splits_[split.id];
+    right_.clear();
+  }
+
+  const TextIndex& ids_;
+  std::vector<uint32_t> splits_;
+  std::vector<Split> left_, right_;
+};
+
+// The text that a merge makes; false where it joins nothing.
+bool join_merge(const TokenLists::Merge& merge, std::string& made) {
+  const auto has_space = [](std::string_view text) { return text.find(' ') != text.npos; };
+  if (merge.is_pair() && !has_space(merge.left) && !has_space(merge.right)) {
+    made.assign(merge.left).append(merge.right);
+    return !merge.left.empty();
+  }
+  const std::string text = merge_text(merge);
+  const size_t space = text.find(' ', 1);
+  if (space == text.npos) return false;
+  made.assign(text, 0, space).append(text, space + 1);
+  return true;
+}
+
+// The tokens that merges make, in their order; kNone for those that make none.
+std::vector<uint32_t> made_tokens(const std::vector<TokenLists::Merge>& merges,
+                                  const TextIndex& ids) {
+  std::array<std::string, TextIndex::kAtOnce> made;
+  std::vector<uint32_t> out(merges.size());
+  for (size_t start = 0; start < merges.size(); start += TextIndex::kAtOnce) {
+    const size_t count = std::min(TextIndex::kAtOnce, merges.size() - start);
+    for (size_t i = 0; i < count; ++i) {
+      if (!join_merge(merges[start + i], made[i])) made[i].clear();
+    }
+    std::array<std::string_view, TextIndex::kAtOnce> texts;
+    std::copy(made.begin(), made.end(), texts.begin());
+    ids.find_all(std::span(texts).first(count), std::span(out).subspan(start, count));
+  }
+  return out;
 }
 
 // Gives each token the place of its first merge; returns how far that is from the order of merges.
-MergeOrder give_places(const std::vector<std::string>& merges, const TextIndex& ids,
+MergeOrder give_places(const std::vector<TokenLists::Merge>& merges, const TextIndex& ids,
                        Vocabulary& vocabulary) {
   std::vector<uint32_t> listed(vocabulary.tokens.size());
   std::vector<bool> is_scattered(vocabulary.tokens.size());
-  MergeOrder out;
-  std::optional<uint32_t> last;
+  uint32_t last = TextIndex::kNone;
   uint32_t place = 0;
-  std::string made;
-  for (const std::string& merge : merges) {
-    const size_t space = merge.find(' ', 1);
-    if (space == merge.npos) continue;
-    made.assign(merge, 0, space).append(merge, space + 1);
-    const auto id = ids.find(made);
-    if (!id) continue;
-    if (listed[*id]++ == 0) {
-      vocabulary.scores[*id] = 0.0f - static_cast<float>(place++);
+  for (const uint32_t id : made_tokens(merges, ids)) {
+    if (id == TextIndex::kNone) continue;
+    if (listed[id]++ == 0) {
+      vocabulary.scores[id] = 0.0f - static_cast<float>(place++);
     } else if (last != id) {
-      is_scattered[*id] = true;
+      is_scattered[id] = true;
     }
     last = id;
   }
+  const auto is_normal = [&](size_t id) {
+    return vocabulary.types[id] == static_cast<int32_t>(TokenType::kNormal);
+  };
+  SplitCount count(ids, vocabulary.tokens.size());
+  for (uint32_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    if (is_normal(id) && listed[id] != 0) count.add(id, vocabulary.tokens[id]);
+  }
+  const std::vector<uint32_t>& splits = count.finish();
+  MergeOrder out;
   for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    if (vocabulary.types[id] != static_cast<int32_t>(TokenType::kNormal)) continue;
-    const std::string& text = vocabulary.tokens[id];
-    const bool is_unlisted = listed[id] != 0 && splits_of(text, ids) > listed[id];
+    if (!is_normal(id)) continue;
+    const bool is_unlisted = splits[id] > listed[id];
     if (listed[id] == 0) vocabulary.scores[id] = kNeverMergedScore;
     out.unlisted += is_unlisted ? 1u : 0u;
     out.scattered += is_scattered[id] ? 1u : 0u;
-    if (out.first.empty() && (is_unlisted || is_scattered[id])) out.first = text;
+    if (out.first.empty() && (is_unlisted || is_scattered[id])) out.first = vocabulary.tokens[id];
   }
   return out;
 }
@@ -104,12 +183,13 @@ void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabula
 Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                      const TokenizerOptions& options, const Context& context,
                      Vocabulary& vocabulary) {
-  CKPT_ASSIGN(const std::vector<std::string> merges, read_merges(checkpoint, tokenizer));
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  CKPT_TRY(check_merges(*lists));
   CKPT_ASSIGN(const uint64_t size, token_count(vocabulary.tokens.size(), options));
   {
     const TextIndex ids(vocabulary.tokens);
     give_added_types(tokenizer, ids, vocabulary);
-    const MergeOrder order = give_places(merges, ids, vocabulary);
+    const MergeOrder order = give_places(lists->merges, ids, vocabulary);
     if (const std::string gap = gap_of(order); !gap.empty()) {
       context.note("tokenizer.json: model.merges: " + gap);
     }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/model/json_documents.h"
+#include "core/model/token_lists.h"
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
@@ -28,12 +29,14 @@ constexpr std::string_view kShownTokens[] = {"<|channel>",   "<channel|>",      
 
 struct TokenizerFiles {
   std::shared_ptr<const JsonValue> tokenizer;  // tokenizer.json; a null when there is none
+  std::shared_ptr<const TokenLists> lists;     // of it
   JsonValue config;                            // tokenizer_config.json
 };
 
 Result<TokenizerFiles> read_files(const Checkpoint& checkpoint) {
-  TokenizerFiles out{nullptr, JsonValue::object()};
-  CKPT_ASSIGN(out.tokenizer, read_object(checkpoint, "tokenizer.json"));
+  TokenizerFiles out{nullptr, nullptr, JsonValue::object()};
+  CKPT_ASSIGN(out.tokenizer, read_object(checkpoint, kTokenizerJson));
+  CKPT_ASSIGN(out.lists, token_lists_of(checkpoint));
   if (out.tokenizer == nullptr) out.tokenizer = std::make_shared<const JsonValue>();
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
   if (config) out.config = *config;
@@ -90,10 +93,9 @@ bool takes_byte_fallback(const TokenizerFiles& files, const TokenizerOptions& op
 // Whether the vocabulary is one that the converter writes without the source's scores.
 bool differs_from_source(const Checkpoint& checkpoint, const TokenizerFiles& files,
                          const TokenizerOptions& options) {
-  const JsonValue* model = known(*files.tokenizer, "model");
   return takes_byte_fallback(files, options) &&
          options.rules.byte_fallback != ByteFallback::kAsGemma4 &&
-         !reads_piece_file(checkpoint, files, options.rules) && is_truthy(known(*model, "merges"));
+         !reads_piece_file(checkpoint, files, options.rules) && !files.lists->merges.empty();
 }
 
 bool follows_source(const Checkpoint& checkpoint, const TokenizerFiles& files,
@@ -140,11 +142,11 @@ Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
   RankedVocabulary found;
   CKPT_ASSIGN(found.vocabulary,
               read_vocabulary(checkpoint, *files.tokenizer, files.config, options));
-  CKPT_ASSIGN(found.merges, read_merges(checkpoint, *files.tokenizer));
-  CKPT_ASSIGN(std::string pre,
-              options.pre_name
-                  ? Result<std::string>(*options.pre_name)
-                  : recognize_pre_tokenizer(*files.tokenizer, files.config, found.merges));
+  CKPT_ASSIGN(found.merges, read_merges(checkpoint));
+  CKPT_ASSIGN(std::string pre, options.pre_name
+                                   ? Result<std::string>(*options.pre_name)
+                                   : recognize_pre_tokenizer(*files.tokenizer, files.config,
+                                                             *files.lists, found.merges));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
   metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
   return add_merged_keys(checkpoint, std::move(files), std::move(found), options, metadata);
@@ -175,7 +177,7 @@ Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabu
 Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
                        Metadata& metadata) {
   show_tokens(kShownTokens, vocabulary);
-  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint, *files.tokenizer));
+  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gemma4"));
   metadata.append("tokenizer.ggml.tokens",
                   MetaValue::array(make_text_array(std::move(vocabulary.tokens))));

@@ -7,55 +7,67 @@
 
 #include <algorithm>
 
+#include "core/model/token_lists.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
 namespace {
 
-Result<uint64_t> token_id(const JsonValue& id, std::string_view text) {
+using TextById = std::pair<uint64_t, std::string_view>;
+
+Result<uint64_t> token_id(const TokenLists& lists, const TokenLists::Token& token) {
+  if (token.id < kMaxTokens) return token.id;
+  const JsonValue id = lists.id_value(token);
   const auto value = whole(id);
   if (!value || *value >= kMaxTokens) {
-    return fail(ErrorCode::kCorrupt, "tokenizer.json: token '{}' has id {}; expected 0 to {}", text,
-                id.dump(), kMaxTokens - 1);
+    return fail(ErrorCode::kCorrupt, "tokenizer.json: token '{}' has id {}; expected 0 to {}",
+                token.text, id.dump(), kMaxTokens - 1);
   }
   return *value;
 }
 
-Result<VocabularyTokens> base_tokens(const JsonValue& tokenizer) {
-  const JsonValue* model = known(tokenizer, "model");
-  const JsonValue* vocab = model == nullptr ? nullptr : known(*model, "vocab");
-  if (vocab == nullptr || !vocab->is_object()) {
+// By number; of those with one number the last by its text.
+Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
+  if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) {
     return fail(ErrorCode::kCorrupt, "tokenizer.json: no model.vocab");
   }
-  const auto& members = vocab->get_ref<const JsonValue::object_t&>();
-  std::vector<std::pair<uint64_t, const std::string*>> by_id;
-  by_id.reserve(members.size());
-  for (const auto& [text, id] : members) {
-    CKPT_ASSIGN(const uint64_t number, token_id(id, text));
-    by_id.emplace_back(number, &text);
+  std::vector<TextById> out;
+  out.reserve(lists.tokens.size());
+  for (const TokenLists::Token& token : lists.tokens) {
+    CKPT_ASSIGN(const uint64_t number, token_id(lists, token));
+    out.emplace_back(number, token.text);
   }
-  std::stable_sort(by_id.begin(), by_id.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  VocabularyTokens out;
-  out.reserve(by_id.size());
-  for (size_t i = 0; i < by_id.size(); ++i) {
-    const auto& [id, text] = by_id[i];
-    const bool is_last = i + 1 == by_id.size() || by_id[i + 1].first != id;
-    if (is_last) out.push_back({id, {*text, TokenType::kNormal}});  // of those with one number
-  }
+  if (!std::is_sorted(out.begin(), out.end())) std::sort(out.begin(), out.end());
+  const auto same_id = [](const TextById& a, const TextById& b) { return a.first == b.first; };
+  out.erase(out.begin(), std::unique(out.rbegin(), out.rend(), same_id).base());
   return out;
 }
 
-std::string join_pair(const std::string& left, const std::string& right) {
+// Both in one order; of equal numbers the one of `added`.
+VocabularyTokens joined(const std::vector<TextById>& base, VocabularyTokens added) {
+  VocabularyTokens out;
+  out.reserve(base.size() + added.size());
+  auto next = added.begin();
+  for (const auto& [id, text] : base) {
+    while (next != added.end() && next->first < id) out.push_back(std::move(*next++));
+    if (next == added.end() || next->first != id) {
+      out.push_back({id, {std::string(text), TokenType::kNormal}});
+    }
+  }
+  std::move(next, added.end(), std::back_inserter(out));
+  return out;
+}
+
+std::string join_pair(std::string_view left, std::string_view right) {
   std::string out;
   out.reserve(left.size() + right.size() + 1);
-  for (const std::string* part : {&left, &right}) {
+  for (const std::string_view part : {left, right}) {
     if (!out.empty()) out += ' ';
-    if (part->find(' ') == part->npos) {
-      out += *part;
+    if (part.find(' ') == part.npos) {
+      out += part;
       continue;
     }
-    for (const char c : *part) {
+    for (const char c : part) {
       if (c == ' ') {
         out += "\xc4\xa0";  // U+0120, byte-level BPE's space
       } else {
@@ -109,8 +121,10 @@ Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
 
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                    const JsonValue& config, const TokenizerOptions& options) {
-  CKPT_ASSIGN(VocabularyTokens tokens, base_tokens(tokenizer));
-  CKPT_TRY(add_added_tokens(checkpoint, tokenizer, config, tokens));
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  CKPT_ASSIGN(const std::vector<TextById> base, base_tokens(*lists));
+  CKPT_ASSIGN(VocabularyTokens added, added_tokens(checkpoint, tokenizer, config));
+  VocabularyTokens tokens = joined(base, std::move(added));
   const uint64_t needed = tokens.empty() ? 0 : tokens.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
@@ -137,35 +151,40 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
 
 Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                const JsonValue& config) {
-  CKPT_ASSIGN(VocabularyTokens tokens, base_tokens(tokenizer));
-  TokenTexts out;
-  out.base_count = tokens.size();
-  CKPT_ASSIGN(out.by_id, with_added_texts(checkpoint, tokenizer, config, std::move(tokens)));
-  return out;
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  CKPT_ASSIGN(const std::vector<TextById> base, base_tokens(*lists));
+  CKPT_ASSIGN(VocabularyTokens added, added_texts(checkpoint, tokenizer, config));
+  return TokenTexts{joined(base, std::move(added)), base.size()};
 }
 
-Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
-                                             const JsonValue& tokenizer) {
-  const JsonValue* list = known(*known(tokenizer, "model"), "merges");
-  std::vector<std::string> out;
-  if (list != nullptr && list->is_array()) {
-    out.reserve(list->size());
-    for (const JsonValue& merge : *list) {
-      const auto* text = merge.get_ptr<const std::string*>();
-      const bool is_pair =
-          merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
-      if (text == nullptr && !is_pair) {
-        return fail(ErrorCode::kCorrupt, "tokenizer.json: merge {} is neither a text nor a pair",
-                    out.size());
-      }
-      out.push_back(text != nullptr ? *text
-                                    : join_pair(merge[0].get_ref<const std::string&>(),
-                                                merge[1].get_ref<const std::string&>()));
-    }
+Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint) {
+  const Document* document = checkpoint.find_document(kTokenizerJson);
+  if (document == nullptr) return std::make_shared<const TokenLists>();
+  return document->token_lists();
+}
+
+std::string merge_text(const TokenLists::Merge& merge) {
+  return merge.is_pair() ? join_pair(merge.left, merge.right) : std::string(merge.left);
+}
+
+Status check_merges(const TokenLists& lists) {
+  const auto is_wrong = [](const auto& merge) { return !merge.is_text() && !merge.is_pair(); };
+  const auto wrong = std::find_if(lists.merges.begin(), lists.merges.end(), is_wrong);
+  if (wrong == lists.merges.end()) return {};
+  return fail(ErrorCode::kCorrupt, "tokenizer.json: merge {} is neither a text nor a pair",
+              wrong - lists.merges.begin());
+}
+
+Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  CKPT_TRY(check_merges(*lists));
+  if (!lists->merges.empty()) {
+    std::vector<std::string> out(lists->merges.size());
+    std::transform(lists->merges.begin(), lists->merges.end(), out.begin(), merge_text);
+    return out;
   }
-  if (!out.empty()) return out;
   const Document* document = checkpoint.find_document("merges.txt");
-  return document == nullptr ? out : merges_of_text(document->text());
+  return document == nullptr ? std::vector<std::string>() : merges_of_text(document->text());
 }
 
 }  // namespace ckpt

@@ -10,6 +10,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "core/model/token_lists.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -68,7 +69,14 @@ Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& to
                                const JsonValue& config);
 
 // Merges, each as two tokens with one space between; from merges.txt when tokenizer.json has none.
-Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint,
-                                             const JsonValue& tokenizer);
+Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint);
+
+// One of them. Requires: check_merges is content.
+std::string merge_text(const TokenLists::Merge& merge);
+// Fails: kCorrupt for one that is neither a text nor a pair.
+Status check_merges(const TokenLists& lists);
+
+// Of the checkpoint's tokenizer.json; empty without one. Fails: as Document::token_lists.
+Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

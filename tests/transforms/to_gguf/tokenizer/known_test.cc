@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "core/model/json_documents.h"
+#include "core/model/token_lists.h"
 #include "tests/support/files.h"
 #include "transforms/facts/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
@@ -22,25 +24,34 @@ TEST(GgufTokenizerKnown, LettersOfBytes) {
   EXPECT_EQ(byte_letter(0xFF), "ÿ");
 }
 
+// Whether the tokenizer spells `piece`; its ids go to `ids`.
+bool encodes(std::string_view model, const std::vector<std::string>& merges, std::string_view piece,
+             std::vector<uint64_t>& ids) {
+  const std::string text = fmt::format(R"({{"model": {}}})", model);
+  const auto read = parse_tokenizer_json(text);
+  EXPECT_TRUE(read.has_value());
+  return ByteLevelBpe(read->values.at("model"), read->lists, merges).encode(piece, ids);
+}
+
 TEST(GgufTokenizerKnown, MergesBestFirst) {
-  const JsonValue model = JsonValue::parse(
-      R"({"vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "abc": 5, "aa": 6}})");
+  constexpr std::string_view kModel =
+      R"({"vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "abc": 5, "aa": 6}})";
   std::vector<uint64_t> ids;
   // "b c" ranks before "a b", so that "abc" has no way to become "ab" + "c".
-  EXPECT_TRUE(ByteLevelBpe(model, {"b c", "a b"}).encode("abc", ids));
+  EXPECT_TRUE(encodes(kModel, {"b c", "a b"}, "abc", ids));
   EXPECT_EQ(ids, (std::vector<uint64_t>{0, 3}));
   ids.clear();
-  EXPECT_TRUE(ByteLevelBpe(model, {"a a"}).encode("aaa", ids));
+  EXPECT_TRUE(encodes(kModel, {"a a"}, "aaa", ids));
   EXPECT_EQ(ids, (std::vector<uint64_t>{6, 0}));
-  EXPECT_FALSE(ByteLevelBpe(model, {}).encode("x", ids));
+  EXPECT_FALSE(encodes(kModel, {}, "x", ids));
 }
 
 TEST(GgufTokenizerKnown, PiecesTakenWhole) {
-  const JsonValue model =
-      JsonValue::parse(R"({"ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "abc": 5}})");
+  constexpr std::string_view kModel =
+      R"({"ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "abc": 5}})";
   std::vector<uint64_t> ids;
-  EXPECT_TRUE(ByteLevelBpe(model, {}).encode("abc", ids));
-  EXPECT_TRUE(ByteLevelBpe(model, {}).encode("ab", ids));
+  EXPECT_TRUE(encodes(kModel, {}, "abc", ids));
+  EXPECT_TRUE(encodes(kModel, {}, "ab", ids));
   EXPECT_EQ(ids, (std::vector<uint64_t>{5, 0, 1}));
 }
 
@@ -54,23 +65,28 @@ TEST(GgufTokenizerKnown, PiecesMakeUpTheText) {
   EXPECT_TRUE(check_pieces("other").empty());
 }
 
+std::optional<std::string> hash_of(const std::string& tokenizer) {
+  Checkpoint checkpoint;
+  checkpoint.set_document("tokenizer.json", tokenizer);
+  const auto values = read_object(checkpoint, "tokenizer.json");
+  const auto merges = read_merges(checkpoint);
+  EXPECT_TRUE(values.has_value() && merges.has_value());
+  return check_hash(**values, **token_lists_of(checkpoint), *merges, check_pieces("qwen35"));
+}
+
 // Expected: tokenizers 0.22, Tokenizer.from_file(...).encode(text).ids of the same file.
 TEST(GgufTokenizerKnown, HashIsThatOfTheTokenizersLibrary) {
-  const JsonValue tokenizer = JsonValue::parse(read_file(testdata("qwen35-micro/tokenizer.json")));
-  const auto merges = read_merges(Checkpoint(), tokenizer);
-  ASSERT_TRUE(merges.has_value());
-  EXPECT_EQ(check_hash(tokenizer, *merges, check_pieces("qwen35")),
+  EXPECT_EQ(hash_of(read_file(testdata("qwen35-micro/tokenizer.json"))),
             "e5970f5b9dd8b8f0ec1b3c28eaf7b63c5e7407c86c3746dc22d50b455a6ae0b1");
 }
 
 TEST(GgufTokenizerKnown, IdsOfTheTemplateCount) {
   JsonValue tokenizer = JsonValue::parse(read_file(testdata("qwen35-micro/tokenizer.json")));
-  const auto merges = read_merges(Checkpoint(), tokenizer);
-  const auto plain = check_hash(tokenizer, *merges, check_pieces("qwen35"));
+  const auto plain = hash_of(tokenizer.dump());
   tokenizer["post_processor"] = JsonValue::parse(R"({"type": "TemplateProcessing",
       "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}],
       "special_tokens": {"<s>": {"ids": [7]}}})");
-  const auto with_first = check_hash(tokenizer, *merges, check_pieces("qwen35"));
+  const auto with_first = hash_of(tokenizer.dump());
   ASSERT_TRUE(with_first.has_value());
   EXPECT_NE(with_first, plain);
 }

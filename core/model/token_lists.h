@@ -1,0 +1,61 @@
+// The vocabulary and the merges of a tokenizer.json as flat lists. As a tree they would take most
+// of the time and memory of everything that reads the file.
+//
+//   {"added_tokens": [...], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}}
+//    └── values ───────────────────────────────────┘  └─ tokens ──┘     └─ merges ───────┘
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/text_index.h"
+#include "core/json/json_read.h"
+
+namespace ckpt {
+
+// Texts are views into the file, or into `unescaped`.
+struct TokenLists {
+  enum class Vocabulary : uint8_t { kNone, kNumbers, kList };
+
+  struct Token {
+    std::string_view text;
+    uint32_t id = 0;  // kOddId: as odd_ids spells it
+  };
+  static constexpr uint32_t kOddId = UINT32_MAX;
+
+  // ["left", "right"]; a text "left right" is all in `left`; anything else has neither.
+  struct Merge {
+    std::string_view left, right;
+    bool is_pair() const { return right.data() != nullptr; }
+    bool is_text() const { return left.data() != nullptr && !is_pair(); }
+  };
+
+  // model.vocab: an object of texts and numbers, or a list (Unigram), whose items are not kept.
+  Vocabulary vocabulary = Vocabulary::kNone;
+  std::vector<Token> tokens;  // of equal texts the last one, in the order of the file
+  std::map<std::string_view, std::string_view> odd_ids;  // JSON that is not a number of few digits
+  bool has_merges = false;                               // model.merges is a list
+  std::vector<Merge> merges;
+  TextIndex index;  // places of texts in `tokens`
+  std::vector<std::unique_ptr<std::string>> unescaped;
+
+  const Token* find(std::string_view text) const;
+  JsonValue id_value(const Token& token) const;
+};
+
+// Everything else of the file. model.vocab is left out of `values` where it is an object or a list,
+// model.merges where it is a list.
+struct TokenizerJson {
+  JsonValue values;
+  TokenLists lists;
+};
+// `text` must outlive the lists. Fails: kCorrupt, without a path: as parse_json.
+Result<TokenizerJson> parse_tokenizer_json(std::string_view text);
+
+}  // namespace ckpt

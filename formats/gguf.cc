@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_gguf(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return false;
+  if (is_folder(path)) return false;
   const auto source = open_file(path);
   if (!source || (*source)->size_bytes() < kGgufMagic.size()) return path.extension() == ".gguf";
   std::string magic(kGgufMagic.size(), '\0');

@@ -10,6 +10,7 @@
 
 #include "core/base/glob.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/model/transform.h"
 #include "core/resume/unfinished.h"
 #include "formats/linked_documents.h"
@@ -110,6 +111,8 @@ bool is_large(const std::string& path) {
 }
 
 Result<Document> read_document(const std::filesystem::path& folder, const std::string& path) {
+  const bool is_vocabulary = is_large(path) && path != "modelopt_state.pth";
+  if (is_vocabulary && is_url(folder) && skips_vocabularies_of_urls()) return Document(path, "");
   CKPT_ASSIGN(const SharedSource source, open_document(folder, path));
   CKPT_ASSIGN(std::string text,
               read_text(*source, is_large(path) ? kMaxVocabularyBytes : kMaxDocumentBytes));
@@ -144,7 +147,14 @@ bool is_checkpoint_file(const std::string& path) {
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder) {
   CKPT_TRY(refuse_unfinished_output(folder));
   std::set<std::string> paths;
-  CKPT_TRY(list(folder, "", paths));
+  if (is_url(folder)) {
+    CKPT_ASSIGN(const auto entries, url_files().list(folder.string()));
+    for (const RemoteEntry& entry : entries) {
+      if (is_document(entry.path)) paths.insert(entry.path);
+    }
+  } else {
+    CKPT_TRY(list(folder, "", paths));
+  }
   std::vector<Document> documents;
   for (const std::string& path : paths) {
     CKPT_ASSIGN(Document document, read_document(folder, path));

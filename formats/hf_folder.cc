@@ -16,6 +16,7 @@
 #include "core/base/glob.h"
 #include "core/base/printable.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/model/transform.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
 Result<Names> list_files(const fs::path& folder) {
+  if (is_url(folder)) return names_at_url(folder);
   Names names;
   std::error_code error;
   fs::directory_iterator entries(folder, error), end;
@@ -271,9 +273,17 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
 
 // ---- together ---------------------------------------------------------------------------------
 
+// The last folder; "name" for hf://org/name@revision.
+std::string name_of_url(const fs::path& folder) {
+  const fs::path last = folder.has_filename() ? folder : folder.parent_path();
+  const std::string name = last.filename().string();
+  return name.substr(0, name.find('@'));
+}
+
 // The folder's name as it was typed, a link's too; for .../models--Org--Name/snapshots/HASH the
 // model's.
 std::string name_of(const fs::path& folder) {
+  if (is_url(folder)) return name_of_url(folder);
   std::error_code error;
   // ".." after a link leads elsewhere than the text of the path suggests.
   const bool goes_up = std::find(folder.begin(), folder.end(), "..") != folder.end();

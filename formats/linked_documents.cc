@@ -8,6 +8,7 @@
 
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
+#include "core/io/remote_files.h"
 #include "formats/formats.h"
 
 namespace ckpt {
@@ -41,7 +42,7 @@ void follow_links(bool anywhere) { follows_anywhere = anywhere; }
 
 Result<SharedSource> open_document(const fs::path& folder, const std::string& path) {
   const fs::path named = folder / path;
-  if (follows_anywhere) return open_file(named);
+  if (follows_anywhere || is_url(folder)) return open_file(named);
   std::error_code error;
   const fs::path own = fs::canonical(folder, error);
   if (error) return not_opened(folder, error);

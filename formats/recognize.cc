@@ -1,5 +1,3 @@
-#include "formats/formats.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -8,6 +6,7 @@
 #include "core/io/folder.h"
 #include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
+#include "formats/formats.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -63,7 +62,6 @@ bool is_file_of(const fs::path& path, const std::string& name) {
 }
 
 Result<const Format*> recognize(const fs::path& path) {
-  std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) {
     const std::string name = hub_name(path);
@@ -82,7 +80,7 @@ Result<const Format*> recognize(const fs::path& path) {
   if (kGguf.recognizes(path)) return &kGguf;
   if (kSafetensors.recognizes(path)) return &kSafetensors;
   if (holds_torch_weights(path)) return &kSafetensors;
-  if (fs::is_directory(path, error)) {
+  if (is_folder(path)) {
     // This says best what is there instead of weights.
     CKPT_TRY(find_weights(path));
     return &kSafetensors;

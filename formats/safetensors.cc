@@ -1,8 +1,11 @@
 // The safetensors format: one file, or a Hugging Face folder.
 #include "formats/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "core/io/paths.h"
+#include "core/io/remote_files.h"
 #include "formats/sniff.h"
 #include "formats/torch.h"
 
@@ -24,13 +27,20 @@ bool is_safetensors_file(const fs::path& path) {
          length <= (*source)->size_bytes() - 8;
 }
 
+bool is_safetensors_name(const fs::path& name) {
+  return name.extension() == kSafetensorsEnding || name == kIndexName;
+}
+
 bool is_safetensors(const fs::path& path) {
+  if (!is_folder(path)) return is_safetensors_file(path);
+  if (is_url(path)) {
+    const auto names = names_at_url(path).value_or(std::vector<std::string>());
+    return std::any_of(names.begin(), names.end(), is_safetensors_name);
+  }
   std::error_code error;
-  if (!fs::is_directory(path, error)) return is_safetensors_file(path);
   fs::directory_iterator entries(path, error), end;
   for (; !error && entries != end; entries.increment(error)) {
-    const fs::path name = entries->path().filename();
-    if (name.extension() == kSafetensorsEnding || name == kIndexName) return true;
+    if (is_safetensors_name(entries->path().filename())) return true;
   }
   return false;
 }
@@ -55,8 +65,7 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
 }
 
 Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs) {
-  std::error_code error;
-  return fs::is_directory(path, error) ? read_hf_folder(path, codecs) : read_one_file(path, codecs);
+  return is_folder(path) ? read_hf_folder(path, codecs) : read_one_file(path, codecs);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string hub_cache_folder();
 
 struct S3Access {
   S3Keys keys;
-  std::string region;    // "us-east-1" where nothing is said
+  std::string region;    // "us-east-1" by default
   std::string endpoint;  // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or of the profile; "" is AWS
 };
 // The environment, then the profile AWS_PROFILE (default) of ~/.aws/credentials and ~/.aws/config.

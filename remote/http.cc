@@ -21,7 +21,7 @@ constexpr uint64_t kMaxErrorBytes = 1 << 20, kKeptErrorBytes = 64 << 10;
 // A range may be cut once more for each of these.
 constexpr uint64_t kBytesOfTry = 64 << 10;
 
-// What is known of a request after some tries.
+// State of a request between tries.
 struct Progress {
   uint64_t received_bytes = 0;  // of a range, handed to the sink or to `body`
   std::string body;             // of a range without sink

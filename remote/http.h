@@ -49,7 +49,7 @@ struct HttpRequest {
   // More of these, made for each try: signatures that hold the time.
   std::function<HttpHeaders(const HttpRequest&)> sign;
   std::optional<HttpBody> body;
-  // Adds the header, and requires 206 with exactly these bytes; 200 is taken for the whole of a
+  // Adds the header, and requires 206 with exactly these bytes; 200 counts as all of a
   // file of that size.
   std::optional<HttpRange> range;
   std::string etag;  // of the file, where it is known: the answer must have it
@@ -58,7 +58,7 @@ struct HttpRequest {
   // Receives the body of an answer 2xx in order, in place of HttpResponse::body. Of a request that
   // has no range it must take a body that begins again: `offset_bytes` says which byte is first.
   std::function<Status(uint64_t offset_bytes, std::span<const std::byte>)> sink;
-  // Whether it may be sent twice; by its method where nothing is said: all but POST and PATCH.
+  // Whether it may be sent twice; by its method where this is empty: all but POST and PATCH.
   std::optional<bool> may_repeat;
   // 0: a redirect is an answer like others.
   int max_redirects = 8;

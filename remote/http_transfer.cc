@@ -76,7 +76,7 @@ class HandlePool {
   std::vector<CURL*> free_;
 };
 
-// What the callbacks of one transfer share.
+// Shared by the callbacks of one transfer.
 struct Exchange {
   const HttpTransfer& what;
   TransferResult result;

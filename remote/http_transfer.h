@@ -22,9 +22,9 @@ struct HttpTransfer {
 
 struct TransferResult {
   HttpResponse response;  // all but the body
-  // What cut it short; empty when all was received.
+  // Why it ended early; empty when all was received.
   std::string cut;
-  bool may_pass = false;  // whether what cut it short may be gone the next time
+  bool may_pass = false;  // whether the next try may succeed
 };
 
 // Fails: as on_headers and on_body and the body's read(), and kUnsupported without libcurl.

@@ -27,7 +27,7 @@ struct Url {
 };
 
 // Fails: kUsage for other schemes, user names, passwords, and characters no URL may have.
-// What is after '#' is dropped.
+// A part after '#' is dropped.
 Result<Url> parse_url(std::string_view text);
 // `reference`, found at `base`: a URL, "//host/x", "/x", "x", "?x" or nothing. Fails: as
 // parse_url().

@@ -16,7 +16,7 @@ import sys
 
 LONGEST = 118
 SUFFIXES = {".md", ".cc", ".h", ".py", ".sh"}
-FOLDERS = ["bench", "checks", "core", "docs", "formats", "fuzz", "models", "packaging", "plan", "publish", "quantizers", "report",
+FOLDERS = ["bench", "checks", "core", "docs", "formats", "fuzz", "models", "packaging", "plan", "publish", "quantizers", "remote", "report",
            "tests", "tools", "transforms"]
 PATTERNS = [  # wording, what to say instead
     (r"anew", "again, from scratch"),

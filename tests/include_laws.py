@@ -44,7 +44,7 @@ READS = re.compile(r"\bopen_file\(|->read\(")
 COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")
 OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
-PLAIN_SOURCES = {"core/io/bytes.cc", "core/computed/computed_source.h", "transforms/from_gguf/skeleton.cc"}
+PLAIN_SOURCES = {"core/io/bytes.cc", "core/computed/computed_source.h", "transforms/from_gguf/skeleton.cc", "remote/remote_source.cc"}
 NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.M)
 BROKEN_WORD = re.compile(r'^\s+" [^"]*\w-"$')  # a line of a list begins with a space

@@ -17,6 +17,7 @@
 #include "core/base/trace.h"
 #include "core/io/files_read.h"
 #include "quantizers/quantizers.h"
+#include "remote/remote.h"
 #include "tools/line/command_line.h"
 #include "tools/line/completion.h"
 #include "tools/line/habits.h"
@@ -199,6 +200,7 @@ int run(int argc, char** argv) {
   TraceFile trace;
   if (!trace.open()) return 2;
   const FilesRead files_read;
+  open_urls();
   const std::vector<std::string> words = in_own_words(typed);
   CommonOptions options;
   options.command = "ckpt";

@@ -11,6 +11,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/io/open_files.h"
+#include "core/io/remote_files.h"
 
 namespace ckpt {
 namespace {
@@ -184,6 +185,7 @@ Result<std::span<const std::byte>> ByteSource::fetch(uint64_t offset_bytes, uint
 }
 
 Result<SharedSource> open_file(const std::filesystem::path& path, ReadAs what) {
+  if (is_url(path)) return url_files().open(path.string());
   CKPT_ASSIGN(Descriptor file, open_for_reading(path));
   return open_file(std::move(file), path, what);
 }

@@ -11,6 +11,7 @@
 
 #include "core/io/descriptor.h"
 #include "core/io/open_folder.h"
+#include "core/io/remote_files.h"
 #include "core/io/shift.h"
 
 namespace ckpt {
@@ -47,6 +48,17 @@ std::optional<std::string> digest_in(const std::string& value) {
   return digest;
 }
 
+Result<std::vector<FolderEntry>> list_url(const fs::path& folder,
+                                          const std::vector<std::string>& ignored) {
+  CKPT_ASSIGN(auto entries, url_files().list(folder.string()));
+  std::vector<FolderEntry> out;
+  for (RemoteEntry& entry : entries) {
+    if (is_ignored(entry.path, ignored)) continue;
+    out.push_back({std::move(entry.path), FolderEntry::Kind::kFile, entry.size_bytes});
+  }
+  return out;
+}
+
 // Another user who may write to a file can give it any attribute, and one who may write to its
 // folder can put a file there that has one.
 bool is_closed_to_others(const struct stat& status) {
@@ -63,6 +75,7 @@ bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) 
 
 Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
                                              const std::vector<std::string>& ignored) {
+  if (is_url(folder)) return list_url(folder, ignored);
   std::vector<FolderEntry> out;
   std::error_code error;
   fs::recursive_directory_iterator entries(folder, error), end;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "core/io/remote_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -57,6 +58,7 @@ Status check_room(const fs::path& path, uint64_t size_bytes) {
 }
 
 Result<bool> is_there(const fs::path& path, Links links) {
+  if (is_url(path)) return url_files().is_there(path.string());
   struct stat status {};
   const bool follows = links == Links::kFollow;
   if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
@@ -82,6 +84,7 @@ Status check_parent(const fs::path& path) {
 }
 
 bool is_folder(const fs::path& path) {
+  if (is_url(path)) return url_files().is_folder(path.string()).value_or(false);
   static std::mutex mutex;
   static std::set<fs::path> known;
   const std::lock_guard lock(mutex);

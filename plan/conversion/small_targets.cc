@@ -7,6 +7,7 @@
 #include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
@@ -104,7 +105,14 @@ Status link_failure(const fs::path& path, const std::string& hint) {
 
 }  // namespace
 
+Status refuse_url(const fs::path& path) {
+  if (!is_url(path)) return {};
+  return fail_with_hint(ErrorCode::kUsage, "a path of this machine",
+                        "{}: a URL, which is read and never written", path.string());
+}
+
 Status refuse_stdout(const fs::path& path) {
+  CKPT_TRY(refuse_url(path));
   for (const char* stream : {"/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1"}) {
     if (path != stream) continue;
     return fail_with_hint(ErrorCode::kUsage, "the name of a file",

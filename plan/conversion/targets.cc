@@ -15,6 +15,7 @@
 #include "core/computed/computed_source.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
+#include "core/io/remote_files.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
@@ -244,6 +245,7 @@ Result<fs::path> target_path(const fs::path& typed) {
 }
 
 Status check_apart(const fs::path& in, const fs::path& out) {
+  if (is_url(in)) return {};
   std::error_code error;
   const fs::path source = fs::weakly_canonical(in, error);
   const fs::path target = fs::weakly_canonical(out, error);

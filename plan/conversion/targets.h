@@ -87,6 +87,8 @@ Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit
 
 // "-" is stdout to other programs, and here would be a file of that name. Fails: kUsage.
 Status refuse_stdout(const std::filesystem::path& path);
+// Requires a path of this machine. Fails: kUsage for a URL.
+Status refuse_url(const std::filesystem::path& path);
 
 // A link is not replaced and not followed: what it leads to has a name of its own. `option` is
 // what the path was given as. Fails: kUsage with that name; kIo.

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/resume/found_ledgers.h"
 #include "plan/conversion/option_table.h"
@@ -28,7 +29,9 @@ std::optional<uint64_t Conversion::*> whole_of(const ConvertOption& option) {
   return count == nullptr ? std::nullopt : std::optional(count->field);
 }
 
+// A URL with the commit that was read.
 std::string absolute(const std::string& path) {
+  if (is_url(path)) return pinned_path(path).value_or(path).string();
   std::error_code error;
   const fs::path out = path.empty() ? fs::path() : fs::absolute(path, error);
   return error ? path : out.string();
@@ -131,7 +134,7 @@ class Reader {
  private:
   std::string resolve(const std::string& text) const {
     const fs::path path(text);
-    return path.empty() || path.is_absolute() ? text : (folder_ / path).string();
+    return path.empty() || path.is_absolute() || is_url(path) ? text : (folder_ / path).string();
   }
   static Result<std::string> text_of(std::string_view key, const JsonText& value) {
     auto text = value.as_text();

@@ -6,6 +6,7 @@
 
 #include "core/base/nearest.h"
 #include "core/io/bytes.h"
+#include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/readers/yaml.h"
 #include "plan/conversion/option_table.h"
@@ -26,7 +27,7 @@ class RecipeReader {
  private:
   fs::path resolve(const std::string& text) const {
     const fs::path path(text);
-    return path.is_absolute() ? path : folder_ / path;
+    return path.is_absolute() || is_url(path) ? path : folder_ / path;
   }
   auto resolved() const {
     return [this](const std::string& text) { return resolve(text).string(); };

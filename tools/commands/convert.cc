@@ -1,6 +1,7 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <algorithm>
 
+#include "core/io/remote_files.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/option_table.h"
@@ -68,6 +69,8 @@ Status take_places(const CommandOptions& options, Conversion& conversion) {
   }
   if (!outfile.empty()) conversion.out = outfile;
   if (!recipe.empty()) CKPT_TRY(take_recipe(recipe, conversion));
+  CKPT_TRY(refuse_url(conversion.out));
+  CKPT_ASSIGN(conversion.in, pinned_path(conversion.in));
   if (!conversion.in.empty() && !conversion.out.empty()) return {};
   return fail_with_hint(ErrorCode::kUsage, "ckpt help convert", "{} is missing",
                         conversion.in.empty() ? "IN" : "OUT");

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/glob.h"
+#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
@@ -195,6 +196,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
     return fail_with_hint(ErrorCode::kUsage, "--tensors --sort " + typed.sort,
                           "--sort {}: orders the list of --tensors", typed.sort);
   }
+  skip_vocabularies_of_urls();
   CKPT_ASSIGN(const Format* format, recognize(typed.path));
   CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
   QuantSummary summary;

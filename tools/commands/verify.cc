@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/io/files_read.h"
+#include "core/io/paths.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
@@ -217,8 +218,7 @@ std::string folder_of(const std::string& path) { return shell_path(parent_of(pat
 
 Status check_checkpoint(const TypedVerify& typed, const Console& console,
                         const CommonOptions& common, Findings& findings) {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(typed.path, error);
+  const bool is_folder = ckpt::is_folder(typed.path);
   if (!is_folder && typed.trusted.is_given()) {
     return fail_with_hint(ErrorCode::kUsage, "the same command with " + folder_of(typed.path),
                           "{}: a file; model signatures are of folders", typed.path);

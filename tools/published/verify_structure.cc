@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/io/folder.h"
+#include "core/io/paths.h"
+#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
@@ -73,7 +75,8 @@ Status judge_loose_files(const fs::path& folder,
   for (const FolderEntry& entry : entries) {
     std::error_code error;
     fs::path path = folder / entry.path;
-    if (!fs::is_regular_file(path, error) || is_judged(entry.path)) continue;
+    const bool is_file = is_url(path) || fs::is_regular_file(path, error);
+    if (!is_file || is_judged(entry.path)) continue;
     const Format* const format = loose_format(path);
     if (format == nullptr) continue;
     // A split is read from its first file on.
@@ -90,8 +93,7 @@ Result<std::vector<StructureFinding>> find_structure(const fs::path& path) {
   follow_links(true);  // links are named where files are compared
   std::vector<StructureFinding> found;
   std::set<std::string> files;
-  std::error_code error;
-  const bool is_folder = fs::is_directory(path, error);
+  const bool is_folder = ckpt::is_folder(path);
   const Result<const Format*> format = recognize(path);
   if (format) {
     CKPT_ASSIGN(files, judge(**format, path, found));

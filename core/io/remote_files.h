@@ -1,0 +1,54 @@
+// Files that URLs name. core opens no connection: whoever can (remote/) serves them.
+//
+//   hf://ORG/NAME[@REVISION][/PATH]   s3://BUCKET/PATH   https://HOST/PATH   http://HOST/PATH
+//
+// A URL goes where a path goes, as its text: "hf://org/name" / "config.json" names a file of it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace ckpt {
+
+class ByteSource;
+
+struct RemoteEntry {
+  std::string path;         // relative to what was listed
+  uint64_t size_bytes = 0;  // 0 where the server does not list it
+};
+
+// Thread-safe. Folders are those of the files that a server lists.
+class RemoteFiles {
+ public:
+  virtual ~RemoteFiles() = default;
+  virtual Result<bool> is_there(const std::string& url) const = 0;
+  virtual Result<bool> is_folder(const std::string& url) const = 0;
+  // All files below a folder, sorted by path.
+  virtual Result<std::vector<RemoteEntry>> list(const std::string& url) const = 0;
+  virtual Result<std::shared_ptr<const ByteSource>> open(const std::string& url) const = 0;
+  // The same with the commit that a moving revision stands for now; other URLs as they are.
+  virtual Result<std::string> pinned(const std::string& url) const = 0;
+};
+
+bool is_url(const std::filesystem::path& path);
+// From now on; `files` outlive all that is read.
+void serve_urls(const RemoteFiles& files);
+// Where nobody serves them, all fail: kUnsupported.
+const RemoteFiles& url_files();
+
+// Documents of vocabularies get their names and no text, where a URL names the folder: for commands
+// that show no more than the names. Of the whole run: call it before anything is read.
+void skip_vocabularies_of_urls();
+bool skips_vocabularies_of_urls();
+
+// Names of the files and folders in a folder, sorted. Fails: as RemoteFiles::list().
+Result<std::vector<std::string>> names_at_url(const std::filesystem::path& folder);
+// RemoteFiles::pinned(); a path as it is.
+Result<std::filesystem::path> pinned_path(const std::filesystem::path& path);
+
+}  // namespace ckpt

@@ -1,0 +1,30 @@
+// Requests to a Hugging Face hub.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "remote/credentials.h"
+#include "remote/http.h"
+
+namespace ckpt {
+
+// "hf://ORG/NAME[@REVISION][/PATH]"
+struct HubName {
+  std::string repository;  // "ORG/NAME"
+  std::string revision;    // "" is main
+  std::string path;        // "" is all of it
+};
+// Fails: kUsage.
+Result<HubName> parse_hub_name(std::string_view url);
+
+// A request for `path` ("/api/models/org/name"), with the token.
+HttpRequest hub_request(const HubAccess& access, std::string_view path);
+// Sends it; another status than 2xx is an error in the hub's words, with what to try.
+Result<HttpResponse> ask_hub(const HttpRequest& request);
+
+// The commit of a revision, now. Fails: kUsage where the repository or revision does not exist or
+// may not be read.
+Result<std::string> hub_commit(const HubAccess& access, const HubName& name);
+
+}  // namespace ckpt

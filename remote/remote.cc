@@ -1,0 +1,172 @@
+#include "remote/remote.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "core/base/threads.h"
+#include "core/io/remote_files.h"
+#include "remote/root.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kShardEnding = ".safetensors";
+constexpr size_t kMaxShardsAhead = 1000;
+constexpr unsigned kOpeningThreads = 16;
+
+// A file or folder of a root.
+struct Place {
+  SharedRoot root;
+  std::string path;  // "" is the root
+};
+
+bool is_file(const Place& place) { return place.root->files().count(place.path) != 0; }
+
+std::string folder_start(const Place& place) { return place.path.empty() ? "" : place.path + "/"; }
+
+bool is_folder_of_root(const Place& place) {
+  const std::string start = folder_start(place);
+  const auto next = place.root->files().lower_bound(start);
+  return !is_file(place) && next != place.root->files().end() && next->first.starts_with(start);
+}
+
+std::string without_end_slashes(std::string url) {
+  while (url.ends_with('/') && !url.ends_with("://")) url.pop_back();
+  return url;
+}
+
+// "hf://org/name@revision" of what is in it: a repository is listed once.
+std::string repository_of(const std::string& url) {
+  const size_t organization = url.find('/', 5);
+  return url.substr(0, organization == url.npos ? url.npos : url.find('/', organization + 1));
+}
+
+class OpenedUrls final : public RemoteFiles {
+ public:
+  Result<bool> is_there(const std::string& url) const override {
+    return find(url).map([](const Place& at) { return is_file(at) || is_folder_of_root(at); });
+  }
+  Result<bool> is_folder(const std::string& url) const override {
+    return find(url).map(is_folder_of_root);
+  }
+  Result<std::vector<RemoteEntry>> list(const std::string& url) const override;
+  Result<SharedSource> open(const std::string& url) const override;
+  Result<std::string> pinned(const std::string& url) const override {
+    return find(url).map([](const Place& at) {
+      return at.path.empty() ? at.root->pinned() : at.root->pinned() + "/" + at.path;
+    });
+  }
+
+ private:
+  Result<Place> find(const std::string& typed) const;
+  void open_shards(const std::string& url, const Place& place) const;
+  static Result<SharedRoot> list_root(const std::string& typed);
+
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, SharedRoot> roots_;
+  mutable std::mutex opened_mutex_;
+  mutable std::set<std::string> shards_begun_;          // folders
+  mutable std::map<std::string, SharedSource> opened_;  // by URL, until they are asked for
+};
+
+Result<SharedRoot> OpenedUrls::list_root(const std::string& typed) {
+  if (typed.starts_with("hf://")) return open_hub(typed);
+  return typed.starts_with("s3://") ? open_s3(typed) : open_web(typed);
+}
+
+Result<Place> OpenedUrls::find(const std::string& typed) const {
+  const std::string url = without_end_slashes(typed);
+  const std::lock_guard lock(mutex_);
+  for (size_t end = url.size(); end != url.npos && end > url.find("://") + 2;
+       end = url.rfind('/', end - 1)) {
+    const auto known = roots_.find(url.substr(0, end));
+    if (known != roots_.end())
+      return Place{known->second, url.substr(std::min(end + 1, url.size()))};
+  }
+  const std::string key = url.starts_with("hf://") ? repository_of(url) : url;
+  CKPT_ASSIGN(SharedRoot root, list_root(url.starts_with("hf://") ? key : typed));
+  roots_[key] = root;
+  roots_[without_end_slashes(root->pinned())] = root;
+  return Place{std::move(root), url.substr(std::min(key.size() + 1, url.size()))};
+}
+
+Result<std::vector<RemoteEntry>> OpenedUrls::list(const std::string& url) const {
+  CKPT_ASSIGN(const Place place, find(url));
+  if (!is_folder_of_root(place)) {
+    return fail(ErrorCode::kUsage, "{}: not a folder with files", url);
+  }
+  const std::string start = folder_start(place);
+  std::vector<RemoteEntry> out;
+  const auto& files = place.root->files();
+  for (auto at = files.lower_bound(start); at != files.end() && at->first.starts_with(start);
+       ++at) {
+    out.push_back({at->first.substr(start.size()), at->second.size_bytes.value_or(0)});
+  }
+  return out;
+}
+
+Result<SharedSource> OpenedUrls::open(const std::string& url) const {
+  CKPT_ASSIGN(const Place place, find(url));
+  if (!is_file(place)) {
+    return fail(
+        ErrorCode::kUsage, "{}: {}", url,
+        is_folder_of_root(place) ? "not a regular file; expected a file" : "nothing is there");
+  }
+  CKPT_ASSIGN(SharedSource kept, place.root->local(place.path));
+  if (kept == nullptr) {
+    if (place.path.ends_with(kShardEnding)) open_shards(url, place);
+    const std::lock_guard lock(opened_mutex_);
+    const auto found = opened_.find(url);
+    if (found != opened_.end()) {
+      kept = std::move(found->second);
+      opened_.erase(found);
+    }
+  }
+  return kept != nullptr ? Result<SharedSource>(std::move(kept))
+                         : open_remote(url, place.root, place.path);
+}
+
+// The headers of a folder's shards are fetched together, as the first of them is opened: one after
+// the other they would wait for the network as often as there are shards. Failures are left to who
+// opens the shard.
+void OpenedUrls::open_shards(const std::string& url, const Place& place) const {
+  const std::string folder = place.path.substr(0, place.path.rfind('/') + 1);
+  const std::string base = url.substr(0, url.size() - place.path.size());
+  {
+    const std::lock_guard lock(opened_mutex_);
+    if (!shards_begun_.insert(base + folder).second) return;
+  }
+  std::vector<std::string> shards;
+  for (const auto& [path, file] : place.root->files()) {
+    const bool is_shard = path.starts_with(folder) && path.ends_with(kShardEnding) &&
+                          path.find('/', folder.size()) == path.npos;
+    if (is_shard && shards.size() < kMaxShardsAhead) shards.push_back(path);
+  }
+  if (shards.size() < 2) return;
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < shards.size(); i = next++) {
+      const auto source = open_remote(base + shards[i], place.root, shards[i]);
+      std::byte first{};
+      if (!source || !(*source)->read(0, std::span(&first, 1))) continue;
+      const std::lock_guard lock(opened_mutex_);
+      opened_[base + shards[i]] = *source;
+    }
+  };
+  std::vector<std::thread> threads = start_threads(
+      std::min<unsigned>(kOpeningThreads, static_cast<unsigned>(shards.size())), work);
+  if (threads.empty()) work();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+void open_urls() {
+  static const OpenedUrls* const made = new OpenedUrls;  // sources outlive main()
+  serve_urls(*made);
+}
+
+}  // namespace ckpt

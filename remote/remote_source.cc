@@ -1,0 +1,175 @@
+// A file of a server, read by ranges.
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "core/base/sha256.h"
+#include "core/io/open_folder.h"
+#include "remote/root.h"
+
+namespace ckpt {
+namespace {
+
+// Reads below kSmallBytes are of headers: the first takes a window, those that follow larger ones.
+constexpr uint64_t kSmallBytes = 256 << 10, kFirstWindowBytes = 16 << 10, kMaxWindowBytes = 1 << 20;
+
+// Git's id of a file with these bytes.
+std::string git_sha1_of(std::span<const std::byte> bytes) {
+  const std::string head = fmt::format("blob {}", bytes.size());
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(),
+                                                                          ::EVP_MD_CTX_free);
+  if (::EVP_DigestInit_ex(context.get(), ::EVP_sha1(), nullptr) != 1) return {};
+  ::EVP_DigestUpdate(context.get(), head.c_str(), head.size() + 1);
+  ::EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
+  ::EVP_DigestFinal_ex(context.get(), digest.data(), &size);
+  std::string out;
+  for (unsigned i = 0; i < size; ++i) out += fmt::format("{:02x}", digest[i]);
+  return out;
+}
+
+class RemoteSource final : public ByteSource {
+ public:
+  RemoteSource(std::string url, SharedRoot root, std::string path)
+      : name_(std::move(url)),
+        root_(std::move(root)),
+        path_(std::move(path)),
+        file_(root_->files().at(path_)),
+        etag_(file_.etag) {}
+
+  // Asks for the size where the listing does not say it.
+  Status open();
+
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  uint64_t size_bytes() const override { return *file_.size_bytes; }
+  const std::string& name() const override { return name_; }
+  const FileState* file_state() const override { return &state_; }
+
+ private:
+  Status read_small(uint64_t offset_bytes, std::span<std::byte> out) const;
+  Status read_range(uint64_t offset_bytes, std::span<std::byte> out) const;
+  Result<HttpResponse> ask(HttpRange range, std::span<std::byte> out) const;
+  Status check_whole(std::span<const std::byte> bytes) const;
+
+  const std::string name_;
+  const SharedRoot root_;
+  const std::string path_;
+  RemoteFile file_;
+  FileState state_;
+  mutable std::mutex mutex_;
+  mutable std::string etag_;  // of the first answer
+  mutable std::mutex window_mutex_;
+  mutable uint64_t window_start_ = 0, window_bytes_ = kFirstWindowBytes;
+  mutable std::vector<std::byte> window_;
+};
+
+// All of `range` into `out`; the file may end earlier where its size is not known.
+Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out) const {
+  for (bool was_refused = false;; was_refused = true) {
+    CKPT_ASSIGN(HttpRequest request, root_->request(path_, was_refused));
+    request.range = range;
+    {
+      const std::lock_guard lock(mutex_);
+      request.etag = etag_;
+    }
+    request.sink = [&](uint64_t at, std::span<const std::byte> bytes) -> Status {
+      std::memcpy(out.data() + at, bytes.data(), bytes.size());
+      return {};
+    };
+    CKPT_ASSIGN(HttpResponse response, in(name_, http_send(request)));
+    if (!response.is_good() && response.status == 403 && !was_refused) continue;
+    if (!response.is_good()) return in(name_, Result<HttpResponse>(http_failure(response)));
+    if (const std::string* const etag = response.header("etag")) {
+      const std::lock_guard lock(mutex_);
+      if (etag_.empty()) etag_ = *etag;
+    }
+    return response;
+  }
+}
+
+Status RemoteSource::check_whole(std::span<const std::byte> bytes) const {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const bool is_same = !file_.sha256.empty()     ? sha256_of(text) == file_.sha256
+                       : !file_.git_sha1.empty() ? git_sha1_of(bytes) == file_.git_sha1
+                                                 : true;
+  if (is_same) return {};
+  return fail_with_hint(ErrorCode::kCorrupt, "again; the server or what is in between changed them",
+                        "{}: the bytes that came have another {} than the list of files says",
+                        name_, file_.sha256.empty() ? "git blob id" : "SHA-256");
+}
+
+Status RemoteSource::read_range(uint64_t offset_bytes, std::span<std::byte> out) const {
+  CKPT_TRY(ask({offset_bytes, out.size(), file_.size_bytes}, out));
+  return out.size() == file_.size_bytes ? check_whole(out) : Status();
+}
+
+Status RemoteSource::read_small(uint64_t offset_bytes, std::span<std::byte> out) const {
+  const std::lock_guard lock(window_mutex_);
+  const uint64_t end = window_start_ + window_.size();
+  if (offset_bytes < window_start_ || offset_bytes + out.size() > end) {
+    if (!window_.empty() && offset_bytes >= window_start_ && offset_bytes <= end) {
+      window_bytes_ = std::min(2 * window_bytes_, kMaxWindowBytes);
+    }
+    const uint64_t wanted = std::max<uint64_t>(out.size(), window_bytes_);
+    window_.resize(std::min(wanted, size_bytes() - offset_bytes));
+    window_start_ = offset_bytes;
+    if (Status done = read_range(offset_bytes, window_); !done) {
+      window_.clear();
+      return done;
+    }
+  }
+  std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
+  return {};
+}
+
+Status RemoteSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
+  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
+    return fail(ErrorCode::kCorrupt, "{}: bytes {} to {} lie past the end ({} bytes)", name_,
+                offset_bytes, offset_bytes + out.size(), size_bytes());
+  }
+  if (out.empty()) return {};
+  return out.size() < kSmallBytes ? read_small(offset_bytes, out) : read_range(offset_bytes, out);
+}
+
+Status RemoteSource::open() {
+  if (!file_.size_bytes) {
+    std::vector<std::byte> first(kFirstWindowBytes);
+    CKPT_ASSIGN(const HttpResponse response, ask({0, first.size()}, first));
+    file_.size_bytes = response.file_bytes;
+    first.resize(std::min<uint64_t>(first.size(), size_bytes()));
+    if (first.size() == size_bytes()) CKPT_TRY(check_whole(first));
+    window_ = std::move(first);
+  }
+  // Differs for another content: the digest, or all that the server sends.
+  const std::string identity =
+      sha256_of(root_->pinned() + "\n" + path_ + "\n" + file_.sha256 + file_.git_sha1 + etag_);
+  std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
+  state_.size_bytes = size_bytes();
+  return {};
+}
+
+}  // namespace
+
+Status check_listed_path(std::string_view path) {
+  const bool is_fine = path.size() <= 1024 && stays_inside(std::string(path)) &&
+                       std::none_of(path.begin(), path.end(), [](char c) {
+                         return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+                       });
+  if (is_fine) return {};
+  return fail(ErrorCode::kCorrupt, "the list of files names '{}', which leads out of its folder",
+              path.substr(0, 200));
+}
+
+Result<SharedSource> open_remote(const std::string& url, SharedRoot root, const std::string& path) {
+  auto source = std::make_shared<RemoteSource>(url, std::move(root), path);
+  CKPT_TRY(source->open());
+  return SharedSource(std::move(source));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,64 @@
+// The files that a URL names, listed once: a repository at a commit, a prefix of a bucket, a
+// folder of a server.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/io/bytes.h"
+#include "remote/http.h"
+
+namespace ckpt {
+
+struct RemoteFile {
+  std::optional<uint64_t> size_bytes = {};
+  std::string sha256 = {};    // lower-case hex, where the listing says it
+  std::string git_sha1 = {};  // of the blob, likewise
+  std::string etag = {};      // as the listing gives it
+};
+
+class RemoteRoot {
+ public:
+  // Paths below the root; the root itself, where it is a file, has the path "".
+  using Files = std::map<std::string, RemoteFile>;
+
+  RemoteRoot() = default;
+  RemoteRoot(const RemoteRoot&) = delete;
+  RemoteRoot& operator=(const RemoteRoot&) = delete;
+  virtual ~RemoteRoot() = default;
+
+  const Files& files() const { return files_; }
+  // The URL that names the same files later, too.
+  const std::string& pinned() const { return pinned_; }
+  // How to ask for bytes of a file. `was_refused`: what it gave before does not do any more.
+  virtual Result<HttpRequest> request(const std::string& path, bool was_refused) const = 0;
+  // The file where this machine has it already; nullptr otherwise.
+  virtual Result<SharedSource> local(const std::string& /*path*/) const { return SharedSource(); }
+
+ protected:
+  Files files_;
+  std::string pinned_;
+};
+
+using SharedRoot = std::shared_ptr<const RemoteRoot>;
+
+// "hf://ORG/NAME[@REVISION][/FOLDER]" (hub.cc), "s3://BUCKET/PREFIX" (s3.cc), "https://HOST/..."
+// (web.cc). Fail: kUsage when there is nothing of that name, or access is denied; as http_send().
+Result<SharedRoot> open_hub(const std::string& url);
+Result<SharedRoot> open_s3(const std::string& url);
+Result<SharedRoot> open_web(const std::string& url);
+
+// A path of a listing, which a server may have made up: relative, without "..", '\\' and control
+// characters. Fails: kCorrupt.
+Status check_listed_path(std::string_view path);
+
+// A file of a root, opened. Fails: as http_send(); when the server's file is another one than
+// listed.
+Result<SharedSource> open_remote(const std::string& url, SharedRoot root, const std::string& path);
+
+}  // namespace ckpt

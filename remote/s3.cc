@@ -1,0 +1,220 @@
+#include "remote/s3.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/io/open_folder.h"
+#include "remote/credentials.h"
+#include "remote/root.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxListBytes = 16 << 20;
+constexpr size_t kMaxKeys = 1'000'000;
+
+// "&amp;" and "&#x2f;" as characters.
+std::string xml_decoded(std::string_view text) {
+  constexpr std::pair<std::string_view, char> kNames[] = {
+      {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = text[0] == '&' ? text.find(';') : text.npos;
+    if (end == text.npos || end > 9) {
+      out.push_back(text[0]);
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view name = text.substr(1, end - 1);
+    for (const auto& [known, character] : kNames) {
+      if (name == known) out.push_back(character);
+    }
+    unsigned code = 0;
+    const bool is_hex = name.starts_with("#x");
+    const std::string_view digits = name.substr(std::min<size_t>(is_hex ? 2 : 1, name.size()));
+    if (name.starts_with('#')) {
+      std::from_chars(digits.data(), digits.data() + digits.size(), code, is_hex ? 16 : 10);
+      if (code > 0 && code < 0x80) out.push_back(static_cast<char>(code));
+    }
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string_view raw_element(std::string_view xml, std::string_view name) {
+  const std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
+  const size_t start = xml.find(open);
+  if (start == xml.npos) return {};
+  const size_t end = xml.find(close, start + open.size());
+  if (end == xml.npos) return {};
+  return xml.substr(start + open.size(), end - start - open.size());
+}
+
+class S3Root final : public RemoteRoot {
+ public:
+  S3Root(S3Bucket bucket, S3Name name) : bucket_(std::move(bucket)), name_(std::move(name)) {
+    pinned_ = fmt::format("s3://{}/{}", name_.bucket, name_.key);
+  }
+
+  Status list_keys();
+  Result<HttpRequest> request(const std::string& path, bool was_refused) const override;
+
+ private:
+  Result<HttpResponse> page(const std::string& token);
+  Status take_page(std::string_view xml);
+  Status take_object(std::string_view object);
+
+  S3Bucket bucket_;
+  const S3Name name_;
+};
+
+Status S3Root::take_object(std::string_view object) {
+  const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
+  RemoteFile file;
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), bytes);
+  if (error != std::errc() || end != size.data() + size.size()) {
+    return fail(ErrorCode::kCorrupt, "the bucket lists a key without a size");
+  }
+  file.size_bytes = bytes;
+  file.etag = s3_element(object, "ETag");
+  const bool is_folder_mark = key.ends_with('/');
+  const std::string start = name_.key.empty() ? "" : name_.key + "/";
+  if (key == name_.key) {
+    files_[""] = std::move(file);
+  } else if (key.starts_with(start) && !is_folder_mark) {
+    const std::string path = key.substr(start.size());
+    CKPT_TRY(check_listed_path(path));
+    files_[path] = std::move(file);
+  }
+  return {};
+}
+
+Status S3Root::take_page(std::string_view xml) {
+  constexpr std::string_view kEnd = "</Contents>";
+  for (;;) {
+    const size_t start = xml.find("<Contents>"), end = xml.find(kEnd);
+    if (start == xml.npos || end == xml.npos || end < start) return {};
+    CKPT_TRY(take_object(xml.substr(start, end - start)));
+    xml.remove_prefix(end + kEnd.size());
+    if (files_.size() > kMaxKeys) {
+      return fail(ErrorCode::kUnsupported, "more than {} objects", kMaxKeys);
+    }
+  }
+}
+
+Result<HttpResponse> S3Root::page(const std::string& token) {
+  std::vector<std::pair<std::string, std::string>> query{{"list-type", "2"}, {"prefix", name_.key}};
+  if (!token.empty()) query.emplace_back("continuation-token", token);
+  for (int tries = 0;; ++tries) {
+    HttpRequest request = s3_request(bucket_, "", query);
+    request.max_response_bytes = kMaxListBytes;
+    request.max_redirects = 0;
+    CKPT_ASSIGN(HttpResponse response, http_send(request));
+    if (response.is_good()) return response;
+    // Another region: its answer says which.
+    const std::string* const region = response.header("x-amz-bucket-region");
+    if (tries > 0 || region == nullptr || *region == bucket_.signing.region) {
+      return s3_failure(response);
+    }
+    const std::string before = fmt::format(".{}.", bucket_.signing.region);
+    const size_t at = bucket_.base.host.find(before);
+    if (at != std::string::npos) {
+      bucket_.base.host.replace(at, before.size(), "." + *region + ".");
+      CKPT_ASSIGN(bucket_.base, parse_url(bucket_.base.text()));
+    }
+    bucket_.signing.region = *region;
+  }
+}
+
+Status S3Root::list_keys() {
+  std::string token;
+  do {
+    CKPT_ASSIGN(const HttpResponse response, page(token));
+    CKPT_TRY(take_page(response.body));
+    const std::string next = s3_element(response.body, "NextContinuationToken");
+    if (next == token) break;
+    token = next;
+  } while (!token.empty());
+  return {};
+}
+
+Result<HttpRequest> S3Root::request(const std::string& path, bool) const {
+  const std::string slash = name_.key.empty() || path.empty() ? "" : "/";
+  HttpRequest out = s3_request(bucket_, name_.key + slash + path);
+  out.max_redirects = 0;
+  return out;
+}
+
+}  // namespace
+
+Result<S3Name> parse_s3_name(std::string_view url) {
+  std::string_view rest = url.substr(std::min<size_t>(5, url.size()));
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  const size_t slash = rest.find('/');
+  S3Name out{std::string(rest.substr(0, slash)), ""};
+  if (slash != rest.npos) out.key = rest.substr(slash + 1);
+  const bool is_fine =
+      out.bucket.size() >= 3 && std::all_of(out.bucket.begin(), out.bucket.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+      });
+  if (!is_fine || (!out.key.empty() && !stays_inside(out.key))) {
+    return fail_with_hint(ErrorCode::kUsage, "s3://BUCKET/PREFIX",
+                          "{}: not the name of a bucket and a prefix in it", url);
+  }
+  return out;
+}
+
+Result<S3Bucket> s3_bucket(const std::string& name) {
+  CKPT_ASSIGN(const S3Access access, s3_access());
+  S3Bucket out;
+  out.signing.keys = access.keys;
+  out.signing.region = access.region;
+  if (access.endpoint.empty()) {
+    // TLS knows hosts of one more word only.
+    const bool has_host = name.find('.') == name.npos;
+    CKPT_ASSIGN(
+        out.base,
+        parse_url(has_host ? fmt::format("https://{}.s3.{}.amazonaws.com", name, access.region)
+                           : fmt::format("https://s3.{}.amazonaws.com/{}", access.region, name)));
+  } else {
+    CKPT_ASSIGN(out.base, in("AWS_ENDPOINT_URL", parse_url(access.endpoint)));
+    if (!out.base.path.ends_with('/')) out.base.path += '/';
+    out.base.path += name;
+  }
+  if (out.base.path == "/") out.base.path.clear();
+  return out;
+}
+
+HttpRequest s3_request(const S3Bucket& bucket, std::string_view key,
+                       std::vector<std::pair<std::string, std::string>> query) {
+  HttpRequest request;
+  request.url = bucket.base;
+  request.url.path += "/" + s3_path(key);
+  request.url.query = s3_query(std::move(query));
+  sign_s3(request, bucket.signing);
+  return request;
+}
+
+Failure s3_failure(const HttpResponse& response) {
+  const std::string code = s3_element(response.body, "Code");
+  auto failure = http_failure(response, code + " " + s3_element(response.body, "Message"));
+  if (response.status == 403) {
+    failure.value().hint = "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+  }
+  return failure;
+}
+
+std::string s3_element(std::string_view xml, std::string_view name) {
+  return xml_decoded(raw_element(xml, name));
+}
+
+Result<SharedRoot> open_s3(const std::string& url) {
+  CKPT_ASSIGN(const S3Name name, parse_s3_name(url));
+  CKPT_ASSIGN(S3Bucket bucket, s3_bucket(name.bucket));
+  auto root = std::make_shared<S3Root>(std::move(bucket), name);
+  CKPT_TRY(in(url, root->list_keys()));
+  return SharedRoot(std::move(root));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,151 @@
+// Folders and files of any server: https://host/path/ and https://host/path/model.gguf.
+//
+// HTTP lists no folders. One ending in '/' is what its SHA256SUMS says (`ckpt publish` writes it);
+// else what its index of shards says, and the documents that are there when they are asked for.
+#include <algorithm>
+#include <array>
+
+#include "core/json/json_read.h"
+#include "remote/root.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kMaxSumsBytes = 32 << 20, kMaxWebIndexBytes = 256 << 20;
+constexpr std::string_view kSums = "SHA256SUMS", kWebIndex = "model.safetensors.index.json";
+
+// Asked for one by one where nothing lists the files.
+constexpr std::array<std::string_view, 17> kAskedFor = {"model.safetensors",
+                                                        "config.json",
+                                                        "generation_config.json",
+                                                        "hf_quant_config.json",
+                                                        "adapter_config.json",
+                                                        "adapter_model.safetensors",
+                                                        "tokenizer.json",
+                                                        "tokenizer_config.json",
+                                                        "special_tokens_map.json",
+                                                        "added_tokens.json",
+                                                        "vocab.json",
+                                                        "merges.txt",
+                                                        "tokenizer.model",
+                                                        "chat_template.jinja",
+                                                        "preprocessor_config.json",
+                                                        "video_preprocessor_config.json",
+                                                        "processor_config.json"};
+
+class WebRoot final : public RemoteRoot {
+ public:
+  WebRoot(Url base, std::string typed) : base_(std::move(base)) { pinned_ = std::move(typed); }
+
+  Status find_files();
+  Result<HttpRequest> request(const std::string& path, bool) const override {
+    HttpRequest out;
+    out.url = base_;
+    out.url.path += percent_encoded(path, "/");
+    return out;
+  }
+
+ private:
+  Result<bool> take_one(const std::string& path);
+  Status take_folder();
+  // nullopt: it is not there.
+  Result<std::optional<std::string>> text_of_file(std::string_view path, uint64_t limit_bytes);
+  Status take_sums(std::string_view text);
+  Status take_index(std::string_view text);
+
+  Url base_;
+};
+
+Result<bool> WebRoot::take_one(const std::string& path) {
+  CKPT_ASSIGN(HttpRequest asked, request(path, false));
+  asked.range = HttpRange{0, 1};
+  CKPT_ASSIGN(const HttpResponse response, http_send(asked));
+  if (response.status == 404 || response.status == 410) return false;
+  RemoteFile file;
+  if (response.status == 416) {  // of an empty file
+    file.size_bytes = 0;
+  } else if (!response.is_good()) {
+    return http_failure(response);
+  } else {
+    file.size_bytes = response.file_bytes;
+  }
+  if (const std::string* const etag = response.header("etag")) file.etag = *etag;
+  files_[path] = std::move(file);
+  return true;
+}
+
+Result<std::optional<std::string>> WebRoot::text_of_file(std::string_view path,
+                                                         uint64_t limit_bytes) {
+  CKPT_ASSIGN(HttpRequest asked, request(std::string(path), false));
+  asked.max_response_bytes = limit_bytes;
+  CKPT_ASSIGN(HttpResponse response, http_send(asked));
+  if (response.status == 404 || response.status == 410) return std::optional<std::string>();
+  if (!response.is_good()) return http_failure(response);
+  return std::optional(std::move(response.body));
+}
+
+// "HEX  NAME" a line; other lines are nothing that a file could be checked by.
+Status WebRoot::take_sums(std::string_view text) {
+  files_[std::string(kSums)] = {};
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool is_entry = line.size() > 66 && line[64] == ' ' &&
+                          line.substr(0, 64).find_first_not_of("0123456789abcdef") == line.npos;
+    if (!is_entry) continue;
+    const std::string path(line.substr(66));
+    CKPT_TRY(check_listed_path(path));
+    files_[path].sha256 = line.substr(0, 64);
+  }
+  return {};
+}
+
+Status WebRoot::take_index(std::string_view text) {
+  files_[std::string(kWebIndex)] = {};
+  CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, text));
+  const JsonValue* const map = known(index, "weight_map");
+  if (map == nullptr || !map->is_object()) {
+    return fail(ErrorCode::kCorrupt, "{}: no weight_map", kWebIndex);
+  }
+  for (const auto& [tensor, file] : map->items()) {
+    if (!file.is_string()) continue;
+    const auto& path = file.get_ref<const std::string&>();
+    CKPT_TRY(check_listed_path(path));
+    files_[path] = {};
+  }
+  return {};
+}
+
+Status WebRoot::take_folder() {
+  CKPT_ASSIGN(const auto sums, text_of_file(kSums, kMaxSumsBytes));
+  if (sums) return take_sums(*sums);
+  CKPT_ASSIGN(const auto index, text_of_file(kWebIndex, kMaxWebIndexBytes));
+  if (index) CKPT_TRY(take_index(*index));
+  for (const std::string_view name : kAskedFor) CKPT_TRY(take_one(std::string(name)));
+  return {};
+}
+
+Status WebRoot::find_files() {
+  if (!base_.path.ends_with('/')) {
+    CKPT_ASSIGN(const bool is_file, take_one(""));
+    if (is_file) return {};
+    base_.path += '/';
+  }
+  return take_folder();
+}
+
+}  // namespace
+
+Result<SharedRoot> open_web(const std::string& typed) {
+  CKPT_ASSIGN(Url url, parse_url(typed));
+  if (!url.query.empty()) {
+    return fail(ErrorCode::kUsage, "{}: has a query, which would be shown and kept in plans",
+                url.shown());
+  }
+  auto root = std::make_shared<WebRoot>(std::move(url), typed);
+  CKPT_TRY(root->find_files());
+  return SharedRoot(std::move(root));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include "remote/hub.h"
+#include "remote/s3.h"
+
+namespace ckpt {
+namespace {
+
+TEST(HubName, SplitsRepositoryRevisionAndPath) {
+  const auto name = parse_hub_name("hf://org/na.me-1@refs%2Fpr%2F1/sub/model.gguf");
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->repository, "org/na.me-1");
+  EXPECT_EQ(name->revision, "refs/pr/1");
+  EXPECT_EQ(name->path, "sub/model.gguf");
+  EXPECT_EQ(parse_hub_name("hf://org/name/")->path, "");
+  EXPECT_EQ(parse_hub_name("hf://org/name")->revision, "");
+}
+
+TEST(HubName, RefusesAllElse) {
+  for (const char* const text :
+       {"hf://", "hf://org", "hf://org/", "hf:///name", "hf://org/name@", "hf://../name",
+        "hf://org/..", "hf://org/na me", "hf://org/name/../other", "hf://org/name//etc",
+        "hf://o?g/name", "hf://org/name/a/./b"}) {
+    EXPECT_FALSE(parse_hub_name(text)) << text;
+  }
+}
+
+TEST(S3Name, SplitsBucketAndKey) {
+  const auto name = parse_s3_name("s3://my.bucket-1/models/a b/");
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->bucket, "my.bucket-1");
+  EXPECT_EQ(name->key, "models/a b");
+  EXPECT_EQ(parse_s3_name("s3://bucket")->key, "");
+  for (const char* const text :
+       {"s3://", "s3://ab/x", "s3://Bucket/x", "s3://bucket/../x", "s3://buck et/x"}) {
+    EXPECT_FALSE(parse_s3_name(text)) << text;
+  }
+}
+
+TEST(S3Element, DecodesWhatAServerWrites) {
+  constexpr std::string_view kXml =
+      "<Error><Code>A&amp;B &lt;x&gt; &quot;&#47;&#x2f;&apos;</Code><Empty></Empty><Open></Error>";
+  EXPECT_EQ(s3_element(kXml, "Code"), "A&B <x> \"//'");
+  EXPECT_EQ(s3_element(kXml, "Empty"), "");
+  EXPECT_EQ(s3_element(kXml, "Open"), "");
+  EXPECT_EQ(s3_element(kXml, "Absent"), "");
+  EXPECT_EQ(s3_element("<a>&unknown;&;x&#xffffff;&</a>", "a"), "x&");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""hf://, s3:// and https:// as inputs: outputs equal those of local runs, faults of the server end in equal bytes or in a sentence, and nothing goes
+where it must not. The server is tests/remote/server.py on 127.0.0.1; each case is a function that returns whether the rule in its name held.
+
+usage: sources.py CKPT TESTDATA [NAME...]
+"""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from server import Fault, Server
+
+CKPT, TESTDATA = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+MODEL = TESTDATA / "qwen35-micro"
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def run(*words, **environment):
+    done = subprocess.run([CKPT, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
+                          env={**os.environ, **SERVER.environment(), **environment})
+    return done.returncode, done.stdout + done.stderr
+
+
+def digests(path):
+    path = pathlib.Path(path)
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    return {str(each.relative_to(path)): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
+
+
+def strike(*faults):
+    SERVER.faults[:] = faults
+    SERVER.log.clear()
+
+
+def converts_alike(source, out, *options):
+    """Whether `source` gives the bytes that the local folder gives."""
+    here, there = f"local-{out}", f"remote-{out}"
+    if not os.path.exists(here):
+        assert run("convert", "model", here, *options)[0] == 0
+    code, text = run("convert", source, there, *options)
+    if code != 0:
+        print(text)
+        return False
+    same = digests(here) == digests(there)
+    shutil.rmtree(there) if os.path.isdir(there) else os.unlink(there)
+    return same
+
+
+def is_refused(words, *command, **environment):
+    """Whether the command ends with exit code 2, one sentence that has `words`, and no output."""
+    code, text = run(*command, **environment)
+    left = [name for name in os.listdir() if name.startswith("refused")]
+    is_fine = code == 2 and words in text and not left and "Traceback" not in text
+    if not is_fine:
+        print(f"expected '{words}', found {code}: {text} {left}")
+    for name in left:
+        os.unlink(name)
+    return is_fine
+
+
+HUB, BUCKET, OUT = "hf://org/model", "s3://bucket/models/model", "refused.gguf"
+
+
+def web(path):
+    return f"{SERVER.origin}/web/{path}"
+
+
+@case
+def every_kind_of_source_gives_the_bytes_of_a_local_run():
+    strike()
+    sources = [HUB, HUB + "@main", HUB + "@v1", HUB + "@refs%2Fpr%2F1", BUCKET, web("summed/model/"), web("indexed/model")]
+    return all([converts_alike(source, "out.gguf", "--to", "q8_0") for source in sources])
+
+
+@case
+def inputs_that_are_scanned_first_give_the_bytes_of_a_local_run():
+    strike()
+    return all([converts_alike(source, "nvfp4", "--to", "nvfp4-w4a16") for source in (HUB, BUCKET)])
+
+
+@case
+def one_file_of_any_source_gives_the_bytes_of_a_local_run():
+    strike()
+    assert run("convert", "model", "model.gguf", "--force")[0] == 0
+    for place in ("hub/org/model", "web", "s3/bucket"):
+        shutil.copy("model.gguf", SERVER.root / place)
+    assert run("convert", "model.gguf", "from-file.gguf", "--to", "q8_0", "--force")[0] == 0
+    good = True
+    for source in (HUB + "/model.gguf", "s3://bucket/model.gguf", web("model.gguf")):
+        code, text = run("convert", source, "there.gguf", "--to", "q8_0", "--force")
+        good = good and code == 0 and digests("from-file.gguf")["."] == digests("there.gguf")["."] or print(source, text)
+    (SERVER.root / "hub/org/model/model.gguf").unlink()
+    return good
+
+
+@case
+def show_diff_and_verify_take_urls():
+    strike()
+    answers = [run("show", source)[1].replace(source, "X") for source in ("model", HUB, BUCKET)]
+    code, text = run("diff", "model", HUB, "--values")
+    verified, said = run("verify", web("summed/model/"))
+    good = answers[0] == answers[1] == answers[2] and code == 0 and verified == 0
+    return good or print(answers, code, text, verified, said)
+
+
+@case
+def listings_of_many_pages_are_read_to_their_end():
+    strike()
+    SERVER.page = 2
+    try:
+        return all([converts_alike(source, "out.gguf", "--to", "q8_0") for source in (HUB, BUCKET)])
+    finally:
+        SERVER.page = 1000
+
+
+@case
+def the_token_reaches_the_hub_alone():
+    strike()
+    SERVER.token = "hf_secret"
+    try:
+        good = converts_alike(HUB, "out.gguf", "--to", "q8_0")
+        at_cdn = [line for line in SERVER.log if line["at"] == "cdn"]
+        code, text = run("show", HUB, HF_TOKEN="hf_wrong")
+        return good and at_cdn and not any(line["token"] for line in at_cdn) and code == 2 and "hf_" not in text.replace("HF_TOKEN", "")
+    finally:
+        SERVER.token = ""
+
+
+@case
+def every_read_of_a_file_has_a_range():
+    strike()
+    good = converts_alike(HUB, "out.gguf", "--to", "q8_0") and converts_alike(BUCKET, "out.gguf", "--to", "q8_0")
+    bare = [line for line in SERVER.log if line["range"] is None and "/api/models/" not in line["path"] and "list-type" not in line["path"]]
+    return good and not bare or print(bare)
+
+
+@case
+def cuts_resets_and_busy_servers_end_in_equal_bytes():
+    good = True
+    for faults in ([Fault("cut", 3000, "*safetensors", 4)], [Fault("reset", 3000, "*safetensors", 4, only="cdn")], [Fault("429", 1, times=2, skip=3)],
+                   [Fault("ratelimit", 1, times=1, skip=2)], [Fault("status", 503, times=2, skip=1)], [Fault("status", 500, "*safetensors", 2, only="cdn")],
+                   [Fault("status", 403, "*safetensors", 1, 1, only="cdn")]):
+        strike(*faults)
+        good = converts_alike(HUB, "out.gguf", "--to", "q8_0") and good
+        assert any(line["status"] >= 400 or line["sent"] in (0, 3000) for line in SERVER.log), faults[0].name
+    return good
+
+
+@case
+def answers_that_are_not_what_was_asked_for_end_in_a_sentence():
+    weights = "*safetensors"
+    faults = {
+        "expected 206": Fault("whole", path=weights, only="cdn", skip=1), "the server sent bytes": Fault("short", path=weights, only="cdn"),
+        "the file has": Fault("shifted", path=weights, only="cdn"), "another ETag": Fault("etag", path=weights, only="cdn"),
+        "Content-Encoding 'gzip'": Fault("gzip", path=weights, only="cdn"), "answered 403": Fault("status", 403, weights, only="cdn"),
+        "more than 33554432": Fault("endless", path="*tree*"), "the server sent more than": Fault("endless", path="*cache*config.json"),
+        "header": Fault("headers", 200_000, "*tree*"),
+        "expected http": Fault("redirect", "https://127.0.0.1:1/x", weights, only="hub"), "another scheme": Fault("redirect", "file:///etc/passwd", weights),
+        "than the list of files says": Fault("flip", path="*config.json"), "another SHA-256": Fault("stale", path=weights, only="hub"),
+    }
+    good = True
+    for words, fault in faults.items():
+        strike(fault)
+        good = is_refused(words, "convert", HUB, OUT, "--to", "q8_0") and good
+    return good
+
+
+@case
+def names_that_leave_the_folder_are_refused():
+    good = True
+    for name in ("../x.json", "/etc/passwd", "a/../../x", "a\\..\\x", "a\nb", "./x"):
+        strike()
+        SERVER.made_up[:] = [name]
+        good = is_refused("leads out of its folder", "convert", HUB, OUT, "--to", "q8_0") and good
+    SERVER.made_up.clear()
+    return good
+
+
+@case
+def a_plan_names_the_commit_and_reads_it_later():
+    strike()
+    commit = SERVER.commit("org/model")
+    assert run("convert", HUB, "planned.gguf", "--to", "q8_0", "--plan-out", "plan.json", "--force")[0] == 0
+    plan = json.loads(pathlib.Path("plan.json").read_text())
+    good = plan["convert"]["in"] == f"hf://org/model@{commit}" and "hf_" not in json.dumps(plan)
+    code, text = run("execute", "plan.json")
+    return good and code == 0 and digests("planned.gguf") == digests("local-out.gguf") or print(plan["convert"], text)
+
+
+@case
+def missing_things_are_named():
+    strike()
+    return all([is_refused("Repository not found", "show", "hf://org/absent"), is_refused("Invalid rev id", "show", HUB + "@absent"),
+                is_refused("nothing is there", "show", HUB + "/absent"), is_refused("nothing is there", "show", BUCKET + "/absent"),
+                is_refused("NoSuchBucket", "show", "s3://absent/x"), is_refused("nothing is there", "show", web("absent/")),
+                is_refused("SignatureDoesNotMatch", "show", BUCKET, AWS_SECRET_ACCESS_KEY="wrong"),
+                is_refused("not the name of a repository", "show", "hf://org/na me"), is_refused("names no repository", "show", "hf://org"),
+                is_refused("has a query", "show", web("summed/model/?token=secret")), is_refused("a user name", "show", "http://me:secret@127.0.0.1/x")])
+
+
+@case
+def urls_are_never_written():
+    strike()
+    return all([is_refused("never written", "convert", "model", url, "--to", "q8_0") for url in (HUB, BUCKET, web("x.gguf"))] +
+               [is_refused("never written", "patch", HUB, "--step", "drop:tensors=*")])
+
+
+@case
+def files_of_the_hub_s_cache_are_read_from_there():
+    strike()
+    weights = next(MODEL.glob("*.safetensors"))
+    blobs = pathlib.Path(SERVER.root / "hf_home/hub/models--org--model/blobs")
+    blobs.mkdir(parents=True)
+    shutil.copy(weights, blobs / hashlib.sha256(weights.read_bytes()).hexdigest())
+    good = converts_alike(HUB, "out.gguf", "--to", "q8_0") and not any(line["at"] == "cdn" for line in SERVER.log)
+    shutil.rmtree(blobs)
+    return good
+
+
+@case
+def show_reads_headers_and_documents_alone():
+    strike()
+    big = SERVER.root / "hub/org/big"
+    big.mkdir()
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [4096, 4096], "data_offsets": [0, 1 << 25]}}).encode()
+    (big / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(1 << 25))
+    code, text = run("show", "hf://org/big")
+    sent = sum(line["sent"] for line in SERVER.log)
+    shutil.rmtree(big)
+    return code == 0 and "33.6 MB" in text and sent < 100_000 or print(code, text, sent)
+
+
+def lay_out(root):
+    shutil.copytree(MODEL, "model")
+    for place in ("hub/org/model", "web/summed/model", "web/indexed/model", "s3/bucket/models/model"):
+        shutil.copytree(MODEL, root / place)
+    subprocess.run([CKPT, "publish", "-q", root / "web/summed/model"], check=True, stdout=subprocess.DEVNULL)
+    (root / "s3/bucket/models/model-more").mkdir()
+    (root / "s3/bucket/models/model-more/config.json").write_text("{}")   # not below the prefix "model"
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    SERVER = Server(pathlib.Path(folder) / "served")
+    lay_out(SERVER.root)
+    failed = []
+    for function in CASES:
+        if len(sys.argv) > 3 and function.__name__ not in sys.argv[3:]:
+            continue
+        if not function():
+            failed.append(function.__name__)
+            print("FAILED:", function.__name__)
+    print(f"{len(CASES)} rules, {len(failed)} broken")
+    sys.exit(1 if failed else 0)

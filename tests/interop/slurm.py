@@ -6,6 +6,7 @@ stays canceled.
 
 usage: slurm.py CKPT TESTDATA     exits 77, saying "peer missing", without root, slurm-wlm and munge
 """
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -144,6 +145,12 @@ def pid_of(part):
     return None
 
 
+def resume(pids):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # Slurm may have killed it
+            os.kill(pid, signal.SIGCONT)
+
+
 class Conversion:
     def __init__(self, cluster, folder):
         self.cluster, self.folder = cluster, folder
@@ -161,7 +168,8 @@ class Conversion:
         def all_have_begun():
             for part in set(range(1, SHARES + 1)) - set(pids):
                 pid = pid_of(part)
-                if pid and (self.folder / f"a.gguf.partial.ledger-{part}-of-{SHARES}").exists():
+                ledger = self.folder / f"a.gguf.partial.ledger-{part}-of-{SHARES}"
+                if pid and ledger.exists() and b"\nwrote" in ledger.read_bytes():
                     os.kill(pid, signal.SIGSTOP)
                     pids[part] = pid
             return len(pids) == SHARES
@@ -182,8 +190,7 @@ def disturbed(cluster, folder, expected):
     os.kill(pids[1], signal.SIGKILL)
     cluster.ask("scontrol", "requeue", f"{array}_2")
     cluster.ask("scancel", "--signal=TERM", "--batch", f"{array}_3")
-    for part in (2, 3, 4):
-        os.kill(pids[part], signal.SIGCONT)
+    resume(pids.values())
     cluster.wait_for("the last job", lambda: conversion.states(last) == ["COMPLETED"])
     log = conversion.log()
     if conversion.states(array) != ["COMPLETED"] * SHARES:
@@ -201,8 +208,7 @@ def canceled(cluster, folder):
     conversion = Conversion(cluster, folder)
     array, last, pids = conversion.submit()
     cluster.ask("scancel", array)
-    for pid in pids.values():
-        os.kill(pid, signal.SIGCONT)
+    resume(pids.values())
     cluster.wait_for("the canceled array", lambda: set(conversion.states(array)) == {"CANCELLED"})
     cluster.wait_for("the job that depends on it", lambda: conversion.states(last) == ["CANCELLED"])
     if (folder / "a.gguf").exists() or not (folder / "a.gguf.partial").exists():

@@ -33,13 +33,15 @@ constexpr std::string_view kSlurm = R"job(#!/bin/bash
 #SBATCH --signal=B:TERM@60
 #SBATCH --requeue
 #SBATCH --open-mode=append
-# Submit with bash, not sbatch: a last job then makes sure that the output got its name.
+# Submit with bash, not sbatch: a last job then does what is left, if anything.
 if [ -z "${SLURM_ARRAY_TASK_ID:-}" ]; then
   shares=$(sbatch --parsable "$0") || exit
   echo "Submitted batch job $shares"
   exec sbatch --array=1 --dependency="afterok:${shares%%;*}" --kill-on-invalid-dep=yes "$0"
 fi
-ckpt execute @PLAN@ --part "$SLURM_ARRAY_TASK_ID/@PARTS@" \
+# The last job: NFS may show the names of files a minute late.
+[ "$SLURM_ARRAY_TASK_COUNT" -gt 1 ] || sleep 60
+ckpt execute @PLAN@ --part "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
   --threads "$SLURM_CPUS_PER_TASK" --memory @MEMORY@ &
 trap 'kill $!' TERM
 wait $!
@@ -68,8 +70,8 @@ done
 code=0
 for share in $shares; do wait $share || code=$?; done
 [ $code -eq 0 ] || exit $code
-# Makes sure that the output got its name.
-exec ckpt execute @PLAN@ --part 1/@PARTS@ --threads $threads --memory @MEMORY@
+# Does what is left, if anything.
+exec ckpt execute @PLAN@ --part 1/1 --threads $threads --memory @MEMORY@
 )job";
 
 constexpr std::string_view kKubernetes =
@@ -77,7 +79,7 @@ constexpr std::string_view kKubernetes =
 #   kubectl apply -f FILE
 #   kubectl wait --for=condition=complete --timeout=-1s job/ckpt
 #   kubectl patch job/ckpt-finish --patch '{"spec": {"suspend": false}}'
-# The second job makes sure that the output got its name.
+# The second job does what is left, if anything.
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -103,7 +105,7 @@ constexpr std::string_view kPod = R"job(  template:
       containers:
         - name: ckpt
           image: registry.example/ckpt:@VERSION@
-          args: [execute, @YAML_PLAN@, --index, "@INDEX@/@PARTS@",
+          args: [execute, @YAML_PLAN@, --index, "@INDEX@",
                  --threads, "@THREADS@", --memory, @MEMORY@]
           resources:
             requests: {cpu: "@THREADS@", memory: @REQUEST@i}
@@ -202,9 +204,9 @@ Result<std::string> kubernetes_job(JobWords words, const fs::path& plan, const P
     return filled(kPod, own);
   };
   const size_t second = kKubernetes.find("---");
-  words.emplace_back("@TEMPLATE@", pod("$(JOB_COMPLETION_INDEX)"));
+  words.emplace_back("@TEMPLATE@", pod(filled("$(JOB_COMPLETION_INDEX)/@PARTS@", words)));
   const std::string shares = filled(kKubernetes.substr(0, second), words);
-  words.back().second = pod("0");
+  words.back().second = pod("0/1");
   return shares + filled(kKubernetes.substr(second), words);
 }
 

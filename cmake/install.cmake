@@ -40,7 +40,7 @@ foreach(header ${headers})
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ckpt/${folder}
     COMPONENT development)
 endforeach()
-set(libraries core formats quantizers models transforms checks publish plan)
+set(libraries core formats quantizers models transforms checks publish remote plan)
 foreach(name ${libraries})
   set_target_properties(ckpt_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(ckpt_${name} INTERFACE

@@ -92,6 +92,10 @@ struct Trust {
 // the subject of the signer's certificate. Fails: kCorrupt.
 Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust);
 
+std::string base64(std::string_view bytes);
+// Standard alphabet, padded; nullopt for all else.
+std::optional<std::string> from_base64(std::string_view text);
+
 // ---- provenance ------------------------------------------------------------------------------
 inline constexpr std::string_view kBuilderId = "urn:ckpt";
 struct Provenance {

@@ -20,32 +20,6 @@ constexpr std::string_view kMediaType = "application/vnd.dev.sigstore.bundle.v0.
 constexpr std::string_view kPayloadType = "application/vnd.in-toto+json";
 constexpr size_t kMaxCertificates = 64;
 
-std::string base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
-  out.resize(static_cast<size_t>(size));
-  return out;
-}
-
-// Standard alphabet, padded; nullopt for all else.
-std::optional<std::string> from_base64(std::string_view text) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  const std::string_view digits = text.substr(0, text.size() - padding);
-  if (text.size() % 4 != 0 || text.size() > (size_t{1} << 30)) return std::nullopt;
-  if (digits.find_first_not_of(kAlphabet) != digits.npos) return std::nullopt;
-  std::string out(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  if (size < 0) return std::nullopt;
-  out.resize(static_cast<size_t>(size) - padding);
-  return out;
-}
-
 Failure wrong_bundle(std::string_view what) {
   return fail(ErrorCode::kCorrupt, "no model signature: {}", what);
 }
@@ -81,6 +55,31 @@ Status parse_material(const JsonValue& material, Bundle& bundle) {
 }
 
 }  // namespace
+
+std::string base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  out.resize(static_cast<size_t>(size));
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  const std::string_view digits = text.substr(0, text.size() - padding);
+  if (text.size() % 4 != 0 || text.size() > (size_t{1} << 30)) return std::nullopt;
+  if (digits.find_first_not_of(kAlphabet) != digits.npos) return std::nullopt;
+  std::string out(text.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
+  if (size < 0) return std::nullopt;
+  out.resize(static_cast<size_t>(size) - padding);
+  return out;
+}
 
 std::string render_bundle(const Bundle& bundle) {
   using Json = nlohmann::ordered_json;

@@ -1,5 +1,11 @@
-// Files of hubs, buckets and servers, read where a path is: hf://, s3://, https://.
+// Files of hubs, buckets and servers, read where a path is: hf://, s3://, https://; and requests
+// to them. The only header of this folder that others include.
 #pragma once
+
+#include "remote/credentials.h"
+#include "remote/http.h"
+#include "remote/s3_sign.h"
+#include "remote/url.h"
 
 namespace ckpt {
 

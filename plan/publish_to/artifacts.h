@@ -23,6 +23,9 @@ struct Artifact {
 // For Ollama. Fails: kUsage where the folder holds no GGUF, several models or a split one.
 Result<Artifact> ollama_artifact(const Shipment& shipment);
 
+// ModelPack v1: a layer for each file, weights first. Equal folders give equal manifests.
+Result<Artifact> modelpack_artifact(const Shipment& shipment);
+
 // "q4_k_m", by general.file_type; empty where it is absent or unknown.
 std::string file_type_of(const Metadata& metadata);
 uint64_t parameters_of(const Checkpoint& checkpoint);

@@ -2,15 +2,18 @@
 #include <algorithm>
 #include <array>
 
-#include "plan/publish_to/publish_to.h"
+#include "plan/publish_to/body.h"
 
 namespace ckpt {
 
+extern const PublishTarget kToHub;
+extern const PublishTarget kToOci;
 extern const PublishTarget kToOllama;
+extern const PublishTarget kToS3;
 
 namespace {
 
-constexpr std::array kPublishTargets{&kToOllama};
+constexpr std::array kPublishTargets{&kToHub, &kToOci, &kToOllama, &kToS3};
 
 }  // namespace
 
@@ -22,6 +25,27 @@ Result<SharedSource> open_shipped(const Shipment& shipment, const std::string& n
   CKPT_TRY(
       check_unchanged(path, shipment.states[static_cast<size_t>(at - shipment.files.begin())]));
   return source;
+}
+
+Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
+                         const SendOptions& options, SentBytes* sent) {
+  CKPT_ASSIGN(const SharedSource source, open_shipped(shipment, name));
+  const std::atomic<bool>* const cancelled = options.observer->cancelled();
+  return HttpBody{
+      source->size_bytes(),
+      [source, cancelled, sent](uint64_t offset_bytes, std::span<std::byte> out) -> Status {
+        if (cancelled != nullptr && *cancelled) {
+          return fail(ErrorCode::kInterrupted, "interrupted");
+        }
+        if (sent != nullptr) sent->add(out.size());
+        return source->read(offset_bytes, out);
+      }};
+}
+
+void SentBytes::add(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  done_bytes_ = std::min(done_bytes_ + bytes, total_bytes_);
+  if (progress_ != nullptr) progress_->advanced(done_bytes_, total_bytes_);
 }
 
 Status check_unchanged(const Shipment& shipment) {

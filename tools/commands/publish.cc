@@ -226,7 +226,8 @@ extern const Command kPublishCommand{
     "  ckpt publish out/\n"
     "  ckpt publish out/ --sign release.pem --source checkpoint-162/\n"
     "  ckpt publish out/ --lfs repository/\n"
-    "  ckpt publish out/ --archive out.tar.zst",
+    "  ckpt publish out/ --archive out.tar.zst\n"
+    "  ckpt publish out/ --to oci://ghcr.io/org/model:v1 --dry-run",
     declare_publish};
 
 }  // namespace ckpt

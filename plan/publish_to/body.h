@@ -1,0 +1,32 @@
+// Files of a shipment as bodies of requests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "plan/publish_to/publish_to.h"
+#include "remote/remote.h"
+
+namespace ckpt {
+
+// How much of a shipment was sent, for a progress line. Thread-safe.
+class SentBytes {
+ public:
+  SentBytes(std::unique_ptr<Progress> progress, uint64_t total_bytes)
+      : progress_(std::move(progress)), total_bytes_(total_bytes) {}
+  void add(uint64_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Progress> progress_;  // may be null
+  uint64_t done_bytes_ = 0, total_bytes_ = 0;
+};
+
+// A file of the shipment, read when it is sent. `sent` may be null, and outlives the body. Fails:
+// as open_shipped(); reading fails with kInterrupted when the observer cancels.
+Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
+                         const SendOptions& options, SentBytes* sent);
+
+}  // namespace ckpt

@@ -1,0 +1,121 @@
+// A folder as a ModelPack artifact: a layer for each file, whose digest is the file's.
+#include <algorithm>
+#include <array>
+
+#include "core/base/sha256.h"
+#include "core/json/json_read.h"
+#include "formats/formats.h"
+#include "plan/conversion/targets.h"
+#include "plan/publish_to/artifacts.h"
+#include "quantizers/quantizers.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 16 << 20;
+
+bool has_file(const Shipment& shipment, std::string_view name) {
+  return std::ranges::find(shipment.files, name, &FileDigest::name) != shipment.files.end();
+}
+
+// Null where there is no such file or it is not JSON: what is shipped may be anything.
+JsonValue json_of(const Shipment& shipment, const std::string& name) {
+  if (!has_file(shipment, name)) return nullptr;
+  const fs::path path = shipment.folder / name;
+  const auto text = read_small(path, kMaxConfigBytes);
+  const auto json = text ? parse_json(path.string(), *text) : Result<JsonValue>(nullptr);
+  return json ? *json : JsonValue(nullptr);
+}
+
+std::string lower_text(const JsonValue& json, std::string_view key) {
+  const std::string* const text = text_of(json, key);
+  std::string out = text == nullptr ? "" : *text;
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+// "nvfp4", "fp8", "gptq": how the folder says that it is quantized.
+std::string quantization_of(const JsonValue& config, const JsonValue& exported) {
+  const JsonValue* const declared = known(exported, "quantization");
+  const JsonValue* const own = known(config, "quantization_config");
+  for (const JsonValue* const from : {declared, own}) {
+    for (const char* const key : {"quant_algo", "quant_method"}) {
+      std::string name = from == nullptr ? "" : lower_text(*from, key);
+      if (!name.empty()) return name;
+    }
+  }
+  return "";
+}
+
+// Facts that folders of Hugging Face say of themselves.
+void add_folder_facts(const Shipment& shipment, ModelPackFacts& facts) {
+  const JsonValue config = json_of(shipment, "config.json");
+  facts.family = lower_text(config, "model_type");
+  facts.precision = lower_text(config, "dtype");
+  if (facts.precision.empty()) facts.precision = lower_text(config, "torch_dtype");
+  const bool is_known =
+      facts.precision == "bfloat16" || facts.precision == "float16" || facts.precision == "float32";
+  if (!is_known) facts.precision.clear();
+  facts.quantization = quantization_of(config, json_of(shipment, "hf_quant_config.json"));
+}
+
+// Of the GGUF files that are models; a file that cannot be read says nothing.
+void add_gguf_facts(const Shipment& shipment, ModelPackFacts& facts) {
+  for (const FileDigest& file : shipment.files) {
+    if (!file.name.ends_with(".gguf")) continue;
+    const fs::path path = shipment.folder / file.name;
+    const auto format = recognize(path);
+    const auto read =
+        format ? (*format)->read(path, all_codecs()) : Result<Checkpoint>(Failure(format.error()));
+    if (!read || read->is_projector()) continue;
+    const std::string* const family = read->metadata.find_text("general.architecture");
+    const std::string type = file_type_of(read->metadata);
+    if (family != nullptr) facts.family = *family;
+    // Of files with several types none is the artifact's.
+    facts.quantization = facts.quantization.empty() || facts.quantization == type ? type : "mixed";
+  }
+  if (facts.quantization == "mixed") facts.quantization.clear();
+}
+
+std::string_view format_of(const Shipment& shipment) {
+  for (const std::string_view ending : {".gguf", ".safetensors"}) {
+    for (const FileDigest& file : shipment.files) {
+      if (file.name.ends_with(ending)) return ending.substr(1);
+    }
+  }
+  return "";
+}
+
+int rank_of(const ArtifactLayer& layer) {
+  constexpr std::array<std::string_view, 4> kOrder{".config.v1", ".weight.v1", ".code.v1",
+                                                   ".doc.v1"};
+  const auto* const at = std::ranges::find_if(kOrder, [&](std::string_view part) {
+    return layer.media_type.find(part) != std::string::npos;
+  });
+  return static_cast<int>(at - kOrder.begin());
+}
+
+}  // namespace
+
+Result<Artifact> modelpack_artifact(const Shipment& shipment) {
+  Artifact out;
+  for (const FileDigest& file : shipment.files) {
+    out.layers.push_back({modelpack_type(file.name), file.sha256, file.size_bytes, file.name});
+  }
+  std::ranges::sort(out.layers, [](const ArtifactLayer& a, const ArtifactLayer& b) {
+    return std::pair(rank_of(a), a.path) < std::pair(rank_of(b), b.path);
+  });
+  ModelPackFacts facts;
+  facts.format = format_of(shipment);
+  add_folder_facts(shipment, facts);
+  if (facts.format == "gguf") add_gguf_facts(shipment, facts);
+  out.config = render_modelpack_config(facts, out.layers);
+  out.config_type = kModelPackConfigType;
+  out.texts[sha256_of(out.config)] = out.config;
+  out.manifest = render_modelpack_manifest(out.config, out.layers);
+  out.manifest_type = kOciManifestType;
+  return out;
+}
+
+}  // namespace ckpt

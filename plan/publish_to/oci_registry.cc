@@ -1,0 +1,372 @@
+#include "plan/publish_to/oci_registry.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "core/base/sha256.h"
+#include "core/json/json_read.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+namespace {
+
+constexpr uint64_t kChunkBytes = uint64_t{32} << 20;
+constexpr int kUploadTries = 5;              // without progress in between
+constexpr long kRegistryStallSeconds = 300;  // it may copy a blob before it answers
+constexpr std::string_view kOciPrefix = "oci://";
+constexpr std::string_view kManifestTypes =
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, "
+    "application/vnd.docker.distribution.manifest.v2+json";
+
+bool consists_of(std::string_view text, std::string_view allowed) {
+  return !text.empty() && text.find_first_not_of(allowed) == text.npos;
+}
+
+// [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, parts between slashes.
+bool is_repository_name(std::string_view name) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789";
+  if (!consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789._-/")) return false;
+  const auto is_plain = [&](char c) { return kPlain.find(c) != kPlain.npos; };
+  for (size_t i = 0; i < name.size();) {
+    if (is_plain(name[i])) {
+      ++i;
+      continue;
+    }
+    size_t end = i;
+    while (end < name.size() && name[end] == name[i]) ++end;
+    const size_t longest = name[i] == '-' ? name.size() : name[i] == '_' ? 2 : 1;
+    const bool is_between =
+        i > 0 && is_plain(name[i - 1]) && end < name.size() && is_plain(name[end]);
+    if (!is_between || end - i > longest) return false;
+    i = end;
+  }
+  return name.size() <= 255;
+}
+
+bool is_tag(std::string_view tag) {
+  constexpr std::string_view kFirst =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return tag.size() <= 128 && consists_of(tag, std::string(kFirst) + ".-") &&
+         kFirst.find(tag[0]) != kFirst.npos;
+}
+
+// The words of the registry's own error, if it has some.
+std::string registry_words(const HttpResponse& response) {
+  const auto json = parse_json("", response.body);
+  const JsonValue* const errors = json ? known(*json, "errors") : nullptr;
+  if (errors == nullptr || !errors->is_array() || errors->empty()) return "";
+  const std::string* const code = text_of(errors->front(), "code");
+  const std::string* const message = text_of(errors->front(), "message");
+  return fmt::format("{}{}{}", code == nullptr ? "" : *code,
+                     code == nullptr || message == nullptr ? "" : ": ",
+                     message == nullptr ? "" : *message);
+}
+
+// A refusal that another try does not change is not kIo.
+Failure refused(const HttpResponse& response) {
+  Error error = http_failure(response, registry_words(response)).value();
+  const bool is_final = response.status >= 400 && response.status < 500 && response.status != 408 &&
+                        response.status != 416 && response.status != 429;
+  error.code = is_final ? ErrorCode::kUsage : ErrorCode::kIo;
+  return Failure(std::move(error));
+}
+
+// key="value" pairs of a challenge; keys in lower case.
+std::map<std::string, std::string> challenge_words(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (size_t at = text.find(' '); at < text.size();) {
+    const size_t key = text.find_first_not_of(" ,", at);
+    const size_t equals = text.find("=\"", std::min(key, text.size()));
+    if (equals == text.npos) break;
+    const size_t end = text.find('"', equals + 2);
+    if (end == text.npos) break;
+    std::string name(text.substr(key, equals - key));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    out[std::move(name)] = text.substr(equals + 2, end - equals - 2);
+    at = end + 1;
+  }
+  return out;
+}
+
+bool starts_with_word(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() &&
+         std::ranges::equal(text.substr(0, word.size()), word, {},
+                            [](unsigned char c) { return std::tolower(c); });
+}
+
+std::string basic_words(const RegistryLogin& login) {
+  return "Basic " + base64(login.user + ":" + login.password);
+}
+
+HttpBody part_of(const HttpBody& body, uint64_t offset_bytes, uint64_t size_bytes) {
+  return {size_bytes, [&body, offset_bytes](uint64_t at, std::span<std::byte> out) {
+            return body.read(offset_bytes + at, out);
+          }};
+}
+
+void wait_before_try(int failures) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(250 << std::min(failures, 5)));
+}
+
+// "0-LAST", from which more is sent; nullopt where the registry says nothing. One byte or none look
+// alike, so both count as none.
+uint64_t received_bytes(const HttpResponse& response, uint64_t if_silent) {
+  const std::string* const range = response.header("range");
+  if (range == nullptr) return if_silent;
+  const size_t dash = range->find('-');
+  uint64_t last = 0;
+  const char* const begin = range->data() + std::min(dash, range->size() - 1) + 1;
+  const auto [end, error] = std::from_chars(begin, range->data() + range->size(), last);
+  if (dash == range->npos || error != std::errc{}) return if_silent;
+  return last == 0 ? 0 : last + 1;
+}
+
+}  // namespace
+
+std::string OciAddress::shown() const {
+  std::string host = registry.origin();
+  host.erase(0, host.find("://") + 3);
+  return host + "/" + repository;
+}
+
+Result<OciAddress> parse_oci_address(const std::string& address) {
+  const auto wrong = [&] {
+    return fail(ErrorCode::kUsage, "--to {}: expected oci://HOST/NAME:TAG, NAME in lower case",
+                address);
+  };
+  std::string text = address.substr(std::min(kOciPrefix.size(), address.size()));
+  const size_t slash = text.find('/'), colon = text.rfind(':');
+  if (slash == text.npos || colon == text.npos || colon < slash) return wrong();
+  OciAddress out;
+  std::string host = text.substr(0, slash);
+  out.repository = text.substr(slash + 1, colon - slash - 1);
+  out.tag = text.substr(colon + 1);
+  if (!is_repository_name(out.repository) || !is_tag(out.tag)) return wrong();
+  if (host == "docker.io") {
+    host = "registry-1.docker.io";
+    if (out.repository.find('/') == out.repository.npos) out.repository.insert(0, "library/");
+  }
+  const auto url = parse_url("https://" + host);
+  if (!url || host.find_first_of("@?#") != host.npos) return wrong();
+  out.registry = *url;
+  if (url->is_loopback()) {
+    CKPT_ASSIGN(out.registry, parse_url("http://" + host));
+  }
+  return out;
+}
+
+HttpRequest OciRepository::request(std::string method, const std::string& below) const {
+  HttpRequest out;
+  out.method = std::move(method);
+  out.url = address_.registry;
+  out.url.path = fmt::format("/v2/{}/{}", address_.repository, below);
+  out.stall_seconds = kRegistryStallSeconds;
+  return out;
+}
+
+// With the login that the registry asked for, renewed once when it has run out.
+Result<HttpResponse> OciRepository::send(HttpRequest request) {
+  for (bool is_second = false;; is_second = true) {
+    {
+      const std::lock_guard lock(mutex_);
+      request.credentials.clear();
+      // A session may be on another host, which is not who we logged in to.
+      if (!authorization_.empty() && request.url.is_same_origin(address_.registry)) {
+        request.credentials = {{"Authorization", authorization_}};
+      }
+    }
+    CKPT_ASSIGN(HttpResponse response, http_send(request));
+    if (response.status != 401 || is_second) return response;
+    CKPT_TRY(log_in(response));
+  }
+}
+
+Status OciRepository::log_in(const HttpResponse& refusal) {
+  const std::string* const challenge = refusal.header("www-authenticate");
+  std::string words;
+  if (challenge != nullptr && starts_with_word(*challenge, "bearer ")) {
+    CKPT_ASSIGN(const std::string token, fetch_token(*challenge));
+    words = "Bearer " + token;
+  } else if (challenge != nullptr && starts_with_word(*challenge, "basic") &&
+             !login_.user.empty()) {
+    words = basic_words(login_);
+  } else {
+    const std::string host = address_.shown().substr(0, address_.shown().find('/'));
+    return fail_with_hint(ErrorCode::kUsage, fmt::format("docker login {}", host),
+                          "{}: asks for a login, and no file of docker or podman has one", host);
+  }
+  const std::lock_guard lock(mutex_);
+  authorization_ = std::move(words);
+  return {};
+}
+
+Result<std::string> OciRepository::fetch_token(const std::string& challenge) {
+  auto words = challenge_words(challenge);
+  CKPT_ASSIGN(Url realm, in("token server", parse_url(words["realm"])));
+  // A server may name any host as its token server, but a password travels encrypted.
+  const bool is_safe = realm.scheme == "https" || realm.host == address_.registry.host;
+  const std::string scope = fmt::format("repository:{}:pull,push", address_.repository);
+  HttpRequest ask;
+  if (is_safe && !login_.identity_token.empty()) {
+    ask.method = "POST";
+    ask.may_repeat = true;
+    ask.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
+    ask.body = HttpBody::of(
+        fmt::format("grant_type=refresh_token&refresh_token={}&service={}&scope={}&client_id=ckpt",
+                    percent_encoded(login_.identity_token), percent_encoded(words["service"]),
+                    percent_encoded(scope)));
+  } else {
+    realm.query += fmt::format("{}service={}&scope={}", realm.query.empty() ? "" : "&",
+                               percent_encoded(words["service"]), percent_encoded(scope));
+    if (is_safe && !login_.user.empty()) ask.credentials = {{"Authorization", basic_words(login_)}};
+  }
+  ask.url = realm;
+  CKPT_ASSIGN(const HttpResponse response, http_send(ask));
+  if (!response.is_good()) return http_failure(response, "no token for this login");
+  const auto json = parse_json("", response.body);
+  for (const char* const key : {"token", "access_token"}) {
+    const std::string* const token = json ? text_of(*json, key) : nullptr;
+    if (token != nullptr && token->find_first_of("\r\n") == token->npos) return *token;
+  }
+  return fail(ErrorCode::kCorrupt, "{}: expected a token as JSON", realm.shown());
+}
+
+Result<bool> OciRepository::has_blob(const std::string& sha256) {
+  CKPT_ASSIGN(const HttpResponse response, send(request("HEAD", "blobs/" + blob_digest(sha256))));
+  if (response.status != 404 && !response.is_good()) return refused(response);
+  return response.is_good();
+}
+
+Result<Url> OciRepository::begin_upload() {
+  HttpRequest post = request("POST", "blobs/uploads/");
+  post.body = HttpBody::of("");
+  post.may_repeat = true;  // a session that nobody uses is removed by the registry
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
+  const std::string* const location = response.header("location");
+  if (response.status != 202 || location == nullptr) return refused(response);
+  return resolve_url(response.url, *location);
+}
+
+Status OciRepository::finish_upload(const Url& session, const std::string& sha256,
+                                    const HttpBody& body) {
+  HttpRequest put = request("PUT", "");
+  put.url = session;
+  put.url.query += fmt::format("{}digest={}", session.query.empty() ? "" : "&",
+                               percent_encoded(blob_digest(sha256)));
+  put.headers = {{"Content-Type", "application/octet-stream"}};
+  put.body = body;
+  put.may_repeat = false;
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put)));
+  if (response.is_good()) return {};
+  const std::string words = registry_words(response);
+  if (response.status == 400 && words.starts_with("DIGEST_INVALID")) {
+    return fail(ErrorCode::kCorrupt,
+                "{} received other bytes than were hashed; expected the digest sha256:{}",
+                address_.shown(), sha256);
+  }
+  return refused(response);
+}
+
+Status OciRepository::put_whole(const std::string& sha256, const HttpBody& body) {
+  for (int failures = 0;;) {
+    CKPT_ASSIGN(const Url session, begin_upload());
+    Status done = finish_upload(session, sha256, body);
+    if (done || done.error().code != ErrorCode::kIo || ++failures == kUploadTries) return done;
+    wait_before_try(failures);
+  }
+}
+
+struct OciRepository::Session {
+  Url url;
+  uint64_t sent_bytes = 0;
+};
+
+// False where the registry takes no chunks. Fails with kIo where it may have come through in part.
+Result<bool> OciRepository::send_chunk(Session& session, const HttpBody& body) {
+  const uint64_t count = std::min(kChunkBytes, body.size_bytes - session.sent_bytes);
+  HttpRequest patch = request("PATCH", "");
+  patch.url = session.url;
+  patch.headers = {
+      {"Content-Type", "application/octet-stream"},
+      {"Content-Range", fmt::format("{}-{}", session.sent_bytes, session.sent_bytes + count - 1)}};
+  patch.body = part_of(body, session.sent_bytes, count);
+  patch.may_repeat = false;
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(patch)));
+  const std::string* const location = response.header("location");
+  if (response.is_good() && location != nullptr) {
+    CKPT_ASSIGN(session.url, resolve_url(response.url, *location));
+    session.sent_bytes = received_bytes(response, session.sent_bytes + count);
+    return true;
+  }
+  const bool may_pass = response.status == 416 || response.status == 408 ||
+                        response.status == 429 || response.status >= 500;
+  if (may_pass) return refused(response);
+  if (session.sent_bytes == 0) return false;
+  return refused(response);
+}
+
+// Where a session that was cut resumes: at its start where the registry has forgotten it.
+Status OciRepository::find_place(Session& session) {
+  HttpRequest ask = request("GET", "");
+  ask.url = session.url;
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(ask)));
+  const std::string* const location = response.header("location");
+  if (response.is_good() && location != nullptr) {
+    CKPT_ASSIGN(session.url, resolve_url(response.url, *location));
+    session.sent_bytes = received_bytes(response, 0);
+    return {};
+  }
+  CKPT_ASSIGN(session.url, begin_upload());
+  session.sent_bytes = 0;
+  return {};
+}
+
+Status OciRepository::put_blob(const std::string& sha256, const HttpBody& body) {
+  if (body.size_bytes <= kChunkBytes) return put_whole(sha256, body);
+  Session session;
+  CKPT_ASSIGN(session.url, begin_upload());
+  uint64_t farthest_bytes = 0;
+  for (int failures = 0; session.sent_bytes < body.size_bytes;) {
+    const Result<bool> is_taken = send_chunk(session, body);
+    if (is_taken && !*is_taken) return put_whole(sha256, body);
+    if (session.sent_bytes > farthest_bytes) {
+      farthest_bytes = session.sent_bytes;
+      failures = 0;
+    }
+    if (is_taken) continue;
+    if (is_taken.error().code != ErrorCode::kIo || ++failures == kUploadTries) {
+      return Failure(is_taken.error());
+    }
+    wait_before_try(failures);
+    CKPT_TRY(find_place(session));
+  }
+  return finish_upload(session.url, sha256, HttpBody::of(""));
+}
+
+Result<std::string> OciRepository::tagged() {
+  HttpRequest head = request("HEAD", "manifests/" + address_.tag);
+  head.headers = {{"Accept", std::string(kManifestTypes)}};
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(head)));
+  if (response.status == 404) return std::string();
+  if (!response.is_good()) return refused(response);
+  const std::string* const digest = response.header("docker-content-digest");
+  return digest == nullptr ? std::string("unknown") : *digest;
+}
+
+Status OciRepository::put_manifest(std::string_view content, std::string_view media_type) {
+  HttpRequest put = request("PUT", "manifests/" + address_.tag);
+  put.headers = {{"Content-Type", std::string(media_type)}};
+  put.body = HttpBody::of(std::string(content));
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put)));
+  if (!response.is_good()) return refused(response);
+  const std::string* const digest = response.header("docker-content-digest");
+  const std::string expected = blob_digest(sha256_of(content));
+  if (digest == nullptr || *digest == expected) return {};
+  return fail(ErrorCode::kCorrupt, "{}:{}: stored as {}; expected {}", address_.shown(),
+              address_.tag, *digest, expected);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,61 @@
+// One repository of an OCI registry: blobs by digest, manifests by tag.
+//
+//   HEAD blob ─▶ 200: there           POST uploads ─▶ session ─▶ PATCH, PATCH ... ─▶ PUT ?digest=
+//                                                       ▲ cut: GET the session says how far it came
+//
+// Source: opencontainers/distribution-spec spec.md (2026-07-16), distribution/distribution v3.1.2.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "plan/publish_to/docker_login.h"
+#include "remote/remote.h"
+
+namespace ckpt {
+
+struct OciAddress {
+  Url registry;            // http on this machine, https elsewhere
+  std::string repository;  // "org/name"
+  std::string tag;
+  std::string shown() const;  // "host/org/name"
+};
+// "oci://HOST[:PORT]/NAME:TAG". Fails: kUsage.
+Result<OciAddress> parse_oci_address(const std::string& address);
+
+// Thread-safe.
+class OciRepository {
+ public:
+  OciRepository(OciAddress address, RegistryLogin login)
+      : address_(std::move(address)), login_(std::move(login)) {}
+
+  Result<bool> has_blob(const std::string& sha256);
+  // Requires: body.read() gives the same bytes each time. Fails: kCorrupt where the registry
+  // computes another digest; as requests do; kUsage where it refuses who we are.
+  Status put_blob(const std::string& sha256, const HttpBody& body);
+  // The digest that the tag names, "sha256:HEX"; empty where there is no such tag.
+  Result<std::string> tagged();
+  // Last: it makes the artifact visible. Fails: kCorrupt where the registry stored another digest.
+  Status put_manifest(std::string_view content, std::string_view media_type);
+
+ private:
+  Result<HttpResponse> send(HttpRequest request);
+  Status log_in(const HttpResponse& refusal);
+  Result<std::string> fetch_token(const std::string& challenge);
+  HttpRequest request(std::string method, const std::string& below) const;
+  Result<Url> begin_upload();
+  Status put_whole(const std::string& sha256, const HttpBody& body);
+  Status finish_upload(const Url& session, const std::string& sha256, const HttpBody& body);
+  struct Session;
+  Result<bool> send_chunk(Session& session, const HttpBody& body);
+  Status find_place(Session& session);
+
+  const OciAddress address_;
+  const RegistryLogin login_;
+  std::mutex mutex_;
+  std::string authorization_;  // of the header; empty before the registry asked for it
+};
+
+}  // namespace ckpt

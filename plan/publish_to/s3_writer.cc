@@ -1,0 +1,268 @@
+#include "plan/publish_to/s3_writer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/sha256.h"
+#include "publish/publish.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kS3Prefix = "s3://";
+constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
+constexpr int kPagesOfParts = 32;
+
+std::string bytes_of_hex(std::string_view hex) {
+  std::string out;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    unsigned value = 0;
+    std::from_chars(hex.data() + i, hex.data() + i + 2, value, 16);
+    out += static_cast<char>(value);
+  }
+  return out;
+}
+
+// The texts of all elements `name`, as they are in `xml`; elements of one name do not nest in S3's
+// answers.
+std::vector<std::string_view> elements(std::string_view xml, std::string_view name) {
+  const std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
+  std::vector<std::string_view> out;
+  for (size_t at = xml.find(open); at != xml.npos; at = xml.find(open, at)) {
+    const size_t begin = at + open.size(), end = xml.find(close, begin);
+    if (end == xml.npos) break;
+    out.push_back(xml.substr(begin, end - begin));
+    at = end;
+  }
+  return out;
+}
+
+std::string unescaped_xml(std::string_view text) {
+  std::string out;
+  constexpr std::pair<std::string_view, char> kEntities[] = {
+      {"&quot;", '"'}, {"&#34;", '"'},   {"&amp;", '&'}, {"&lt;", '<'},
+      {"&gt;", '>'},   {"&apos;", '\''}, {"&#39;", '\''}};
+  while (!text.empty()) {
+    const auto* const entity = std::ranges::find_if(
+        kEntities, [&](const auto& one) { return text.starts_with(one.first); });
+    const bool is_entity = entity != std::end(kEntities);
+    out += is_entity ? entity->second : text[0];
+    text.remove_prefix(is_entity ? entity->first.size() : 1);
+  }
+  return out;
+}
+
+std::string escaped_xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  }
+  return out;
+}
+
+std::string element(std::string_view xml, std::string_view name) {
+  const auto found = elements(xml, name);
+  return found.empty() ? "" : unescaped_xml(found[0]);
+}
+
+uint64_t number_in(std::string_view text) {
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+Failure refused_by_s3(const HttpResponse& response) {
+  const std::string code = element(response.body, "Code");
+  const std::string words =
+      code.empty() ? "" : fmt::format("{}: {}", code, element(response.body, "Message"));
+  Error error = http_failure(response, words).value();
+  const bool is_final = response.status >= 400 && response.status < 500 && response.status != 408 &&
+                        response.status != 429;
+  error.code = code == "BadDigest" ? ErrorCode::kCorrupt
+               : is_final          ? ErrorCode::kUsage
+                                   : ErrorCode::kIo;
+  return Failure(std::move(error));
+}
+
+bool is_bucket_name(std::string_view name) {
+  return name.size() >= 3 && name.size() <= 63 && name.front() != '.' && name.front() != '-' &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == name.npos &&
+         name.find("..") == name.npos;
+}
+
+bool is_key_prefix(const std::string& prefix) {
+  const std::string text = "/" + prefix + "/";
+  return prefix.empty() ||
+         (text.find("//") == text.npos && text.find("/../") == text.npos &&
+          text.find("/./") == text.npos && prefix.find_first_of("\\?#\n\r") == prefix.npos);
+}
+
+}  // namespace
+
+std::string sha256_base64(std::string_view bytes) { return base64(bytes_of_hex(sha256_of(bytes))); }
+
+Result<S3Address> parse_s3_address(const std::string& address, const S3Access& access) {
+  std::string text = address.substr(std::min(kS3Prefix.size(), address.size()));
+  while (text.ends_with('/')) text.pop_back();
+  const size_t slash = std::min(text.find('/'), text.size());
+  S3Address out;
+  out.bucket = text.substr(0, slash);
+  out.prefix = slash < text.size() ? text.substr(slash + 1) : "";
+  if (!is_bucket_name(out.bucket) || !is_key_prefix(out.prefix)) {
+    return fail(ErrorCode::kUsage, "--to {}: expected s3://BUCKET/PREFIX", address);
+  }
+  if (!out.prefix.empty()) out.prefix += '/';
+  const bool has_dots = out.bucket.find('.') != std::string::npos;
+  const std::string own = fmt::format("s3.{}.amazonaws.com", access.region);
+  if (!access.endpoint.empty() || has_dots) {
+    CKPT_ASSIGN(out.root,
+                in("AWS_ENDPOINT_URL",
+                   parse_url(access.endpoint.empty() ? "https://" + own : access.endpoint)));
+    while (out.root.path.ends_with('/')) out.root.path.pop_back();
+    out.root.path += "/" + out.bucket;
+  } else {
+    CKPT_ASSIGN(out.root, parse_url(fmt::format("https://{}.{}", out.bucket, own)));
+    out.root.path.clear();
+  }
+  return out;
+}
+
+HttpRequest S3Writer::request(std::string method, std::string_view key,
+                              Parameters parameters) const {
+  HttpRequest out;
+  out.method = std::move(method);
+  out.url = root_;
+  out.url.path += "/" + s3_path(key);
+  out.url.query = s3_query(std::move(parameters));
+  out.max_response_bytes = uint64_t{8} << 20;
+  return out;
+}
+
+// With the body, its digest and a signature over both.
+Result<HttpResponse> S3Writer::send(HttpRequest request, std::string_view body) {
+  const std::string sha256 = sha256_of(body);
+  if (!body.empty() || request.method == "PUT" || request.method == "POST") {
+    request.body = HttpBody{body.size(), [body](uint64_t at, std::span<std::byte> out) -> Status {
+                              const auto bytes = std::as_bytes(std::span(body));
+                              std::ranges::copy(bytes.subspan(at, out.size()), out.begin());
+                              return {};
+                            }};
+  }
+  sign_s3(request, {access_.keys, access_.region, sha256});
+  return http_send(request);
+}
+
+Result<std::optional<S3Object>> S3Writer::find(const std::string& key) {
+  CKPT_ASSIGN(const HttpResponse response, send(request("HEAD", key, {}), ""));
+  if (response.status == 404) return std::optional<S3Object>();
+  if (!response.is_good()) return refused_by_s3(response);
+  const std::string* const length = response.header("content-length");
+  const std::string* const sha256 = response.header(kDigestHeader);
+  return S3Object{length == nullptr ? 0 : number_in(*length), sha256 == nullptr ? "" : *sha256};
+}
+
+// After a refusal: the answer to an earlier try may have been lost, which made the object.
+Status S3Writer::check_made(const std::string& key, const std::string& sha256, Status refused) {
+  const auto there = find(key);
+  if (there && *there && (*there)->sha256 == sha256) return {};
+  return refused;
+}
+
+Status S3Writer::put(const std::string& key, const std::string& content, bool may_replace) {
+  const std::string sha256 = sha256_of(content);
+  HttpRequest put = request("PUT", key, {});
+  put.headers = {{"Content-Type", "application/octet-stream"},
+                 {"x-amz-checksum-sha256", base64(bytes_of_hex(sha256))},
+                 {std::string(kDigestHeader), sha256}};
+  if (!may_replace) put.headers.emplace_back("If-None-Match", "*");
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), content));
+  if (response.is_good()) return {};
+  return check_made(key, sha256, refused_by_s3(response));
+}
+
+Result<std::string> S3Writer::find_upload(const std::string& key) {
+  CKPT_ASSIGN(const HttpResponse response,
+              send(request("GET", "", {{"uploads", ""}, {"prefix", key}}), ""));
+  // A server that does not list uploads has none to resume.
+  if (!response.is_good()) return std::string();
+  std::string latest, upload;
+  for (const std::string_view one : elements(response.body, "Upload")) {
+    const std::string begun = element(one, "Initiated");
+    if (element(one, "Key") != key || begun < latest) continue;
+    latest = begun;
+    upload = element(one, "UploadId");
+  }
+  return upload;
+}
+
+Result<std::string> S3Writer::begin_upload(const std::string& key, const std::string& sha256) {
+  HttpRequest post = request("POST", key, {{"uploads", ""}});
+  post.headers = {{"Content-Type", "application/octet-stream"},
+                  {"x-amz-checksum-algorithm", "SHA256"},
+                  {std::string(kDigestHeader), sha256}};
+  post.may_repeat = true;
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(post), ""));
+  std::string upload = element(response.body, "UploadId");
+  if (!response.is_good() || upload.empty()) return refused_by_s3(response);
+  return upload;
+}
+
+Result<S3Parts> S3Writer::list_parts(const std::string& key, const std::string& upload) {
+  S3Parts out;
+  std::string marker = "0";
+  for (int page = 0; page < kPagesOfParts; ++page) {
+    CKPT_ASSIGN(
+        const HttpResponse response,
+        send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}}), ""));
+    if (!response.is_good()) return refused_by_s3(response);
+    for (const std::string_view part : elements(response.body, "Part")) {
+      const auto number = static_cast<uint32_t>(number_in(element(part, "PartNumber")));
+      out[number] = {number_in(element(part, "Size")), element(part, "ETag"),
+                     element(part, "ChecksumSHA256")};
+    }
+    marker = element(response.body, "NextPartNumberMarker");
+    if (element(response.body, "IsTruncated") != "true" || marker.empty()) break;
+  }
+  return out;
+}
+
+Result<S3Part> S3Writer::put_part(const Place& place, std::string_view bytes) {
+  HttpRequest put = request(
+      "PUT", place.key, {{"partNumber", std::to_string(place.number)}, {"uploadId", place.upload}});
+  S3Part part{bytes.size(), "", sha256_base64(bytes)};
+  put.headers = {{"x-amz-checksum-sha256", part.sha256_base64}};
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), bytes));
+  const std::string* const etag = response.header("etag");
+  if (!response.is_good() || etag == nullptr) return refused_by_s3(response);
+  part.etag = *etag;
+  return part;
+}
+
+Status S3Writer::complete(const Place& place, const S3Parts& parts, const std::string& sha256,
+                          bool may_replace) {
+  std::string xml = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+  for (const auto& [number, part] : parts) {
+    xml += fmt::format(
+        "<Part><PartNumber>{}</PartNumber><ETag>{}</ETag><ChecksumSHA256>{}</ChecksumSHA256></"
+        "Part>",
+        number, escaped_xml(part.etag), part.sha256_base64);
+  }
+  xml += "</CompleteMultipartUpload>";
+  HttpRequest post = request("POST", place.key, {{"uploadId", place.upload}});
+  post.headers = {{"Content-Type", "application/xml"}};
+  if (!may_replace) post.headers.emplace_back("If-None-Match", "*");
+  post.stall_seconds = 300;  // the server joins the parts
+  const auto response = send(std::move(post), xml);
+  if (!response) return check_made(place.key, sha256, Failure(response.error()));
+  // A failure may come after the headers of a good answer.
+  const bool is_good = response->is_good() && element(response->body, "Code").empty();
+  return is_good ? Status() : check_made(place.key, sha256, refused_by_s3(*response));
+}
+
+Status S3Writer::abort(const std::string& key, const std::string& upload) {
+  CKPT_ASSIGN(const HttpResponse response,
+              send(request("DELETE", key, {{"uploadId", upload}}), ""));
+  return response.is_good() || response.status == 404 ? Status() : refused_by_s3(response);
+}
+
+}  // namespace ckpt

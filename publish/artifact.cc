@@ -105,6 +105,38 @@ std::string render_modelpack_manifest(std::string_view config,
                   {"layers", std::move(listed)}});
 }
 
+std::string render_image_config(std::string_view architecture,
+                                const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson digests = ArtifactJson::array();
+  for (const ArtifactLayer& layer : layers) digests.push_back(blob_digest(layer.sha256));
+  return compact({{"architecture", architecture},
+                  {"os", "linux"},
+                  {"config", ArtifactJson::object()},
+                  {"rootfs", {{"type", "layers"}, {"diff_ids", std::move(digests)}}}});
+}
+
+std::string render_image_manifest(std::string_view config,
+                                  const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson listed = ArtifactJson::array();
+  for (const ArtifactLayer& layer : layers) {
+    listed.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
+  }
+  return compact({{"schemaVersion", 2},
+                  {"mediaType", kOciManifestType},
+                  {"config", blob_of(kImageConfigType, config)},
+                  {"layers", std::move(listed)}});
+}
+
+std::string render_image_index(const std::vector<std::pair<std::string, std::string>>& manifests) {
+  ArtifactJson listed = ArtifactJson::array();
+  for (const auto& [architecture, manifest] : manifests) {
+    listed.push_back(blob_of(kOciManifestType, manifest));
+    listed.back()["platform"] = {{"architecture", architecture}, {"os", "linux"}};
+  }
+  return compact(
+      {{"schemaVersion", 2}, {"mediaType", kOciIndexType}, {"manifests", std::move(listed)}});
+}
+
 std::string ollama_count(uint64_t parameters) {
   constexpr uint64_t kThousand = 1000, kMillion = 1'000'000, kBillion = 1'000'000'000;
   const auto in_units = [&](uint64_t unit, int digits, char letter) {

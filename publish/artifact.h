@@ -45,6 +45,19 @@ std::string render_modelpack_config(const ModelPackFacts& facts,
 std::string render_modelpack_manifest(std::string_view config,
                                       const std::vector<ArtifactLayer>& layers);
 
+// ---- container image -------------------------------------------------------------------------
+inline constexpr std::string_view kOciIndexType = "application/vnd.oci.image.index.v1+json";
+inline constexpr std::string_view kImageConfigType = "application/vnd.oci.image.config.v1+json";
+inline constexpr std::string_view kTarLayerType = "application/vnd.oci.image.layer.v1.tar";
+
+// An image that holds no program; `architecture` as Go names it.
+std::string render_image_config(std::string_view architecture,
+                                const std::vector<ArtifactLayer>& layers);
+std::string render_image_manifest(std::string_view config,
+                                  const std::vector<ArtifactLayer>& layers);
+// Of manifests of the same image, by architecture.
+std::string render_image_index(const std::vector<std::pair<std::string, std::string>>& manifests);
+
 // ---- Ollama ----------------------------------------------------------------------------------
 inline constexpr std::string_view kDockerManifestType =
     "application/vnd.docker.distribution.manifest.v2+json";

@@ -18,7 +18,17 @@ struct Artifact {
   std::string config, config_type;
   std::string manifest, manifest_type;
   std::string modelfile = {};  // what `ollama create` would read; else empty
+  // Manifests that `manifest` names, by their SHA-256: of an index.
+  std::map<std::string, std::string> named_manifests = {};
+  bool has_tar_layers = false;  // each layer is a tar with its file
 };
+
+// The artifact of the form `shipment.as`. Reads all files where tars have to be hashed. Fails:
+// kUsage for another form; as the others.
+Result<Artifact> artifact_of(const Shipment& shipment, const SendOptions& options);
+
+// For those that mount container images alone: a layer for each file, a tar with models/PATH in it.
+Result<Artifact> image_artifact(const Shipment& shipment, const SendOptions& options);
 
 // For Ollama. Fails: kUsage where the folder holds no GGUF, several models or a split one.
 Result<Artifact> ollama_artifact(const Shipment& shipment);

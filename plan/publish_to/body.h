@@ -29,4 +29,7 @@ class SentBytes {
 Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
                          const SendOptions& options, SentBytes* sent);
 
+// `file` as the only member of a tar, models/NAME.
+HttpBody tar_of(const std::string& name, HttpBody file);
+
 }  // namespace ckpt

@@ -17,6 +17,7 @@ constexpr uint64_t kChunkBytes = uint64_t{32} << 20;
 constexpr int kUploadTries = 5;              // without progress in between
 constexpr long kRegistryStallSeconds = 300;  // it may copy a blob before it answers
 constexpr std::string_view kOciPrefix = "oci://";
+constexpr uint64_t kMaxManifestBytes = 16 << 20;
 constexpr std::string_view kManifestTypes =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, "
     "application/vnd.docker.distribution.manifest.v2+json";
@@ -51,6 +52,12 @@ bool is_tag(std::string_view tag) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   return tag.size() <= 128 && consists_of(tag, std::string(kFirst) + ".-") &&
          kFirst.find(tag[0]) != kFirst.npos;
+}
+
+bool is_digest_word(std::string_view text) {
+  constexpr std::string_view kAlgorithm = "sha256:";
+  return text.starts_with(kAlgorithm) && text.size() == kAlgorithm.size() + 64 &&
+         consists_of(text.substr(kAlgorithm.size()), "0123456789abcdef");
 }
 
 // The words of the registry's own error, if it has some.
@@ -134,17 +141,23 @@ std::string OciAddress::shown() const {
 
 Result<OciAddress> parse_oci_address(const std::string& address) {
   const auto wrong = [&] {
-    return fail(ErrorCode::kUsage, "--to {}: expected oci://HOST/NAME:TAG, NAME in lower case",
-                address);
+    return fail(ErrorCode::kUsage, "{}: expected oci://HOST/NAME:TAG, NAME in lower case", address);
   };
   std::string text = address.substr(std::min(kOciPrefix.size(), address.size()));
-  const size_t slash = text.find('/'), colon = text.rfind(':');
-  if (slash == text.npos || colon == text.npos || colon < slash) return wrong();
+  const size_t slash = text.find('/'), at = std::min(text.find('@', slash), text.size());
+  const std::string digest = at < text.size() ? text.substr(at + 1) : "";
+  text.resize(at);
+  const size_t last = text.rfind(':');
+  const bool has_tag = last != text.npos && slash != text.npos && last > slash;
+  const size_t colon = has_tag ? last : text.size();
+  if (slash == text.npos || (!has_tag && digest.empty())) return wrong();
+  if (at < address.size() - kOciPrefix.size() && !is_digest_word(digest)) return wrong();
   OciAddress out;
   std::string host = text.substr(0, slash);
   out.repository = text.substr(slash + 1, colon - slash - 1);
-  out.tag = text.substr(colon + 1);
-  if (!is_repository_name(out.repository) || !is_tag(out.tag)) return wrong();
+  out.tag = has_tag ? text.substr(colon + 1) : "";
+  out.digest = digest;
+  if (!is_repository_name(out.repository) || (has_tag && !is_tag(out.tag))) return wrong();
   if (host == "docker.io") {
     host = "registry-1.docker.io";
     if (out.repository.find('/') == out.repository.npos) out.repository.insert(0, "library/");
@@ -234,6 +247,25 @@ Result<std::string> OciRepository::fetch_token(const std::string& challenge) {
   return fail(ErrorCode::kCorrupt, "{}: expected a token as JSON", realm.shown());
 }
 
+Result<std::string> OciRepository::read_manifest(const std::string& reference) {
+  HttpRequest get = request("GET", "manifests/" + reference);
+  get.headers = {{"Accept", std::string(kManifestTypes)}};
+  get.max_response_bytes = kMaxManifestBytes;
+  CKPT_ASSIGN(HttpResponse response, send(std::move(get)));
+  if (!response.is_good()) return refused(response);
+  return std::move(response.body);
+}
+
+Status OciRepository::read_blob(const std::string& digest, uint64_t size_bytes,
+                                const std::function<Status(std::span<const std::byte>)>& to) {
+  if (size_bytes == 0) return {};
+  HttpRequest get = request("GET", "blobs/" + digest);
+  get.range = HttpRange{0, size_bytes, size_bytes};
+  get.sink = [&to](uint64_t, std::span<const std::byte> bytes) { return to(bytes); };
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(get)));
+  return response.is_good() ? Status() : refused(response);
+}
+
 Result<bool> OciRepository::has_blob(const std::string& sha256) {
   CKPT_ASSIGN(const HttpResponse response, send(request("HEAD", "blobs/" + blob_digest(sha256))));
   if (response.status != 404 && !response.is_good()) return refused(response);
@@ -270,11 +302,17 @@ Status OciRepository::finish_upload(const Url& session, const std::string& sha25
   return refused(response);
 }
 
+// A body that was cut may have left bytes in its session, so each try has a new one.
 Status OciRepository::put_whole(const std::string& sha256, const HttpBody& body) {
   for (int failures = 0;;) {
     CKPT_ASSIGN(const Url session, begin_upload());
     Status done = finish_upload(session, sha256, body);
-    if (done || done.error().code != ErrorCode::kIo || ++failures == kUploadTries) return done;
+    ++failures;
+    // libcurl repeats a request by itself where a connection that it kept is broken, and the
+    // registry then has the start twice.
+    const bool may_pass = !done && (done.error().code == ErrorCode::kIo ||
+                                    (done.error().code == ErrorCode::kCorrupt && failures == 1));
+    if (!may_pass || failures == kUploadTries) return done;
     wait_before_try(failures);
   }
 }
@@ -356,8 +394,9 @@ Result<std::string> OciRepository::tagged() {
   return digest == nullptr ? std::string("unknown") : *digest;
 }
 
-Status OciRepository::put_manifest(std::string_view content, std::string_view media_type) {
-  HttpRequest put = request("PUT", "manifests/" + address_.tag);
+Status OciRepository::put_manifest(const std::string& reference, std::string_view content,
+                                   std::string_view media_type) {
+  HttpRequest put = request("PUT", "manifests/" + reference);
   put.headers = {{"Content-Type", std::string(media_type)}};
   put.body = HttpBody::of(std::string(content));
   CKPT_ASSIGN(const HttpResponse response, send(std::move(put)));
@@ -365,8 +404,8 @@ Status OciRepository::put_manifest(std::string_view content, std::string_view me
   const std::string* const digest = response.header("docker-content-digest");
   const std::string expected = blob_digest(sha256_of(content));
   if (digest == nullptr || *digest == expected) return {};
-  return fail(ErrorCode::kCorrupt, "{}:{}: stored as {}; expected {}", address_.shown(),
-              address_.tag, *digest, expected);
+  return fail(ErrorCode::kCorrupt, "{}: {}: stored as {}; expected {}", address_.shown(), reference,
+              *digest, expected);
 }
 
 }  // namespace ckpt

@@ -6,7 +6,9 @@
 // Source: opencontainers/distribution-spec spec.md (2026-07-16), distribution/distribution v3.1.2.
 #pragma once
 
+#include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,9 +22,10 @@ struct OciAddress {
   Url registry;            // http on this machine, https elsewhere
   std::string repository;  // "org/name"
   std::string tag;
+  std::string digest;         // "sha256:HEX", or empty
   std::string shown() const;  // "host/org/name"
 };
-// "oci://HOST[:PORT]/NAME:TAG". Fails: kUsage.
+// "oci://HOST[:PORT]/NAME[:TAG][@sha256:HEX]", with one of both at least. Fails: kUsage.
 Result<OciAddress> parse_oci_address(const std::string& address);
 
 // Thread-safe.
@@ -31,14 +34,21 @@ class OciRepository {
   OciRepository(OciAddress address, RegistryLogin login)
       : address_(std::move(address)), login_(std::move(login)) {}
 
+  // `reference`: a tag or a digest. Whether its bytes have that digest is for the caller to check.
+  Result<std::string> read_manifest(const std::string& reference);
+  // Tells `to` the bytes of a blob, in order. Fails: as requests do; as `to` does.
+  Status read_blob(const std::string& digest, uint64_t size_bytes,
+                   const std::function<Status(std::span<const std::byte>)>& to);
   Result<bool> has_blob(const std::string& sha256);
   // Requires: body.read() gives the same bytes each time. Fails: kCorrupt where the registry
   // computes another digest; as requests do; kUsage where it refuses who we are.
   Status put_blob(const std::string& sha256, const HttpBody& body);
   // The digest that the tag names, "sha256:HEX"; empty where there is no such tag.
   Result<std::string> tagged();
-  // Last: it makes the artifact visible. Fails: kCorrupt where the registry stored another digest.
-  Status put_manifest(std::string_view content, std::string_view media_type);
+  // `reference` is a tag, or the digest of `content`. That of the tag is last: it makes the
+  // artifact visible. Fails: kCorrupt where the registry stored another digest.
+  Status put_manifest(const std::string& reference, std::string_view content,
+                      std::string_view media_type);
 
  private:
   Result<HttpResponse> send(HttpRequest request);

@@ -27,6 +27,7 @@ struct Shipment {
   // All that is published, with what was made for it. Before hashing sha256 is empty.
   std::vector<FileDigest> files;
   std::vector<FileState> states = {};  // of the files when they were hashed, in their order
+  std::string as = {};                 // the form of an artifact: one of artifact_forms()
 };
 
 // A file of the shipment. Fails: kCorrupt when it changed since it was hashed; kIo.
@@ -66,6 +67,9 @@ struct PublishTarget {
   Result<Sent> (*send)(const std::string& address, const Shipment& shipment,
                        const SendOptions& options);
 };
+
+// "modelpack", "image", "ollama"; the first is the default.
+std::span<const std::string_view> artifact_forms();
 
 std::span<const PublishTarget* const> publish_targets();
 // Fails: kUsage, listing what there is.

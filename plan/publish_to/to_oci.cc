@@ -17,9 +17,16 @@ namespace {
 
 constexpr unsigned kBlobsAtATime = 4;
 
+// Fails: kUsage for an address without a tag, or with a digest, which is not known yet.
+Result<OciAddress> target_address(const std::string& address) {
+  CKPT_ASSIGN(OciAddress oci, in("--to", parse_oci_address(address)));
+  if (oci.digest.empty()) return oci;
+  return fail(ErrorCode::kUsage, "--to {}: expected a tag without a digest", address);
+}
+
 Result<std::vector<Placement>> list_oci(const std::string& address, const Shipment& shipment) {
-  CKPT_ASSIGN(const OciAddress oci, parse_oci_address(address));
-  CKPT_ASSIGN(const Artifact artifact, modelpack_artifact(shipment));
+  CKPT_ASSIGN(const OciAddress oci, target_address(address));
+  CKPT_ASSIGN(const Artifact artifact, artifact_of(shipment, {}));
   std::vector<Placement> out;
   for (const ArtifactLayer& layer : artifact.layers) {
     out.push_back(
@@ -45,10 +52,11 @@ class BlobSender {
              SentBytes& progress)
       : repository_(repository), shipment_(shipment), options_(options), progress_(progress) {}
 
-  Status send(const ArtifactLayer& layer) {
+  Status send(const ArtifactLayer& layer, bool is_tar) {
     CKPT_ASSIGN(const bool exists, repository_.has_blob(layer.sha256));
     if (!exists) {
-      CKPT_ASSIGN(const HttpBody body, body_of(shipment_, layer.path, options_, &progress_));
+      CKPT_ASSIGN(HttpBody body, body_of(shipment_, layer.path, options_, &progress_));
+      if (is_tar) body = tar_of(layer.path, std::move(body));
       CKPT_TRY(in(layer.path, repository_.put_blob(layer.sha256, body)));
     } else {
       progress_.add(layer.size_bytes);
@@ -91,8 +99,8 @@ std::vector<ArtifactLayer> different_blobs(const std::vector<ArtifactLayer>& lay
 
 Result<Sent> send_to_oci(const std::string& address, const Shipment& shipment,
                          const SendOptions& options) {
-  CKPT_ASSIGN(const OciAddress oci, parse_oci_address(address));
-  CKPT_ASSIGN(const Artifact artifact, modelpack_artifact(shipment));
+  CKPT_ASSIGN(const OciAddress oci, target_address(address));
+  CKPT_ASSIGN(const Artifact artifact, artifact_of(shipment, options));
   const std::string host = oci.shown().substr(0, oci.shown().find('/'));
   CKPT_ASSIGN(RegistryLogin login, registry_login(host));
   OciRepository repository(oci, std::move(login));
@@ -104,20 +112,25 @@ Result<Sent> send_to_oci(const std::string& address, const Shipment& shipment,
   for (const ArtifactLayer& blob : blobs) total_bytes += blob.size_bytes;
   SentBytes progress(options.observer->progress("sending"), total_bytes);
   BlobSender sender(repository, shipment, options, progress);
-  CKPT_TRY(for_each_parallel(blobs.size(), kBlobsAtATime,
-                             [&](size_t i) { return sender.send(blobs[i]); }));
+  CKPT_TRY(for_each_parallel(blobs.size(), kBlobsAtATime, [&](size_t i) {
+    return sender.send(blobs[i], artifact.has_tar_layers);
+  }));
   for (const auto& [sha256, text] : artifact.texts) CKPT_TRY(sender.send_text(sha256, text));
   CKPT_TRY(check_unchanged(shipment));
-  CKPT_TRY(repository.put_manifest(artifact.manifest, artifact.manifest_type));
+  for (const auto& [sha256, manifest] : artifact.named_manifests) {
+    CKPT_TRY(repository.put_manifest(blob_digest(sha256), manifest, kOciManifestType));
+  }
+  CKPT_TRY(repository.put_manifest(oci.tag, artifact.manifest, artifact.manifest_type));
   Sent sent = sender.sent();
   sent.address = fmt::format("{}:{}", oci.shown(), oci.tag);
   sent.digest = digest;
+  sent.text = artifact.modelfile;
   return sent;
 }
 
 }  // namespace
 
-extern const PublishTarget kToOci{"oci://", "oci://HOST/NAME:TAG",
-                                  "an artifact in a registry (ModelPack)", list_oci, send_to_oci};
+extern const PublishTarget kToOci{"oci://", "oci://HOST/NAME:TAG", "an artifact in a registry",
+                                  list_oci, send_to_oci};
 
 }  // namespace ckpt

@@ -3,7 +3,7 @@
 
 usage: publish_targets.py CKPT TESTDATA [NAME...]      only tests of these names; exits 1 when one fails
 """
-import hashlib
+import io
 import json
 import os
 import pathlib
@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 import traceback
 
@@ -25,9 +26,9 @@ class Run:
     def __init__(self, folder, **env):
         self.folder, self.env = folder, env
 
-    def ckpt(self, *words):
+    def ckpt(self, *words, verb="publish"):
         plain = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "HF_", "DOCKER_", "XDG_", "REGISTRY_"))}
-        done = subprocess.run([CKPT, "publish", *map(str, words)], cwd=self.folder, capture_output=True, text=True,
+        done = subprocess.run([CKPT, verb, *map(str, words)], cwd=self.folder, capture_output=True, text=True,
                               env={**plain, "HOME": str(self.folder), **self.env}, timeout=120)
         for secret in SECRETS:
             assert secret not in done.stdout + done.stderr, f"{secret} is in a message"
@@ -199,6 +200,65 @@ def oci_nothing_is_visible_before_all_is_there(scratch):
     registry = Registry()
     registry.faults = [["^PUT .*manifests", "digest", 1]]
     run.bad("stored as sha256:", out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1")
+
+
+def oci_images_hold_the_files_as_tars(scratch):
+    registry, run, out = Registry(), Run(scratch), folder_in(scratch)
+    (out / "sub/empty").write_bytes(b"")
+    said = run.good(out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1", "--as", "image")
+    index = json.loads(registry.manifests["n:v1"])
+    assert digest_of(registry.manifests["n:v1"]) in said
+    assert [one["platform"]["architecture"] for one in index["manifests"]] == ["amd64", "arm64"]
+    for one in index["manifests"]:
+        manifest = json.loads(registry.manifests[f"n:{one['digest']}"])
+        config = json.loads(registry.blobs[manifest["config"]["digest"]])
+        assert config["rootfs"]["diff_ids"] == [layer["digest"] for layer in manifest["layers"]]
+        assert config["architecture"] == one["platform"]["architecture"]
+        got = {}
+        for layer in manifest["layers"]:
+            with tarfile.open(fileobj=io.BytesIO(registry.blobs[layer["digest"]])) as tar:
+                member = tar.getmembers()[0]
+                assert (member.mtime, member.uid, len(tar.getmembers())) == (0, 0, 1)
+                got[member.name.removeprefix("models/")] = tar.extractfile(member).read()
+        assert got == content(out)
+
+
+def oci_ollama_pulls_the_published_file(scratch):
+    registry, run = Registry(), Run(scratch)
+    (scratch / "out").mkdir()
+    subprocess.run([CKPT, "convert", "-q", TESTDATA / "qwen3-micro", scratch / "out/m.gguf", "--to", "q4_k_m"], check=True,
+                   stdout=subprocess.DEVNULL)
+    run.good("out", "--to", f"oci://127.0.0.1:{registry.port}/org/name:v1", "--as", "ollama")
+    manifest = json.loads(registry.manifests["org/name:v1"])
+    assert manifest["mediaType"] == "application/vnd.docker.distribution.manifest.v2+json"
+    model = manifest["layers"][0]
+    assert model["mediaType"] == "application/vnd.ollama.image.model"
+    assert registry.blobs[model["digest"]] == (scratch / "out/m.gguf").read_bytes()
+    run.bad("--as image without --to oci://", "out", "--to", "ollama:m", "--as", "image")
+
+
+def oci_verify_reads_every_blob(scratch):
+    for form in ("modelpack", "image"):
+        registry, run, out = Registry("token"), Run(scratch), folder_in(scratch, form)
+        (scratch / ".docker").mkdir(exist_ok=True)
+        (scratch / ".docker/config.json").write_text(json.dumps({"auths": {f"127.0.0.1:{registry.port}": {"auth": BASIC[6:]}}}))
+        to = f"oci://127.0.0.1:{registry.port}/n"
+        run.good(out, "--to", to + ":v1", "--as", form)
+        digest = digest_of(registry.manifests["n:v1"])
+        registry.manifests[f"n:{digest}"] = registry.manifests["n:v1"]
+        registry.faults = [["^GET .*blobs", "cut", 1], ["^GET .*blobs", 503, 1]]
+        for address in (f"{to}@{digest}", to + ":v1", f"{to}:v1@{digest}"):
+            done = run.ckpt(address, verb="verify")
+            assert done.returncode == 0 and "sound" in done.stdout, (done.stdout, done.stderr)
+        name, blob = max(registry.blobs.items(), key=lambda one: len(one[1]))
+        registry.blobs[name] = blob[:-1] + bytes([blob[-1] ^ 1])
+        done = run.ckpt(f"{to}@{digest}", verb="verify")
+        assert done.returncode == 1 and f"expected {name}" in done.stdout, (done.stdout, done.stderr)
+        registry.blobs[name] = blob[:-1]
+        assert run.ckpt(f"{to}@{digest}", verb="verify").returncode == 1
+        registry.blobs[name] = blob
+        registry.manifests[f"n:{digest}"] += b" "
+        assert run.ckpt(f"{to}@{digest}", verb="verify").returncode == 1
 
 
 def s3_run(scratch, bucket):

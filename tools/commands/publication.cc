@@ -280,12 +280,12 @@ Status Publication::run() {
   note_bookkeeping(folder_, entries, console_);
   note_unserved(folder_, entries, console_);
   CKPT_TRY(check_files_whole());
-  CKPT_TRY(check_send(typed_.targets, shipment_of(folder_, entries), console_, false));
+  CKPT_TRY(check_send(typed_.targets, shipment_of(folder_, entries, typed_.as), console_, false));
   const Status room = check_room_for_copies(entries);
   if (typed_.is_dry_run) {
     if (!room) console_.warn(room.error().text());
     tell_dry_run(entries);
-    return check_send(typed_.targets, shipment_of(folder_, entries), console_, true);
+    return check_send(typed_.targets, shipment_of(folder_, entries, typed_.as), console_, true);
   }
   CKPT_TRY(room);
   CKPT_TRY(make(entries));
@@ -558,7 +558,7 @@ Result<std::vector<FileDigest>> Publication::all_files() const {
 
 Status Publication::send() const {
   if (typed_.targets.empty()) return {};
-  Shipment shipment{folder_, {}};
+  Shipment shipment{folder_, {}, {}, typed_.as};
   CKPT_ASSIGN(shipment.files, all_files());
   for (const FileDigest& file : shipment.files) {
     const auto known = states_.find(file.name);

@@ -19,7 +19,7 @@
 namespace ckpt {
 
 struct TypedPublish {
-  std::string path, key, certificate, password_file, lfs, recipe, command, card, archive;
+  std::string path, key, certificate, password_file, lfs, recipe, command, card, archive, as;
   std::vector<std::string> sources, targets;
   bool rehash = false, report = false, provenance = false, with_time = false, force = false;
   bool is_unsigned = false, is_dry_run = false;

@@ -198,6 +198,9 @@ Run declare_publish(CommandOptions& options) {
               "FILE.tar.zst with the entire folder; equal folders give equal bytes");
   options.add("--to TARGET", &typed->targets,
               "then send it to TARGET: " + target_forms() + " (may repeat)");
+  const auto forms = artifact_forms();
+  options.add("--as FORM", &typed->as, "form of the artifact for --to oci://; default: modelpack")
+      .choices.assign(forms.begin(), forms.end());
   options.add("--force", &typed->force,
               "replace an existing archive or target; publish damaged or incomplete weights");
   options.add("--unsigned", &typed->is_unsigned, "remove model.sig where there is one").excludes =

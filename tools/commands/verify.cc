@@ -12,6 +12,7 @@
 #include "tools/published/numbered_name.h"
 #include "tools/published/published_files.h"
 #include "tools/published/verify_archive.h"
+#include "tools/published/verify_artifact.h"
 #include "tools/published/verify_structure.h"
 #include "tools/say/findings.h"
 
@@ -237,6 +238,13 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
 
 Status check(const TypedVerify& typed, const Console& console, const CommonOptions& common,
              Findings& findings) {
+  if (is_artifact_address(typed.path)) {
+    if (typed.trusted.is_given() || !typed.signature.empty() || !typed.unpack.empty()) {
+      return fail(ErrorCode::kUsage, "{}: signatures and --unpack are for folders and archives",
+                  typed.path);
+    }
+    return check_artifact(typed.path, console, findings);
+  }
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) {
     return fail(ErrorCode::kUsage, "{}: there is no such file or folder", typed.path);
@@ -304,7 +312,8 @@ Status check_paths(const TypedVerify& typed) {
 
 Run declare_verify(CommandOptions& options) {
   auto typed = std::make_shared<TypedVerify>();
-  options.add("PATH", &typed->paths, "checkpoints, or archives of them").is_required = true;
+  options.add("PATH", &typed->paths, "checkpoints, archives of them, or oci://HOST/NAME@sha256:HEX")
+      .is_required = true;
   options.add("--unpack DIR", &typed->unpack,
               "new or empty folder for the contents of an archive that matches its sums");
   options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig");

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
@@ -38,8 +39,9 @@ void tell_sent(const std::string& target, const Sent& sent, const Console& conso
 
 }  // namespace
 
-Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries) {
-  Shipment out{folder, {}};
+Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,
+                     const std::string& as) {
+  Shipment out{folder, {}, {}, as};
   for (const FolderEntry& entry : entries) out.files.push_back({entry.path, "", entry.size_bytes});
   return out;
 }
@@ -52,6 +54,11 @@ Result<FileState> state_now(const std::filesystem::path& path) {
 
 Status check_send(const std::vector<std::string>& targets, const Shipment& shipment,
                   const Console& console, bool tells) {
+  const bool has_registry = std::ranges::any_of(
+      targets, [](const std::string& address) { return address.starts_with("oci://"); });
+  if (!shipment.as.empty() && !has_registry) {
+    return fail(ErrorCode::kUsage, "--as {} without --to oci://HOST/NAME:TAG", shipment.as);
+  }
   for (const std::string& address : targets) {
     CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));
     CKPT_ASSIGN(const auto placements, target->list(address, shipment));

@@ -12,7 +12,8 @@
 namespace ckpt {
 
 // Of files that are not hashed yet.
-Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries);
+Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,
+                     const std::string& as);
 // As it is now. Fails: kIo.
 Result<FileState> state_now(const std::filesystem::path& path);
 

@@ -274,11 +274,12 @@ def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | N
 
 def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | None = None,
         certificate: Path | None = None, password_file: Path | None = None, lfs: Path | None = None,
-        archive: Path | None = None, to: str | Sequence[str] | None = None, force: bool = False,
-        unsigned: bool = False, dry_run: bool = False, source: Path | Sequence[Path] | None = None,
-        recipe: Path | None = None, made_by: str | None = None, provenance: bool = False, time: bool = False,
-        card: Path | None = None, report: bool = False, rehash: bool = False, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> results.Publication:
+        archive: Path | None = None, to: str | Sequence[str] | None = None,
+        as_: Literal["modelpack", "image", "ollama"] | None = None, force: bool = False, unsigned: bool = False,
+        dry_run: bool = False, source: Path | Sequence[Path] | None = None, recipe: Path | None = None,
+        made_by: str | None = None, provenance: bool = False, time: bool = False, card: Path | None = None,
+        report: bool = False, rehash: bool = False, threads: int | None = None, memory: str | float | None = None,
+        **more: OptionValue) -> results.Publication:
     """Writes SHA256SUMS, and on request a signature, an archive and provenance.
 
     sign: PEM of a private EC key: writes model.sig.
@@ -286,7 +287,9 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
     password_file: file with the private key's password.
     lfs: new folder for git-LFS pointers and the small files.
     archive: FILE.tar.zst with the entire folder; equal folders give equal bytes.
-    to: then send it to TARGET: ollama:NAME[:TAG] (may repeat).
+    to: then send it to TARGET: hf://ORG/NAME, oci://HOST/NAME:TAG, ollama:NAME[:TAG], s3://BUCKET/PREFIX (may
+        repeat).
+    as_: form of the artifact for --to oci://; default: modelpack; one of modelpack, image, ollama.
     force: replace an existing archive or target; publish damaged or incomplete weights.
     unsigned: remove model.sig where there is one; not with --sign.
     dry_run: show what would be published and written; hash and write nothing.
@@ -302,9 +305,9 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
     """
     options: dict[str, OptionValue] = {"sign": sign, "certificate": certificate, "password_file": password_file,
-        "lfs": lfs, "archive": archive, "to": to, "force": force, "unsigned": unsigned, "dry_run": dry_run,
-        "source": source, "recipe": recipe, "made_by": made_by, "provenance": provenance, "time": time, "card": card,
-        "report": report, "rehash": rehash, "threads": threads, "memory": memory, **more}
+        "lfs": lfs, "archive": archive, "to": to, "as_": as_, "force": force, "unsigned": unsigned,
+        "dry_run": dry_run, "source": source, "recipe": recipe, "made_by": made_by, "provenance": provenance,
+        "time": time, "card": card, "report": report, "rehash": rehash, "threads": threads, "memory": memory, **more}
     return _api.publish(path, progress, options,
         ["sign", "certificate", "password_file", "lfs", "archive", "source", "recipe", "card"])
 

@@ -49,8 +49,14 @@ class Writer {
     number(static_cast<uint32_t>(array.element));
     number(array.count());
     raw(array.numbers);
-    for (const std::string& element : array.texts) text(element);
+    texts(array.texts);
     for (const MetaArray& element : array.arrays) this->array(element);
+  }
+  void texts(const std::vector<std::string>& list) {
+    size_t size = bytes.size();
+    for (const std::string& element : list) size += sizeof(uint64_t) + element.size();
+    bytes.reserve(size);
+    for (const std::string& element : list) text(element);
   }
   void value(const MetaValue& value) {
     number(static_cast<uint32_t>(value.type));
@@ -169,7 +175,8 @@ Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
 
 struct Part {
   std::string path;
-  Metadata metadata;
+  bool is_first = false;  // it has the checkpoint's keys
+  Metadata own;           // keys that replace these, at the end
   uint64_t alignment = kGgufDefaultAlignment;
   uint64_t slack_bytes = 0;
   uint32_t first = 0, count = 0;  // entries
@@ -190,17 +197,31 @@ struct Sources {
   const LayoutOptions& options;
 };
 
+// Vocabularies are not copied for it.
+std::vector<const MetaEntry*> keys_of(const Checkpoint& checkpoint, const Part& part) {
+  std::vector<const MetaEntry*> out;
+  if (part.is_first) {
+    for (const MetaEntry& entry : checkpoint.metadata.entries) {
+      const bool is_replaced = entry.key == kSlackKey || part.own.find(entry.key) != nullptr;
+      if (!is_replaced) out.push_back(&entry);
+    }
+  }
+  for (const MetaEntry& entry : part.own.entries) out.push_back(&entry);
+  return out;
+}
+
 // `places`: where each entry of the part begins.
 std::vector<std::byte> render_header(const Sources& sources, const Part& part,
                                      std::span<const uint64_t> places) {
+  const std::vector<const MetaEntry*> keys = keys_of(sources.checkpoint, part);
   Writer writer;
   writer.raw(std::as_bytes(std::span(kGgufMagic)));
   writer.number(kGgufVersion);
   writer.number(uint64_t{part.count});
-  writer.number(uint64_t{part.metadata.entries.size() + (part.slack_bytes > 0 ? 1 : 0)});
-  for (const MetaEntry& entry : part.metadata.entries) {
-    writer.text(entry.key);
-    writer.value(entry.value);
+  writer.number(uint64_t{keys.size() + (part.slack_bytes > 0 ? 1 : 0)});
+  for (const MetaEntry* entry : keys) {
+    writer.text(entry->key);
+    writer.value(entry->value);
   }
   write_slack(writer, part.slack_bytes);
   for (size_t i = 0; i < places.size(); ++i) {
@@ -277,7 +298,6 @@ std::vector<uint32_t> find_cuts(const std::vector<Entry>& entries, const LayoutO
 }
 
 void append_split_keys(Metadata& metadata, size_t no, size_t count, size_t tensors) {
-  for (const auto key : {kSplitNoKey, kSplitCountKey, kSplitTensorsKey}) metadata.remove(key);
   metadata.append(std::string(kSplitNoKey), MetaValue::u16(no));
   metadata.append(std::string(kSplitCountKey), MetaValue::u16(count));
   metadata.append(std::string(kSplitTensorsKey), MetaValue::i32(static_cast<int64_t>(tensors)));
@@ -316,14 +336,12 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
     part.slack_bytes = options.header_slack_bytes;
     part.first = cuts[i];
     part.count = (i + 1 < cuts.size() ? cuts[i + 1] : total) - cuts[i];
-    if (i == 0) {
-      part.metadata = checkpoint.metadata;
-      part.metadata.remove(kSlackKey);
-    } else if (alignment != kGgufDefaultAlignment) {
+    part.is_first = i == 0;
+    if (i != 0 && alignment != kGgufDefaultAlignment) {
       // Each file is read by its own keys; without this one the rest would be read with 32.
-      part.metadata.append(std::string(kAlignmentKey), MetaValue::u32(alignment));
+      part.own.append(std::string(kAlignmentKey), MetaValue::u32(alignment));
     }
-    if (cuts.size() > 1) append_split_keys(part.metadata, i, cuts.size(), total);
+    if (cuts.size() > 1) append_split_keys(part.own, i, cuts.size(), total);
     part.path = cuts.size() > 1 ? split_name(prefix, i, cuts.size()) : prefix + ".gguf";
   }
   return parts;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
@@ -52,10 +53,15 @@ class Scanner {
   enum class Next { kValue, kItem, kName, kMember, kColon, kComma, kEnd };  // kItem: a value or ]
 
   void skip_space() {
-    constexpr std::string_view kIndent = "        ";
+    const auto are_spaces = [&] {
+      uint64_t next = 0;
+      if (text_.size() - at_ < sizeof next) return false;
+      std::memcpy(&next, text_.data() + at_, sizeof next);
+      return next == 0x2020202020202020;
+    };
     while (at_ < text_.size() && is_json_space(text_[at_])) {
       ++at_;
-      while (text_.substr(at_).starts_with(kIndent)) at_ += kIndent.size();
+      while (are_spaces()) at_ += sizeof(uint64_t);
     }
   }
   void fault(std::string_view expected) { fault_ = JsonFault{at_, expected}; }

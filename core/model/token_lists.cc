@@ -116,6 +116,7 @@ class TokenizerJsonBuilder final : public JsonSink {
   }
   bool end_list() {
     if (list_ == List::kTokens) index_tokens();
+    if (list_ == List::kMerges) lists_.merges.shrink_to_fit();
     list_ = List::kNone;
     key_ = {};
     return true;
@@ -161,6 +162,7 @@ class TokenizerJsonBuilder final : public JsonSink {
 
   void index_tokens() {
     auto& tokens = lists_.tokens;
+    tokens.shrink_to_fit();
     lists_.index = TextIndex(texts());
     if (lists_.index.distinct() == tokens.size()) return;
     std::vector<TokenLists::Token> kept;

@@ -171,7 +171,9 @@ void compare_key(const Metadata& ours, const MetaEntry& entry, std::vector<Findi
     const bool are_scores = entry.key == kScores && a->count() == b->count();
     const auto types = numbers_of(list_at(ours, kTypes));
     if (are_scores && have_one_order(numbers_of(a), numbers_of(b), types)) return;
-    found = list_difference(*a, *b, std::string_view(entry.key).substr(entry.key.rfind('.') + 1));
+    std::string_view what = std::string_view(entry.key).substr(entry.key.rfind('.') + 1);
+    if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // of one
+    found = list_difference(*a, *b, what);
   } else {
     found = fmt::format("{} here, {} there", value_text(mine), value_text(&entry.value));
   }

@@ -107,6 +107,20 @@ TEST(TokenizerFindings, EachKeyThatDiffersIsNamed) {
   }
 }
 
+TEST(TokenizerFindings, DifferencesOfListsNameOneItem) {
+  const Source source;
+  const auto found_with = [&](std::vector<std::string> tokens) {
+    Checkpoint file = gguf_of(source);
+    file.metadata.set("tokenizer.ggml.tokens",
+                      MetaValue::array(make_text_array(std::move(tokens))));
+    const auto found = find_tokenizer_findings(file, "BASE", source.context());
+    return found.empty() ? std::string() : found[0].found;
+  };
+  EXPECT_EQ(found_with({"<unk>", "<s>", "a", "b", "c", "ab", "x", "abc"}),
+            "token 6: 'x' here, 'bc' there");
+  EXPECT_EQ(found_with({"<unk>", "<s>", "a", "b"}), "4 tokens here, 8 there");
+}
+
 TEST(TokenizerFindings, SpacePrefixThatOnlyTheFileNamesIsCompared) {
   Source source;
   source.tokenizer["normalizer"] = {{"type", "Prepend"}, {"prepend", "▁"}};

@@ -124,27 +124,38 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
   CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
   CKPT_ASSIGN(const std::vector<TextById> base, base_tokens(*lists));
   CKPT_ASSIGN(VocabularyTokens added, added_tokens(checkpoint, tokenizer, config));
-  VocabularyTokens tokens = joined(base, std::move(added));
-  const uint64_t needed = tokens.empty() ? 0 : tokens.back().first + 1;
+  const bool is_added_last =
+      !added.empty() && (base.empty() || added.back().first >= base.back().first);
+  const uint64_t needed = is_added_last  ? added.back().first + 1
+                          : base.empty() ? 0
+                                         : base.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
     return fail_with_hint(
         ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
         "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
-        tokens.back().second.text, needed - 1, size);
+        is_added_last ? added.back().second.text : base.back().second, needed - 1, size);
   }
   Vocabulary out;
   out.tokens.reserve(size);
-  auto found = tokens.begin();
+  out.types.reserve(size);
+  const auto put = [&](std::string text, TokenType type) {
+    out.tokens.push_back(std::move(text));
+    out.types.push_back(static_cast<int32_t>(type));
+  };
+  auto of_base = base.begin();
+  auto of_added = added.begin();
   for (uint64_t i = 0; i < size; ++i) {
-    if (found == tokens.end() || found->first != i) {
-      out.tokens.push_back(fmt::format("[PAD{}]", i));
-      out.types.push_back(static_cast<int32_t>(TokenType::kUnused));
-      continue;
+    const bool in_base = of_base != base.end() && of_base->first == i;
+    if (of_added != added.end() && of_added->first == i) {
+      put(std::move(of_added->second.text), of_added->second.type);
+      ++of_added;
+    } else if (in_base) {
+      put(std::string(of_base->second), TokenType::kNormal);
+    } else {
+      put(fmt::format("[PAD{}]", i), TokenType::kUnused);
     }
-    out.tokens.push_back(std::move(found->second.text));
-    out.types.push_back(static_cast<int32_t>(found->second.type));
-    ++found;
+    if (in_base) ++of_base;
   }
   return out;
 }

@@ -73,6 +73,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto base = [&] { return fuzz::make_checkpoint(files, "base/", all_codecs()); };
   context.open = [&](const auto&) { return Result<Checkpoint>(base()); };
   context.documents = [&](const auto&) { return Result<std::vector<Document>>(base().documents); };
+  context.file_text = [&](const std::filesystem::path& path, uint64_t) -> Result<std::string> {
+    for (const fuzz::NamedText& file : files) {
+      if (file.path == path.string()) return std::string(file.text);
+    }
+    return fail(ErrorCode::kIo, "{}: not among the files", path.string());
+  };
   for (const Step& step : steps) {
     const size_t tensors = checkpoint.tensors.size();
     auto made = step.transform->apply(std::move(checkpoint), step.options, context);

@@ -94,13 +94,13 @@ CODECS = {"BF16": "bf16", "F32": "f32", "U8": "u8", "F8_E4M3": "f8_e4m3", "F16":
           "I64": "i64"}
 
 
-def lines_of(folder, most):
+def lines_of(folder, most, takes=lambda name: True):
     lines = []
     path = folder / "model.safetensors"
     if not path.exists():
         return ""
     for name, entry in header_of(path).items():
-        if name != "__metadata__" and len(lines) < most:
+        if name != "__metadata__" and len(lines) < most and takes(name):
             shape = [min(axis, 16) for axis in entry["shape"]]
             lines.append(" ".join([name, CODECS[entry["dtype"]], *map(str, shape)]))
     return "\n".join(lines)
@@ -139,6 +139,20 @@ for step in ("dequantize", "nvfp4-layout:to=compressed-tensors", "mixed-to-nvfp4
     files = {"config.json": config, "tensors": QUANTIZED, "step": step,
              "base/tensors": "m.l.0.up.weight bf16 4 32\nm.l.0.q.weight bf16 4 32"}
     put("config", f"quantized-{step.split(':')[0]}", folder_of(files))
+
+# ---- adapters: of each kind of tensor, and the weights that they change ----
+for folder in sorted(path.parent for path in (data / "lora").glob("*/adapter_config.json")):
+    config = json.loads((folder / "adapter_config.json").read_text())
+    model = data / pathlib.Path(config["base_model_name_or_path"]).name
+    header = header_of(folder / "adapter_model.safetensors")
+    names = [name for name in header if name != "__metadata__"][:12]
+    modules = [name.removeprefix("base_model.model.").split(".lora_")[0].split(".base_layer")[0] for name in names]
+    lines = [" ".join([name, CODECS[header[name]["dtype"]], *(str(min(axis, 16)) for axis in header[name]["shape"])])
+             for name in names]
+    files = {**documents_of(model), "step": "lora:from=base", "base/adapter_config.json": json.dumps(config),
+             "tensors": lines_of(model, 24, lambda name: any(name.startswith(module + ".") for module in modules)),
+             "base/tensors": "\n".join(lines)}
+    put("config", f"lora-{folder.name}", folder_of(files))
 
 # ---- tokenizers: the micro models' with 40 tokens ----
 for name in ("llama-micro", "qwen35-micro"):

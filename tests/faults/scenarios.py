@@ -147,6 +147,8 @@ def all_scenarios(testdata, binary):
         Scenario("convert_also", copy("qwen3-micro"),
                  ["convert", "qwen3-micro", "a.gguf", "--to", "q8_0", "--tokenizer-pre", "qwen2",
                   "--also", "b.gguf=q4_k_m"], [["a.gguf"], ["b.gguf"]]),
+        Scenario("convert_adapter", copy("llama-micro", "lora/rslora"),
+                 ["convert", "llama-micro", "out", "--step", "lora:from=rslora"], [["out"]]),
         Scenario("convert_shards", small(), ["convert", "m", "out", "--shard-size", "100"], [["out"]]),
         Scenario("plan_out", small(), ["convert", "m", "out", "--plan-out", "plan.json"], [["plan.json"]],
                  ignored=("plan.json",)),

@@ -27,6 +27,7 @@ CASES = {
     "gguf": ["out.gguf", "--to", "q8_0", *PRE],
     "k-quants": ["out.gguf", "--to", "q4_k_m", *PRE],
     "nvfp4": ["out", "--to", "nvfp4-w4a16", "--shard-size", "20MB"],
+    "adapter": ["out", "--shard-size", "20MB", "--step", "lora:from=../adapter"],
     "several": ["out", "--to", "nvfp4-w4a16", "--also", "second.gguf=q8_0", *PRE],
 }
 
@@ -178,6 +179,7 @@ def kill_shares(work, kills, shares=3):
 with tempfile.TemporaryDirectory() as name:
     work = pathlib.Path(name)
     size = model.make(work / "m", TESTDATA, 6, 8192 if KILLS < 100 else 16384)
+    model.make_adapter(work / "adapter", work / "m")
     print(f"model of {size / 1e6:.0f} MB")
     for case in CASES:
         kill_one(work, case, max(1, KILLS // 5))

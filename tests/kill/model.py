@@ -1,6 +1,7 @@
 """Makes a checkpoint large enough to be interrupted: testdata/qwen3-micro with more and wider layers.
 
     make(target, testdata, layers, inner)    BF16; about 1.5 kB x layers x inner
+    make_adapter(target, model, rank)        a LoRA adapter of its MLPs, BF16
 """
 import json
 import os
@@ -63,3 +64,25 @@ def make(target, testdata, layers, inner):
                 left -= len(piece)
                 start = 0
     return os.path.getsize(weights)
+
+
+def make_adapter(target, model, rank=16):
+    target = pathlib.Path(target)
+    target.mkdir()
+    with open(pathlib.Path(model) / "model.safetensors", "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    at, entries = 0, {}
+    for name, entry in header.items():
+        if ".mlp." not in name:
+            continue
+        rows, columns = entry["shape"]
+        for part, shape in (("A", [rank, columns]), ("B", [rows, rank])):
+            size = 2 * shape[0] * shape[1]
+            entries[f"base_model.model.{name.removesuffix('weight')}lora_{part}.weight"] = {
+                "dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
+            at += size
+    text = json.dumps(entries).encode()
+    values = block(11, 1 << 20)
+    data = (values * (at // len(values) + 1))[:at]
+    (target / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    (target / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": rank, "lora_alpha": 2 * rank}))

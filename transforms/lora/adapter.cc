@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/base/printable.h"
 #include "core/chunks/evaluate.h"
 
 namespace ckpt {
@@ -19,9 +20,23 @@ Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Conte
     auto opened = context.open(path);
     if (opened || opened.error().code != ErrorCode::kUsage) return opened;
   }
-  return fail_with_hint(ErrorCode::kUsage,
-                        "a folder with adapter_config.json and adapter_model.safetensors",
-                        "{}: no adapter is there", folder.string());
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) {
+    return fail(ErrorCode::kUsage,
+                "{}: no such folder; expected one with adapter_config.json and "
+                "adapter_model.safetensors",
+                folder.string());
+  }
+  if (!std::filesystem::is_directory(folder, error)) {
+    const std::string parent = folder.parent_path().string();
+    return fail_with_hint(ErrorCode::kUsage,
+                          shell_word("lora:from=" + (parent.empty() ? "." : parent)),
+                          "{}: a file; expected the folder of the adapter", folder.string());
+  }
+  return fail(ErrorCode::kUsage,
+              "{}: not an adapter (found no adapter_model.safetensors, expected it and "
+              "adapter_config.json)",
+              folder.string());
 }
 
 // A sum of squares is finite where every value is.

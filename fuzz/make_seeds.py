@@ -212,6 +212,15 @@ put("ledger", "all", f"ckpt-ledger 1\nplan {PLAN}\ncommand ckpt convert a b\n"
     f"scan 3 0 512 3f800000\n{SUM}hashed 0 1 67 {PLAN}0a0b0c\nsynced\ndigest 0 1 {PLAN}\n{SUM}publish 0 0 1234\ncomplete\n"
     f"{SUM}boot another-boot\nwrote 0 0 0 10\n{SUM}")
 
+put("remote", "url", "HTTPS://Host.example:8443/a/../b%20c?x=1&y=%2F#part")
+put("remote", "hub", "hf://org/na.me@refs%2Fpr%2F1/sub/model.gguf")
+put("remote", "s3", "s3://my-bucket/models/a b/")
+put("remote", "tree", '[{"type":"directory","oid":"0","size":0,"path":"sub"},{"type":"file","oid":"' + "0" * 40 + '","size":12,"path":"sub/config.json"},'
+    '{"type":"file","oid":"' + "1" * 40 + '","size":99,"path":"model.safetensors","lfs":{"oid":"' + PLAN + '","size":99,"pointerSize":134}}]')
+put("remote", "keys", "<ListBucketResult><Contents><Key>a/b/c&amp;&#x2f;d</Key><Size>12</Size><ETag>&quot;0&quot;</ETag></Contents>"
+    "<Contents><Key>a/b</Key><Size>0</Size></Contents><NextContinuationToken>x</NextContinuationToken></ListBucketResult>")
+put("remote", "sums", f"{PLAN}  config.json\n{PLAN} *sub/model.safetensors\n# other\n")
+
 # ---- plan files ----
 put("plan_file", "all", """{"ckpt_plan": 1, "version": "x", "digest": "y", "convert": {
     "in": "/a/in", "out": "out", "tokenizer": "/t", "to": "q4_k_m", "output-tensor-type": "q6_k",

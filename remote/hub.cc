@@ -79,7 +79,6 @@ class HubRoot final : public RemoteRoot {
   Result<SharedSource> local(const std::string& path) const override;
 
  private:
-  Status take_page(const HttpResponse& response);
   Result<Url> resolve(const std::string& path) const;
 
   const HubAccess access_;
@@ -89,20 +88,6 @@ class HubRoot final : public RemoteRoot {
   mutable std::map<std::string, Url> resolved_;
 };
 
-Status HubRoot::take_page(const HttpResponse& response) {
-  CKPT_ASSIGN(const JsonValue page, parse_json("the hub's list of files", response.body));
-  if (!page.is_array()) return fail(ErrorCode::kCorrupt, "the hub's list of files is not an array");
-  for (const JsonValue& entry : page) {
-    CKPT_ASSIGN(auto file, file_of_tree(entry));
-    if (!file) continue;
-    files_[file->first] = std::move(file->second);
-  }
-  if (files_.size() > kMaxHubFiles) {
-    return fail(ErrorCode::kUnsupported, "more than {} files", kMaxHubFiles);
-  }
-  return {};
-}
-
 Status HubRoot::read_tree() {
   HttpRequest request =
       hub_request(access_, fmt::format("/api/models/{}/tree/{}", name_.repository, commit_));
@@ -110,7 +95,7 @@ Status HubRoot::read_tree() {
   request.max_response_bytes = kMaxPageBytes;
   for (size_t pages = 0; pages <= kMaxHubFiles / 100; ++pages) {
     CKPT_ASSIGN(const HttpResponse response, ask_hub(request));
-    CKPT_TRY(in(request.url.shown(), take_page(response)));
+    CKPT_TRY(in(request.url.shown(), add_hub_page(response.body, files_)));
     const std::string_view next = next_link(response);
     if (next.empty()) return {};
     CKPT_ASSIGN(const Url url, in(request.url.shown(), resolve_url(request.url, next)));
@@ -182,6 +167,19 @@ Result<SharedSource> HubRoot::local(const std::string& path) const {
 }
 
 }  // namespace
+
+Status add_hub_page(std::string_view json, RemoteRoot::Files& files) {
+  CKPT_ASSIGN(const JsonValue page, parse_json("the hub's list of files", json));
+  if (!page.is_array()) return fail(ErrorCode::kCorrupt, "the hub's list of files is not an array");
+  for (const JsonValue& entry : page) {
+    CKPT_ASSIGN(auto file, file_of_tree(entry));
+    if (file) files[file->first] = std::move(file->second);
+  }
+  if (files.size() > kMaxHubFiles) {
+    return fail(ErrorCode::kUnsupported, "more than {} files", kMaxHubFiles);
+  }
+  return {};
+}
 
 Result<HubName> parse_hub_name(std::string_view url) {
   const auto refuse = [&](std::string_view what) {

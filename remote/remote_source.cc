@@ -150,6 +150,7 @@ Status RemoteSource::open() {
   const std::string identity =
       sha256_of(root_->pinned() + "\n" + path_ + "\n" + file_.sha256 + file_.git_sha1 + etag_);
   std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
+  state_.modified_ns = static_cast<int64_t>(state_.inode);  // plans compare times, not inodes
   state_.size_bytes = size_bytes();
   return {};
 }

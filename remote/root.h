@@ -53,6 +53,13 @@ Result<SharedRoot> open_hub(const std::string& url);
 Result<SharedRoot> open_s3(const std::string& url);
 Result<SharedRoot> open_web(const std::string& url);
 
+// Add a page of a listing to `files`: of a hub's tree in JSON, of a bucket's keys in XML, of
+// SHA256SUMS. Keys outside `prefix` are left out; the key that is `prefix` has the path "". Fail:
+// kCorrupt.
+Status add_hub_page(std::string_view json, RemoteRoot::Files& files);
+Status add_s3_page(std::string_view xml, const std::string& prefix, RemoteRoot::Files& files);
+Status add_sums(std::string_view text, RemoteRoot::Files& files);
+
 // A path of a listing, which a server may have made up: relative, without "..", '\\' and control
 // characters. Fails: kCorrupt.
 Status check_listed_path(std::string_view path);

@@ -50,6 +50,28 @@ std::string_view raw_element(std::string_view xml, std::string_view name) {
   return xml.substr(start + open.size(), end - start - open.size());
 }
 
+Status add_object(std::string_view object, const std::string& prefix, RemoteRoot::Files& files) {
+  const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
+  RemoteFile file;
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), bytes);
+  if (error != std::errc() || end != size.data() + size.size()) {
+    return fail(ErrorCode::kCorrupt, "the bucket lists a key without a size");
+  }
+  file.size_bytes = bytes;
+  file.etag = s3_element(object, "ETag");
+  const bool is_folder_mark = key.ends_with('/');
+  const std::string start = prefix.empty() ? "" : prefix + "/";
+  if (key == prefix) {
+    files[""] = std::move(file);
+  } else if (key.starts_with(start) && !is_folder_mark) {
+    const std::string path = key.substr(start.size());
+    CKPT_TRY(check_listed_path(path));
+    files[path] = std::move(file);
+  }
+  return {};
+}
+
 class S3Root final : public RemoteRoot {
  public:
   S3Root(S3Bucket bucket, S3Name name) : bucket_(std::move(bucket)), name_(std::move(name)) {
@@ -61,47 +83,10 @@ class S3Root final : public RemoteRoot {
 
  private:
   Result<HttpResponse> page(const std::string& token);
-  Status take_page(std::string_view xml);
-  Status take_object(std::string_view object);
 
   S3Bucket bucket_;
   const S3Name name_;
 };
-
-Status S3Root::take_object(std::string_view object) {
-  const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
-  RemoteFile file;
-  uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), bytes);
-  if (error != std::errc() || end != size.data() + size.size()) {
-    return fail(ErrorCode::kCorrupt, "the bucket lists a key without a size");
-  }
-  file.size_bytes = bytes;
-  file.etag = s3_element(object, "ETag");
-  const bool is_folder_mark = key.ends_with('/');
-  const std::string start = name_.key.empty() ? "" : name_.key + "/";
-  if (key == name_.key) {
-    files_[""] = std::move(file);
-  } else if (key.starts_with(start) && !is_folder_mark) {
-    const std::string path = key.substr(start.size());
-    CKPT_TRY(check_listed_path(path));
-    files_[path] = std::move(file);
-  }
-  return {};
-}
-
-Status S3Root::take_page(std::string_view xml) {
-  constexpr std::string_view kEnd = "</Contents>";
-  for (;;) {
-    const size_t start = xml.find("<Contents>"), end = xml.find(kEnd);
-    if (start == xml.npos || end == xml.npos || end < start) return {};
-    CKPT_TRY(take_object(xml.substr(start, end - start)));
-    xml.remove_prefix(end + kEnd.size());
-    if (files_.size() > kMaxKeys) {
-      return fail(ErrorCode::kUnsupported, "more than {} objects", kMaxKeys);
-    }
-  }
-}
 
 Result<HttpResponse> S3Root::page(const std::string& token) {
   std::vector<std::pair<std::string, std::string>> query{{"list-type", "2"}, {"prefix", name_.key}};
@@ -131,7 +116,7 @@ Status S3Root::list_keys() {
   std::string token;
   do {
     CKPT_ASSIGN(const HttpResponse response, page(token));
-    CKPT_TRY(take_page(response.body));
+    CKPT_TRY(add_s3_page(response.body, name_.key, files_));
     const std::string next = s3_element(response.body, "NextContinuationToken");
     if (next == token) break;
     token = next;
@@ -147,6 +132,19 @@ Result<HttpRequest> S3Root::request(const std::string& path, bool) const {
 }
 
 }  // namespace
+
+Status add_s3_page(std::string_view xml, const std::string& prefix, RemoteRoot::Files& files) {
+  constexpr std::string_view kEnd = "</Contents>";
+  for (;;) {
+    const size_t start = xml.find("<Contents>"), end = xml.find(kEnd);
+    if (start == xml.npos || end == xml.npos || end < start) return {};
+    CKPT_TRY(add_object(xml.substr(start, end - start), prefix, files));
+    xml.remove_prefix(end + kEnd.size());
+    if (files.size() > kMaxKeys) {
+      return fail(ErrorCode::kUnsupported, "more than {} objects", kMaxKeys);
+    }
+  }
+}
 
 Result<S3Name> parse_s3_name(std::string_view url) {
   std::string_view rest = url.substr(std::min<size_t>(5, url.size()));

@@ -50,7 +50,6 @@ class WebRoot final : public RemoteRoot {
   Status take_folder();
   // nullopt: it is not there.
   Result<std::optional<std::string>> text_of_file(std::string_view path, uint64_t limit_bytes);
-  Status take_sums(std::string_view text);
   Status take_index(std::string_view text);
 
   Url base_;
@@ -84,23 +83,6 @@ Result<std::optional<std::string>> WebRoot::text_of_file(std::string_view path,
   return std::optional(std::move(response.body));
 }
 
-// "HEX  NAME" a line; other lines are nothing that a file could be checked by.
-Status WebRoot::take_sums(std::string_view text) {
-  files_[std::string(kSums)] = {};
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const bool is_entry = line.size() > 66 && line[64] == ' ' &&
-                          line.substr(0, 64).find_first_not_of("0123456789abcdef") == line.npos;
-    if (!is_entry) continue;
-    const std::string path(line.substr(66));
-    CKPT_TRY(check_listed_path(path));
-    files_[path].sha256 = line.substr(0, 64);
-  }
-  return {};
-}
-
 Status WebRoot::take_index(std::string_view text) {
   files_[std::string(kWebIndex)] = {};
   CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, text));
@@ -119,7 +101,10 @@ Status WebRoot::take_index(std::string_view text) {
 
 Status WebRoot::take_folder() {
   CKPT_ASSIGN(const auto sums, text_of_file(kSums, kMaxSumsBytes));
-  if (sums) return take_sums(*sums);
+  if (sums) {
+    files_[std::string(kSums)] = {};
+    return add_sums(*sums, files_);
+  }
   CKPT_ASSIGN(const auto index, text_of_file(kWebIndex, kMaxWebIndexBytes));
   if (index) CKPT_TRY(take_index(*index));
   for (const std::string_view name : kAskedFor) CKPT_TRY(take_one(std::string(name)));
@@ -136,6 +121,22 @@ Status WebRoot::find_files() {
 }
 
 }  // namespace
+
+// "HEX  NAME" a line; other lines are nothing that a file could be checked by.
+Status add_sums(std::string_view text, RemoteRoot::Files& files) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool is_entry = line.size() > 66 && line[64] == ' ' &&
+                          line.substr(0, 64).find_first_not_of("0123456789abcdef") == line.npos;
+    if (!is_entry) continue;
+    const std::string path(line.substr(66));
+    CKPT_TRY(check_listed_path(path));
+    files[path].sha256 = line.substr(0, 64);
+  }
+  return {};
+}
 
 Result<SharedRoot> open_web(const std::string& typed) {
   CKPT_ASSIGN(Url url, parse_url(typed));

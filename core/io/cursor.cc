@@ -9,7 +9,8 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kWindowBytes = 64 << 10;
+// Windows grow: the header of many a shard is in the first, and a server sends no more then.
+constexpr uint64_t kFirstWindowBytes = 16 << 10, kWindowBytes = 64 << 10;
 constexpr char kHint[] = "downloading it again";
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
@@ -44,7 +45,9 @@ Status Cursor::take(std::span<std::byte> out) {
   const bool inside =
       position_ >= window_start_ && position_ + out.size() <= window_start_ + window_.size();
   if (!inside) {
-    window_.resize(std::min(kWindowBytes, left_bytes()));
+    const uint64_t wanted =
+        std::clamp<uint64_t>(2 * window_.size(), kFirstWindowBytes, kWindowBytes);
+    window_.resize(std::min(std::max<uint64_t>(out.size(), wanted), left_bytes()));
     window_start_ = position_;
     CKPT_TRY(source_->read(position_, window_));
   }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/patch/patch.h"
 
 namespace ckpt {
@@ -67,6 +68,11 @@ Result<OnDisk> look(const fs::path& path) {
   }, target{};
   CKPT_ASSIGN(out.exists, is_there(path));
   if (!out.exists) return out;
+  if (is_url(path)) {
+    CKPT_ASSIGN(const auto file, open_file(path));
+    out.size_bytes = file->size_bytes();
+    return out;
+  }
   if (::lstat(path.c_str(), &own) != 0 || ::stat(path.c_str(), &target) != 0) {
     if (S_ISLNK(own.st_mode)) return out;  // to nowhere
     return io_failure(path, "cannot be examined", errno);

@@ -6,6 +6,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/words.h"
+#include "core/io/remote_files.h"
 #include "plan/conversion/advice.h"
 #include "tools/say/severity.h"
 
@@ -70,6 +71,11 @@ std::string idle_fix(const Report& report, const Finding& finding) {
   return fix_with_base_command(report).empty() ? std::string() : "the command with BASE below";
 }
 
+// Files of a URL are fixed in a copy.
+std::string copy_option(const Report& report) {
+  return is_url(report.path) ? " --out " + free_name(report.path, "fixed") : "";
+}
+
 // The command line that takes a finding away; empty where a person must.
 std::string fix_command(const Report& report, const Finding& finding) {
   const Fix& fix = finding.fix;
@@ -83,7 +89,7 @@ std::string fix_command(const Report& report, const Finding& finding) {
                                      free_name(report.path, "fixed"), shell_word(fix.step)),
                          report.profiles);
   }
-  return fmt::format("ckpt patch {} --step {}", word, shell_word(fix.step));
+  return fmt::format("ckpt patch {}{} --step {}", word, copy_option(report), shell_word(fix.step));
 }
 
 // The one that fixes all that steps can.
@@ -91,6 +97,7 @@ std::string fix_all_command(const Report& report) {
   if (report.is_training) return export_command(report, report.profiles);
   if (report.steps.empty()) return {};
   std::string out = fmt::format("ckpt doctor {} --fix", shell_path(report.path.string()));
+  out += copy_option(report);
   if (report.rewrites_weights) out += " --rewrite-weights";
   out = with_profiles(std::move(out), report.profiles);
   if (!report.base.empty()) out += " --base " + shell_path(report.base);

@@ -138,9 +138,9 @@ HttpRequest S3Writer::request(std::string method, std::string_view key,
   return out;
 }
 
-// With the body, its digest and a signature over both.
-Result<HttpResponse> S3Writer::send(HttpRequest request, std::string_view body) {
-  const std::string sha256 = sha256_of(body);
+// With the body and a signature over both; `sha256` is the body's.
+Result<HttpResponse> S3Writer::send(HttpRequest request, std::string_view body,
+                                    std::string sha256) {
   if (!body.empty() || request.method == "PUT" || request.method == "POST") {
     request.body = HttpBody{body.size(), [body](uint64_t at, std::span<std::byte> out) -> Status {
                               const auto bytes = std::as_bytes(std::span(body));
@@ -148,12 +148,16 @@ Result<HttpResponse> S3Writer::send(HttpRequest request, std::string_view body) 
                               return {};
                             }};
   }
-  sign_s3(request, {access_.keys, access_.region, sha256});
+  sign_s3(request, {access_.keys, access_.region, std::move(sha256)});
   return http_send(request);
 }
 
+Result<HttpResponse> S3Writer::send(HttpRequest request) {
+  return send(std::move(request), "", sha256_of(""));
+}
+
 Result<std::optional<S3Object>> S3Writer::find(const std::string& key) {
-  CKPT_ASSIGN(const HttpResponse response, send(request("HEAD", key, {}), ""));
+  CKPT_ASSIGN(const HttpResponse response, send(request("HEAD", key, {})));
   if (response.status == 404) return std::optional<S3Object>();
   if (!response.is_good()) return refused_by_s3(response);
   const std::string* const length = response.header("content-length");
@@ -175,14 +179,14 @@ Status S3Writer::put(const std::string& key, const std::string& content, bool ma
                  {"x-amz-checksum-sha256", base64(bytes_of_hex(sha256))},
                  {std::string(kDigestHeader), sha256}};
   if (!may_replace) put.headers.emplace_back("If-None-Match", "*");
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), content));
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), content, sha256));
   if (response.is_good()) return {};
   return check_made(key, sha256, refused_by_s3(response));
 }
 
 Result<std::string> S3Writer::find_upload(const std::string& key) {
   CKPT_ASSIGN(const HttpResponse response,
-              send(request("GET", "", {{"uploads", ""}, {"prefix", key}}), ""));
+              send(request("GET", "", {{"uploads", ""}, {"prefix", key}})));
   // A server that does not list uploads has none to resume.
   if (!response.is_good()) return std::string();
   std::string latest, upload;
@@ -201,7 +205,7 @@ Result<std::string> S3Writer::begin_upload(const std::string& key, const std::st
                   {"x-amz-checksum-algorithm", "SHA256"},
                   {std::string(kDigestHeader), sha256}};
   post.may_repeat = true;
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(post), ""));
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
   std::string upload = element(response.body, "UploadId");
   if (!response.is_good() || upload.empty()) return refused_by_s3(response);
   return upload;
@@ -211,9 +215,8 @@ Result<S3Parts> S3Writer::list_parts(const std::string& key, const std::string& 
   S3Parts out;
   std::string marker = "0";
   for (int page = 0; page < kPagesOfParts; ++page) {
-    CKPT_ASSIGN(
-        const HttpResponse response,
-        send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}}), ""));
+    CKPT_ASSIGN(const HttpResponse response,
+                send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}})));
     if (!response.is_good()) return refused_by_s3(response);
     for (const std::string_view part : elements(response.body, "Part")) {
       const auto number = static_cast<uint32_t>(number_in(element(part, "PartNumber")));
@@ -229,9 +232,10 @@ Result<S3Parts> S3Writer::list_parts(const std::string& key, const std::string& 
 Result<S3Part> S3Writer::put_part(const Place& place, std::string_view bytes) {
   HttpRequest put = request(
       "PUT", place.key, {{"partNumber", std::to_string(place.number)}, {"uploadId", place.upload}});
-  S3Part part{bytes.size(), "", sha256_base64(bytes)};
+  const std::string sha256 = sha256_of(bytes);
+  S3Part part{bytes.size(), "", base64(bytes_of_hex(sha256))};
   put.headers = {{"x-amz-checksum-sha256", part.sha256_base64}};
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), bytes));
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), bytes, sha256));
   const std::string* const etag = response.header("etag");
   if (!response.is_good() || etag == nullptr) return refused_by_s3(response);
   part.etag = *etag;
@@ -252,7 +256,7 @@ Status S3Writer::complete(const Place& place, const S3Parts& parts, const std::s
   post.headers = {{"Content-Type", "application/xml"}};
   if (!may_replace) post.headers.emplace_back("If-None-Match", "*");
   post.stall_seconds = 300;  // the server joins the parts
-  const auto response = send(std::move(post), xml);
+  const auto response = send(std::move(post), xml, sha256_of(xml));
   if (!response) return check_made(place.key, sha256, Failure(response.error()));
   // A failure may come after the headers of a good answer.
   const bool is_good = response->is_good() && element(response->body, "Code").empty();
@@ -260,8 +264,7 @@ Status S3Writer::complete(const Place& place, const S3Parts& parts, const std::s
 }
 
 Status S3Writer::abort(const std::string& key, const std::string& upload) {
-  CKPT_ASSIGN(const HttpResponse response,
-              send(request("DELETE", key, {{"uploadId", upload}}), ""));
+  CKPT_ASSIGN(const HttpResponse response, send(request("DELETE", key, {{"uploadId", upload}})));
   return response.is_good() || response.status == 404 ? Status() : refused_by_s3(response);
 }
 

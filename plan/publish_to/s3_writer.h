@@ -54,7 +54,8 @@ class S3Writer {
  private:
   using Parameters = std::vector<std::pair<std::string, std::string>>;
   HttpRequest request(std::string method, std::string_view key, Parameters parameters) const;
-  Result<HttpResponse> send(HttpRequest request, std::string_view body);
+  Result<HttpResponse> send(HttpRequest request, std::string_view body, std::string sha256);
+  Result<HttpResponse> send(HttpRequest request);
   Status check_made(const std::string& key, const std::string& sha256, Status refused);
 
   const S3Access access_;

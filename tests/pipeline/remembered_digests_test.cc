@@ -168,5 +168,22 @@ TEST(RememberedDigests, AreNothingToVerify) {
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
 }
 
+// Whoever resumes an upload does not hash everything again.
+TEST(RememberedDigests, OfFilesThatPublishSends) {
+  TemporaryFolder folder;
+  fs::create_directories(folder / "out");
+  fs::create_directories(folder / "models");
+  const fs::path made = folder / "made.gguf", sent = folder / "out/m.gguf";
+  run(fmt::format("convert '{}' '{}'", testdata("qwen3-micro").string(), made.string()));
+  if (!remembered_digest(made)) GTEST_SKIP() << "no extended attributes in " << folder.path();
+  write_file(sent, read_file(made));
+  ASSERT_FALSE(remembered_digest(sent));
+  run(fmt::format("publish '{}'", (folder / "out").string()));
+  EXPECT_FALSE(remembered_digest(sent)) << "nothing was sent";
+  ::setenv("OLLAMA_MODELS", (folder / "models").c_str(), 1);
+  run(fmt::format("publish '{}' --to ollama:m", (folder / "out").string()));
+  EXPECT_EQ(remembered_digest(sent), hash_file(sent).value());
+}
+
 }  // namespace
 }  // namespace ckpt

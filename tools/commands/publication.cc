@@ -562,7 +562,11 @@ Status Publication::send() const {
   CKPT_ASSIGN(shipment.files, all_files());
   for (const FileDigest& file : shipment.files) {
     const auto known = states_.find(file.name);
-    CKPT_ASSIGN(const FileState now, state_now(folder_ / file.name));
+    const fs::path path = folder_ / file.name;
+    CKPT_ASSIGN(const FileState now, state_now(path));
+    // Whoever resumes an upload does not hash everything again.
+    const bool is_as_hashed = known != states_.end() && known->second == now;
+    if (is_as_hashed && !remembered_digest(path)) remember_digest(path, file.sha256);
     shipment.states.push_back(known == states_.end() ? now : known->second);
   }
   ConsoleObserver observer(console_, &interrupted);

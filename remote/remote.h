@@ -4,6 +4,8 @@
 
 #include "remote/credentials.h"
 #include "remote/http.h"
+#include "remote/hub.h"
+#include "remote/s3.h"
 #include "remote/s3_sign.h"
 #include "remote/url.h"
 

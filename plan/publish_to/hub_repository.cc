@@ -72,20 +72,12 @@ Result<HubUpload> upload_of(size_t index, const HubFile& file, const JsonValue& 
 
 }  // namespace
 
-HttpRequest HubRepository::request(std::string method, const std::string& path) const {
-  HttpRequest out;
-  out.method = std::move(method);
-  out.url = access_.endpoint;
-  out.url.path += path;
-  out.credentials = access_.credentials();
-  out.max_response_bytes = kMaxHubAnswerBytes;
-  return out;
-}
-
 // All calls but the commit may come twice.
 Result<JsonValue> HubRepository::post(const std::string& path, const std::string& body,
                                       const std::string& type) const {
-  HttpRequest post = request("POST", path);
+  HttpRequest post = hub_request(access_, path);
+  post.method = "POST";
+  post.max_response_bytes = kMaxHubAnswerBytes;
   post.headers = {{"Content-Type", type}, {"Accept", type}};
   post.body = HttpBody::of(body);
   post.may_repeat = !path.starts_with("/api/models/" + name_ + "/commit/");
@@ -95,14 +87,7 @@ Result<JsonValue> HubRepository::post(const std::string& path, const std::string
 }
 
 Result<std::string> HubRepository::head() const {
-  CKPT_ASSIGN(const HttpResponse response,
-              http_send(request("GET", fmt::format("/api/models/{}/revision/{}", name_,
-                                                   percent_encoded(branch_)))));
-  if (!response.is_good()) return refused_by_hub(response);
-  CKPT_ASSIGN(const JsonValue json, parse_json(response.url.shown(), response.body));
-  const std::string* const sha = text_of(json, "sha");
-  if (sha != nullptr) return *sha;
-  return fail(ErrorCode::kCorrupt, "{}: expected the commit as \"sha\"", response.url.shown());
+  return hub_commit(access_, {name_, branch_, ""});
 }
 
 Status HubRepository::ask(std::vector<HubFile>& files) const {

@@ -53,7 +53,6 @@ class HubRepository {
   Result<std::string> commit(const std::string& lines) const;
 
  private:
-  HttpRequest request(std::string method, const std::string& path) const;
   Result<JsonValue> post(const std::string& path, const std::string& body,
                          const std::string& type) const;
 

@@ -9,7 +9,6 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kS3Prefix = "s3://";
 constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
 constexpr int kPagesOfParts = 32;
 
@@ -37,32 +36,12 @@ std::vector<std::string_view> elements(std::string_view xml, std::string_view na
   return out;
 }
 
-std::string unescaped_xml(std::string_view text) {
-  std::string out;
-  constexpr std::pair<std::string_view, char> kEntities[] = {
-      {"&quot;", '"'}, {"&#34;", '"'},   {"&amp;", '&'}, {"&lt;", '<'},
-      {"&gt;", '>'},   {"&apos;", '\''}, {"&#39;", '\''}};
-  while (!text.empty()) {
-    const auto* const entity = std::ranges::find_if(
-        kEntities, [&](const auto& one) { return text.starts_with(one.first); });
-    const bool is_entity = entity != std::end(kEntities);
-    out += is_entity ? entity->second : text[0];
-    text.remove_prefix(is_entity ? entity->first.size() : 1);
-  }
-  return out;
-}
-
 std::string escaped_xml(std::string_view text) {
   std::string out;
   for (const char c : text) {
     out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
   }
   return out;
-}
-
-std::string element(std::string_view xml, std::string_view name) {
-  const auto found = elements(xml, name);
-  return found.empty() ? "" : unescaped_xml(found[0]);
 }
 
 uint64_t number_in(std::string_view text) {
@@ -72,10 +51,8 @@ uint64_t number_in(std::string_view text) {
 }
 
 Failure refused_by_s3(const HttpResponse& response) {
-  const std::string code = element(response.body, "Code");
-  const std::string words =
-      code.empty() ? "" : fmt::format("{}: {}", code, element(response.body, "Message"));
-  Error error = http_failure(response, words).value();
+  const std::string code = s3_element(response.body, "Code");
+  Error error = s3_failure(response).value();
   const bool is_final = response.status >= 400 && response.status < 500 && response.status != 408 &&
                         response.status != 429;
   error.code = code == "BadDigest" ? ErrorCode::kCorrupt
@@ -84,56 +61,14 @@ Failure refused_by_s3(const HttpResponse& response) {
   return Failure(std::move(error));
 }
 
-bool is_bucket_name(std::string_view name) {
-  return name.size() >= 3 && name.size() <= 63 && name.front() != '.' && name.front() != '-' &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == name.npos &&
-         name.find("..") == name.npos;
-}
-
-bool is_key_prefix(const std::string& prefix) {
-  const std::string text = "/" + prefix + "/";
-  return prefix.empty() ||
-         (text.find("//") == text.npos && text.find("/../") == text.npos &&
-          text.find("/./") == text.npos && prefix.find_first_of("\\?#\n\r") == prefix.npos);
-}
-
 }  // namespace
 
 std::string sha256_base64(std::string_view bytes) { return base64(bytes_of_hex(sha256_of(bytes))); }
 
-Result<S3Address> parse_s3_address(const std::string& address, const S3Access& access) {
-  std::string text = address.substr(std::min(kS3Prefix.size(), address.size()));
-  while (text.ends_with('/')) text.pop_back();
-  const size_t slash = std::min(text.find('/'), text.size());
-  S3Address out;
-  out.bucket = text.substr(0, slash);
-  out.prefix = slash < text.size() ? text.substr(slash + 1) : "";
-  if (!is_bucket_name(out.bucket) || !is_key_prefix(out.prefix)) {
-    return fail(ErrorCode::kUsage, "--to {}: expected s3://BUCKET/PREFIX", address);
-  }
-  if (!out.prefix.empty()) out.prefix += '/';
-  const bool has_dots = out.bucket.find('.') != std::string::npos;
-  const std::string own = fmt::format("s3.{}.amazonaws.com", access.region);
-  if (!access.endpoint.empty() || has_dots) {
-    CKPT_ASSIGN(out.root,
-                in("AWS_ENDPOINT_URL",
-                   parse_url(access.endpoint.empty() ? "https://" + own : access.endpoint)));
-    while (out.root.path.ends_with('/')) out.root.path.pop_back();
-    out.root.path += "/" + out.bucket;
-  } else {
-    CKPT_ASSIGN(out.root, parse_url(fmt::format("https://{}.{}", out.bucket, own)));
-    out.root.path.clear();
-  }
-  return out;
-}
-
 HttpRequest S3Writer::request(std::string method, std::string_view key,
                               Parameters parameters) const {
-  HttpRequest out;
+  HttpRequest out = s3_request(bucket_, key, std::move(parameters));
   out.method = std::move(method);
-  out.url = root_;
-  out.url.path += "/" + s3_path(key);
-  out.url.query = s3_query(std::move(parameters));
   out.max_response_bytes = uint64_t{8} << 20;
   return out;
 }
@@ -148,7 +83,9 @@ Result<HttpResponse> S3Writer::send(HttpRequest request, std::string_view body,
                               return {};
                             }};
   }
-  sign_s3(request, {access_.keys, access_.region, std::move(sha256)});
+  S3Signing signing = bucket_.signing;
+  signing.payload_sha256 = std::move(sha256);
+  sign_s3(request, std::move(signing));
   return http_send(request);
 }
 
@@ -191,10 +128,10 @@ Result<std::string> S3Writer::find_upload(const std::string& key) {
   if (!response.is_good()) return std::string();
   std::string latest, upload;
   for (const std::string_view one : elements(response.body, "Upload")) {
-    const std::string begun = element(one, "Initiated");
-    if (element(one, "Key") != key || begun < latest) continue;
+    const std::string begun = s3_element(one, "Initiated");
+    if (s3_element(one, "Key") != key || begun < latest) continue;
     latest = begun;
-    upload = element(one, "UploadId");
+    upload = s3_element(one, "UploadId");
   }
   return upload;
 }
@@ -206,7 +143,7 @@ Result<std::string> S3Writer::begin_upload(const std::string& key, const std::st
                   {std::string(kDigestHeader), sha256}};
   post.may_repeat = true;
   CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
-  std::string upload = element(response.body, "UploadId");
+  std::string upload = s3_element(response.body, "UploadId");
   if (!response.is_good() || upload.empty()) return refused_by_s3(response);
   return upload;
 }
@@ -219,12 +156,12 @@ Result<S3Parts> S3Writer::list_parts(const std::string& key, const std::string& 
                 send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}})));
     if (!response.is_good()) return refused_by_s3(response);
     for (const std::string_view part : elements(response.body, "Part")) {
-      const auto number = static_cast<uint32_t>(number_in(element(part, "PartNumber")));
-      out[number] = {number_in(element(part, "Size")), element(part, "ETag"),
-                     element(part, "ChecksumSHA256")};
+      const auto number = static_cast<uint32_t>(number_in(s3_element(part, "PartNumber")));
+      out[number] = {number_in(s3_element(part, "Size")), s3_element(part, "ETag"),
+                     s3_element(part, "ChecksumSHA256")};
     }
-    marker = element(response.body, "NextPartNumberMarker");
-    if (element(response.body, "IsTruncated") != "true" || marker.empty()) break;
+    marker = s3_element(response.body, "NextPartNumberMarker");
+    if (s3_element(response.body, "IsTruncated") != "true" || marker.empty()) break;
   }
   return out;
 }
@@ -259,7 +196,7 @@ Status S3Writer::complete(const Place& place, const S3Parts& parts, const std::s
   const auto response = send(std::move(post), xml, sha256_of(xml));
   if (!response) return check_made(place.key, sha256, Failure(response.error()));
   // A failure may come after the headers of a good answer.
-  const bool is_good = response->is_good() && element(response->body, "Code").empty();
+  const bool is_good = response->is_good() && s3_element(response->body, "Code").empty();
   return is_good ? Status() : check_made(place.key, sha256, refused_by_s3(*response));
 }
 

@@ -31,7 +31,7 @@ struct S3Object {
 // taken.
 class S3Writer {
  public:
-  S3Writer(S3Access access, Url root) : access_(std::move(access)), root_(std::move(root)) {}
+  explicit S3Writer(S3Bucket bucket) : bucket_(std::move(bucket)) {}
 
   Result<std::optional<S3Object>> find(const std::string& key);
   // The object appears whole. `may_replace`: else one that exists stays.
@@ -58,21 +58,10 @@ class S3Writer {
   Result<HttpResponse> send(HttpRequest request);
   Status check_made(const std::string& key, const std::string& sha256, Status refused);
 
-  const S3Access access_;
-  const Url root_;  // of the bucket
+  const S3Bucket bucket_;
 };
 
 // As S3 writes checksums.
 std::string sha256_base64(std::string_view bytes);
-
-// "s3://BUCKET[/PREFIX]", of the endpoint and region that `access` says. Fails: kUsage.
-struct S3Address {
-  std::string bucket, prefix;  // prefix: empty, or with '/' at its end
-  Url root;
-  std::string shown(std::string_view name) const {
-    return "s3://" + bucket + "/" + prefix + std::string(name);
-  }
-};
-Result<S3Address> parse_s3_address(const std::string& address, const S3Access& access);
 
 }  // namespace ckpt

@@ -18,40 +18,20 @@ namespace {
 
 using CommitJson = nlohmann::ordered_json;
 
-constexpr std::string_view kHubPrefix = "hf://";
 constexpr uint64_t kSampleBytes = 512;
 constexpr uint64_t kMaxSmallBytes = uint64_t{64} << 20;  // of a file that is part of the commit
 constexpr unsigned kHubPartsAtATime = 4;
 constexpr int kCommitTries = 3;
 
-struct HubAddress {
-  std::string name, branch = "main";
-};
-
-bool is_hub_name(std::string_view name) {
-  return !name.empty() && name.size() <= 96 && name.find("..") == name.npos &&
-         name.find_first_of("-.") != 0 &&
-         name.find_first_not_of(
-             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-             "._-") == name.npos;
-}
-
-Result<HubAddress> parse_hub_address(const std::string& address) {
-  HubAddress out;
-  std::string text = address.substr(std::min(kHubPrefix.size(), address.size()));
-  const size_t at = text.find('@');
-  if (at != text.npos) out.branch = text.substr(at + 1);
-  text.resize(std::min(at, text.size()));
-  const size_t slash = std::min(text.find('/'), text.size());
-  out.name = text;
-  const bool is_branch = !out.branch.empty() && out.branch.find("..") == std::string::npos &&
-                         out.branch.find_first_of(" ?#\\:\n") == std::string::npos;
-  if (slash < text.size() && is_hub_name(text.substr(0, slash)) &&
-      is_hub_name(text.substr(slash + 1)) && is_branch) {
-    return out;
-  }
-  return fail(ErrorCode::kUsage, "--to {}: expected hf://ORG/NAME or hf://ORG/NAME@BRANCH",
-              address);
+// Fails: kUsage, also for a folder in the repository.
+Result<HubName> parse_hub_target(const std::string& address) {
+  CKPT_ASSIGN(HubName hub, in("--to", parse_hub_name(address)));
+  if (hub.revision.empty()) hub.revision = "main";
+  const bool is_branch = hub.revision.find("..") == std::string::npos &&
+                         hub.revision.find_first_of(" ?#\\:\n") == std::string::npos;
+  if (hub.path.empty() && is_branch) return hub;
+  return fail_with_hint(ErrorCode::kUsage, "hf://ORG/NAME[@BRANCH]",
+                        "--to {}: not the name of a repository and a branch", address);
 }
 
 // The id that git gives to a file of this content.
@@ -66,10 +46,10 @@ std::string git_id(std::string_view content) {
 }
 
 Result<std::vector<Placement>> list_hub(const std::string& address, const Shipment& shipment) {
-  CKPT_ASSIGN(const HubAddress hub, parse_hub_address(address));
+  CKPT_ASSIGN(const HubName hub, parse_hub_target(address));
   std::vector<Placement> out;
   for (const FileDigest& file : shipment.files) {
-    out.push_back({file.name, fmt::format("hf://{}@{}/{}", hub.name, hub.branch, file.name),
+    out.push_back({file.name, fmt::format("hf://{}@{}/{}", hub.repository, hub.revision, file.name),
                    file.size_bytes});
   }
   return out;
@@ -203,15 +183,15 @@ class HubSender {
 
 Result<Sent> send_to_hub(const std::string& address, const Shipment& shipment,
                          const SendOptions& options) {
-  CKPT_ASSIGN(const HubAddress hub, parse_hub_address(address));
+  CKPT_ASSIGN(const HubName hub, parse_hub_target(address));
   CKPT_ASSIGN(HubAccess access, hub_access());
   if (access.token.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "hf auth login, or HF_TOKEN in the environment",
                           "--to {}: no token to write with", address);
   }
-  const HubRepository repository(std::move(access), hub.name, hub.branch);
+  const HubRepository repository(std::move(access), hub.repository, hub.revision);
   CKPT_ASSIGN(Sent sent, HubSender(repository, shipment, options).send());
-  sent.address = fmt::format("hf://{}@{}", hub.name, sent.digest);
+  sent.address = fmt::format("hf://{}@{}", hub.repository, sent.digest);
   sent.digest.clear();
   return sent;
 }

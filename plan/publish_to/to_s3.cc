@@ -38,9 +38,29 @@ uint64_t part_bytes(uint64_t size_bytes) {
   return std::max(kSmallestPartBytes, (least + kUnit - 1) / kUnit * kUnit);
 }
 
+struct S3Address {
+  std::string bucket, prefix;  // prefix: empty, or with '/' at its end
+
+  std::string shown(std::string_view name) const {
+    return fmt::format("s3://{}/{}{}", bucket, prefix, name);
+  }
+};
+
+// Fails: kUsage, also for keys that file systems or URLs would make others of.
+Result<S3Address> parse_s3_address(const std::string& address) {
+  CKPT_ASSIGN(const S3Name name, in("--to", parse_s3_name(address)));
+  const std::string text = "/" + name.key + "/";
+  const bool is_plain =
+      text == "//" || (text.find("//") == text.npos && text.find("/./") == text.npos);
+  if (is_plain && name.key.find_first_of("\\?#\n\r") == name.key.npos) {
+    return S3Address{name.bucket, name.key.empty() ? "" : name.key + "/"};
+  }
+  return fail_with_hint(ErrorCode::kUsage, "s3://BUCKET/PREFIX",
+                        "--to {}: not the name of a bucket and a prefix in it", address);
+}
+
 Result<std::vector<Placement>> list_s3(const std::string& address, const Shipment& shipment) {
-  CKPT_ASSIGN(const S3Access access, s3_access());
-  CKPT_ASSIGN(const S3Address s3, parse_s3_address(address, access));
+  CKPT_ASSIGN(const S3Address s3, parse_s3_address(address));
   std::vector<Placement> out;
   for (const FileDigest& file : in_order(shipment.files)) {
     out.push_back({file.name, s3.shown(file.name), file.size_bytes});
@@ -179,9 +199,9 @@ class S3Sender {
 
 Result<Sent> send_to_s3(const std::string& address, const Shipment& shipment,
                         const SendOptions& options) {
-  CKPT_ASSIGN(S3Access access, s3_access());
-  CKPT_ASSIGN(const S3Address s3, parse_s3_address(address, access));
-  S3Writer bucket(std::move(access), s3.root);
+  CKPT_ASSIGN(const S3Address s3, parse_s3_address(address));
+  CKPT_ASSIGN(S3Bucket named, s3_bucket(s3.bucket));
+  S3Writer bucket(std::move(named));
   S3Sender sender(bucket, s3, shipment, options);
   CKPT_TRY(sender.send());
   Sent sent = sender.sent();

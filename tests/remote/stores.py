@@ -237,13 +237,17 @@ def git_id(data):
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
+def commit_id(number):
+    return f"{number:040x}"
+
+
 class Hub(Store):
     """Its store of large files is another origin, which refuses requests with a token."""
 
     def __init__(self, token="hf_secret", part=1 << 20):
         super().__init__()
         self.token, self.part, self.objects, self.pieces = token, part, {}, {}
-        self.files, self.head, self.commits = {}, "c0", 0
+        self.files, self.head, self.commits = {}, commit_id(0), 0
         hub = self
 
         class Cdn(Store):
@@ -314,7 +318,7 @@ class Hub(Store):
                 return 400, {"X-Error-Message": "LFS pointer pointed to a file that does not exist"}, b"{}"
             self.files[value["path"]] = data
         self.commits += 1
-        self.head = f"c{self.commits}"
+        self.head = commit_id(self.commits)
         if fault == "lost":  # it came through, and the answer did not
             return 500, {}, b"{}"
         return 200, {}, json.dumps({"commitOid": self.head, "commitUrl": ""}).encode()

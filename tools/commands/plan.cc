@@ -68,7 +68,7 @@ while [ $part -le @PARTS@ ]; do
   part=$((part + 1))
 done
 code=0
-for share in $shares; do wait $share || code=$?; done
+for share in $shares; do wait "$share" || code=$?; done
 [ $code -eq 0 ] || exit $code
 # Does what is left, if anything.
 exec ckpt execute @PLAN@ --part 1/1 --threads $threads --memory @MEMORY@

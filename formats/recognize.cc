@@ -4,6 +4,7 @@
 
 #include "core/base/printable.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
@@ -68,9 +69,15 @@ Result<const Format*> recognize(const fs::path& path) {
     if (!name.empty()) {
       return fail_with_hint(
           ErrorCode::kUsage,
-          fmt::format("hf download {} --local-dir {}, and then {}", name,
-                      shell_path(path.filename().string()), shell_path(path.filename().string())),
-          "{}: nothing is there; a model of the Hugging Face hub has to be fetched first", name);
+          fmt::format("hf://{} in its place, or hf download {} --local-dir {}, and then {}", name,
+                      name, shell_path(path.filename().string()),
+                      shell_path(path.filename().string())),
+          "{}: nothing is there; a model of the Hugging Face hub is named by its URL", name);
+    }
+    if (!is_url(path) && path.native().find("://") != std::string::npos) {
+      return fail(ErrorCode::kUsage,
+                  "{}: not a URL that is read here; expected hf://, s3://, https:// or http://",
+                  path.string());
     }
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
   }

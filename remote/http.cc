@@ -130,7 +130,8 @@ Status Attempt::check_range(const HttpResponse& response) {
     const auto size = whole_number(length == nullptr ? "" : *length);
     if (!size || *size == 0 || asked_->offset_bytes != 0 || *size > asked_->size_bytes) {
       return fail(ErrorCode::kCorrupt,
-                  "the server answered {} where bytes {} to {} were asked for; expected 206",
+                  "the server answered {} where bytes {} to {} were asked for; expected 206, from "
+                  "a server that sends parts of files",
                   response.status, asked_->offset_bytes,
                   asked_->offset_bytes + asked_->size_bytes - 1);
     }

@@ -35,6 +35,7 @@ NOT_RUN = {
     ("docs/CLUSTER.md", "for i in *ssh*"): "needs four machines",
     ("docs/EXPORT.md", "python3 docs/collect_amax.py *"): "needs torch and transformers; the CTest maxima_in_transformers",
     ("docs/PYTHON.md", "pip install *"): "needs a wheel; the CTest wheel builds and installs one",
+    ("docs/REMOTE.md", "ckpt *"): "needs servers; the CTest remote_sources reads from one of its own",
     ("docs/SEARCH.md", "python3 docs/collect_amax.py *"): "needs torch and transformers; the CTest maxima_in_transformers",
     ("docs/PUBLISHING.md", "model_signing *"): "needs model_signing from PyPI; the CTest model_signing_agrees",
     ("ckpt help completion", "ckpt completion zsh*"): "needs zsh's fpath",

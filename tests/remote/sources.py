@@ -207,7 +207,7 @@ def missing_things_are_named():
                 is_refused("NoSuchBucket", "show", "s3://absent/x"), is_refused("nothing is there", "show", web("absent/")),
                 is_refused("SignatureDoesNotMatch", "show", BUCKET, AWS_SECRET_ACCESS_KEY="wrong"),
                 is_refused("not the name of a repository", "show", "hf://org/na me"), is_refused("names no repository", "show", "hf://org"),
-                is_refused("has a query", "show", web("summed/model/?token=secret")), is_refused("a user name", "show", "http://me:secret@127.0.0.1/x")])
+                is_refused("not a URL that is read here", "show", "ftp://host/model"), is_refused("has a query", "show", web("summed/model/?token=secret")), is_refused("a user name", "show", "http://me:secret@127.0.0.1/x")])
 
 
 @case

@@ -140,11 +140,11 @@ Status look_class_of_floats(const Look& look) {
 
 // Matrices that are one on the disk and that servers run as several.
 //   text_types   that have it, between spaces; empty: all
-//   beside=      tensors that a server joins with it, which must be kept with it
+//   merged_with  a tensor that a server merges with it: both are kept in floats, or neither is
 struct JoinedOnDisk {
   std::string_view name, text_types;
   bool is_in_sglang;
-  std::string_view beside = {};
+  std::string_view merged_with = {};
 };
 constexpr JoinedOnDisk kJoinedOnDisk[] = {
     {".qkv_proj", "", true},
@@ -162,7 +162,7 @@ constexpr JoinedOnDisk kJoinedOnDisk[] = {
 // of their own: then the joined parts are recomputed with it.
 bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
   if (module.form == Form::kNvfp4) return true;
-  if (row.beside.empty() || module.weight == nullptr) return false;
+  if (row.merged_with.empty() || module.weight == nullptr) return false;
   return module.form == Form::kPackedNvfp4 || module.weight->codec->scheme == Scheme::kFp8Tensor;
 }
 
@@ -182,13 +182,13 @@ Status look_joined_on_disk(const Look& look) {
   for (const auto& [name, module] : on.modules) {
     for (const JoinedOnDisk& row : kJoinedOnDisk) {
       const bool is_of_type = row.text_types.empty() || has_word(row.text_types, on.text_type);
-      const bool is_of_method = said->method == "modelopt" || !row.beside.empty();
+      const bool is_of_method = said->method == "modelopt" || !row.merged_with.empty();
       if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
       if (!name.ends_with(row.name) || (is_sglang && !row.is_in_sglang)) continue;
       if (found.count == 0) form = module.form;
       found.add(name);
       kept.insert(row.name);
-      if (!row.beside.empty()) kept.insert(row.beside);
+      if (!row.merged_with.empty()) kept.insert(row.merged_with);
     }
   }
   if (found.count == 0) return {};

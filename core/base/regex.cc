@@ -18,7 +18,7 @@ ByteSet range_set(unsigned char low, unsigned char high) {
   return out;
 }
 
-// The class of "\d" and its like; nullopt for an escaped sign, which stands for itself.
+// The class that "\d" and its like name; nullopt for an escaped character, which matches itself.
 std::optional<ByteSet> escaped_class(char c) {
   const ByteSet digits = range_set('0', '9');
   const ByteSet words = digits | range_set('a', 'z') | range_set('A', 'Z') | range_set('_', '_');

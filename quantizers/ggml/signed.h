@@ -31,8 +31,8 @@ namespace {
 // A group is kLanes runs of kCount values, one run a lane; vector e of an array holds value e of
 // each.
 //
-// Note: of two equal magnitudes the first is the extreme. A lane with NaN
-// may also be dead; it is bad all the same.
+// Note: of two equal magnitudes the first is the extreme. A lane with NaN is
+// bad, even if it is also dead.
 
 // Candidates of one pass: as many as leave room in the registers.
 constexpr size_t kPassWidth = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 6 : 3;

@@ -90,7 +90,7 @@ Result<std::string> render_model_card(const fs::path& folder,
   }
   for (const FileDigest& file : files) {
     if (!file.name.ends_with(".gguf")) continue;
-    // Its first file stands for a split.
+    // Of a split model, only the first file is read.
     const auto numbered = parse_numbered(fs::path(file.name).filename());
     if (numbered && numbered->of(1) != fs::path(file.name).filename()) continue;
     CKPT_ASSIGN(const Format* gguf, recognize(folder / file.name));

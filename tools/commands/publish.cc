@@ -44,10 +44,12 @@ std::string verify_command(const PublishedWith& with, const Signer& signer) {
     return fmt::format("{} --certificate {}", verify, shell_path(with.certificate));
   }
   std::error_code error;
-  fs::path beside = fs::path(with.key).replace_extension(".pub");
-  const bool is_its_own = is_public_half(beside, signer);
-  if (!is_its_own && fs::exists(fs::symlink_status(beside, error))) beside = with.key + ".pub";
-  const std::string public_key = shell_path(beside.string());
+  fs::path public_path = fs::path(with.key).replace_extension(".pub");
+  const bool is_its_own = is_public_half(public_path, signer);
+  if (!is_its_own && fs::exists(fs::symlink_status(public_path, error))) {
+    public_path = with.key + ".pub";
+  }
+  const std::string public_key = shell_path(public_path.string());
   const std::string check = fmt::format("{} --public-key {}", verify, public_key);
   if (is_its_own) return check;
   const std::string password =

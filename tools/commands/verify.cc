@@ -97,8 +97,8 @@ void tell_missing(std::vector<std::string> missing, const std::vector<FileDigest
 }
 
 // Structure of `path` and of every file that belongs to it, and their lines in the SHA256SUMS that
-// is next to them. NAME-00001-of-00003.gguf stands for its three files,
-// NAME-00002-of-00003.safetensors for its three and NAME.safetensors.index.json where it is there.
+// is next to them. NAME-00001-of-00003.gguf means all three files, and
+// NAME-00002-of-00003.safetensors all three and NAME.safetensors.index.json, if it exists.
 // Fails: kUsage; kUnsupported; kIo; kInterrupted.
 Status check_file(const fs::path& path, const Console& console, const CommonOptions& common,
                   Findings& findings) {

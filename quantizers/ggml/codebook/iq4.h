@@ -23,7 +23,7 @@ struct [[gnu::packed]] BlockIq4Nl {
 };
 static_assert(sizeof(BlockIq4Nl) == 18);
 
-// Sub-blocks b of 32, S of 6 bits stands for S - 32.              value = (d (S - 32)) T[q]
+// Sub-blocks b of 32; S has 6 bits, biased by 32.                 value = (d (S - 32)) T[q]
 // | d 2 | scales_high 2 | scales_low 4 | codes 128 |
 // scales_low[b/2] lo/hi = lower four bits of even/odd b; scales_high bits 2b.. = upper two.
 // codes[16b+j] lo/hi = values 32b+j, 32b+16+j.

@@ -28,7 +28,7 @@ struct [[gnu::packed]] BlockQ2K {
 };
 static_assert(sizeof(BlockQ2K) == 84);
 
-// Sub-blocks of 16, S in 0..63 stands for S - 32.                 value = (d (S - 32)) (q - 4)
+// Sub-blocks of 16; S has 6 bits, biased by 32.                   value = (d (S - 32)) (q - 4)
 // | high_bits 32 | codes 64 | scales 12 | d 2 |
 // Bit e/32 of high_bits[e%32] is the third bit of value e; codes as Q2_K hold the lower two.
 // scales[0..7] lo/hi = low four bits of S[j],S[j+8]; scales[8 + j%4] bits 2(j/4).. = upper two.

@@ -88,17 +88,32 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
 
   // Each target's bytes against the scalar twin's, and 64 bytes behind them untouched.
   void compare(ConstFloatRows rows, std::span<const float> weights, const std::string& what) {
+    compare(rows, weights, twin_bytes(rows, weights), what);
+  }
+
+  std::vector<std::byte> twin_bytes(ConstFloatRows rows, std::span<const float> weights) {
     const SimdEncoder& type = GetParam();
     const size_t bytes = rows.values.size() / type.block_values * type.block_bytes;
     std::vector<std::byte> expected(bytes + 64, std::byte{0xA5});
     type.scalar(rows, weights, expected.data());
+    EXPECT_EQ(std::count(expected.end() - 64, expected.end(), std::byte{0xA5}), 64);
+    return expected;
+  }
+
+  // `expected`: at least the bytes of these rows.
+  void compare(ConstFloatRows rows, std::span<const float> weights,
+               std::span<const std::byte> expected, const std::string& what) {
+    const SimdEncoder& type = GetParam();
+    const size_t bytes = rows.values.size() / type.block_values * type.block_bytes;
     for (const SimdTarget target : simd_targets()) {
       const ForcedSimdTarget forced(target);
       std::vector<std::byte> found(bytes + 64, std::byte{0xA5});
       type.encode(rows, weights, found.data());
       ran_.insert(simd_target());
-      const auto different = std::mismatch(found.begin(), found.end(), expected.begin()).first;
-      if (different == found.end()) continue;
+      const auto end = found.begin() + static_cast<std::ptrdiff_t>(bytes);
+      EXPECT_EQ(std::count(end, found.end(), std::byte{0xA5}), 64) << "written past the end";
+      const auto different = std::mismatch(found.begin(), end, expected.begin()).first;
+      if (different == end) continue;
       const auto at = static_cast<size_t>(different - found.begin());
       ADD_FAILURE() << type.name << " " << simd_target_name(target) << ", " << what << ": block "
                     << at / type.block_bytes << ", its byte " << at % type.block_bytes;
@@ -124,10 +139,12 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
   }
 
   // Every count of blocks, as one row, from an address that is aligned to a float only; each count
-  // on some of the sets.
+  // on some of the sets. One run of the twin serves all counts, but where column weights and blocks
+  // of 32 meet: those are weighed by the sum of squares of their row.
   void check_every_count() {
     constexpr size_t kMost = 70;
     const size_t block = GetParam().block_values;
+    const bool depends_on_row = GetParam().weighted && block < 256;
     for (size_t s = 0; s < weight_sets().size(); ++s) {
       const WeightSet& set = weight_sets()[s];
       Dice dice(99);
@@ -135,10 +152,14 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
       set.fill(values, dice);
       values.insert(values.begin(), 0.0f);
       const auto weights = make_column_weights(kMost * block + 1, 5);
-      for (size_t blocks = 1 + s % 5; blocks <= kMost && !HasFailure(); blocks += 5) {
+      std::vector<std::byte> expected;
+      for (size_t blocks = kMost - s % 5; blocks > 0 && !HasFailure();
+           blocks -= std::min(blocks, size_t{5})) {
         const size_t count = blocks * block;
-        compare({std::span<const float>(values).subspan(1, count), count},
-                std::span<const float>(weights).subspan(1, count),
+        const ConstFloatRows row{std::span<const float>(values).subspan(1, count), count};
+        const auto row_weights = std::span<const float>(weights).subspan(1, count);
+        if (depends_on_row || expected.empty()) expected = twin_bytes(row, row_weights);
+        compare(row, row_weights, expected,
                 std::string(set.name) + ", " + std::to_string(blocks) + " blocks");
       }
     }
@@ -148,7 +169,7 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
   // Sanitizers look for reads beyond a row, which any values show.
   void check_every_row_length() {
     const size_t block = GetParam().block_values;
-    std::vector<float> values(144 * 256);
+    std::vector<float> values(72 * 256);
     for (size_t s = 0; s < (is_sanitized() ? 6 : weight_sets().size()); ++s) {
       const WeightSet& set = weight_sets()[s];
       Dice dice(3);

@@ -7,6 +7,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -110,36 +111,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(decode_q4_0_scalar)> kFromQ4_0 =
-    CKPT_SIMD_TABLE(decode_q4_0_scalar, from_q4_0);
-constexpr SimdTable<decltype(decode_q4_1_scalar)> kFromQ4_1 =
-    CKPT_SIMD_TABLE(decode_q4_1_scalar, from_q4_1);
-constexpr SimdTable<decltype(decode_q5_0_scalar)> kFromQ5_0 =
-    CKPT_SIMD_TABLE(decode_q5_0_scalar, from_q5_0);
-constexpr SimdTable<decltype(decode_q5_1_scalar)> kFromQ5_1 =
-    CKPT_SIMD_TABLE(decode_q5_1_scalar, from_q5_1);
-constexpr SimdTable<decltype(decode_q8_0_scalar)> kFromQ8_0 =
-    CKPT_SIMD_TABLE(decode_q8_0_scalar, from_q8_0);
-
-}  // namespace
-
-void decode_q4_0(const BlockQ4_0* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ4_0)(in, blocks, values);
-}
-void decode_q4_1(const BlockQ4_1* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ4_1)(in, blocks, values);
-}
-void decode_q5_0(const BlockQ5_0* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ5_0)(in, blocks, values);
-}
-void decode_q5_1(const BlockQ5_1* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ5_1)(in, blocks, values);
-}
-void decode_q8_0(const BlockQ8_0* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ8_0)(in, blocks, values);
-}
+CKPT_SIMD_DECODER(decode_q4_0, from_q4_0, BlockQ4_0)
+CKPT_SIMD_DECODER(decode_q4_1, from_q4_1, BlockQ4_1)
+CKPT_SIMD_DECODER(decode_q5_0, from_q5_0, BlockQ5_0)
+CKPT_SIMD_DECODER(decode_q5_1, from_q5_1, BlockQ5_1)
+CKPT_SIMD_DECODER(decode_q8_0, from_q8_0, BlockQ8_0)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -346,31 +347,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(encode_q4_0_scalar)> kQ4_0 = CKPT_SIMD_TABLE(encode_q4_0_scalar, q4_0);
-constexpr SimdTable<decltype(encode_q4_1_scalar)> kQ4_1 = CKPT_SIMD_TABLE(encode_q4_1_scalar, q4_1);
-constexpr SimdTable<decltype(encode_q5_0_scalar)> kQ5_0 = CKPT_SIMD_TABLE(encode_q5_0_scalar, q5_0);
-constexpr SimdTable<decltype(encode_q5_1_scalar)> kQ5_1 = CKPT_SIMD_TABLE(encode_q5_1_scalar, q5_1);
-constexpr SimdTable<decltype(encode_q8_0_scalar)> kQ8_0 = CKPT_SIMD_TABLE(encode_q8_0_scalar, q8_0);
-
-}  // namespace
-
-void encode_q4_0(const float* values, uint64_t blocks, BlockQ4_0* out) {
-  simd_function(kQ4_0)(values, blocks, out);
-}
-void encode_q4_1(const float* values, uint64_t blocks, BlockQ4_1* out) {
-  simd_function(kQ4_1)(values, blocks, out);
-}
-void encode_q5_0(const float* values, uint64_t blocks, BlockQ5_0* out) {
-  simd_function(kQ5_0)(values, blocks, out);
-}
-void encode_q5_1(const float* values, uint64_t blocks, BlockQ5_1* out) {
-  simd_function(kQ5_1)(values, blocks, out);
-}
-void encode_q8_0(const float* values, uint64_t blocks, BlockQ8_0* out) {
-  simd_function(kQ8_0)(values, blocks, out);
-}
+CKPT_SIMD_ENCODER(encode_q4_0, q4_0, BlockQ4_0)
+CKPT_SIMD_ENCODER(encode_q4_1, q4_1, BlockQ4_1)
+CKPT_SIMD_ENCODER(encode_q5_0, q5_0, BlockQ5_0)
+CKPT_SIMD_ENCODER(encode_q5_1, q5_1, BlockQ5_1)
+CKPT_SIMD_ENCODER(encode_q8_0, q8_0, BlockQ8_0)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "quantizers/ggml/block/block_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -237,31 +238,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(encode_q4_0_weighted_scalar)> kWeightedQ4_0 =
-    CKPT_SIMD_TABLE(encode_q4_0_weighted_scalar, weighted_q4_0);
-constexpr SimdTable<decltype(encode_q4_1_weighted_scalar)> kWeightedQ4_1 =
-    CKPT_SIMD_TABLE(encode_q4_1_weighted_scalar, weighted_q4_1);
-constexpr SimdTable<decltype(encode_q5_0_weighted_scalar)> kWeightedQ5_0 =
-    CKPT_SIMD_TABLE(encode_q5_0_weighted_scalar, weighted_q5_0);
-constexpr SimdTable<decltype(encode_q5_1_weighted_scalar)> kWeightedQ5_1 =
-    CKPT_SIMD_TABLE(encode_q5_1_weighted_scalar, weighted_q5_1);
-
-}  // namespace
-
-void encode_q4_0_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4_0* out) {
-  simd_function(kWeightedQ4_0)(rows, weights, out);
-}
-void encode_q4_1_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4_1* out) {
-  simd_function(kWeightedQ4_1)(rows, weights, out);
-}
-void encode_q5_0_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5_0* out) {
-  simd_function(kWeightedQ5_0)(rows, weights, out);
-}
-void encode_q5_1_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5_1* out) {
-  simd_function(kWeightedQ5_1)(rows, weights, out);
-}
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q4_0_weighted, weighted_q4_0, BlockQ4_0)
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q4_1_weighted, weighted_q4_1, BlockQ4_1)
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q5_0_weighted, weighted_q5_0, BlockQ5_0)
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q5_1_weighted, weighted_q5_1, BlockQ5_1)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -9,6 +9,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -192,36 +193,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(decode_q2_k_scalar)> kFromQ2K =
-    CKPT_SIMD_TABLE(decode_q2_k_scalar, from_q2_k);
-constexpr SimdTable<decltype(decode_q3_k_scalar)> kFromQ3K =
-    CKPT_SIMD_TABLE(decode_q3_k_scalar, from_q3_k);
-constexpr SimdTable<decltype(decode_q4_k_scalar)> kFromQ4K =
-    CKPT_SIMD_TABLE(decode_q4_k_scalar, from_q4_k);
-constexpr SimdTable<decltype(decode_q5_k_scalar)> kFromQ5K =
-    CKPT_SIMD_TABLE(decode_q5_k_scalar, from_q5_k);
-constexpr SimdTable<decltype(decode_q6_k_scalar)> kFromQ6K =
-    CKPT_SIMD_TABLE(decode_q6_k_scalar, from_q6_k);
-
-}  // namespace
-
-void decode_q2_k(const BlockQ2K* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ2K)(in, blocks, values);
-}
-void decode_q3_k(const BlockQ3K* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ3K)(in, blocks, values);
-}
-void decode_q4_k(const BlockQ4K* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ4K)(in, blocks, values);
-}
-void decode_q5_k(const BlockQ5K* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ5K)(in, blocks, values);
-}
-void decode_q6_k(const BlockQ6K* in, uint64_t blocks, float* values) {
-  simd_function(kFromQ6K)(in, blocks, values);
-}
+CKPT_SIMD_DECODER(decode_q2_k, from_q2_k, BlockQ2K)
+CKPT_SIMD_DECODER(decode_q3_k, from_q3_k, BlockQ3K)
+CKPT_SIMD_DECODER(decode_q4_k, from_q4_k, BlockQ4K)
+CKPT_SIMD_DECODER(decode_q5_k, from_q5_k, BlockQ5K)
+CKPT_SIMD_DECODER(decode_q6_k, from_q6_k, BlockQ6K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

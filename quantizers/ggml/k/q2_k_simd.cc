@@ -9,6 +9,7 @@
 // Note: a negative scale or minimum would spill into the neighbor's four
 // bits; such a block is left to the scalar twin, as is one with Inf or NaN.
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -135,12 +136,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-constexpr SimdTable<decltype(encode_q2_k_scalar)> kEncodeQ2K =
-    CKPT_SIMD_TABLE(encode_q2_k_scalar, q2_k);
-
-void encode_q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
-  simd_function(kEncodeQ2K)(values, blocks, out);
-}
+CKPT_SIMD_ENCODER(encode_q2_k, q2_k, BlockQ2K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

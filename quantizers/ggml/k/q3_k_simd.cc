@@ -16,6 +16,7 @@
 // sweeps, so a group runs until none of its lanes changes. x q / p may be huge: the rounding is
 // ggml's in full.
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -225,12 +226,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-constexpr SimdTable<decltype(encode_q3_k_scalar)> kEncodeQ3K =
-    CKPT_SIMD_TABLE(encode_q3_k_scalar, q3_k);
-
-void encode_q3_k(const float* values, uint64_t blocks, BlockQ3K* out) {
-  simd_function(kEncodeQ3K)(values, blocks, out);
-}
+CKPT_SIMD_ENCODER(encode_q3_k, q3_k, BlockQ3K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -20,6 +20,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -475,17 +476,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-constexpr SimdTable<decltype(encode_q4_k_scalar)> kFourBits =
-    CKPT_SIMD_TABLE(encode_q4_k_scalar, encode_four_bits);
-constexpr SimdTable<decltype(encode_q5_k_scalar)> kFiveBits =
-    CKPT_SIMD_TABLE(encode_q5_k_scalar, encode_five_bits);
-
-void encode_q4_k(const float* values, uint64_t blocks, BlockQ4K* out) {
-  simd_function(kFourBits)(values, blocks, out);
-}
-void encode_q5_k(const float* values, uint64_t blocks, BlockQ5K* out) {
-  simd_function(kFiveBits)(values, blocks, out);
-}
+CKPT_SIMD_ENCODER(encode_q4_k, encode_four_bits, BlockQ4K)
+CKPT_SIMD_ENCODER(encode_q5_k, encode_five_bits, BlockQ5K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -19,6 +19,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -276,12 +277,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-constexpr SimdTable<decltype(encode_q6_k_scalar)> kEncode =
-    CKPT_SIMD_TABLE(encode_q6_k_scalar, encode);
-
-void encode_q6_k(const float* values, uint64_t blocks, BlockQ6K* out) {
-  simd_function(kEncode)(values, blocks, out);
-}
+CKPT_SIMD_ENCODER(encode_q6_k, encode, BlockQ6K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

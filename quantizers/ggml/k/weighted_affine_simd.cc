@@ -12,6 +12,7 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -304,26 +305,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(encode_q4_k_weighted_scalar)> kWeightedQ4K =
-    CKPT_SIMD_TABLE(encode_q4_k_weighted_scalar, weighted_q4_k);
-constexpr SimdTable<decltype(encode_q5_k_weighted_scalar)> kWeightedQ5K =
-    CKPT_SIMD_TABLE(encode_q5_k_weighted_scalar, weighted_q5_k);
-constexpr SimdTable<decltype(encode_q2_k_weighted_scalar)> kWeightedQ2K =
-    CKPT_SIMD_TABLE(encode_q2_k_weighted_scalar, weighted_q2_k);
-
-}  // namespace
-
-void encode_q4_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* out) {
-  simd_function(kWeightedQ4K)(rows, weights, out);
-}
-void encode_q5_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* out) {
-  simd_function(kWeightedQ5K)(rows, weights, out);
-}
-void encode_q2_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ2K* out) {
-  simd_function(kWeightedQ2K)(rows, weights, out);
-}
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q4_k_weighted, weighted_q4_k, BlockQ4K)
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q5_k_weighted, weighted_q5_k, BlockQ5K)
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q2_k_weighted, weighted_q2_k, BlockQ2K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "quantizers/ggml/k/k_quants.h"
+#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -127,21 +128,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(encode_q6_k_weighted_scalar)> kWeightedQ6K =
-    CKPT_SIMD_TABLE(encode_q6_k_weighted_scalar, weighted_q6_k);
-constexpr SimdTable<decltype(encode_q3_k_weighted_scalar)> kWeightedQ3K =
-    CKPT_SIMD_TABLE(encode_q3_k_weighted_scalar, weighted_q3_k);
-
-}  // namespace
-
-void encode_q6_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
-  simd_function(kWeightedQ6K)(rows, weights, out);
-}
-void encode_q3_k_weighted(ConstFloatRows rows, std::span<const float> weights, BlockQ3K* out) {
-  simd_function(kWeightedQ3K)(rows, weights, out);
-}
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q6_k_weighted, weighted_q6_k, BlockQ6K)
+CKPT_SIMD_WEIGHTED_ENCODER(encode_q3_k_weighted, weighted_q3_k, BlockQ3K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -81,8 +81,10 @@ Result<const Format*> recognize(const fs::path& path) {
     }
     return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
   }
-  CKPT_TRY(refuse_unfinished_patch(path));
-  CKPT_TRY(refuse_unfinished_output(path));
+  if (!is_url(path)) {
+    CKPT_TRY(refuse_unfinished_patch(path));
+    CKPT_TRY(refuse_unfinished_output(path));
+  }
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
   if (kGguf.recognizes(path)) return &kGguf;
   if (kSafetensors.recognizes(path)) return &kSafetensors;

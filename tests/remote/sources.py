@@ -101,6 +101,8 @@ def one_file_of_any_source_gives_the_bytes_of_a_local_run():
     for source in (HUB + "/model.gguf", "s3://bucket/model.gguf", web("model.gguf")):
         code, text = run("convert", source, "there.gguf", "--to", "q8_0", "--force")
         good = good and code == 0 and digests("from-file.gguf")["."] == digests("there.gguf")["."] or print(source, text)
+        asked = {line["path"].split("?")[0].split("/")[-1] for line in SERVER.log if line["status"] == 404}
+        good = good and not asked or print("asked for:", asked)
     (SERVER.root / "hub/org/model/model.gguf").unlink()
     return good
 

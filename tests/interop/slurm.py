@@ -62,7 +62,7 @@ JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 SlurmdParameters=config_overrides
 NodeName=n[1-{shares}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1 RealMemory=4000
-PartitionName=all Nodes=n[1-{shares}] Default=YES MaxTime=INFINITE State=UP
+PartitionName=all Nodes=n[1-{shares}] Default=NO MaxTime=INFINITE State=UP
 """
 
 
@@ -161,7 +161,7 @@ class Conversion:
 
     def submit(self):
         """(array, job that finishes), with every share running and its ledger begun, and stopped there."""
-        said = run("bash", "ckpt.sbatch", cwd=self.folder, env=self.cluster.environment)
+        said = run("bash", "ckpt.sbatch", "--partition=all", cwd=self.folder, env=self.cluster.environment)
         array, last = re.findall(r"Submitted batch job (\d+)", said)
         pids = {}
 

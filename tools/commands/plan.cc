@@ -35,9 +35,9 @@ constexpr std::string_view kSlurm = R"job(#!/bin/bash
 #SBATCH --open-mode=append
 # Submit with bash, not sbatch: a last job then does what is left, if anything.
 if [ -z "${SLURM_ARRAY_TASK_ID:-}" ]; then
-  shares=$(sbatch --parsable "$0") || exit
+  shares=$(sbatch --parsable "$@" "$0") || exit
   echo "Submitted batch job $shares"
-  exec sbatch --array=1 --dependency="afterok:${shares%%;*}" --kill-on-invalid-dep=yes "$0"
+  exec sbatch "$@" --array=1 --dependency="afterok:${shares%%;*}" --kill-on-invalid-dep=yes "$0"
 fi
 # The last job: NFS may show the names of files a minute late.
 [ "$SLURM_ARRAY_TASK_COUNT" -gt 1 ] || sleep 60

@@ -10,38 +10,12 @@ namespace {
 using Rows = std::span<const GgufRow>;
 
 // clang-format off
-constexpr GgufRow kLlamaRows[] = {
-    {"blk.{}.ffn_gate.weight",       "embd ff", "!expert"},
-    {"blk.{}.ffn_up.weight",         "embd ff", "!expert"},
-    {"blk.{}.ffn_down.weight",       "ff embd", "!expert"},
-    {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},
-    {"blk.{}.ffn_up.bias",           "ff", "!expert optional"},
-    {"blk.{}.ffn_down.bias",         "embd", "!expert optional"},
-    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "expert"},
-    {"blk.{}.ffn_gate_exps.weight",  "embd ff expert", "expert optional"},
-    {"blk.{}.ffn_down_exps.weight",  "ff embd expert", "expert"},
-    {"blk.{}.ffn_up_exps.weight",    "embd ff expert", "expert"},
-};
-constexpr GgufRow kGraniteSharedRows[] = {
-    {"blk.{}.ffn_gate_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
-    {"blk.{}.ffn_up_shexp.weight",   "embd ff_shexp", "expert ff_shexp"},
-    {"blk.{}.ffn_down_shexp.weight", "ff_shexp embd", "expert ff_shexp"},
-};
-constexpr GgufRow kPostNormRows[] = {
-    {"blk.{}.attn_norm.weight",           "embd"},
-    {"blk.{}.post_attention_norm.weight", "embd"},
-};
 constexpr GgufRow kBiasedAttentionRows[] = {
     {"blk.{}.attn_{q,k,v}",       "embd embd v_gqa v_gqa", "biased"},
     {"blk.{}.attn_output.weight", "embd embd"},
 };
 constexpr GgufRow kOutputBias[] = {{"output.bias", "vocab", "optional"}};
 constexpr GgufRow kRanking[] = {{"cls.output.weight", "embd labels", "optional"}};
-// Of Qwen 3 the values' width counts for the keys too.
-constexpr GgufRow kQwen3AttentionRows[] = {
-    {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
-    {"blk.{}.attn_output.weight", "head*k embd"},
-};
 constexpr GgufRow kEmbeddingRows[] = {{"token_embd.weight", "embd vocab"}};
 constexpr GgufRow kOlmo2Rows[] = {
     {"blk.{}.attn_q_norm.weight",         "embd"},
@@ -90,9 +64,7 @@ constexpr GgufRow kGemma4Rows[] = {
     {"blk.{}.attn_k_norm.weight",   "k_i", "has_kv"},
     {"blk.{}.attn_k_norm.weight",   "k_i", "!has_kv optional"},
     {"blk.{}.layer_output_scale.weight", "1", "optional"},
-    {"blk.{}.ffn_gate.weight",      "embd ff_i"},
-    {"blk.{}.ffn_up.weight",        "embd ff_i"},
-    {"blk.{}.ffn_down.weight",      "ff_i embd"},
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff_i"},
     {"blk.{}.ffn_gate_inp.weight",  "embd expert", "routed"},
     {"blk.{}.ffn_gate_inp.scale",   "embd", "routed"},
     {"blk.{}.pre_ffw_norm_2.weight",  "embd", "routed"},
@@ -153,31 +125,26 @@ constexpr GgufRow kGlm4Rows[] = {
 };
 constexpr GgufRow kOutputBiases[] = {{"blk.{}.attn_output.bias", "embd", "optional"}};
 constexpr GgufRow kErnieRows[] = {
-    {"blk.{}.ffn_gate.weight",       "embd ff", "!moe"},
-    {"blk.{}.ffn_up.weight",         "embd ff", "!moe"},
-    {"blk.{}.ffn_down.weight",       "ff embd", "!moe"},
-    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "moe"},
     {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
     {"blk.{}.ffn_gate_exps.weight",  "embd ff_exp expert", "moe optional"},
-    {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "moe"},
-    {"blk.{}.ffn_up_exps.weight",    "embd ff_exp expert", "moe"},
-    {"blk.{}.ffn_gate_shexp.weight", "embd ff_shexp", "moe ff_shexp"},
-    {"blk.{}.ffn_up_shexp.weight",   "embd ff_shexp", "moe ff_shexp"},
-    {"blk.{}.ffn_down_shexp.weight", "ff_shexp embd", "moe ff_shexp"},
+    {"blk.{}.ffn_{down,up}_exps.weight", "embd ff_exp expert", "moe"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "moe ff_shexp"},
 };
 // clang-format on
 
-using gguf_rows::kAttention, gguf_rows::kDense, gguf_rows::kFrame, gguf_rows::kHead;
-using gguf_rows::kHeadNorms, gguf_rows::kNextn, gguf_rows::kNorms, gguf_rows::kRope;
-using gguf_rows::kSquareAttention, gguf_rows::kTiedHead;
+using gguf_rows::kAttention, gguf_rows::kDense, gguf_rows::kFrame;
+using gguf_rows::kGraniteShared, gguf_rows::kHead, gguf_rows::kHeadNorms;
+using gguf_rows::kLeading, gguf_rows::kLlamaFeed, gguf_rows::kNextn;
+using gguf_rows::kNorms, gguf_rows::kPostNorms, gguf_rows::kRope;
+using gguf_rows::kSquareAttention, gguf_rows::kTiedHead, gguf_rows::kWideAttention;
 
 const Rows kLlamaLists[] = {kFrame,        kTiedHead, kNorms,     kAttention,
-                            kOutputBiases, kRope,     kLlamaRows, kGraniteSharedRows};
+                            kOutputBiases, kRope,     kLlamaFeed, kGraniteShared};
 const Rows kSmolLm3Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kDense};
-const Rows kSeedOssLists[] = {kFrame, kTiedHead, kPostNormRows, kAttention, kDense};
+const Rows kSeedOssLists[] = {kFrame, kTiedHead, kPostNorms, kAttention, kDense};
 const Rows kQwen2Lists[] = {kFrame, kTiedHead, kOutputBias, kNorms, kBiasedAttentionRows, kDense};
-const Rows kQwen3Lists[] = {kFrame,     kTiedHead, kRanking, kNorms, kQwen3AttentionRows,
-                            kHeadNorms, kDense};
+const Rows kQwen3Lists[] = {kFrame,         kTiedHead,  kRanking, kNorms,
+                            kWideAttention, kHeadNorms, kDense};
 const Rows kOlmoLists[] = {kEmbeddingRows, kTiedHead, kSquareAttention, kDense};
 const Rows kOlmo2Lists[] = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kDense};
 const Rows kPhi2Lists[] = {kFrame, kHead, kSquareAttention, kPhi2Rows};
@@ -194,9 +161,9 @@ const Rows kStarcoder2Lists[] = {kFrame, kTiedHead, kNorms, kSquareAttention, kS
 const Rows kGptNeoxLists[] = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows};
 const Rows kExaone4Lists[] = {kFrame, kTiedHead, kExaone4Rows, kHeadNorms, kDense};
 const Rows kGlm4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn};
-const Rows kErnieLists[] = {kFrame, kTiedHead, kNorms, kQwen3AttentionRows, kOutputBiases, kDense};
-const Rows kErnieMoeLists[] = {kFrame,        kTiedHead, kNorms, kQwen3AttentionRows,
-                               kOutputBiases, kErnieRows};
+const Rows kErnieLists[] = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense};
+const Rows kErnieMoeLists[] = {kFrame,        kTiedHead, kNorms,    kWideAttention,
+                               kOutputBiases, kLeading,  kErnieRows};
 
 constexpr std::string_view kRms = "attention.layer_norm_rms_epsilon!";
 constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";

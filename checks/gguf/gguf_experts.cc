@@ -10,22 +10,14 @@ using Rows = std::span<const GgufRow>;
 // clang-format off
 constexpr GgufRow kLlama4Rows[] = {
     {"rope_freqs.weight",            "rot/two", "optional first"},
-    {"blk.{}.ffn_gate.weight",       "embd ff", "!interleaved"},
-    {"blk.{}.ffn_up.weight",         "embd ff", "!interleaved"},
-    {"blk.{}.ffn_down.weight",       "ff embd", "!interleaved"},
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!interleaved"},
     {"blk.{}.ffn_gate_inp.weight",   "embd expert", "interleaved"},
-    {"blk.{}.ffn_gate_exps.weight",  "embd ff_exp expert", "interleaved"},
-    {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "interleaved"},
-    {"blk.{}.ffn_up_exps.weight",    "embd ff_exp expert", "interleaved"},
-    {"blk.{}.ffn_gate_shexp.weight", "embd ff_exp", "interleaved"},
-    {"blk.{}.ffn_up_shexp.weight",   "embd ff_exp", "interleaved"},
-    {"blk.{}.ffn_down_shexp.weight", "ff_exp embd", "interleaved"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "interleaved"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp", "interleaved"},
 };
 constexpr GgufRow kPlainExpertRows[] = {
     {"blk.{}.ffn_gate_inp.weight",  "embd expert"},
-    {"blk.{}.ffn_gate_exps.weight", "embd ff expert"},
-    {"blk.{}.ffn_down_exps.weight", "ff embd expert"},
-    {"blk.{}.ffn_up_exps.weight",   "embd ff expert"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff expert"},
 };
 constexpr GgufRow kOlmoeRows[] = {
     {"blk.{}.attn_q_norm.weight", "embd"},
@@ -41,25 +33,16 @@ constexpr GgufRow kPhiMoeRows[] = {
     {"rope_factors_short.weight", "head_half", "optional first"},
 };
 constexpr GgufRow kGptOssRows[] = {
-    {"blk.{}.attn_norm.weight",           "embd"},
-    {"blk.{}.post_attention_norm.weight", "embd"},
     {"blk.{}.attn_{q,k,v}",               "embd head*rot head_kv*rot head_kv*rot"},
     {"blk.{}.attn_output.weight",         "head*rot embd"},
     {"blk.{}.attn_output.bias",           "embd"},
     {"blk.{}.attn_sinks.weight",          "head"},
     {"blk.{}.ffn_gate_inp.weight",        "embd expert"},
-    {"blk.{}.ffn_gate_exps.weight",       "embd ff_exp expert"},
-    {"blk.{}.ffn_down_exps.weight",       "ff_exp embd expert"},
-    {"blk.{}.ffn_up_exps.weight",         "embd ff_exp expert"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert"},
     {"blk.{}.ffn_gate_inp.bias",          "expert"},
     {"blk.{}.ffn_gate_exps.bias",         "ff_exp expert"},
     {"blk.{}.ffn_down_exps.bias",         "embd expert"},
     {"blk.{}.ffn_up_exps.bias",           "ff_exp expert"},
-};
-// The values' width counts for the keys too.
-constexpr GgufRow kWideAttentionRows[] = {
-    {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
-    {"blk.{}.attn_output.weight", "head*k embd"},
 };
 constexpr GgufRow kMiniMaxRows[] = {
     {"blk.{}.attn_q_norm.weight", "head*k"},
@@ -70,28 +53,14 @@ constexpr GgufRow kQwen2MoeRows[] = {
     {"blk.{}.attn_{q,k,v}",              "embd embd v_gqa v_gqa", "biased"},
     {"blk.{}.attn_output.weight",        "embd embd"},
     {"blk.{}.ffn_gate_inp_shexp.weight", "embd"},
-    {"blk.{}.ffn_gate_shexp.weight",     "embd shared_width"},
-    {"blk.{}.ffn_up_shexp.weight",       "embd shared_width"},
-    {"blk.{}.ffn_down_shexp.weight",     "shared_width embd"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shared_width"},
 };
 constexpr GgufRow kGlm4MoeRows[] = {
-    {"blk.{}.attn_norm.weight",           "embd"},
-    {"blk.{}.post_attention_norm.weight", "embd"},
     {"blk.{}.attn_q_norm.weight",         "k", "optional"},
     {"blk.{}.attn_k_norm.weight",         "k", "optional"},
     {"blk.{}.exp_probs_b.bias",           "expert", "moe"},
-    {"blk.{}.ffn_gate_exps.weight",       "embd expert_width expert", "moe"},
-    {"blk.{}.ffn_up_exps.weight",         "embd expert_width expert", "moe"},
-    {"blk.{}.ffn_down_exps.weight",       "expert_width embd expert", "moe"},
-    {"blk.{}.ffn_gate_shexp.weight",      "embd expert_width*shared", "moe shared"},
-    {"blk.{}.ffn_up_shexp.weight",        "embd expert_width*shared", "moe shared"},
-    {"blk.{}.ffn_down_shexp.weight",      "expert_width*shared embd", "moe shared"},
-};
-constexpr GgufRow kLeadingRows[] = {
-    {"blk.{}.ffn_gate.weight",     "embd ff", "!moe"},
-    {"blk.{}.ffn_up.weight",       "embd ff", "!moe"},
-    {"blk.{}.ffn_down.weight",     "ff embd", "!moe"},
-    {"blk.{}.ffn_gate_inp.weight", "embd expert", "moe"},
+    {"blk.{}.ffn_{gate,up,down}_exps.weight", "embd expert_width expert", "moe"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd expert_width*shared", "moe shared"},
 };
 constexpr GgufRow kLatentRows[] = {
     {"blk.{}.attn_q_a_norm.weight",  "lora_q", "lora_q"},
@@ -107,9 +76,7 @@ constexpr GgufRow kLatentRows[] = {
     {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
     {"blk.{}.ffn_{gate,up}_exps",    "embd ff_exp expert", "moe"},
     {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "moe"},
-    {"blk.{}.ffn_gate_shexp.weight", "embd ff_exp*shared", "moe"},
-    {"blk.{}.ffn_up_shexp.weight",   "embd ff_exp*shared", "moe"},
-    {"blk.{}.ffn_down_shexp.weight", "ff_exp*shared embd", "moe"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp*shared", "moe"},
 };
 constexpr GgufRow kIndexerRows[] = {
     {"blk.{}.indexer.k_norm.weight",   "indexer_k", "optional"},
@@ -120,23 +87,25 @@ constexpr GgufRow kIndexerRows[] = {
 };
 // clang-format on
 
-using gguf_rows::kAttention, gguf_rows::kExperts, gguf_rows::kFrame, gguf_rows::kHead;
-using gguf_rows::kHeadNorms, gguf_rows::kNextn, gguf_rows::kNorms, gguf_rows::kSquareAttention;
-using gguf_rows::kTiedHead;
+using gguf_rows::kAttention, gguf_rows::kExperts, gguf_rows::kFrame;
+using gguf_rows::kHead, gguf_rows::kHeadNorms, gguf_rows::kLeading;
+using gguf_rows::kNextn, gguf_rows::kNorms, gguf_rows::kPostNorms;
+using gguf_rows::kSquareAttention, gguf_rows::kTiedHead, gguf_rows::kWideAttention;
 
 const Rows kLlama4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kLlama4Rows};
 const Rows kOlmoeLists[] = {kFrame, kHead, kNorms, kSquareAttention, kOlmoeRows, kPlainExpertRows};
 const Rows kPhiMoeLists[] = {kFrame,           kHead,       kNorms,
                              kSquareAttention, kPhiMoeRows, kPlainExpertRows};
-const Rows kGptOssLists[] = {kFrame, kHead, kGptOssRows};
-const Rows kMiniMaxLists[] = {kFrame,       kHead,           kNorms, kWideAttentionRows,
-                              kMiniMaxRows, kPlainExpertRows};
+const Rows kGptOssLists[] = {kFrame, kHead, kPostNorms, kGptOssRows};
+const Rows kMiniMaxLists[] = {kFrame,         kHead,        kNorms,
+                              kWideAttention, kMiniMaxRows, kPlainExpertRows};
 const Rows kQwen2MoeLists[] = {kFrame, kHead, kNorms, kQwen2MoeRows, kExperts};
-const Rows kQwen3MoeLists[] = {kFrame, kTiedHead, kNorms, kWideAttentionRows, kHeadNorms, kExperts};
-const Rows kGlm4MoeLists[] = {kFrame, kTiedHead, kAttention, kGlm4MoeRows, kLeadingRows, kNextn};
-const Rows kDeepseek2Lists[] = {kFrame, kTiedHead, kNorms, kLatentRows, kLeadingRows, kNextn};
-const Rows kGlmDsaLists[] = {kFrame,       kTiedHead,    kNorms, kLatentRows,
-                             kIndexerRows, kLeadingRows, kNextn};
+const Rows kQwen3MoeLists[] = {kFrame, kTiedHead, kNorms, kWideAttention, kHeadNorms, kExperts};
+const Rows kGlm4MoeLists[] = {kFrame,       kTiedHead, kAttention, kPostNorms,
+                              kGlm4MoeRows, kLeading,  kNextn};
+const Rows kDeepseek2Lists[] = {kFrame, kTiedHead, kNorms, kLatentRows, kLeading, kNextn};
+const Rows kGlmDsaLists[] = {kFrame,       kTiedHead, kNorms, kLatentRows,
+                             kIndexerRows, kLeading,  kNextn};
 
 // clang-format off
 const GgufArchitecture kExpertArchitectures[] = {

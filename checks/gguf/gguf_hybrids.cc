@@ -9,8 +9,6 @@ using Rows = std::span<const GgufRow>;
 
 // clang-format off
 constexpr GgufRow kGatedDeltaRows[] = {
-    {"blk.{}.attn_norm.weight",           "embd"},
-    {"blk.{}.post_attention_norm.weight", "embd"},
     {"blk.{}.attn_{q,k,v}",               "embd 2*head*k k_gqa v_gqa", "!recurrent"},
     {"blk.{}.attn_output.weight",         "head*k embd", "!recurrent"},
     {"blk.{}.attn_q_norm.weight",         "k", "!recurrent"},
@@ -33,26 +31,11 @@ constexpr GgufRow kSharedExpertRows[] = {
     {"blk.{}.ffn_down_exps.weight",      "expert_width embd expert"},
     {"blk.{}.ffn_{gate,up}_exps",        "embd expert_width expert"},
     {"blk.{}.ffn_gate_inp_shexp.weight", "embd"},
-    {"blk.{}.ffn_gate_shexp.weight",     "embd shared_width"},
-    {"blk.{}.ffn_up_shexp.weight",       "embd shared_width"},
-    {"blk.{}.ffn_down_shexp.weight",     "shared_width embd"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shared_width"},
 };
 constexpr GgufRow kGraniteHybridRows[] = {
     {"rope_freqs.weight",            "rot/two", "optional first"},
     {"blk.{}.ffn_norm.weight",       "embd"},
-    {"blk.{}.ffn_gate.weight",       "embd ff", "!expert"},
-    {"blk.{}.ffn_up.weight",         "embd ff", "!expert"},
-    {"blk.{}.ffn_down.weight",       "ff embd", "!expert"},
-    {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},
-    {"blk.{}.ffn_up.bias",           "ff", "!expert optional"},
-    {"blk.{}.ffn_down.bias",         "embd", "!expert optional"},
-    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "expert"},
-    {"blk.{}.ffn_gate_exps.weight",  "embd ff expert", "expert optional"},
-    {"blk.{}.ffn_down_exps.weight",  "ff embd expert", "expert"},
-    {"blk.{}.ffn_up_exps.weight",    "embd ff expert", "expert"},
-    {"blk.{}.ffn_gate_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
-    {"blk.{}.ffn_up_shexp.weight",   "embd ff_shexp", "expert ff_shexp"},
-    {"blk.{}.ffn_down_shexp.weight", "ff_shexp embd", "expert ff_shexp"},
 };
 constexpr GgufRow kMamba2Rows[] = {
     {"blk.{}.attn_norm.weight",   "embd"},
@@ -69,18 +52,15 @@ constexpr GgufRow kMamba2Rows[] = {
     {"blk.{}.attn_output.bias",   "embd", "attention optional"},
 };
 constexpr GgufRow kNemotronRows[] = {
-    {"blk.{}.ffn_down.weight",        "ff_i embd", "ff_i !expert !nextn"},
-    {"blk.{}.ffn_up.weight",          "embd ff_i", "ff_i !expert !nextn"},
+    {"blk.{}.ffn_{down,up}.weight", "embd ff_i", "ff_i !expert !nextn"},
     {"blk.{}.ffn_down.bias",          "embd", "ff_i !expert !nextn optional"},
     {"blk.{}.ffn_up.bias",            "ff_i", "ff_i !expert !nextn optional"},
     {"blk.{}.ffn_gate_inp.weight",    "embd expert", "routed"},
     {"blk.{}.exp_probs_b.bias",       "expert", "routed"},
     {"blk.{}.ffn_latent_down.weight", "embd latent", "routed optional"},
     {"blk.{}.ffn_latent_up.weight",   "latent embd", "routed optional"},
-    {"blk.{}.ffn_down_exps.weight",   "expert_width_i latent expert", "routed"},
-    {"blk.{}.ffn_up_exps.weight",     "latent expert_width_i expert", "routed"},
-    {"blk.{}.ffn_down_shexp.weight",  "ff_shexp embd", "routed"},
-    {"blk.{}.ffn_up_shexp.weight",    "embd ff_shexp", "routed"},
+    {"blk.{}.ffn_{down,up}_exps.weight", "latent expert_width_i expert", "routed"},
+    {"blk.{}.ffn_{down,up}_shexp.weight", "embd ff_shexp", "routed"},
     {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
     {"blk.{}.nextn.enorm.weight",            "embd", "nextn"},
     {"blk.{}.nextn.hnorm.weight",            "embd", "nextn"},
@@ -101,29 +81,26 @@ constexpr GgufRow kLfm2Rows[] = {
     {"blk.{}.shortconv.out_proj.weight", "embd embd", "!head_kv_i"},
 };
 constexpr GgufRow kLfm2MoeRows[] = {
-    {"blk.{}.ffn_gate.weight",      "embd ff", "!moe"},
-    {"blk.{}.ffn_up.weight",        "embd ff", "!moe"},
-    {"blk.{}.ffn_down.weight",      "ff embd", "!moe"},
-    {"blk.{}.ffn_gate_inp.weight",  "embd expert", "moe"},
-    {"blk.{}.ffn_gate_exps.weight", "embd ff_exp expert", "moe"},
-    {"blk.{}.ffn_down_exps.weight", "ff_exp embd expert", "moe"},
-    {"blk.{}.ffn_up_exps.weight",   "embd ff_exp expert", "moe"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "moe"},
     {"blk.{}.exp_probs_b.bias",     "expert", "moe"},
 };
 // clang-format on
 
-using gguf_rows::kDense, gguf_rows::kFrame, gguf_rows::kNextn, gguf_rows::kNorms;
-using gguf_rows::kTiedHead;
+using gguf_rows::kDense, gguf_rows::kFrame, gguf_rows::kGraniteShared;
+using gguf_rows::kLeading, gguf_rows::kLlamaFeed, gguf_rows::kNextn;
+using gguf_rows::kNorms, gguf_rows::kPostNorms, gguf_rows::kTiedHead;
 
-const Rows kQwen35Lists[] = {kFrame, kTiedHead, kGatedDeltaRows, kTwoGateRows, kDense, kNextn};
-const Rows kQwen35MoeLists[] = {kFrame,       kTiedHead,         kGatedDeltaRows,
+const Rows kQwen35Lists[] = {kFrame,       kTiedHead, kPostNorms, kGatedDeltaRows,
+                             kTwoGateRows, kDense,    kNextn};
+const Rows kQwen35MoeLists[] = {kFrame,       kTiedHead,         kPostNorms, kGatedDeltaRows,
                                 kTwoGateRows, kSharedExpertRows, kNextn};
-const Rows kQwen3NextLists[] = {kFrame,          kTiedHead,         kGatedDeltaRows,
+const Rows kQwen3NextLists[] = {kFrame,          kTiedHead,         kPostNorms, kGatedDeltaRows,
                                 kJoinedGateRows, kSharedExpertRows, kNextn};
-const Rows kGraniteHybridLists[] = {kFrame, kTiedHead, kMamba2Rows, kGraniteHybridRows};
+const Rows kGraniteHybridLists[] = {kFrame,     kTiedHead,     kMamba2Rows, kGraniteHybridRows,
+                                    kLlamaFeed, kGraniteShared};
 const Rows kNemotronLists[] = {kFrame, kTiedHead, kMamba2Rows, kNemotronRows};
 const Rows kLfm2Lists[] = {kTiedHead, kNorms, kLfm2Rows, kDense};
-const Rows kLfm2MoeLists[] = {kTiedHead, kNorms, kLfm2Rows, kLfm2MoeRows};
+const Rows kLfm2MoeLists[] = {kTiedHead, kNorms, kLfm2Rows, kLeading, kLfm2MoeRows};
 
 // clang-format off
 const GgufArchitecture kHybridArchitectures[] = {

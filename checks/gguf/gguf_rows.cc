@@ -18,9 +18,7 @@ constexpr GgufRow kNormRows[] = {
     {"blk.{}.ffn_norm.weight",  "embd"},
 };
 constexpr GgufRow kDenseRows[] = {
-    {"blk.{}.ffn_gate.weight", "embd ff"},
-    {"blk.{}.ffn_up.weight",   "embd ff"},
-    {"blk.{}.ffn_down.weight", "ff embd"},
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff"},
 };
 constexpr GgufRow kAttentionRows[] = {
     {"blk.{}.attn_{q,k,v}",       "embd head*k k_gqa v_gqa"},
@@ -29,6 +27,15 @@ constexpr GgufRow kAttentionRows[] = {
 constexpr GgufRow kSquareAttentionRows[] = {
     {"blk.{}.attn_{q,k,v}",       "embd embd v_gqa v_gqa"},
     {"blk.{}.attn_output.weight", "embd embd"},
+};
+constexpr GgufRow kPostNormRows[] = {
+    {"blk.{}.attn_norm.weight",           "embd"},
+    {"blk.{}.post_attention_norm.weight", "embd"},
+};
+// The values' width counts for the keys too.
+constexpr GgufRow kWideAttentionRows[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "head*k embd"},
 };
 constexpr GgufRow kHeadNormRows[] = {
     {"blk.{}.attn_q_norm.weight", "k"},
@@ -41,9 +48,24 @@ constexpr GgufRow kRopeRows[] = {
 };
 constexpr GgufRow kExpertRows[] = {
     {"blk.{}.ffn_gate_inp.weight",  "embd expert"},
-    {"blk.{}.ffn_gate_exps.weight", "embd expert_width expert"},
-    {"blk.{}.ffn_down_exps.weight", "expert_width embd expert"},
-    {"blk.{}.ffn_up_exps.weight",   "embd expert_width expert"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd expert_width expert"},
+};
+constexpr GgufRow kLeadingRows[] = {
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!moe"},
+    {"blk.{}.ffn_gate_inp.weight", "embd expert", "moe"},
+};
+// Of Llama and Granite: an MLP, or experts in its place.
+constexpr GgufRow kLlamaFeedRows[] = {
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!expert"},
+    {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},
+    {"blk.{}.ffn_up.bias",           "ff", "!expert optional"},
+    {"blk.{}.ffn_down.bias",         "embd", "!expert optional"},
+    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "expert"},
+    {"blk.{}.ffn_gate_exps.weight",  "embd ff expert", "expert optional"},
+    {"blk.{}.ffn_{down,up}_exps.weight", "embd ff expert", "expert"},
+};
+constexpr GgufRow kGraniteSharedRows[] = {
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
 };
 constexpr GgufRow kNextnRows[] = {
     {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
@@ -73,6 +95,9 @@ const std::span<const GgufRow> kNorms = kNormRows, kDense = kDenseRows, kRope = 
 const std::span<const GgufRow> kExperts = kExpertRows, kAttention = kAttentionRows;
 const std::span<const GgufRow> kSquareAttention = kSquareAttentionRows;
 const std::span<const GgufRow> kHeadNorms = kHeadNormRows, kNextn = kNextnRows;
+const std::span<const GgufRow> kPostNorms = kPostNormRows, kWideAttention = kWideAttentionRows;
+const std::span<const GgufRow> kLeading = kLeadingRows, kLlamaFeed = kLlamaFeedRows;
+const std::span<const GgufRow> kGraniteShared = kGraniteSharedRows;
 }  // namespace gguf_rows
 
 const GgufArchitecture* find_gguf_architecture(std::string_view name) {

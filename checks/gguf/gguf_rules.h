@@ -17,7 +17,8 @@ namespace ckpt {
 // A tensor of the file; one a layer where {} is in the name.
 //   name    "blk.{}.attn_{q,k,v}" is one fused matrix or three, with biases or without; its shape
 //           counts inputs, then what each of the three gives. "blk.{}.ffn_{gate,up}_exps" is one
-//           stack of both or two
+//           stack of both or two. "blk.{}.ffn_{gate,up,down}.weight" is a row for each; that of
+//           down has the first two sizes of its shape the other way round
 //   shape   as GGUF orders dimensions; numbers of the layer (gguf_numbers.cc), as in
 //   models/models.h when    words that must all hold: numbers of the layer that are not 0, or with
 //   ! that are. And:
@@ -66,6 +67,8 @@ std::span<const GgufArchitecture> gguf_hybrid_architectures();
 namespace gguf_rows {
 extern const std::span<const GgufRow> kFrame, kTiedHead, kHead, kNorms, kDense, kRope, kExperts;
 extern const std::span<const GgufRow> kAttention, kSquareAttention, kHeadNorms, kNextn;
+extern const std::span<const GgufRow> kPostNorms, kWideAttention, kLeading, kLlamaFeed;
+extern const std::span<const GgufRow> kGraniteShared;
 }  // namespace gguf_rows
 
 struct Look;

@@ -139,12 +139,30 @@ class GgufTensors {
 
   Status look_row(const GgufRow& row, RowUse& use) {
     if (row.name.find("{q,k,v}") != row.name.npos) return look_attention(row, use);
-    if (row.name.find("{gate,up}") != row.name.npos) return look_gates(row, use);
+    const bool is_list = row.name.find("ffn_{") != row.name.npos;
+    if (is_list && row.name.ends_with(".weight")) return look_each(row, use);
+    if (is_list) return look_gates(row, use);
     CKPT_ASSIGN(auto shape, shape_of(row.shape));
     const std::string name = named(row.name);
     const bool is_there = look_tensor(name, std::move(shape));
     settle(name, is_there, has_word(row.when, "optional") ? Need::kAlike : Need::kAll, use,
            has_word(row.when, "alone"));
+    return {};
+  }
+
+  // "ffn_{gate,up,down}.weight": a tensor for each word.
+  Status look_each(const GgufRow& row, RowUse& use) {
+    const size_t start = row.name.find("ffn_{") + 4, end = row.name.find('}', start);
+    std::string_view words = row.name.substr(start + 1, end - start - 1);
+    while (!words.empty()) {
+      const std::string_view word = words.substr(0, words.find(','));
+      words.remove_prefix(std::min(word.size() + 1, words.size()));
+      CKPT_ASSIGN(auto shape, shape_of(row.shape));
+      if (word == "down") std::swap(shape[0], shape[1]);
+      const std::string name =
+          named(fmt::format("{}{}{}", row.name.substr(0, start), word, row.name.substr(end + 1)));
+      settle(name, look_tensor(name, std::move(shape)), Need::kAll, use, false);
+    }
     return {};
   }
 

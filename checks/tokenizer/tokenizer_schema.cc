@@ -128,21 +128,25 @@ class MergeLookup {
 
   // False once a fault is found.
   bool add(size_t merge, const MergePieces& pieces) {
+    if (count_ + 3 > TextIndex::kAtOnce && !finish()) return false;
     const auto [left, right] = pieces;
-    std::string& joined = joined_[count_];
+    put(merge, left);
+    put(merge, right);
+    std::string& joined = joined_[made_];
     joined.assign(left).append(right.substr(std::min(prefix_size_, right.size())));
-    texts_[3 * count_] = left;
-    texts_[3 * count_ + 1] = right;
-    texts_[3 * count_ + 2] = joined;
-    merges_[count_++] = merge;
-    return count_ < kMerges || finish();
+    // Merges that make the same piece mostly follow each other.
+    if (made_ != 0 && joined == joined_[made_ - 1]) return true;
+    put(merge, joined);
+    ++made_;
+    return true;
   }
   bool finish() {
-    const size_t texts = 3 * std::exchange(count_, 0);
+    const size_t texts = std::exchange(count_, 0);
+    made_ = 0;
     vocabulary_.find_all(std::span(texts_).first(texts), std::span(places_).first(texts));
     for (size_t i = 0; i < texts; ++i) {
       if (places_[i] != TextIndex::kNone) continue;
-      out_.push_back({fmt::format("tokenizer.json: model.merges[{}]", merges_[i / 3]),
+      out_.push_back({fmt::format("tokenizer.json: model.merges[{}]", merges_[i]),
                       fmt::format("'{}' is not in the vocabulary", texts_[i])});
       return false;
     }
@@ -150,16 +154,22 @@ class MergeLookup {
   }
 
  private:
-  static constexpr size_t kMerges = TextIndex::kAtOnce / 3;
+  template <class T>
+  using Several = std::array<T, TextIndex::kAtOnce>;
+
+  void put(size_t merge, std::string_view text) {
+    merges_[count_] = merge;
+    texts_[count_++] = text;
+  }
 
   const TextIndex& vocabulary_;
   size_t prefix_size_;
   Faults& out_;
-  size_t count_ = 0;
-  std::array<size_t, kMerges> merges_ = {};
-  std::array<std::string, kMerges> joined_;
-  std::array<std::string_view, 3 * kMerges> texts_;
-  std::array<uint32_t, 3 * kMerges> places_ = {};
+  size_t count_ = 0, made_ = 0;
+  Several<size_t> merges_ = {};
+  Several<std::string> joined_;
+  Several<std::string_view> texts_;
+  Several<uint32_t> places_ = {};
 };
 
 void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {

@@ -20,6 +20,9 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
 endif()
 if(NOT CKPT_STATIC)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)   # for the release that it was built on
+  if(CKPT_REMOTE)
+    set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libcurl4 | libcurl4t64")   # loaded when the first URL is opened
+  endif()
 endif()
 set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};ckpt;runtime;/")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

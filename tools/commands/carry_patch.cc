@@ -7,7 +7,7 @@
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
-#include "tools/say/changed_values.h"
+#include "tools/say/preview.h"
 
 namespace ckpt {
 namespace {

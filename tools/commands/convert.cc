@@ -17,8 +17,7 @@
 #include "tools/commands/write_plan.h"
 #include "tools/line/commands.h"
 #include "tools/line/habits.h"
-#include "tools/say/chosen_types.h"
-#include "tools/say/dry_run.h"
+#include "tools/say/preview.h"
 
 namespace ckpt {
 namespace {

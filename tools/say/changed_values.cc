@@ -1,5 +1,3 @@
-#include "tools/say/changed_values.h"
-
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -7,6 +5,7 @@
 #include "core/base/utf8.h"
 #include "core/json/json_edit.h"
 #include "tools/say/meta_text.h"
+#include "tools/say/preview.h"
 
 namespace ckpt {
 namespace {

@@ -1,10 +1,9 @@
-#include "tools/say/chosen_types.h"
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "plan/size_target/choice.h"
+#include "tools/say/preview.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/say/dry_run.h"
-
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -7,6 +5,7 @@
 #include "core/chunks/repack.h"
 #include "core/computed/turned_source.h"
 #include "core/outputs/space.h"
+#include "tools/say/preview.h"
 #include "tools/say/tensor_groups.h"
 
 namespace ckpt {

@@ -1,9 +1,26 @@
 #include "transforms/modelopt_export/state.h"
 
 #include "core/readers/pickle.h"
+#include "core/readers/zip.h"
 
 namespace ckpt {
 namespace {
+
+constexpr std::string_view kPickleName = "/data.pkl";
+
+Result<std::string_view> find_pickle(std::string_view file) {
+  if (!file.starts_with("PK\x03\x04")) return fail(ErrorCode::kCorrupt, "not a zip");
+  const auto* const first = reinterpret_cast<const std::byte*>(file.data());
+  const SharedSource zip = make_blob("modelopt_state.pth", {first, first + file.size()});
+  CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(*zip));
+  for (const ZipEntry& entry : entries) {
+    if (!entry.name.ends_with(kPickleName)) continue;
+    CKPT_ASSIGN(const Slice found, find_zip_entry(zip, entry));
+    return file.substr(found.offset_bytes, found.size_bytes);
+  }
+  return fail(ErrorCode::kCorrupt, "a zip of {} entries; none is called '*{}'", entries.size(),
+              kPickleName);
+}
 
 using Node = Pickle::Node;
 using Kind = Pickle::Kind;
@@ -81,7 +98,7 @@ std::string name(const QuantizerFormat& format) {
 }
 
 Result<ModeloptState> read_modelopt_state(std::string_view file) {
-  CKPT_ASSIGN(const std::string_view bytes, find_in_zip(file, "/data.pkl"));
+  CKPT_ASSIGN(const std::string_view bytes, find_pickle(file));
   CKPT_ASSIGN(const Pickle pickle,
               Pickle::parse(bytes, static_cast<uint64_t>(bytes.data() - file.data())));
   ModeloptState out;

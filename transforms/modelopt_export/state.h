@@ -43,7 +43,4 @@ struct ModeloptState {
 // opcode that torch.save does not write.
 Result<ModeloptState> read_modelopt_state(std::string_view file);
 
-// Bytes of the entry of a zip whose name ends with `ending`. Fails: as above.
-Result<std::string_view> find_in_zip(std::string_view zip, std::string_view ending);
-
 }  // namespace ckpt

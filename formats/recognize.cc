@@ -69,10 +69,12 @@ Result<const Format*> recognize(const fs::path& path) {
     if (!name.empty()) {
       return fail_with_hint(
           ErrorCode::kUsage,
-          fmt::format("hf://{} in its place, or hf download {} --local-dir {}, and then {}", name,
-                      name, shell_path(path.filename().string()),
-                      shell_path(path.filename().string())),
-          "{}: nothing is there; a model of the Hugging Face hub is named by its URL", name);
+          fmt::format("hf download {} --local-dir {}, and then {}; or hf://{}", name,
+                      shell_path(path.filename().string()), shell_path(path.filename().string()),
+                      name),
+          "{}: nothing is there; a model of the Hugging Face hub has to be fetched first, or named "
+          "by its URL",
+          name);
     }
     if (!is_url(path) && path.native().find("://") != std::string::npos) {
       return fail(ErrorCode::kUsage,

@@ -15,23 +15,16 @@ constexpr uint64_t kMaxSumsBytes = 32 << 20, kMaxWebIndexBytes = 256 << 20;
 constexpr std::string_view kSums = "SHA256SUMS", kWebIndex = "model.safetensors.index.json";
 
 // Asked for one by one where nothing lists the files.
-constexpr std::array<std::string_view, 17> kAskedFor = {"model.safetensors",
-                                                        "config.json",
-                                                        "generation_config.json",
-                                                        "hf_quant_config.json",
-                                                        "adapter_config.json",
-                                                        "adapter_model.safetensors",
-                                                        "tokenizer.json",
-                                                        "tokenizer_config.json",
-                                                        "special_tokens_map.json",
-                                                        "added_tokens.json",
-                                                        "vocab.json",
-                                                        "merges.txt",
-                                                        "tokenizer.model",
-                                                        "chat_template.jinja",
-                                                        "preprocessor_config.json",
-                                                        "video_preprocessor_config.json",
-                                                        "processor_config.json"};
+// clang-format off
+constexpr auto kAskedFor = std::to_array<std::string_view>({
+    "model.safetensors", "config.json", "generation_config.json", "hf_quant_config.json",
+    "quantize_config.json", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json",
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "vocab.txt", "merges.txt", "tokenizer.model", "tiktoken.model", "tekken.json", "spiece.model",
+    "sentencepiece.bpe.model", "chat_template.jinja", "chat_template.json",
+    "preprocessor_config.json", "video_preprocessor_config.json", "processor_config.json",
+});
+// clang-format on
 
 class WebRoot final : public RemoteRoot {
  public:

@@ -31,7 +31,7 @@ class RemoteFiles {
   // All files below a folder, sorted by path.
   virtual Result<std::vector<RemoteEntry>> list(const std::string& url) const = 0;
   virtual Result<std::shared_ptr<const ByteSource>> open(const std::string& url) const = 0;
-  // The same with the commit that a moving revision stands for now; other URLs as they are.
+  // `url` with its branch or tag replaced by the commit it points to now; any other URL unchanged.
   virtual Result<std::string> pinned(const std::string& url) const = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-// The tree that values and lists stand for. A list of tokens is not kept.
+// Rebuilds the whole tree from values and lists. Lists of tokens are not kept.
 JsonValue put_together(const TokenizerJson& read) {
   JsonValue out = read.values;
   const TokenLists& lists = read.lists;

@@ -169,7 +169,7 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
   // Sanitizers look for reads beyond a row, which any values show.
   void check_every_row_length() {
     const size_t block = GetParam().block_values;
-    std::vector<float> values(72 * 256);
+    std::vector<float> values(144 * 256);
     for (size_t s = 0; s < (is_sanitized() ? 6 : weight_sets().size()); ++s) {
       const WeightSet& set = weight_sets()[s];
       Dice dice(3);

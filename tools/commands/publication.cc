@@ -543,7 +543,7 @@ Status Publication::write_pointers() const {
   return {};
 }
 
-// With an earlier signature that still signs what is there.
+// The files to send: those that were hashed, and an earlier signature that still covers them.
 Result<std::vector<FileDigest>> Publication::all_files() const {
   std::vector<FileDigest> files = files_;
   CKPT_ASSIGN(const bool is_signed, is_there(folder_ / kSignatureName));

@@ -9,6 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
+#include "core/engine/compare.h"
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
 #include "core/io/shift.h"
@@ -115,9 +116,9 @@ class OllamaStore {
       : folder_(folder), shipment_(shipment), sent_(sent) {}
 
   Status add_file(const ArtifactLayer& layer) {
-    CKPT_ASSIGN(const bool exists, has(layer.sha256, layer.size_bytes));
-    if (exists) return {};
     const fs::path from = shipment_.folder / layer.path;
+    CKPT_ASSIGN(const bool exists, has(layer.sha256, layer.size_bytes, from));
+    if (exists) return {};
     CKPT_TRY(folder_.remove(kTemporary));
     if (!link_file(from, {folder_, kTemporary}, LinkWay::kHard)) {
       CKPT_TRY(folder_.remove(kTemporary));
@@ -146,14 +147,19 @@ class OllamaStore {
  private:
   static constexpr const char* kTemporary = "blobs/.ckpt-publish.partial";
 
-  // Whether the blob is there already; one of another size was cut off and is replaced.
-  Result<bool> has(const std::string& sha256, uint64_t size_bytes) {
+  // Whether the blob is there already. Its name proves nothing: one that was cut off, damaged or
+  // planted is replaced. A hard link to `same` needs no hash.
+  Result<bool> has(const std::string& sha256, uint64_t size_bytes, const fs::path& same = {}) {
     std::error_code error;
     const fs::path path = folder_.path() / blob_name(sha256);
-    const bool exists =
-        fs::is_regular_file(path, error) && fs::file_size(path, error) == size_bytes;
-    if (exists) ++sent_.present_files;
-    return exists;
+    if (fs::symlink_status(path, error).type() != fs::file_type::regular) return false;
+    if (fs::file_size(path, error) != size_bytes) return false;
+    if (same.empty() || !fs::equivalent(path, same, error)) {
+      CKPT_ASSIGN(const std::string found, hash_file(path));
+      if (found != sha256) return false;
+    }
+    ++sent_.present_files;
+    return true;
   }
   Status write_temporary(const std::string& content) {
     CKPT_TRY(folder_.remove(kTemporary));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a static ckpt is made of: a bill of materials (CycloneDX 1.5) and the licenses of what is linked or compiled in.
 
-usage: bill.py BINARY SYSROOT|- BILL.json LICENSES.txt     "-": the packages are this machine's, else those that
-                                                           packaging/sysroot.sh unpacked
+usage: bill.py BINARY SYSROOT|- CURL BILL.json LICENSES.txt     "-": the packages are this machine's, else those that
+                                                                packaging/sysroot.sh unpacked; CURL: of packaging/libcurl.sh
 """
 import hashlib
 import json
@@ -18,6 +18,7 @@ LIBRARIES = [
     ("openssl", "libssl-dev", "Apache-2.0"), ("zstd", "libzstd-dev", "BSD-3-Clause"), ("libyaml", "libyaml-dev", "MIT"),
     ("highway", "libhwy-dev", "Apache-2.0"), ("fmt", "libfmt-dev", "MIT"), ("nlohmann-json", "nlohmann-json3-dev", "MIT"),
     ("cli11", "libcli11-dev", "BSD-3-Clause"), ("tl-expected", "libexpected-dev", "CC0-1.0")]
+FETCHED = {"curl": "curl", "c-ares": "MIT"}
 # Of the compiler: installed on this machine, for either processor.
 RUNTIME = [("glibc", "libc6-dev", "LGPL-2.1-or-later"), ("libstdc++", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1")]
 HEAD = """The binary ckpt holds code of the following, linked statically. ckpt itself is under the Apache License 2.0 (LICENSE).
@@ -31,8 +32,11 @@ def installed(package):
     return done.stdout, pathlib.Path("/usr/share/doc", package, "copyright")
 
 
-def packages(sysroot):
+def packages(sysroot, curl):
     """(component, version, license, file with its text)"""
+    for line in (curl / "packages.txt").read_text().splitlines():
+        name, version, _ = line.split()
+        yield name, version, FETCHED[name], curl / f"{name}.copyright"
     if sysroot is None:
         for name, package, license_id in LIBRARIES + RUNTIME:
             yield (name, *installed(package)[:1], license_id, installed(package)[1])
@@ -64,8 +68,8 @@ def bill(binary, libraries):
 
 
 def main():
-    binary, sysroot, bill_file, license_file = sys.argv[1:]
-    libraries = list(packages(None if sysroot == "-" else pathlib.Path(sysroot)))
+    binary, sysroot, curl, bill_file, license_file = sys.argv[1:]
+    libraries = list(packages(None if sysroot == "-" else pathlib.Path(sysroot), pathlib.Path(curl)))
     pathlib.Path(bill_file).write_text(json.dumps(bill(pathlib.Path(binary), libraries), indent=2) + "\n")
     texts = [f"{'=' * 80}\n{name} {version} ({license_id})\n{'=' * 80}\n\n{text.read_text(encoding='utf-8')}"
              for name, version, license_id, text in libraries]

@@ -13,18 +13,10 @@ libexpected-dev libfmt9"
 [ -e "$folder/packages.txt" ] && exit 0
 
 work=$folder.apt
-mkdir -p "$folder" "$work/lists/partial" "$work/archives/partial"
-: > "$work/status"
-cat > "$work/sources.list" <<END
-deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main
-deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm-updates main
-deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian-security bookworm-security main
-END
-apt="apt-get -qq -o APT::Architecture=$architecture -o APT::Architectures=$architecture \
-  -o Dir::State=$work -o Dir::State::lists=$work/lists -o Dir::State::status=$work/status \
-  -o Dir::Cache=$work -o Dir::Etc::sourcelist=$work/sources.list -o Dir::Etc::sourceparts=- \
-  -o Acquire::Languages=none -o APT::Sandbox::User=root"
-$apt update
+mkdir -p "$folder"
+# shellcheck source=packaging/debian_lists.sh
+. "$(dirname "$0")/debian_lists.sh"
+debian_lists "$work" "$architecture"
 # shellcheck disable=SC2086  # one word a package
 (cd "$work/archives" && $apt download $packages)
 for file in "$work"/archives/*.deb; do

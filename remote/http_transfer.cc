@@ -5,15 +5,20 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/printable.h"
+#include "remote/certificates.h"
+
 #ifdef CKPT_REMOTE
 #include <curl/curl.h>
+#ifndef CKPT_CURL_STATIC
 #include <dlfcn.h>
+#endif
 
 namespace ckpt {
 namespace {
 
-// libcurl is loaded by the first request: it and the libraries that it needs would take 10 ms of
-// each start of the program.
+// libcurl is loaded, or where it is linked in set up, by the first request: it and the libraries
+// that it needs would take 10 ms of each start of the program.
 struct Curl {
   decltype(&::curl_global_init) global_init = nullptr;
   decltype(&::curl_easy_init) make = nullptr;
@@ -32,6 +37,21 @@ struct Curl {
   }
 
  private:
+#ifdef CKPT_CURL_STATIC
+  Curl()
+      : global_init(::curl_global_init),
+        make(::curl_easy_init),
+        reset(::curl_easy_reset),
+        set(::curl_easy_setopt),
+        get(::curl_easy_getinfo),
+        perform(::curl_easy_perform),
+        error_text(::curl_easy_strerror),
+        append(::curl_slist_append),
+        free_list(::curl_slist_free_all),
+        is_loaded(true) {
+    global_init(CURL_GLOBAL_DEFAULT);  // where it fails, `make` does
+  }
+#else
   Curl() {
     void* const library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
@@ -46,6 +66,7 @@ struct Curl {
                 find(free_list, "curl_slist_free_all") &&
                 global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   }
+#endif
 };
 
 constexpr size_t kMaxHeaderBytes = 64 << 10;  // all together
@@ -193,6 +214,27 @@ void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
   set(handle, CURLOPT_WRITEDATA, &callbacks);
 }
 
+// A libcurl that is linked in knows no place of certificates, one of a distribution does.
+Status set_certificates(CURL* handle, const Url& url) {
+  if (url.scheme != "https") return {};
+  TrustedCertificates trusted = typed_certificates();
+#ifdef CKPT_CURL_STATIC
+  if (trusted.file.empty() && trusted.folder.empty()) {
+    CKPT_ASSIGN(trusted, system_certificates());
+  }
+#endif
+  const auto set = Curl::loaded().set;
+  if (!trusted.file.empty()) {
+    set(handle, CURLOPT_CAINFO, trusted.file.c_str());
+    set(handle, CURLOPT_PROXY_CAINFO, trusted.file.c_str());
+  }
+  if (!trusted.folder.empty()) {
+    set(handle, CURLOPT_CAPATH, trusted.folder.c_str());
+    set(handle, CURLOPT_PROXY_CAPATH, trusted.folder.c_str());
+  }
+  return {};
+}
+
 curl_slist* header_list(const HttpHeaders& headers) {
   const auto append = Curl::loaded().append;
   curl_slist* list = append(nullptr, "Expect:");  // no wait before a body
@@ -236,6 +278,10 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   exchange.result.response.url = what.url;
   Callbacks callbacks{exchange, handle};
   set_options(handle, exchange, callbacks);
+  if (Status done = set_certificates(handle, what.url); !done) {
+    HandlePool::shared().give(handle);
+    return Failure(std::move(done.error()));
+  }
   curl_slist* const headers = header_list(what.headers);
   curl.set(handle, CURLOPT_HTTPHEADER, headers);
   char words[CURL_ERROR_SIZE] = "";
@@ -247,6 +293,11 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   if (exchange.failed) return Failure(std::move(*exchange.failed));
   if (code == CURLE_OUT_OF_MEMORY && exchange.header_bytes > 0) {  // libcurl's limit of a line
     return fail(ErrorCode::kCorrupt, "a header that is too long");
+  }
+  if (code == CURLE_PEER_FAILED_VERIFICATION) {
+    return fail_with_hint(ErrorCode::kIo,
+                          "SSL_CERT_FILE=FILE.pem before ckpt, with the server's authority in FILE",
+                          "{}", printable(words));
   }
   if (code != CURLE_OK) {
     exchange.result.cut = *words != '\0' ? words : curl.error_text(code);

@@ -25,10 +25,11 @@ for machine in x86_64 aarch64; do
   [ $machine = aarch64 ] || roots=$*
   # shellcheck disable=SC2086  # one word a root
   python3 "$here/static.py" "$out"/ckpt-*-linux-$machine "$ckpt" $roots || [ $? -eq 77 ]
+  python3 "$here/urls.py" "$out"/ckpt-*-linux-$machine || [ $? -eq 77 ]
   python3 -c 'import json, sys
 bill = json.load(open(sys.argv[1]))
 names = {one["name"] for one in bill["components"]}
-assert {"openssl", "zstd", "libyaml", "highway", "fmt", "glibc"} <= names and all(one["version"] for one in bill["components"])
+assert {"curl", "c-ares", "openssl", "zstd", "libyaml", "highway", "fmt", "glibc"} <= names and all(one["version"] for one in bill["components"])
 texts = open(sys.argv[2], encoding="utf-8").read()
 assert all(f"\n{name} " in texts for name in names), names' \
     "$out"/ckpt-*-$machine.cdx.json "$out"/ckpt-*-$machine.licenses.txt

@@ -15,7 +15,9 @@ import json
 import os
 import pathlib
 import socket
+import ssl
 import struct
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -43,11 +45,25 @@ class Server:
         self.root, self.token, self.page, self.latency = pathlib.Path(root), token, page, latency
         self.faults, self.log, self.lock, self.made_up, self.heads = [], [], threading.Lock(), [], {}
         kinds = [type(at, (Handler,), {"owner": self, "at": at}) for at in ("hub", "cdn")]
-        maker = type("Maker", (ThreadingHTTPServer,), {"request_queue_size": 128, "handle_error": lambda *_: None, "daemon_threads": True})
+        self.maker = maker = type("Maker", (ThreadingHTTPServer,), {"request_queue_size": 128, "handle_error": lambda *_: None, "daemon_threads": True})
         self.servers = [maker(("127.0.0.1", 0), kind) for kind in kinds]
         self.origin, self.cdn = (f"http://127.0.0.1:{server.server_port}" for server in self.servers)
         for server in self.servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def encrypt(self):
+        """The same by HTTPS too: gives the origin, and the PEM of a certificate for 127.0.0.1 and localhost that signed itself."""
+        certificate, both = self.root / "server.pem", self.root / "server-and-key.pem"
+        words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=test",
+                 "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", both, "-out", certificate]
+        subprocess.run(words, check=True, capture_output=True)
+        both.write_text(both.read_text() + certificate.read_text())
+        server = self.maker(("127.0.0.1", 0), self.servers[0].RequestHandlerClass)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(both)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"https://127.0.0.1:{server.server_port}", certificate
 
     def files(self, repository):
         folder = self.root / "hub" / repository

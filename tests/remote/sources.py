@@ -306,6 +306,18 @@ def a_change_between_plan_and_run_is_noticed():
     return is_refused("moving.gguf", "execute", "moving.json")
 
 
+@case
+def an_authority_of_ones_own_is_trusted_where_it_is_named():
+    strike()
+    origin, certificate = SERVER.encrypt()
+    os.environ["SSL_CERT_FILE"] = str(certificate)
+    try:
+        good = converts_alike(origin + "/web/summed/model/", "out.gguf", "--to", "q8_0")
+    finally:
+        del os.environ["SSL_CERT_FILE"]
+    return good and is_refused("SSL_CERT_FILE", "convert", origin + "/web/summed/model/", OUT)
+
+
 def lay_out(root):
     shutil.copytree(MODEL, "model")
     for place in ("hub/org/model", "web/summed/model", "web/indexed/model", "s3/bucket/models/model"):

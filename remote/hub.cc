@@ -62,7 +62,7 @@ Result<std::optional<std::pair<std::string, RemoteFile>>> file_of_tree(const Jso
     const std::string* const oid = text_of(*lfs, "oid");
     if (oid != nullptr && is_hex(*oid, 64)) file.sha256 = *oid;
   } else if (const std::string* const oid = text_of(entry, "oid")) {
-    if (is_hex(*oid, 40)) file.git_sha1 = *oid;
+    if (is_hex(*oid, 40)) file.git_id = *oid;
   }
   return Found(std::pair(*path, std::move(file)));
 }
@@ -155,7 +155,7 @@ Result<HttpRequest> HubRoot::request(const std::string& path, bool was_refused) 
 Result<SharedSource> HubRoot::local(const std::string& path) const {
   const std::string cache = hub_cache_folder();
   const RemoteFile& file = files_.at(path);
-  const std::string& blob = file.sha256.empty() ? file.git_sha1 : file.sha256;
+  const std::string& blob = file.sha256.empty() ? file.git_id : file.sha256;
   if (cache.empty() || blob.empty()) return SharedSource();
   std::string folder = "models--" + name_.repository;
   folder.replace(folder.find('/'), 1, "--");

@@ -103,7 +103,9 @@ Result<std::vector<RemoteEntry>> OpenedUrls::list(const std::string& url) const 
   const auto& files = place.root->files();
   for (auto at = files.lower_bound(start); at != files.end() && at->first.starts_with(start);
        ++at) {
-    out.push_back({at->first.substr(start.size()), at->second.size_bytes.value_or(0)});
+    const RemoteFile& file = at->second;
+    out.push_back({at->first.substr(start.size()), file.size_bytes.value_or(0), file.sha256,
+                   file.git_id});
   }
   return out;
 }

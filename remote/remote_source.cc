@@ -1,6 +1,4 @@
 // A file of a server, read by ranges.
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/base/git_id.h"
 #include "core/base/sha256.h"
 #include "core/io/open_folder.h"
 #include "remote/root.h"
@@ -17,22 +16,6 @@ namespace {
 
 // Reads below kSmallBytes are of headers: the first takes a window, those that follow larger ones.
 constexpr uint64_t kSmallBytes = 256 << 10, kFirstWindowBytes = 16 << 10, kMaxWindowBytes = 1 << 20;
-
-// Git's id of a file with these bytes.
-std::string git_sha1_of(std::span<const std::byte> bytes) {
-  const std::string head = fmt::format("blob {}", bytes.size());
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned size = 0;
-  const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(),
-                                                                          ::EVP_MD_CTX_free);
-  if (::EVP_DigestInit_ex(context.get(), ::EVP_sha1(), nullptr) != 1) return {};
-  ::EVP_DigestUpdate(context.get(), head.c_str(), head.size() + 1);
-  ::EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
-  ::EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) out += fmt::format("{:02x}", digest[i]);
-  return out;
-}
 
 class RemoteSource final : public ByteSource {
  public:
@@ -96,7 +79,7 @@ Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out
 Status RemoteSource::check_whole(std::span<const std::byte> bytes) const {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const bool is_same = !file_.sha256.empty()     ? sha256_of(text) == file_.sha256
-                       : !file_.git_sha1.empty() ? git_sha1_of(bytes) == file_.git_sha1
+                       : !file_.git_id.empty() ? git_id_of(text) == file_.git_id
                                                  : true;
   if (is_same) return {};
   return fail_with_hint(ErrorCode::kCorrupt, "again; the server or what is in between changed them",
@@ -148,7 +131,7 @@ Status RemoteSource::open() {
   }
   // Differs for another content: the digest, or all that the server sends.
   const std::string identity =
-      sha256_of(root_->pinned() + "\n" + path_ + "\n" + file_.sha256 + file_.git_sha1 + etag_);
+      sha256_of(root_->pinned() + "\n" + path_ + "\n" + file_.sha256 + file_.git_id + etag_);
   std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
   state_.modified_ns = static_cast<int64_t>(state_.inode);  // plans compare times, not inodes
   state_.size_bytes = size_bytes();

@@ -17,9 +17,9 @@ namespace ckpt {
 
 struct RemoteFile {
   std::optional<uint64_t> size_bytes = {};
-  std::string sha256 = {};    // lower-case hex, where the listing says it
-  std::string git_sha1 = {};  // of the blob, likewise
-  std::string etag = {};      // as the listing gives it
+  std::string sha256 = {};  // lower-case hex, where the listing says it
+  std::string git_id = {};  // likewise (core/base/git_id.h)
+  std::string etag = {};    // as the listing gives it
 };
 
 class RemoteRoot {

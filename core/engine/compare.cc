@@ -61,7 +61,7 @@ Status for_each_parallel(size_t count, unsigned threads, const std::function<Sta
 
 Result<std::string> hash_file(const std::filesystem::path& path,
                               const std::atomic<bool>* interrupted,
-                              const std::function<void(uint64_t)>& advanced) {
+                              const std::function<void(uint64_t)>& advanced, GitId* git_id) {
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   Sha256 sha256;
   AlignedBuffer buffer;
@@ -70,6 +70,7 @@ Result<std::string> hash_file(const std::filesystem::path& path,
     const uint64_t here = std::min(kReadBytes, source->size_bytes() - at);
     CKPT_ASSIGN(const auto bytes, source->fetch(at, here, buffer));
     sha256.add(bytes);
+    if (git_id != nullptr) git_id->add(bytes);
     if (advanced) advanced(here);
   }
   return sha256.finish();

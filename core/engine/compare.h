@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/git_id.h"
 #include "core/base/result.h"
 #include "core/model/checkpoint.h"
 
@@ -23,9 +24,10 @@ Result<bool> same_bytes(const Tensor& a, const Tensor& b,
 Status for_each_parallel(size_t count, unsigned threads, const std::function<Status(size_t)>& job);
 
 // SHA-256 of a whole file, lower-case hex. `advanced` receives the bytes of each step, from the
-// calling thread. Fails: kIo; kInterrupted when `interrupted` turns true.
+// calling thread; `git_id` all bytes too. Fails: kIo; kInterrupted when `interrupted` turns true.
 Result<std::string> hash_file(const std::filesystem::path& path,
                               const std::atomic<bool>* interrupted = nullptr,
-                              const std::function<void(uint64_t)>& advanced = {});
+                              const std::function<void(uint64_t)>& advanced = {},
+                              GitId* git_id = nullptr);
 
 }  // namespace ckpt

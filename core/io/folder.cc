@@ -54,7 +54,12 @@ Result<std::vector<FolderEntry>> list_url(const fs::path& folder,
   std::vector<FolderEntry> out;
   for (RemoteEntry& entry : entries) {
     if (is_ignored(entry.path, ignored)) continue;
-    out.push_back({std::move(entry.path), FolderEntry::Kind::kFile, entry.size_bytes});
+    out.push_back({std::move(entry.path),
+                   FolderEntry::Kind::kFile,
+                   entry.size_bytes,
+                   {},
+                   std::move(entry.sha256),
+                   std::move(entry.git_id)});
   }
   return out;
 }

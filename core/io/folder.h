@@ -20,6 +20,7 @@ struct FolderEntry {
   Kind kind = Kind::kFile;
   uint64_t size_bytes = 0;  // of a file
   std::string target = {};  // of a link, as it is written
+  std::string sha256 = {}, git_id = {};  // of a file of a URL, where its server lists them
 };
 
 // Everything under `folder` except folders, sorted by the bytes of the path; links are not

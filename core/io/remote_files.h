@@ -20,6 +20,8 @@ class ByteSource;
 struct RemoteEntry {
   std::string path;         // relative to what was listed
   uint64_t size_bytes = 0;  // 0 where the server does not list it
+  // Of the content, lower-case hex; "" where the server does not list them.
+  std::string sha256 = {}, git_id = {};  // core/base/git_id.h
 };
 
 // Thread-safe. Folders are those of the files that a server lists.

@@ -3,12 +3,10 @@
 //   which files are there ▸ large files to the hub's store ▸ one commit on top of the head
 //
 // Large files that the store has are not sent again, so a failed run is resumed by the next one.
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
 #include <mutex>
 
+#include "core/base/git_id.h"
 #include "core/engine/compare.h"
 #include "plan/publish_to/body.h"
 #include "plan/publish_to/hub_repository.h"
@@ -32,17 +30,6 @@ Result<HubName> parse_hub_target(const std::string& address) {
   if (hub.path.empty() && is_branch) return hub;
   return fail_with_hint(ErrorCode::kUsage, "hf://ORG/NAME[@BRANCH]",
                         "--to {}: not the name of a repository and a branch", address);
-}
-
-// The id that git gives to a file of this content.
-std::string git_id(std::string_view content) {
-  const std::string text = fmt::format("blob {}", content.size()) + '\0' + std::string(content);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) out += fmt::format("{:02x}", digest[i]);
-  return out;
 }
 
 Result<std::vector<Placement>> list_hub(const std::string& address, const Shipment& shipment) {
@@ -85,7 +72,7 @@ class HubSender {
       CKPT_ASSIGN(described.sample, content_of(file.name, kSampleBytes));
       if (file.size_bytes <= kMaxSmallBytes) {
         CKPT_ASSIGN(const std::string content, content_of(file.name, file.size_bytes));
-        described.git_id = git_id(content);
+        described.git_id = git_id_of(content);
       }
       files_.push_back(std::move(described));
     }

@@ -136,6 +136,8 @@ class Handler(BaseHTTPRequestHandler):
         body = data[first:last + 1]
         if "flip" in struck:
             body = body[:len(body) // 2] + bytes([body[len(body) // 2] ^ 1]) + body[len(body) // 2 + 1:]
+        if "last" in struck and last == len(data) - 1:
+            body = body[:-1] + bytes([body[-1] ^ 1])
         if "gzip" in struck:
             body, headers = gzip.compress(body), [*headers, ("Content-Encoding", "gzip")]
         if not {"cut", "reset"} & set(struck):
@@ -221,6 +223,8 @@ class Handler(BaseHTTPRequestHandler):
             row = {"type": "file", "oid": git_sha1(data), "size": len(data), "path": name}
             if any(fnmatch.fnmatch(name, pattern) for pattern in LARGE):
                 row["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
+            if self.struck.get("bare") == name:
+                del row["oid"]
             rows.append(row)
         rows += [{"type": "directory", "oid": "0" * 40, "size": 0, "path": folder} for folder in sorted({name.split("/")[0] for name in files if "/" in name})]
         rows += [{"type": "file", "oid": "0" * 40, "size": 1, "path": name} for name in self.owner.made_up]

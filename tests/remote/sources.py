@@ -118,6 +118,36 @@ def show_diff_and_verify_take_urls():
 
 
 @case
+def verify_hashes_every_file_of_a_hub():
+    strike()
+    sound, said = run("verify", HUB)
+    alone, said_alone = run("verify", HUB + "/model.safetensors")
+    good = sound == alone == 0 and "SHA-256 of 1 file, git id of" in said and SERVER.commit("org/model") in said and "SHA-256 of 1 file" in said_alone
+    good = good or print(said, said_alone)
+    strike(Fault("last", path="*/model.safetensors", only="cdn"))   # the byte that is furthest from the header
+    code, text = run("verify", HUB)
+    good = good and code == 1 and "model.safetensors: changed: SHA-256 is" in text and "not sound: 1 finding" in text or print(code, text)
+    code, text = run("verify", HUB + "/model.safetensors")
+    good = good and code == 1 and "model.safetensors: changed: SHA-256 is" in text or print(code, text)
+    strike(Fault("flip", path="*/generation_config.json"))
+    code, text = run("verify", HUB)
+    good = good and code == 1 and "generation_config.json" in text and "another git blob id" in text or print(code, text)
+    strike(Fault("bare", "generation_config.json"))
+    code, text = run("verify", HUB)
+    good = good and code == 0 and "1 file not checked, the hub lists no digest" in text and "not covered: generation_config.json" in text or print(code, text)
+    return good
+
+
+@case
+def verify_of_a_file_reads_the_sums_next_to_it():
+    strike()
+    sound, said = run("verify", web("summed/model/model.safetensors"))
+    strike(Fault("last", path="*/model.safetensors"))
+    code, text = run("verify", web("summed/model/model.safetensors"))
+    return sound == 0 and "SHA-256 of 1 file" in said and code == 1 and "changed: SHA-256 is" in text or print(said, code, text)
+
+
+@case
 def listings_of_many_pages_are_read_to_their_end():
     strike()
     SERVER.page = 2

@@ -387,7 +387,7 @@ void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
 // Nothing is written before all is known: what is refused leaves the folder as it was.
 Status Publication::make(const std::vector<FolderEntry>& entries) {
   CKPT_ASSIGN(files_,
-              digest_files(folder_, entries, trusts_remembered(), console_, common_.threads));
+              digest_files(folder_, entries, console_, {common_.threads, trusts_remembered()}));
   // A card in the folder is one of the files that sums and signature cover.
   CKPT_TRY(make_card());
   CKPT_TRY(make_report());
@@ -449,7 +449,7 @@ Status Publication::make_provenance() {
     if (file.name != kProvenanceName) provenance.made.push_back(file);
   }
   for (const std::string& source : typed_.sources) {
-    CKPT_ASSIGN(auto files, digest_source(source, trusts_remembered(), console_, common_.threads));
+    CKPT_ASSIGN(auto files, digest_source(source, console_, {common_.threads, trusts_remembered()}));
     fs::path name = fs::path(source).filename();
     if (name.empty() || name == "." || name == "..") {
       std::error_code error;

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/io/bytes.h"
 #include "core/io/files_read.h"
 #include "core/io/paths.h"
+#include "core/io/remote_files.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
@@ -42,9 +44,15 @@ Result<FileSet> files_with(const fs::path& path) {
   return out;
 }
 
+bool is_of_hub(const fs::path& path) { return path.native().starts_with("hf://"); }
+
 Result<FolderEntry> entry_of(const fs::path& folder, const std::string& name) {
   std::error_code error;
   const fs::path path = folder / name;
+  if (is_url(path)) {
+    CKPT_ASSIGN(const SharedSource source, open_file(path));
+    return FolderEntry{name, FolderEntry::Kind::kFile, source->size_bytes()};
+  }
   const fs::file_status status = fs::symlink_status(path, error);
   if (error) return fail(ErrorCode::kIo, "{}: {}", path.string(), error.message());
   FolderEntry out{name, FolderEntry::Kind::kOther};
@@ -57,6 +65,36 @@ Result<FolderEntry> entry_of(const fs::path& folder, const std::string& name) {
   }
   if (error) return fail(ErrorCode::kIo, "{}: {}", path.string(), error.message());
   return out;
+}
+
+Result<std::vector<FolderEntry>> entries_of(const fs::path& folder,
+                                            const std::vector<std::string>& names) {
+  std::vector<FolderEntry> out;
+  if (is_of_hub(folder)) {
+    CKPT_ASSIGN(out, list_folder(folder, {}));
+    std::erase_if(out, [&](const FolderEntry& entry) {
+      return std::find(names.begin(), names.end(), entry.path) == names.end();
+    });
+    return out;
+  }
+  for (const std::string& name : names) {
+    CKPT_ASSIGN(FolderEntry entry, entry_of(folder, name));
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+// The list of a hub, where it has digests; after a word on files that it has none of.
+std::optional<Listing> hub_listing(const fs::path& path, const std::vector<FolderEntry>& entries,
+                                   Findings& findings) {
+  if (!is_of_hub(path)) return std::nullopt;
+  Listing out = listed_by_hub(entries);
+  if (!out.own_files.empty()) {
+    const size_t count = out.own_files.size();
+    findings.not_checked(fmt::format("{} {} not checked, the hub lists no digest", count,
+                                     count == 1 ? "file" : "files"));
+  }
+  return out.listed.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
 // The lines about the files in the SHA256SUMS next to them; nullopt where there are none.
@@ -109,17 +147,17 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
     if (is_gguf ? name != path.filename() : name.ends_with(".json")) continue;
     CKPT_TRY(check_structure(path.parent_path() / name, false, findings));
   }
-  CKPT_ASSIGN(const auto listing, sums_of(folder, files, findings));
+  CKPT_ASSIGN(const auto entries, entries_of(folder, files.present));
+  auto listing = hub_listing(folder, entries, findings);
+  if (!is_of_hub(folder)) {
+    CKPT_ASSIGN(listing, sums_of(folder, files, findings));
+  }
   // The reader of GGUF has said it, and so will the comparison of those that the sums list.
   if (!is_gguf)
     tell_missing(files.missing, listing ? listing->listed : std::vector<FileDigest>(), findings);
   if (!listing) return {};
-  std::vector<FolderEntry> entries;
-  for (const std::string& name : files.present) {
-    CKPT_ASSIGN(FolderEntry entry, entry_of(folder, name));
-    entries.push_back(std::move(entry));
-  }
-  CKPT_ASSIGN(const auto digests, digest_files(folder, entries, false, console, common.threads));
+  CKPT_ASSIGN(const auto digests, digest_files(folder, entries, console,
+                                               {.threads = common.threads, .keep_faults = true}));
   check_listings({*listing}, digests, entries, findings);
   return {};
 }
@@ -186,13 +224,18 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
   std::vector<Listing> listings;  // the signature's first: it counts more
   CKPT_ASSIGN(auto signed_files, read_signature(typed, console, findings));
   CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
-  if (signed_files) listings.push_back(std::move(*signed_files));
+  CKPT_ASSIGN(const auto entries, list_folder(folder, {}));
+  if (signed_files) {
+    listings.push_back(std::move(*signed_files));
+  } else if (auto hub = hub_listing(folder, entries, findings)) {
+    listings.push_back(std::move(*hub));
+  }
   if (has_sums) {
     const fs::path path = folder / kSumsName;
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
     auto sums = read_sums(path.string(), text, findings);
     if (sums) {
-      if (!listings.empty()) {
+      if (!listings.empty() && listings[0].is_signed) {
         sums->own_files.insert(sums->own_files.end(), listings[0].own_files.begin(),
                                listings[0].own_files.end());
       }
@@ -206,9 +249,8 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
   for (Listing& listing : listings) {
     listing.ignored.insert(listing.ignored.end(), typed.ignored.begin(), typed.ignored.end());
   }
-  CKPT_ASSIGN(const auto entries, list_folder(folder, {}));
-  CKPT_ASSIGN(const auto files,
-              digest_files(folder, entries_to_hash(listings, entries), false, console, threads));
+  CKPT_ASSIGN(const auto files, digest_files(folder, entries_to_hash(listings, entries), console,
+                                             {.threads = threads, .keep_faults = true}));
   check_listings(listings, files, entries, findings);
   tell_uncovered(listings, entries, findings);
   note_cache(typed, entries, listings, console);
@@ -220,6 +262,8 @@ std::string folder_of(const std::string& path) { return shell_path(parent_of(pat
 Status check_checkpoint(const TypedVerify& typed, const Console& console,
                         const CommonOptions& common, Findings& findings) {
   const bool is_folder = ckpt::is_folder(typed.path);
+  CKPT_ASSIGN(const fs::path pinned, pinned_path(typed.path));
+  if (pinned != typed.path) console.talk(fmt::format("checking {}", pinned.string()));
   if (!is_folder && typed.trusted.is_given()) {
     return fail_with_hint(ErrorCode::kUsage, "the same command with " + folder_of(typed.path),
                           "{}: a file; model signatures are of folders", typed.path);
@@ -231,7 +275,7 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
   // A folder that only its sums and signature describe (several GGUF files, say) has no structure
   // of ours.
   CKPT_ASSIGN(const bool has_sums, is_there(fs::path(typed.path) / kSumsName));
-  const bool has_list = has_sums || typed.trusted.is_given();
+  const bool has_list = has_sums || typed.trusted.is_given() || is_of_hub(typed.path);
   CKPT_TRY(check_structure(typed.path, has_list, findings));
   return check_folder(typed, console, common.threads, findings);
 }

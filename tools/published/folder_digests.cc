@@ -1,6 +1,8 @@
 #include "tools/published/folder_digests.h"
 
+#include <functional>
 #include <mutex>
+#include <optional>
 
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
@@ -11,21 +13,35 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 
+namespace {
+
+Status digest_file(const fs::path& path, const FolderEntry& entry, FileDigest& out,
+                   const std::function<void(uint64_t)>& advanced) {
+  std::optional<GitId> git_id;
+  if (!entry.git_id.empty()) git_id.emplace(entry.size_bytes);
+  CKPT_ASSIGN(out.sha256, hash_file(path, &interrupted, advanced, git_id ? &*git_id : nullptr));
+  if (git_id) out.git_id = git_id->finish();
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
                                              const std::vector<FolderEntry>& entries,
-                                             bool trust_remembered, const Console& console,
-                                             unsigned threads) {
+                                             const Console& console, const DigestOptions& options) {
   std::vector<FileDigest> out;
+  std::vector<const FolderEntry*> files;
   uint64_t total_bytes = 0;
   for (const FolderEntry& entry : entries) {
     if (entry.kind != FolderEntry::Kind::kFile) continue;
     FileDigest digest{entry.path, {}, entry.size_bytes};
-    if (trust_remembered) {
+    if (options.trust_remembered) {
       CKPT_TRY(open_file(folder / entry.path));  // check_files_read() then asks for it, too
       digest.sha256 = remembered_digest(folder / entry.path).value_or("");
     }
     if (digest.sha256.empty()) total_bytes += entry.size_bytes;
     out.push_back(std::move(digest));
+    files.push_back(&entry);
   }
   ProgressLine progress(console, "hashing");
   std::mutex mutex;
@@ -34,17 +50,19 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     const std::lock_guard lock(mutex);
     progress.advanced(done_bytes += bytes, total_bytes);
   };
-  CKPT_TRY(for_each_parallel(out.size(), threads, [&](size_t i) -> Status {
+  CKPT_TRY(for_each_parallel(out.size(), options.threads, [&](size_t i) -> Status {
     if (!out[i].sha256.empty()) return {};
-    CKPT_ASSIGN(out[i].sha256, hash_file(folder / out[i].name, &interrupted, advanced));
+    Status done = digest_file(folder / out[i].name, *files[i], out[i], advanced);
+    if (done || !options.keep_faults || done.error().code != ErrorCode::kCorrupt) return done;
+    out[i].fault = done.error().text();
     return {};
   }));
   progress.clear();
   return out;
 }
 
-Result<std::vector<FileDigest>> digest_source(const fs::path& path, bool trust_remembered,
-                                              const Console& console, unsigned threads) {
+Result<std::vector<FileDigest>> digest_source(const fs::path& path, const Console& console,
+                                              const DigestOptions& options) {
   CKPT_TRY(refuse_unfinished_output(path));
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error);
@@ -63,7 +81,7 @@ Result<std::vector<FileDigest>> digest_source(const fs::path& path, bool trust_r
         {path.filename().string(), FolderEntry::Kind::kFile, fs::file_size(path, error)});
     if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
   }
-  return digest_files(folder, entries, trust_remembered, console, threads);
+  return digest_files(folder, entries, console, options);
 }
 
 }  // namespace ckpt

@@ -11,16 +11,21 @@
 
 namespace ckpt {
 
-// Digests of those entries that are files, in their order. With `trust_remembered`, a file whose
-// digest was remembered and that has not changed since is not read. Whether files changed
-// meanwhile check_files_read() says. Fails: kIo; kInterrupted.
+struct DigestOptions {
+  unsigned threads = 0;
+  // A file whose digest was remembered and that has not changed since is not read.
+  bool trust_remembered = false;
+  // A file that cannot be what its server lists gets a fault and no digest.
+  bool keep_faults = false;
+};
+// Digests of those entries that are files, in their order. Whether files changed meanwhile
+// check_files_read() says. Fails: kIo; kInterrupted; kCorrupt where faults are not kept.
 Result<std::vector<FileDigest>> digest_files(const std::filesystem::path& folder,
                                              const std::vector<FolderEntry>& entries,
-                                             bool trust_remembered, const Console& console,
-                                             unsigned threads);
+                                             const Console& console, const DigestOptions& options);
 // The digests of a file, or of all files of a folder, whether they lie there or are linked.
 Result<std::vector<FileDigest>> digest_source(const std::filesystem::path& path,
-                                              bool trust_remembered, const Console& console,
-                                              unsigned threads);
+                                              const Console& console,
+                                              const DigestOptions& options);
 
 }  // namespace ckpt

@@ -6,7 +6,7 @@
 namespace ckpt {
 namespace {
 
-using Digests = std::map<std::string, std::string>;  // by name
+using Digests = std::map<std::string_view, const FileDigest*>;  // by name
 
 std::set<std::string> names_of(const Listing& listing) {
   std::set<std::string> out;
@@ -27,7 +27,7 @@ class Comparison {
   Comparison(const std::vector<FileDigest>& files, const std::vector<FolderEntry>& entries,
              Findings& findings)
       : entries_(entries), findings_(findings) {
-    for (const FileDigest& file : files) found_.emplace(file.name, file.sha256);
+    for (const FileDigest& file : files) found_.emplace(file.name, &file);
   }
 
   void check_kinds() {
@@ -48,9 +48,8 @@ class Comparison {
       const auto at = found_.find(file.name);
       if (at == found_.end()) {
         tell_missing(listing, file, unlisted);
-      } else if (at->second != file.sha256) {
-        bad(file.name, fmt::format("changed: SHA-256 is {}; {} says {}", at->second, listing.name,
-                                   file.sha256));
+      } else {
+        compare(listing, file, *at->second);
       }
     }
   }
@@ -65,16 +64,31 @@ class Comparison {
   }
 
   void tell_good(const Listing& listing) {
-    uint64_t count = 0;
+    uint64_t hashes = 0, ids = 0;
     for (const FileDigest& file : listing.listed) {
       if (told_.contains(file.name)) continue;
-      findings_.good_file(file.name, "SHA-256 as listed");
-      ++count;
+      const bool has_hash = !file.sha256.empty();
+      findings_.good_file(file.name, has_hash ? "SHA-256 as listed" : "git id as listed");
+      ++(has_hash ? hashes : ids);
     }
-    findings_.checked(fmt::format("SHA-256 of {} {}", count, count == 1 ? "file" : "files"));
+    const auto tell = [&](std::string_view what, uint64_t count) {
+      findings_.checked(fmt::format("{} of {} {}", what, count, count == 1 ? "file" : "files"));
+    };
+    if (hashes > 0 || ids == 0) tell("SHA-256", hashes);
+    if (ids > 0) tell("git id", ids);
   }
 
  private:
+  void compare(const Listing& listing, const FileDigest& file, const FileDigest& found) {
+    const bool has_hash = !file.sha256.empty();
+    const std::string &listed = has_hash ? file.sha256 : file.git_id,
+                      &now = has_hash ? found.sha256 : found.git_id;
+    if (!found.fault.empty()) return bad(file.name, found.fault);
+    if (now == listed) return;
+    bad(file.name, fmt::format("changed: {} is {}; {} says {}", has_hash ? "SHA-256" : "git id",
+                               now, listing.name, listed));
+  }
+
   void bad(const std::string& name, std::string_view found) {
     told_.insert(name);
     findings_.bad(name, found);
@@ -87,7 +101,7 @@ class Comparison {
     for (const FolderEntry& entry : entries_) {
       if (names.contains(entry.path) || may_be_unlisted(listing, entry.path)) continue;
       const auto digest = found_.find(entry.path);
-      if (digest != found_.end()) out.emplace(digest->second, entry.path);
+      if (digest != found_.end()) out.emplace(digest->second->sha256, entry.path);
     }
     return out;
   }
@@ -136,6 +150,18 @@ std::optional<Listing> read_sums(std::string_view where, std::string_view text,
                  .listed = std::move(*sums),
                  .ignored = unpublished_paths(),
                  .own_files = {std::string(kSumsName), std::string(kSignatureName)}};
+}
+
+Listing listed_by_hub(const std::vector<FolderEntry>& entries) {
+  Listing out{.name = "the hub", .listed = {}};
+  for (const FolderEntry& entry : entries) {
+    if (entry.sha256.empty() && entry.git_id.empty()) {
+      out.own_files.push_back(entry.path);
+    } else {
+      out.listed.push_back({entry.path, entry.sha256, entry.size_bytes, entry.git_id});
+    }
+  }
+  return out;
 }
 
 std::vector<FolderEntry> entries_to_hash(const std::vector<Listing>& listings,

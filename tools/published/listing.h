@@ -26,6 +26,9 @@ struct Listing {
 // name in findings.
 std::optional<Listing> read_sums(std::string_view where, std::string_view text, Findings& findings);
 
+// The list that a hub keeps of its files; files of which it lists no digest may be there unlisted.
+Listing listed_by_hub(const std::vector<FolderEntry>& entries);
+
 // Which of `entries` must be hashed: those that a list names, and those that one of them does not
 // let pass unnamed.
 std::vector<FolderEntry> entries_to_hash(const std::vector<Listing>& listings,

@@ -11,7 +11,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json descriptor(const FileDigest& file, std::string name) {
-  return {{"name", std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
+  const char* const key = name.find("://") == name.npos ? "name" : "uri";
+  return {{key, std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
 }
 
 // The content of `tree`, with its members in their order.

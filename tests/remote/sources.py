@@ -148,6 +148,25 @@ def verify_of_a_file_reads_the_sums_next_to_it():
 
 
 @case
+def provenance_names_the_files_of_a_commit():
+    strike()
+    assert run("convert", "model", "published", "--to", "nvfp4-w4a16")[0] == 0
+    code, text = run("publish", "published", "--source", HUB)
+    made = json.loads(pathlib.Path("published/provenance.json").read_text())["predicate"]["buildDefinition"]["resolvedDependencies"]
+    named = {each["uri"]: each["digest"]["sha256"] for each in made}
+    base = f"{HUB}@{SERVER.commit('org/model')}/"
+    good = code == 0 and named == {base + name: digest for name, digest in digests("model").items()} or print(code, text, named)
+    good = good and not any(line["at"] == "cdn" for line in SERVER.log) or print("weights were read")
+    code, text = run("publish", "published", "--source", HUB + "/model.safetensors", "--source", web("summed/model/config.json"))
+    text = pathlib.Path("published/provenance.json").read_text()
+    good = good and code == 0 and f'"uri": "{base}model.safetensors"' in text and f'"uri": "{web("summed/model/config.json")}"' in text or print(code, text)
+    strike(Fault("last", path="*/model.safetensors", only="cdn"))
+    code, text = run("publish", "published", "--source", HUB, "--rehash")
+    shutil.rmtree("published")
+    return good and code == 2 and "other bytes than its server lists" in text or print(code, text)
+
+
+@case
 def listings_of_many_pages_are_read_to_their_end():
     strike()
     SERVER.page = 2

@@ -449,14 +449,9 @@ Status Publication::make_provenance() {
     if (file.name != kProvenanceName) provenance.made.push_back(file);
   }
   for (const std::string& source : typed_.sources) {
-    CKPT_ASSIGN(auto files, digest_source(source, console_, {common_.threads, trusts_remembered()}));
-    fs::path name = fs::path(source).filename();
-    if (name.empty() || name == "." || name == "..") {
-      std::error_code error;
-      name = fs::weakly_canonical(source, error).filename();
-    }
-    if (name.empty()) name = fs::path(source).parent_path().filename();
-    provenance.inputs.push_back({name.string(), std::move(files)});
+    CKPT_ASSIGN(auto input,
+                digest_source(source, console_, {common_.threads, trusts_remembered()}));
+    provenance.inputs.push_back(std::move(input));
   }
   if (!typed_.recipe.empty()) {
     CKPT_ASSIGN(std::string recipe, read_small(typed_.recipe, kMaxRecipeBytes));

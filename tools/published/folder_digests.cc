@@ -6,6 +6,8 @@
 
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
+#include "core/io/paths.h"
+#include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "tools/line/commands.h"
 #include "tools/published/listing.h"
@@ -14,6 +16,11 @@ namespace ckpt {
 namespace fs = std::filesystem;
 
 namespace {
+
+// Of a URL, the SHA-256 that its server lists is the remembered one.
+std::string known_digest(const fs::path& path, const FolderEntry& entry) {
+  return is_url(path) ? entry.sha256 : remembered_digest(path).value_or("");
+}
 
 Status digest_file(const fs::path& path, const FolderEntry& entry, FileDigest& out,
                    const std::function<void(uint64_t)>& advanced) {
@@ -37,7 +44,7 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     FileDigest digest{entry.path, {}, entry.size_bytes};
     if (options.trust_remembered) {
       CKPT_TRY(open_file(folder / entry.path));  // check_files_read() then asks for it, too
-      digest.sha256 = remembered_digest(folder / entry.path).value_or("");
+      digest.sha256 = known_digest(folder / entry.path, entry);
     }
     if (digest.sha256.empty()) total_bytes += entry.size_bytes;
     out.push_back(std::move(digest));
@@ -61,27 +68,74 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
   return out;
 }
 
-Result<std::vector<FileDigest>> digest_source(const fs::path& path, const Console& console,
-                                              const DigestOptions& options) {
-  CKPT_TRY(refuse_unfinished_output(path));
+namespace {
+
+Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const fs::path& folder) {
   std::error_code error;
-  const bool is_folder = fs::is_directory(path, error);
-  const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : ".";
   std::vector<FolderEntry> entries;
-  if (is_folder) {
+  if (is_folder(path)) {
     CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
+    if (is_url(path)) return entries;
     // Snapshots of the hub's cache are links to files with other names: their content counts.
     for (FolderEntry& entry : entries) {
       if (!fs::is_regular_file(path / entry.path, error)) continue;
       entry.kind = FolderEntry::Kind::kFile;
       entry.size_bytes = fs::file_size(path / entry.path, error);
     }
-  } else {
-    entries.push_back(
-        {path.filename().string(), FolderEntry::Kind::kFile, fs::file_size(path, error)});
-    if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
+    return entries;
   }
-  return digest_files(folder, entries, console, options);
+  const std::string name = path.filename().string();
+  if (path.native().starts_with("hf://")) {
+    CKPT_ASSIGN(entries, list_folder(folder, {}));
+    std::erase_if(entries, [&](const FolderEntry& entry) { return entry.path != name; });
+    return entries;
+  }
+  if (is_url(path)) {
+    CKPT_ASSIGN(const SharedSource source, open_file(path));
+    entries.push_back({name, FolderEntry::Kind::kFile, source->size_bytes()});
+  } else {
+    entries.push_back({name, FolderEntry::Kind::kFile, fs::file_size(path, error)});
+  }
+  if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
+  return entries;
+}
+
+// The folder's or file's name, or the URL of the folder.
+Result<std::string> name_of_source(const fs::path& path) {
+  fs::path name = path.filename();
+  if (is_url(path)) {
+    CKPT_ASSIGN(const fs::path pinned, pinned_path(path));
+    name = is_folder(path) ? pinned : parent_of(pinned);
+    return (name.has_filename() ? name : name.parent_path()).string();
+  }
+  if (name.empty() || name == "." || name == "..") {
+    std::error_code error;
+    name = fs::weakly_canonical(path, error).filename();
+  }
+  if (name.empty()) name = path.parent_path().filename();
+  return name.string();
+}
+
+}  // namespace
+
+Result<Provenance::Input> digest_source(const fs::path& path, const Console& console,
+                                        const DigestOptions& options) {
+  CKPT_TRY(refuse_unfinished_output(path));
+  const fs::path folder = is_folder(path) ? path : parent_of(path);
+  CKPT_ASSIGN(const auto entries, entries_of_source(path, folder));
+  if (entries.empty()) return fail(ErrorCode::kUsage, "--source {}: no files", path.string());
+  CKPT_ASSIGN(auto digests, digest_files(folder, entries, console, options));
+  for (size_t i = 0; is_url(path) && i < entries.size(); ++i) {
+    const FolderEntry& listed = entries[i];
+    const bool is_same = (listed.sha256.empty() || listed.sha256 == digests[i].sha256) &&
+                         (digests[i].git_id.empty() || listed.git_id == digests[i].git_id);
+    if (!is_same) {
+      return fail(ErrorCode::kCorrupt, "--source {}: other bytes than its server lists",
+                  (folder / listed.path).string());
+    }
+  }
+  CKPT_ASSIGN(std::string name, name_of_source(path));
+  return Provenance::Input{std::move(name), std::move(digests)};
 }
 
 }  // namespace ckpt

@@ -23,9 +23,9 @@ struct DigestOptions {
 Result<std::vector<FileDigest>> digest_files(const std::filesystem::path& folder,
                                              const std::vector<FolderEntry>& entries,
                                              const Console& console, const DigestOptions& options);
-// The digests of a file, or of all files of a folder, whether they lie there or are linked.
-Result<std::vector<FileDigest>> digest_source(const std::filesystem::path& path,
-                                              const Console& console,
-                                              const DigestOptions& options);
+// The digests of a file, or of all files of a folder, whether they are in it or linked, under the
+// folder's name or the URL that names the same files later.
+Result<Provenance::Input> digest_source(const std::filesystem::path& path, const Console& console,
+                                        const DigestOptions& options);
 
 }  // namespace ckpt

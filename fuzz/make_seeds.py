@@ -221,6 +221,18 @@ put("remote", "keys", "<ListBucketResult><Contents><Key>a/b/c&amp;&#x2f;d</Key><
     "<Contents><Key>a/b</Key><Size>0</Size></Contents><NextContinuationToken>x</NextContinuationToken></ListBucketResult>")
 put("remote", "sums", f"{PLAN}  config.json\n{PLAN} *sub/model.safetensors\n# other\n")
 
+# ---- registries ----
+def blob(size, **more):
+    return {"mediaType": "application/octet-stream", "digest": "sha256:" + PLAN, "size": size, **more}
+
+
+put("manifest", "modelpack", json.dumps({"schemaVersion": 2, "config": blob(2), "layers": [
+    blob(12, annotations={"org.cncf.model.filepath": "config.json"}),
+    blob(1 << 40, annotations={"org.opencontainers.image.title": "sub/model.safetensors"}), blob(0)]}))
+put("manifest", "index", json.dumps({"manifests": [blob(7, platform={"os": "linux", "architecture": "arm64"}), blob(7)]}))
+put("manifest", "not_a_digest", json.dumps({"config": blob(2), "layers": [blob(1) | {"digest": "sha512:" + PLAN}]}))
+put("manifest", "no_list", json.dumps({"config": blob(2), "layers": {"0": blob(1)}}))
+
 # ---- plan files ----
 put("plan_file", "all", """{"ckpt_plan": 1, "version": "x", "digest": "y", "convert": {
     "in": "/a/in", "out": "out", "tokenizer": "/t", "to": "q4_k_m", "output-tensor-type": "q6_k",

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace ckpt {
 
 struct ArtifactLayer {
@@ -24,6 +26,19 @@ struct ArtifactLayer {
 
 // "sha256:HEX"
 std::string blob_digest(std::string_view sha256);
+
+// Manifests as they are read, whoever wrote them.
+struct NamedBlob {
+  std::string digest;  // "sha256:HEX"
+  std::string name;    // the path of a layer, or its digest
+  uint64_t size_bytes = 0;
+};
+struct Manifested {
+  std::vector<NamedBlob> manifests;  // of an index
+  std::vector<NamedBlob> blobs;      // of a manifest: its config, then its layers
+};
+// `where` is its name in messages. Fails: kCorrupt.
+Result<Manifested> parse_manifest(std::string_view where, std::string_view json);
 
 // ---- ModelPack v1 ----------------------------------------------------------------------------
 inline constexpr std::string_view kOciManifestType = "application/vnd.oci.image.manifest.v1+json";

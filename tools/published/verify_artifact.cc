@@ -6,7 +6,6 @@
 
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
-#include "core/json/json_read.h"
 #include "plan/publish_to/oci_registry.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
@@ -16,32 +15,6 @@ namespace {
 
 constexpr size_t kMaxManifests = 64;
 constexpr unsigned kBlobsAtATime = 4;
-
-struct NamedBlob {
-  std::string digest, name;
-  uint64_t size_bytes = 0;
-};
-
-// The path of a layer, or its digest.
-std::string name_of(const JsonValue& descriptor, const std::string& digest) {
-  const JsonValue* const notes = known(descriptor, "annotations");
-  for (const char* const key : {"org.opencontainers.image.title", "org.cncf.model.filepath"}) {
-    const std::string* const title = notes == nullptr ? nullptr : text_of(*notes, key);
-    if (title != nullptr) return *title;
-  }
-  return digest;
-}
-
-Result<NamedBlob> blob_named_by(const JsonValue& descriptor, const std::string& where) {
-  const std::string* const digest = text_of(descriptor, "digest");
-  const JsonValue* const size = known(descriptor, "size");
-  const auto size_bytes = size == nullptr ? std::nullopt : whole(*size);
-  const bool is_sound = digest != nullptr && digest->size() == 71 &&
-                        digest->starts_with("sha256:") &&
-                        digest->find_first_not_of("0123456789abcdef", 7) == digest->npos;
-  if (is_sound && size_bytes) return NamedBlob{*digest, name_of(descriptor, *digest), *size_bytes};
-  return fail(ErrorCode::kCorrupt, "{}: a blob without size or SHA-256", where);
-}
 
 class ArtifactCheck {
  public:
@@ -62,21 +35,9 @@ class ArtifactCheck {
     }
     if (!manifests_.insert(found).second) return {};
     const std::string where = address_.shown() + "@" + found;
-    CKPT_ASSIGN(const JsonValue json, parse_json(where, content));
-    if (const JsonValue* listed = known(json, "manifests"); listed != nullptr) {
-      for (const JsonValue& one : *listed) {
-        CKPT_ASSIGN(const NamedBlob blob, blob_named_by(one, where));
-        CKPT_TRY(take_manifest(blob.digest));
-      }
-      return {};
-    }
-    const JsonValue* const config = known(json, "config");
-    const JsonValue* const layers = known(json, "layers");
-    if (config == nullptr || layers == nullptr || !layers->is_array()) {
-      return fail(ErrorCode::kCorrupt, "{}: expected a manifest with config and layers", where);
-    }
-    CKPT_TRY(take_blob(*config, where));
-    for (const JsonValue& layer : *layers) CKPT_TRY(take_blob(layer, where));
+    CKPT_ASSIGN(Manifested named, parse_manifest(where, content));
+    for (const NamedBlob& one : named.manifests) CKPT_TRY(take_manifest(one.digest));
+    for (NamedBlob& blob : named.blobs) take_blob(std::move(blob));
     return {};
   }
 
@@ -118,13 +79,11 @@ class ArtifactCheck {
   }
 
  private:
-  Status take_blob(const JsonValue& descriptor, const std::string& where) {
-    CKPT_ASSIGN(NamedBlob blob, blob_named_by(descriptor, where));
+  void take_blob(NamedBlob blob) {
     const auto [known_blob, is_new] = blobs_.try_emplace(blob.digest, blob);
     if (!is_new && known_blob->second.size_bytes != blob.size_bytes) {
       findings_.bad(blob.name, "named with two sizes");
     }
-    return {};
   }
 
   OciRepository& repository_;

@@ -15,10 +15,10 @@ import tarfile
 import tempfile
 import traceback
 
-from stores import PASSWORD, USER, BASIC, Bucket, Hub, Registry, commit_id, digest_of
+from stores import PASSWORD, USER, BASIC, IDENTITY, Bucket, Hub, Registry, commit_id, digest_of
 
 CKPT, TESTDATA = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute()
-SECRETS = [PASSWORD, BASIC[6:], "testsecret", "hf_secret", "token-1"]
+SECRETS = [PASSWORD, BASIC[6:], "testsecret", "hf_secret", "token-1", IDENTITY]
 LARGE = (32 << 20) * 2 + 12345  # three parts, three chunks
 
 
@@ -139,6 +139,30 @@ def oci_logins(scratch):
         same_artifact(registry, "org/name:v1", out)
         if kind == "token":
             assert registry.asked[-1] == (BASIC, {"service": "local", "scope": "repository:org/name:pull,push"})
+
+
+def oci_identity_tokens_are_exchanged(scratch):
+    registry, out = Registry("token"), folder_in(scratch)
+    host, docker = f"127.0.0.1:{registry.port}", scratch / ".docker"
+    docker.mkdir()
+    run, to = Run(scratch), f"oci://{host}/n:v1"
+    helper = scratch / "bin/docker-credential-here"
+    helper.parent.mkdir()
+    helper.write_text("#!/bin/sh\necho '" + json.dumps({"ServerURL": host, "Username": "<token>", "Secret": IDENTITY}) + "'\n")
+    helper.chmod(helper.stat().st_mode | stat.S_IXUSR)
+    run.env["PATH"] = f"{helper.parent}:{os.environ['PATH']}"
+    (docker / "config.json").write_text(json.dumps({"auths": {host: {"auth": BASIC[6:], "identitytoken": "another"}}}))
+    run.bad("401", out, "--to", to)
+    for login in ({"auths": {host: {"auth": BASIC[6:], "identitytoken": IDENTITY}}}, {"credHelpers": {host: "here"}}):
+        (docker / "config.json").write_text(json.dumps(login))
+        run.good(out, "--to", to)
+        assert registry.asked[-1] == (None, {"grant_type": "refresh_token", "refresh_token": IDENTITY, "service": "local",
+                                             "scope": "repository:n:pull,push", "client_id": "ckpt"}), registry.asked[-1]
+        same_artifact(registry, "n:v1", out)
+    registry = Registry("token", realm_host="localhost")
+    (docker / "config.json").write_text(json.dumps({"auths": {f"127.0.0.1:{registry.port}": {"identitytoken": IDENTITY}}}))
+    run.bad("403", out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1")
+    assert registry.asked and all("refresh_token" not in query for _, query in registry.asked)
 
 
 def oci_passwords_stay_with_the_registry(scratch):

@@ -15,6 +15,7 @@ import urllib.parse
 
 USER, PASSWORD = "tester", "pass-word:1"
 BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+IDENTITY = "refresh+me/1="
 
 
 def digest_of(data):
@@ -102,9 +103,11 @@ class Registry(Store):
         path, query = url.path, dict(urllib.parse.parse_qsl(url.query))
         given = request.headers.get("Authorization")
         if path == "/token":
-            self.asked.append((given, query))
-            if given not in (None, BASIC):
+            form = dict(urllib.parse.parse_qsl(body.decode())) if method == "POST" else {}
+            self.asked.append((given, form or query))
+            if given not in (None, BASIC) or method == "POST" and (form["grant_type"], form["refresh_token"]) != ("refresh_token", IDENTITY):
                 return oci_error(401, "UNAUTHORIZED")
+            given = given or form.get("refresh_token")
             token = f"token-{len(self.asked)}-{'push' if given else 'pull'}"
             self.tokens.add("Bearer " + token)
             return 200, {}, json.dumps({"token": token, "expires_in": 60}).encode()

@@ -2,7 +2,7 @@
 //
 //   model.safetensors.index.json   names the files, if it is there
 //   model*.safetensors             the weights, one file or numbered shards
-//   pytorch_model*.bin             the weights where there are no safetensors (torch.h)
+//   pytorch_model*.bin             the weights if safetensors are missing (torch.h)
 //   config.json, tokenizer.json    documents (hf_documents.cc)
 //   optimizer.pt, rng_state.pth, scheduler.pt, trainer_state.json, global_step*/   not ours
 //

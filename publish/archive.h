@@ -95,7 +95,7 @@ struct CompressedFrame {
   std::string bytes;
   Frame frame;
 };
-// Requires: at most 1 GiB. Fails: kIo when there is no memory.
+// Requires: at most 1 GiB. Fails: kIo if memory runs out.
 Result<CompressedFrame> compress_frame(std::span<const std::byte> content);
 // The skippable frame that tells where frames start.
 std::string render_seek_table(const std::vector<Frame>& frames);

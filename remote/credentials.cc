@@ -36,7 +36,7 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-// "" where there is no such file.
+// "" if the file does not exist.
 Result<std::string> text_of_file(const fs::path& path) {
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) return std::string();

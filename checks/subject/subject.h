@@ -123,7 +123,7 @@ struct ValueFacts {
 struct TokenizerFault {
   std::string place, found;
 };
-// Of an object and its lists, or null where there is no file.
+// Of an object and its lists; null: the file does not exist.
 std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
                                                   const TokenLists& lists);
 

@@ -10,7 +10,7 @@ std::vector<std::thread> start_threads(unsigned count, const std::function<void(
   try {
     while (threads.size() < count) threads.emplace_back(work);
   } catch (const std::system_error&) {
-    // The only way in which the standard library says that there is no thread to be had.
+    // The standard library reports in no other way that it cannot start a thread.
   }
   return threads;
 }

@@ -47,7 +47,7 @@ class OpenFolder {
   Status publish_mode(const std::string& name) const;
   Status publish_owner(const std::string& name, const OpenFolder& like) const;
   // Copies all but the bytes from the file `name` to the file `to`, which is about to take its
-  // place; where there is no such file, `to` becomes an output of this folder.
+  // place. Without such a file, `to` becomes an output of this folder.
   Status give_attributes(const std::string& name, const std::string& to) const;
   // Replaces what has the name `to`, or refuses where `may_replace` is false (and the file system
   // can tell). Fails: kUsage when it is refused.

@@ -32,7 +32,7 @@ std::string_view severity_name(Severity severity);  // "info", "warning", "unsou
 struct Fix {
   std::string step;    // as typed after --step; empty where no step can
   std::string needs;   // what a person must fill in: "BASE: the unquantized model's folder"
-  std::string advice;  // for a person; where there is no step, all there is
+  std::string advice;  // for a person; the only advice where `step` is empty
   bool rewrites_weights = false;
   int order = 0;  // steps are applied from the smallest; set by the list of steps
   bool is_automatic() const { return !step.empty() && needs.empty(); }

@@ -50,8 +50,8 @@ class FileWriter {
   // Whether the bytes before a piece are in other hands already, or come only after it was put.
   enum class Turn { kNext, kLater };
   // Writes the piece and hashes it and whatever waited for it, or keeps it until the bytes before
-  // it are there. Where there is no room to keep it: waits for the hash as long as that moves on;
-  // else, and for kLater at once, the piece is given up, and read back when its turn comes.
+  // it arrive. Without room to keep it, waits for the hash as long as that advances. Otherwise, and
+  // for kLater immediately, the piece is dropped and read back when its turn comes.
   // Thread-safe. Pieces never overlap and together fill the file.
   Status put(Piece piece, Turn turn = Turn::kNext);
   // The same for bytes that an earlier run has written: they are read back when their turn comes.

@@ -85,7 +85,7 @@ Result<OnDisk> look(const fs::path& path) {
 }
 
 // How far `file` stands behind the file on disk whose tensors it holds, all of them in their order;
-// nullopt when it is no such file.
+// nullopt for other files.
 std::optional<uint64_t> shift_of(const Output& after, const OutputFile& file, const OnDisk& disk) {
   SharedSource source;
   std::optional<uint64_t> shift;

@@ -35,7 +35,7 @@ struct PlanDigest {
 };
 
 // `version`: of the program and of whatever else changes bytes. Requires: check(plan) passed.
-// Fails: kIo when an input is no longer the file that was opened.
+// Fails: kIo when an input was replaced since it was opened.
 Result<PlanDigest> digest_of(const Plan& plan, std::string_view version);
 
 // Says which input is another than it was and how; "" when all are the same. Inodes count only

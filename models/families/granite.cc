@@ -6,7 +6,7 @@
 // of Granite 4 none, as the converter reads its config.json as it stands. Granite 4's class gives
 // four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them there are no
 // rotary positions, the declared context is 2^20, and tokens are padded to a multiple of 8,
-// though the embedding is not; query and key rows are permuted all the same.
+// though the embedding is not; query and key rows are permuted anyway.
 //
 // Shapes: transformers models/granite{,moe,moeshared,moehybrid}/{modeling,configuration}_*.py.
 #include <algorithm>

@@ -48,7 +48,7 @@ bool same_contents(const Tensor& a, const Tensor& b) {
 }
 
 // A tensor of `after` that is to be encoded, or whose name stood for other bytes in `before`; null
-// when there is none. New names are no such change, wherever their bytes come from.
+// when there is none. A new name does not count, wherever its bytes come from.
 const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after) {
   std::unordered_map<std::string_view, const Tensor*> known;
   for (const Tensor& tensor : before.tensors) known[tensor.name] = &tensor;

@@ -78,8 +78,8 @@ Status check_published_report(const std::filesystem::path& folder);
 // Requires that what has the name of a file that `ckpt publish` writes into `folder` is one of its
 // kind. Fails: kUsage; kIo.
 Status check_published_targets(const std::filesystem::path& folder);
-// Whether `name` in `folder` is what ckpt publish wrote about the folder and would write again, so
-// that a patch, after which it is no longer true, may remove it. Never for a signature. Fails: kIo.
+// Whether ckpt publish wrote `name` about `folder` and would write it again: a patch, which makes
+// it stale, may then remove it. False for a signature. Fails: kIo.
 Result<bool> is_stale_record(const std::filesystem::path& folder, std::string_view name);
 
 // A whole file, a key or a recipe. Fails: kUnsupported above the limit; kIo.

@@ -75,7 +75,7 @@ std::string read_until_end(int from) {
 }
 
 // stdout of `program get` with `host` on stdin; empty where it fails, as it does for a host that it
-// does not know. Fails: kUsage where there is no such program.
+// does not know. Fails: kUsage if the program does not exist.
 Result<std::string> ask_program(const std::string& program, const std::string& host) {
   int to[2], from[2];
   if (::pipe2(to, O_CLOEXEC) != 0) return io_failure(program, "cannot be started", errno);

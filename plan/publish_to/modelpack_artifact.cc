@@ -19,7 +19,7 @@ bool has_file(const Shipment& shipment, std::string_view name) {
   return std::ranges::find(shipment.files, name, &FileDigest::name) != shipment.files.end();
 }
 
-// Null where there is no such file or it is not JSON: what is shipped may be anything.
+// Null if the file is missing or not JSON: people ship any file.
 JsonValue json_of(const Shipment& shipment, const std::string& name) {
   if (!has_file(shipment, name)) return nullptr;
   const fs::path path = shipment.folder / name;

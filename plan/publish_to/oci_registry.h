@@ -43,7 +43,7 @@ class OciRepository {
   // Requires: body.read() gives the same bytes each time. Fails: kCorrupt where the registry
   // computes another digest; as requests do; kUsage where it refuses who we are.
   Status put_blob(const std::string& sha256, const HttpBody& body);
-  // The digest that the tag names, "sha256:HEX"; empty where there is no such tag.
+  // The digest that the tag names, "sha256:HEX"; empty if the tag does not exist.
   Result<std::string> tagged();
   // `reference` is a tag, or the digest of `content`. That of the tag is last: it makes the
   // artifact visible. Fails: kCorrupt where the registry stored another digest.

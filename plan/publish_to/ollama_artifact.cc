@@ -105,7 +105,7 @@ void add_text(Artifact& out, std::string_view kind, std::string content) {
   out.texts[sha256] = std::move(content);
 }
 
-// In a Modelfile; there are no escapes.
+// A Modelfile has no escapes.
 std::string modelfile_text(const std::string& text) {
   return text.find_first_of("\n\"") == text.npos ? "\"" + text + "\"" : "\"\"\"" + text + "\"\"\"";
 }

@@ -73,7 +73,7 @@ CountedModel count_layers(const Checkpoint& checkpoint) {
   CountedModel out;
   const bool has_head = checkpoint.has_head();
   for (const Tensor& tensor : checkpoint.tensors) {
-    // Tied to the embeddings, the head is a layer all the same.
+    // A head that is tied to the embeddings is a layer too.
     const bool is_head = !has_head && tensor.name.ends_with("embed_tokens.weight");
     if (!is_counted(tensor) && !is_head) continue;
     out.bytes += counted_bytes(tensor);

@@ -14,7 +14,7 @@ namespace {
 // Sampled rows of one matrix of a stack, whose columns have the same weights.
 struct MatrixRows {
   ConstFloatRows rows;
-  std::span<const float> weights;  // empty: all the same
+  std::span<const float> weights;  // empty: equal
 };
 
 std::vector<MatrixRows> split_by_matrix(const TypesToMeasure& tensor, const RowSample& sample) {

@@ -11,8 +11,8 @@ namespace ckpt {
 // "blk.3.ffn_down.weight" is "ffn_down", "output.weight" is "output".
 std::string role_of(std::string_view tensor);
 
-// `layers`: of the model; 0 when not known. `is_tied`: there is no output.weight, so that the
-// embeddings are the output, too.
+// `layers`: of the model; 0 when not known. `is_tied`: output.weight is missing, so the
+// embeddings are also the output.
 double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied);
 
 // The same of a layer as Hugging Face names it: "model.layers.3.mlp.down_proj"; a stack of experts

@@ -4,7 +4,7 @@
 // Notation as in k_layout.h. E is kE2m1Doubled: numbers doubled, so the scales
 // count half.
 // Note: ggml's NVFP4 block is not the NVFP4 of safetensors checkpoints:
-// scales round half up, there is no scale of the whole tensor, and code j shares a byte with j+8.
+// scales round half up, the entire tensor has no scale, and code j shares a byte with j+8.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h, ggml/src/ggml-impl.h.
 #pragma once
 

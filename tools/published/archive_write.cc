@@ -33,7 +33,7 @@ namespace {
 class AppendFile {
  public:
   // Makes ".ckpt-NAME.partial" next to it, replacing a stale one. Fails: kUsage when `path` exists
-  // and `force` is not set, or there is no folder to write into; kIo.
+  // and `force` is not set, or the folder to write into is missing; kIo.
   static Result<AppendFile> create(const std::filesystem::path& path, bool force);
   AppendFile(AppendFile&& other) noexcept;
   AppendFile& operator=(AppendFile&&) = delete;

@@ -65,7 +65,7 @@ Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made
 //   folder's {experts, in, gate up gate up}  ──▶  GGUF's {experts, gate, in} and {experts, up, in}
 //
 // to-gguf says it in the sources that it makes: a grid of elements of one tensor of the folder. So
-// there is no table of changes here: a grid is put in the folder's order and several of them are
+// this file needs no table of changes: a grid is put in the folder's order and several of them are
 // woven, or it is refused.
 
 // A tensor of the GGUF that is a grid of elements of one tensor of the folder.

@@ -39,8 +39,8 @@ std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_p
 // How many of the tokens are pieces of the model.
 size_t piece_count(const TokenTable& table);
 
-// The piece for what no other spells; nullopt where that is not told or where the scores are places
-// of merges, and then there is no tokenizer.model.
+// The piece for what no other spells; nullopt where the file does not declare it, or where the
+// scores are places of merges, as without a tokenizer.model.
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table);
 
 // Whether a file next to tokenizer.model names the token.

@@ -1,5 +1,5 @@
 // The report of mixed-to-nvfp4 about the layers it changed: what was done with each and how far its
-// values lie from the base's, or from what they were where there is no base.
+// values lie from the base's, or, without a base, from their former values.
 //
 //   model.layers.0.mlp.down_proj: NVFP4_AWQ -> NVFP4 (…), 20.1 dB before, 19.4 dB after
 //

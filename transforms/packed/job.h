@@ -25,7 +25,7 @@ class PackedJob {
   const bool reads_values;  // else what needs them is taken as sound
 
   const Tensor* find(const std::string& name) const;  // nullptr when absent
-  // Fails: kCorrupt, naming `of`: there is no such tensor.
+  // Fails: kCorrupt, naming `of`: the tensor is missing.
   Result<const Tensor*> need(const std::string& name, const Tensor& of) const;
   // The value of `key` in the __metadata__ of `of`'s file; null without one.
   const std::string* file_note(const Tensor& of, std::string_view key) const;

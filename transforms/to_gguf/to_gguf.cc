@@ -128,7 +128,7 @@ void note_towers(const Model& model, const Context& context) {
 }
 
 // transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
-// the converter turns them all the same. Of a square down_proj gate_up_proj tells which.
+// the converter turns them anyway. Of a square down_proj gate_up_proj tells which.
 Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
   for (const NamedTensor& named : tensors) {
     const bool is_down = named.name.ends_with(".mlp.experts.down_proj");

@@ -155,7 +155,7 @@ JsonText layer_types_for(uint64_t layers, uint64_t interval) {
   return JsonText::texts(out);
 }
 
-// n where every n-th layer is full attention and no other; nullopt when there is no such n.
+// n where every n-th layer is full attention and no other; else nullopt.
 std::optional<uint64_t> vl_interval_of(const JsonText& types) {
   const std::vector<JsonText>& items = types.items();
   const auto is_full = [](const JsonText& item) { return item.as_text() == "full_attention"; };

@@ -20,7 +20,7 @@ namespace ckpt::HWY_NAMESPACE {
 namespace {
 
 constexpr float kOddLevels[8] = {1, 3, 5, 7, 9, 11, 13, 15};
-// Levels of two bits, repeated; there is no fourth.
+// Levels of two bits, repeated; the fourth is never chosen.
 constexpr float kThreeLevels[8] = {1, 3, 5, 7, 1, 3, 5, 7};
 
 // Rounds all groups for the tries `t` to t + kLanes - 1.

@@ -18,8 +18,8 @@
 
 namespace ckpt {
 
-// Sizes in bytes of the pieces that the rules named `rules` cut the check text into; empty when
-// there is no table for them (pieces.cc).
+// Sizes in bytes of the pieces that the rules named `rules` cut the check text into; empty without
+// a table for them (pieces.cc).
 std::span<const uint8_t> check_pieces(std::string_view rules);
 
 // Name of the vocabulary whose check text has ids with this SHA-256, or nothing

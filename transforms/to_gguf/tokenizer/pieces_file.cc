@@ -47,7 +47,7 @@ class PieceVocabulary {
     out_.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
   }
 
-  // False when there is no such id.
+  // False if the id does not exist.
   bool put(uint64_t id, std::string text, float score, TokenType type) {
     if (id >= size_) return false;
     out_.tokens[id] = std::move(text);

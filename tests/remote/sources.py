@@ -160,6 +160,9 @@ def provenance_names_the_files_of_a_commit():
     code, text = run("publish", "published", "--source", HUB + "/model.safetensors", "--source", web("summed/model/config.json"))
     text = pathlib.Path("published/provenance.json").read_text()
     good = good and code == 0 and f'"uri": "{base}model.safetensors"' in text and f'"uri": "{web("summed/model/config.json")}"' in text or print(code, text)
+    good = good and all([is_refused(words, "publish", *typed) for words, *typed in (
+        ("Repository not found", "published", "--source", "hf://org/missing"), ("nothing is there", "published", "--source", HUB + "/x"),
+        ("expected a folder on this machine", HUB))])
     strike(Fault("last", path="*/model.safetensors", only="cdn"))
     code, text = run("publish", "published", "--source", HUB, "--rehash")
     shutil.rmtree("published")

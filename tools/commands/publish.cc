@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "plan/conversion/targets.h"
 #include "plan/publish_to/publish_to.h"
@@ -148,6 +149,9 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) return fail(ErrorCode::kUsage, "{}: there is no such folder", typed.path);
+  if (is_url(typed.path)) {
+    return fail(ErrorCode::kUsage, "{}: a URL; expected a folder on this machine", typed.path);
+  }
   if (!fs::is_directory(typed.path, error)) {
     const std::string path = shell_path(typed.path);
     return fail_with_hint(

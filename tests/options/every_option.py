@@ -5,9 +5,11 @@ usage: every_option.py CKPT TESTDATA
 
 The options are those of `ckpt list options`. One without values below is tried with its choices, or with a
 value of its kind. Each is added to command lines that work without it; then the digest of the plan
-must be another, or stderr must speak of the option, or the command must be refused with a sentence.
+must be another, or stderr must speak of the option, or the command must be refused with a sentence. The command
+lines of one input take turns with the values, unless CKPT_LONG=1 pairs each with each.
 """
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -113,6 +115,19 @@ class Trial:
         return f"{line}: changes nothing, silently\n{said}"
 
 
+def trials(lines, tried):
+    """(command line, option, value): for each input every value and every command line at least once."""
+    for _, of_source in itertools.groupby(lines, lambda line: line[0]):
+        of_source = list(of_source)
+        for row in tried:
+            bases, values = [line for line in of_source if f"--{row['name']}" not in line], values_of(row)
+            if os.environ.get("CKPT_LONG"):
+                pairs = itertools.product(bases, values)
+            else:
+                pairs = [(bases[i % len(bases)], values[i % len(values)]) for i in range(max(len(bases), len(values)))] if bases else []
+            yield from ((base, row["name"], value) for base, value in pairs)
+
+
 def inputs(folder):
     """Kinds of input, and what may be asked of each."""
     floats = [["out"], ["out", "--to", "f16"], ["out", "--to", "nvfp4-w4a16"]]
@@ -174,8 +189,7 @@ def main():
         write_imatrix(folder / "imatrix.dat")
         trial = Trial(folder)
         lines = inputs(folder)
-        jobs = [(line, row["name"], value) for line in lines for row in tried for value in values_of(row)
-                if f"--{row['name']}" not in line]
+        jobs = list(trials(lines, tried))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             problems = [p for p in pool.map(lambda job: trial.problem(*job), jobs) if p]
         problems += check_recipes(rows, folder)

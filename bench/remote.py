@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The rate at which ckpt reads a file from a server on this machine, as a ratio to curl with as many connections.
 
-usage: bench/remote.py CKPT [--size MB] [--latency MS] [--cut PERCENT] [--runs N]
+usage: bench/remote.py CKPT [--size MB] [--latency MS] [--rate MB] [--cut PERCENT] [--runs N]
 
 A GGUF of SIZE (default 2000 MB) is copied by `ckpt convert URL OUT` to /dev/shm, and from a local file; curl writes the same ranges to
-/dev/null. --latency waits before each answer, --cut ends so many of a hundred answers to ckpt in the middle.
+/dev/null. --latency waits before each answer, --rate is what each connection gets in a second, --cut ends so many of a hundred answers to ckpt in the middle.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 typed = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
 typed.add_argument("ckpt", type=pathlib.Path)
-for name, default in (("size", 2000), ("latency", 0), ("cut", 0), ("runs", 3), ("connections", os.cpu_count() + max(2, os.cpu_count() // 2))):
+for name, default in (("size", 2000), ("latency", 0), ("rate", 0), ("cut", 0), ("runs", 3), ("connections", os.cpu_count() + 16)):
     typed.add_argument("--" + name, type=float if name == "latency" else int, default=default)
 typed = typed.parse_args()
 cuts = random.Random(1)
@@ -47,8 +47,11 @@ class Handler(BaseHTTPRequestHandler):
         end = last + 1
         if "curl" not in self.headers["User-Agent"] and cuts.random() * 100 < typed.cut:
             end, self.close_connection = (first + last) // 2, True
+        piece, start, begun = (typed.rate * 20_000 or 1 << 62), first, time.monotonic()
         while first < end:
-            first += os.sendfile(self.connection.fileno(), MODEL.fileno(), first, end - first)
+            first += os.sendfile(self.connection.fileno(), MODEL.fileno(), first, min(piece, end - first))
+            if typed.rate:
+                time.sleep(max(0, begun + (first - start) / (typed.rate * 1e6) - time.monotonic()))
 
 
 def write_model(path):

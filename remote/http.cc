@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/printable.h"
+#include "remote/host_gate.h"
 #include "remote/http_transfer.h"
 
 namespace ckpt {
@@ -271,6 +272,19 @@ Failure no_answer(const HttpRequest& request, const std::string& cut) {
   return fail(ErrorCode::kIo, "{}: {}", request.url.shown(), printable(cut));
 }
 
+Result<Outcome> try_once(const HttpRequest& request, Progress& progress) {
+  HostGate::Turn turn(HostGate::of(request.url));
+  const uint64_t before = progress.received_bytes;
+  CKPT_ASSIGN(Outcome out, Attempt(request, progress).run());
+  const bool is_dropped = !out.cut.empty() && out.may_pass && progress.received_bytes == before;
+  if (is_dropped || out.response.status == 429 || out.response.status == 503) {
+    turn.was_refused();
+  } else if (out.cut.empty()) {
+    turn.went_well();
+  }
+  return out;
+}
+
 }  // namespace
 
 HttpBody HttpBody::of(std::string text) {
@@ -309,7 +323,7 @@ Result<HttpResponse> http_send(const HttpRequest& request) {
   int idle_tries = 0;  // since bytes of a range came
   for (uint64_t tries = 1;; ++tries) {
     const uint64_t before = progress.received_bytes;
-    CKPT_ASSIGN(Outcome out, Attempt(request, progress).run());
+    CKPT_ASSIGN(Outcome out, try_once(request, progress));
     idle_tries = progress.received_bytes > before ? 0 : idle_tries + 1;
     const bool passes = out.cut.empty() ? is_passing(out.response.status) : out.may_pass;
     const uint64_t most =

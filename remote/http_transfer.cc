@@ -7,6 +7,7 @@
 
 #include "core/base/printable.h"
 #include "remote/certificates.h"
+#include "remote/rate_limit.h"
 
 #ifdef CKPT_REMOTE
 #include <curl/curl.h>
@@ -157,6 +158,7 @@ size_t on_body_bytes(char* data, size_t, size_t count, void* user) {
   const Callbacks& to = *static_cast<Callbacks*>(user);
   if (!begin(to.exchange, to.handle)) return 0;
   const auto bytes = std::as_bytes(std::span(data, count));
+  keep_to_rate(count);
   return to.exchange.check(to.exchange.what.on_body(bytes)) ? count : 0;
 }
 
@@ -167,6 +169,7 @@ size_t on_wanted_bytes(char* data, size_t, size_t count, void* user) {
   const auto out = std::as_writable_bytes(std::span(data, size));
   if (size > 0 && !exchange.check(body.read(exchange.sent_bytes, out))) return CURL_READFUNC_ABORT;
   exchange.sent_bytes += size;
+  keep_to_rate(size);
   return size;
 }
 
@@ -175,6 +178,9 @@ int on_rewind(void* user, curl_off_t offset, int origin) {
   static_cast<Exchange*>(user)->sent_bytes = static_cast<uint64_t>(offset);
   return CURL_SEEKFUNC_OK;
 }
+
+// Small where a buffer is waited for, so that no connection looks dead meanwhile.
+long buffer_bytes() { return has_rate_limit() ? 16L << 10 : 512L << 10; }
 
 void set_body(CURL* handle, Exchange& exchange) {
   const auto set = Curl::loaded().set;
@@ -189,7 +195,7 @@ void set_body(CURL* handle, Exchange& exchange) {
   set(handle, CURLOPT_READDATA, &exchange);
   set(handle, CURLOPT_SEEKFUNCTION, on_rewind);
   set(handle, CURLOPT_SEEKDATA, &exchange);
-  set(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+  set(handle, CURLOPT_UPLOAD_BUFFERSIZE, buffer_bytes());
 }
 
 void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
@@ -203,7 +209,7 @@ void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
   set(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(handle, CURLOPT_LOW_SPEED_TIME, what.stall_seconds);
-  set(handle, CURLOPT_BUFFERSIZE, 512L << 10);
+  set(handle, CURLOPT_BUFFERSIZE, buffer_bytes());
   if (what.url.is_loopback()) set(handle, CURLOPT_PROXY, "");
   if (what.method == "HEAD") set(handle, CURLOPT_NOBODY, 1L);
   if (what.body != nullptr) set_body(handle, exchange);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/threads.h"
+#include "core/io/cursor.h"
 #include "core/io/remote_files.h"
 #include "remote/root.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::string_view kShardEnding = ".safetensors";
 constexpr size_t kMaxShardsAhead = 1000;
-constexpr unsigned kOpeningThreads = 16;
+constexpr unsigned kOpeningThreads = 32;
+constexpr uint64_t kMaxHeaderAhead = 900 << 10;
 
 // A file or folder of a root.
 struct Place {
@@ -69,7 +71,8 @@ class OpenedUrls final : public RemoteFiles {
   mutable std::map<std::string, SharedRoot> roots_;
   mutable std::mutex opened_mutex_;
   mutable std::set<std::string> shards_begun_;          // folders
-  mutable std::map<std::string, SharedSource> opened_;  // by URL, until they are asked for
+  // By URL. A file is opened more than once: to find out what it is, then to read it.
+  mutable std::map<std::string, SharedSource> opened_;
 };
 
 Result<SharedRoot> OpenedUrls::list_root(const std::string& typed) {
@@ -117,18 +120,15 @@ Result<SharedSource> OpenedUrls::open(const std::string& url) const {
         ErrorCode::kUsage, "{}: {}", url,
         is_folder_of_root(place) ? "not a regular file; expected a file" : "nothing is there");
   }
-  CKPT_ASSIGN(SharedSource kept, place.root->local(place.path));
-  if (kept == nullptr) {
-    if (place.path.ends_with(kShardEnding)) open_shards(url, place);
+  CKPT_ASSIGN(const SharedSource kept, place.root->local(place.path));
+  if (kept != nullptr) return kept;
+  if (place.path.ends_with(kShardEnding)) open_shards(url, place);
+  {
     const std::lock_guard lock(opened_mutex_);
     const auto found = opened_.find(url);
-    if (found != opened_.end()) {
-      kept = std::move(found->second);
-      opened_.erase(found);
-    }
+    if (found != opened_.end()) return found->second;
   }
-  return kept != nullptr ? Result<SharedSource>(std::move(kept))
-                         : open_remote(url, place.root, place.path);
+  return open_remote(url, place.root, place.path);
 }
 
 // The headers of a folder's shards are fetched together, as the first of them is opened: one after
@@ -152,8 +152,8 @@ void OpenedUrls::open_shards(const std::string& url, const Place& place) const {
   const auto work = [&] {
     for (size_t i = next++; i < shards.size(); i = next++) {
       const auto source = open_remote(base + shards[i], place.root, shards[i]);
-      std::byte first{};
-      if (!source || !(*source)->read(0, std::span(&first, 1))) continue;
+      if (!source) continue;
+      (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it
       const std::lock_guard lock(opened_mutex_);
       opened_[base + shards[i]] = *source;
     }

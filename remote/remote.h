@@ -5,6 +5,7 @@
 #include "remote/credentials.h"
 #include "remote/http.h"
 #include "remote/hub.h"
+#include "remote/rate_limit.h"
 #include "remote/s3.h"
 #include "remote/s3_sign.h"
 #include "remote/url.h"

@@ -14,8 +14,10 @@
 namespace ckpt {
 namespace {
 
-// Reads below kSmallBytes are of headers: the first takes a window, those that follow larger ones.
-constexpr uint64_t kSmallBytes = 256 << 10, kFirstWindowBytes = 16 << 10, kMaxWindowBytes = 1 << 20;
+// Reads below kSmallBytes may be of headers. Tiny ones take a window: the first a small one, those
+// that follow larger ones.
+constexpr uint64_t kTinyBytes = 4 << 10, kSmallBytes = 1 << 20;
+constexpr uint64_t kFirstWindowBytes = 16 << 10, kMaxWindowBytes = 1 << 20;
 
 class RemoteSource final : public ByteSource {
  public:
@@ -92,20 +94,31 @@ Status RemoteSource::read_range(uint64_t offset_bytes, std::span<std::byte> out)
   return out.size() == file_.size_bytes ? check_whole(out) : Status();
 }
 
+// Reads that continue the window wait for each other: they are of one header.
 Status RemoteSource::read_small(uint64_t offset_bytes, std::span<std::byte> out) const {
-  const std::lock_guard lock(window_mutex_);
+  std::unique_lock lock(window_mutex_);
   const uint64_t end = window_start_ + window_.size();
-  if (offset_bytes < window_start_ || offset_bytes + out.size() > end) {
-    if (!window_.empty() && offset_bytes >= window_start_ && offset_bytes <= end) {
-      window_bytes_ = std::min(2 * window_bytes_, kMaxWindowBytes);
+  const bool continues = offset_bytes >= window_start_ && offset_bytes <= end;
+  if (!continues && !window_.empty()) {
+    lock.unlock();
+    return read_range(offset_bytes, out);
+  }
+  if (offset_bytes + out.size() > end) {
+    const uint64_t from = window_.empty() ? offset_bytes : end;
+    if (!window_.empty()) window_bytes_ = std::min(2 * window_bytes_, kMaxWindowBytes);
+    const uint64_t needed = offset_bytes + out.size() - from;
+    const uint64_t wanted = out.size() < kTinyBytes ? std::max(needed, window_bytes_) : needed;
+    std::vector<std::byte> more(std::min(wanted, size_bytes() - from));
+    CKPT_TRY(read_range(from, more));
+    // A header's beginning is read again, by who asks what kind of file it is.
+    const bool keeps_all = !window_.empty() && window_.size() + more.size() <= kMaxWindowBytes;
+    const uint64_t start = keeps_all ? window_start_ : offset_bytes;
+    if (!window_.empty()) {
+      const auto dropped = static_cast<ptrdiff_t>(start - window_start_);
+      window_.erase(window_.begin(), window_.begin() + dropped);
     }
-    const uint64_t wanted = std::max<uint64_t>(out.size(), window_bytes_);
-    window_.resize(std::min(wanted, size_bytes() - offset_bytes));
-    window_start_ = offset_bytes;
-    if (Status done = read_range(offset_bytes, window_); !done) {
-      window_.clear();
-      return done;
-    }
+    window_.insert(window_.end(), more.begin(), more.end());
+    window_start_ = start;
   }
   std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
   return {};

@@ -96,21 +96,27 @@ Status check_progress(const CommonOptions& options) {
                         "--progress json: its objects are among those of --json; expected both");
 }
 
-int run_command(const Verb& verb, CommonOptions& options, const std::string& memory) {
+// `bytes` keeps its value where nothing was typed.
+Status read_size(std::string_view option, const std::string& typed, uint64_t& bytes) {
+  if (typed.empty()) return {};
+  CKPT_ASSIGN(bytes, in(option, parse_size(typed)));
+  return {};
+}
+
+// Of every command.
+Status set_limits(CommonOptions& options) {
+  uint64_t rate = 0;
+  CKPT_TRY(read_size("--memory", options.typed_memory, options.memory_bytes));
+  CKPT_TRY(read_size("--limit-rate", options.typed_limit_rate, rate));
+  set_rate_limit(rate);
+  CKPT_TRY(check_simd_environment());
+  return check_progress(options);
+}
+
+int run_command(const Verb& verb, CommonOptions& options) {
   const Console console(options);
   const InterruptGuard guard(console, hint_after_interruption(verb.command->name));
-  if (!memory.empty()) {
-    const auto size = parse_size(memory);
-    if (!size) {
-      console.error(Error(size.error()).in("--memory"));
-      return 2;
-    }
-    options.memory_bytes = *size;
-  }
-  const auto code =
-      check_simd_environment().and_then([&] { return check_progress(options); }).and_then([&] {
-        return verb.run(console, options);
-      });
+  const auto code = set_limits(options).and_then([&] { return verb.run(console, options); });
   if (!code) console.error(code.error());
   std::fflush(stdout);  // while the guard is at work: who reads may keep us waiting
   return code ? *code : exit_code(code.error());
@@ -205,15 +211,14 @@ int run(int argc, char** argv) {
   CommonOptions options;
   options.command = "ckpt";
   for (const std::string& word : typed) options.command += " " + shell_word(word);
-  std::string memory;
-  CommandLine command_line(options, memory);
+  CommandLine command_line(options);
   const auto verb = command_line.parse(words);
   if (!verb) {
     options.json = std::find(words.begin(), words.end(), "--json") != words.end();
     Console(options).error(verb.error());
     return 2;
   }
-  const int code = *verb == nullptr ? 0 : run_command(**verb, options, memory);
+  const int code = *verb == nullptr ? 0 : run_command(**verb, options);
   return trace.write() || code != 0 ? code : 2;
 }
 

@@ -100,8 +100,8 @@ class Cutter {
   }
 
   void find_scans(TensorJob& job) {
+    if (!needs_scan(*job.tensor)) return;
     const Recoded& recoded = job.tensor->recoded();
-    if (!job.tensor->codec->needs_stats || recoded.stats.has_value()) return;
     job.scans.push_back(scan_of(*job.tensor));
     for (const auto& peer : recoded.peers) job.scans.push_back(scan_of(*peer));
   }
@@ -304,6 +304,11 @@ class Cutter {
 };
 
 }  // namespace
+
+bool needs_scan(const Tensor& tensor) {
+  return !tensor.is_stored() && tensor.codec->needs_stats &&
+         !tensor.recoded().stats.has_value();
+}
 
 Jobs cut(const Plan& plan, const Cut& how) { return Cutter(plan, how).run(); }
 

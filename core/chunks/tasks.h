@@ -73,6 +73,9 @@ struct Jobs {
   uint64_t output_bytes = 0;
 };
 
+// Whether a tensor is read once for its statistics, and again to be encoded.
+bool needs_scan(const Tensor& tensor);
+
 // How tasks are cut and in which order they come.
 struct Cut {
   uint64_t chunk_bytes;     // floats of one task

@@ -23,6 +23,7 @@
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/model/codec.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/resume.h"
@@ -90,6 +91,20 @@ struct Worker {
   bool is_scanning = false;
 };
 
+// More threads than cores: while some wait for the disk or a server, others compute.
+unsigned waiting_threads(const Plan& plan, unsigned cores) {
+  constexpr unsigned kReadsOfServer = 16;  // of 4 to 8 MB: 1 GB a second at 50 ms of latency
+  bool is_read_far = false;
+  each_source(plan, [&](const ByteSource& source) { is_read_far |= is_url(source.name()); });
+  return std::max(is_read_far ? kReadsOfServer : 2, cores / 2);
+}
+
+// For statistics first, or for several outputs.
+bool reads_twice(const Plan& plan) {
+  return plan.outputs.size() > 1 ||
+         std::ranges::any_of(plan.outputs[0].checkpoint.tensors, needs_scan);
+}
+
 class Engine {
  public:
   Engine(const Plan& plan, const ExecuteOptions& options)
@@ -97,8 +112,7 @@ class Engine {
         options_(options),
         threads_(options.threads != 0 ? options.threads
                                       : std::max(1u, std::thread::hardware_concurrency())),
-        // More threads than cores: while some wait for the disk, others compute.
-        workers_(threads_ + std::max(2u, threads_ / 2)),
+        workers_(threads_ + waiting_threads(plan, threads_)),
         files_(plan),
         computing_(static_cast<std::ptrdiff_t>(threads_)) {}
 
@@ -145,6 +159,7 @@ class Engine {
   OutputFiles files_;
   BufferPool& pool_ = files_.pool();
   std::unique_ptr<Resume> resume_;   // may be null
+  std::unique_ptr<DiskCache> disk_;  // may be null
   std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
   FeedbackCache feedback_;
@@ -382,6 +397,9 @@ void Engine::do_task(size_t index, Worker& worker) {
 Status Engine::open() {
   CKPT_TRY(check(plan_));
   CKPT_TRY(check_inputs());
+  if (!options_.cache_folder.empty()) {
+    CKPT_ASSIGN(disk_, DiskCache::open(options_.cache_folder, options_.cache_bytes));
+  }
   if (options_.resume.enabled) {
     CKPT_ASSIGN(resume_, Resume::begin(plan_, options_));
   }
@@ -394,23 +412,24 @@ Status Engine::open() {
 
 // Every byte of every file.
 Status Engine::make() {
-  MemoryShares shares = share_memory(options_.memory_bytes, resident_bytes(), workers_);
+  const bool reads_again = reads_twice(plan_);
+  MemoryShares shares =
+      share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
   // As many hashes as cores compute, as far as pieces that wait for them have room.
   const auto parallel_files = static_cast<unsigned>(
       std::clamp<uint64_t>(shares.pieces_bytes / kPieceOfFileBytes, 1, threads_));
   jobs_ = cut(plan_, {chunk_bytes(shares, workers_, options_.chunk_bytes), parallel_files});
-  shares = share_memory(options_.memory_bytes, resident_bytes(),
-                        workers_);  // the jobs are there as well
+  // The jobs are there as well.
+  shares = share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
   files_.limit_memory(shares.buffers_bytes, shares.pieces_bytes);
   gate_.emplace(shares.tasks_bytes);
   if (is_share()) {
     take_share(jobs_, plan_, options_.resume.share_number, options_.resume.share_count);
   }
   scans_.emplace(jobs_.scans.size());
-  const bool is_shared = plan_.outputs.size() > 1;
-  if (!jobs_.scans.empty() || is_shared) {
-    const auto use = is_shared ? BlockCache::Use::kOften : BlockCache::Use::kTwice;
-    cache_.emplace(shares.blocks_bytes, use, pool_);
+  if (reads_again) {
+    const auto use = plan_.outputs.size() > 1 ? BlockCache::Use::kOften : BlockCache::Use::kTwice;
+    cache_.emplace(shares.blocks_bytes, use, pool_, disk_.get());
   }
   if (resume_ != nullptr) {
     for (uint32_t i = 0; i < jobs_.scans.size(); ++i) scans_->add(i, resume_->known(i));

@@ -51,11 +51,13 @@ uint64_t recode_bytes(const Jobs& jobs, const Task& task) {
 
 }  // namespace
 
-MemoryShares share_memory(uint64_t memory_bytes, uint64_t resident_bytes, unsigned threads) {
+MemoryShares share_memory(uint64_t memory_bytes, uint64_t resident_bytes, unsigned threads,
+                          bool reads_again) {
   const uint64_t needed = resident_bytes + memory_bytes / 12 + threads * kThreadBytes;
   const uint64_t reserve = std::max(memory_bytes / 6, needed);
   const uint64_t rest = std::max(memory_bytes - std::min(memory_bytes, reserve), memory_bytes / 4);
   const uint64_t seventh = rest / 7;
+  if (!reads_again) return {0, seventh * 5, std::max(seventh * 2, kMinPiecesBytes), rest};
   return {seventh * 4, seventh * 2, std::max(seventh, kMinPiecesBytes), rest};
 }
 

@@ -19,8 +19,10 @@ struct MemoryShares {
   uint64_t blocks_bytes, tasks_bytes, pieces_bytes;
   uint64_t buffers_bytes;  // of all buffers, used and free
 };
-// `resident_bytes`: of the process before the run, which has so many threads.
-MemoryShares share_memory(uint64_t memory_bytes, uint64_t resident_bytes, unsigned threads);
+// `resident_bytes`: of the process before the run, which has so many threads. Where nothing is read
+// again, the other shares have the room of the blocks.
+MemoryShares share_memory(uint64_t memory_bytes, uint64_t resident_bytes, unsigned threads,
+                          bool reads_again = true);
 
 // Memory of the process just now; 0 where the system does not say.
 uint64_t resident_bytes();

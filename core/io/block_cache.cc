@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/io/remote_files.h"
+
 namespace ckpt {
 namespace {
 
@@ -111,27 +113,53 @@ Result<std::span<const std::byte>> BlockCache::fetch(const ByteSource& source, c
   const uint64_t offset = range.offset_bytes, size = range.size_bytes;
   uint64_t promised = 0;
   const bool inside = offset <= source.size_bytes() && size <= source.size_bytes() - offset;
-  if (!inside || size == 0 || !source.memory().empty() || goes_around(source, range, promised)) {
-    return source.fetch(offset, size, scratch);
+  if (!inside || size == 0 || !source.memory().empty()) return source.fetch(offset, size, scratch);
+  const bool has_disk = disk_ != nullptr && use_ == Use::kTwice && is_url(source.name());
+  if (has_disk && range.reading == Reading::kLast) {
+    const std::span<std::byte> out(scratch.reserve(size), size);
+    if (take_from_disk(source, range, out)) return out;
   }
+  const bool is_kept_on_disk = has_disk && range.reading == Reading::kFirst;
+  if (goes_around(source, range, promised)) {
+    CKPT_ASSIGN(const auto bytes, source.fetch(offset, size, scratch));
+    if (is_kept_on_disk) disk_->keep(source, offset, bytes);
+    return bytes;
+  }
+  bool is_whole = true;
   const Status status =
-      copy(source, range, scratch.reserve(size), use_ == Use::kOften || promised > 0);
+      copy(source, range, scratch.reserve(size), use_ == Use::kOften || promised > 0, is_whole);
   if (promised > 0) {
     const std::lock_guard lock(mutex_);
     promised_bytes_ -= promised;
   }
   CKPT_TRY(status);
-  return std::span<const std::byte>(scratch.reserve(size), size);
+  const std::span<const std::byte> bytes(scratch.reserve(size), size);
+  if (is_kept_on_disk && !is_whole) disk_->keep(source, offset, bytes);
+  return bytes;
+}
+
+// Blocks in memory that the range shares with its neighbors count as read, too.
+bool BlockCache::take_from_disk(const ByteSource& source, const Range& range,
+                                std::span<std::byte> out) {
+  if (!disk_->take(source, range.offset_bytes, out)) return false;
+  for (uint64_t done = 0; done < range.size_bytes;) {
+    const uint64_t at = range.offset_bytes + done;
+    const uint64_t count = std::min(kBlockBytes - at % kBlockBytes, range.size_bytes - done);
+    was_read({&source, at / kBlockBytes}, count);
+    done += count;
+  }
+  return true;
 }
 
 // Neighbors share blocks: what has no room is read for itself, else one would bring in the next.
-Status BlockCache::copy(const ByteSource& source, const Range& range, std::byte* out,
-                        bool is_kept) {
+Status BlockCache::copy(const ByteSource& source, const Range& range, std::byte* out, bool is_kept,
+                        bool& is_whole) {
   for (uint64_t done = 0; done < range.size_bytes;) {
     const uint64_t at = range.offset_bytes + done, skipped = at % kBlockBytes;
     const uint64_t count = std::min(kBlockBytes - skipped, range.size_bytes - done);
     CKPT_ASSIGN(const SharedBlock held, block(source, at / kBlockBytes, is_kept));
     if (held == nullptr) {
+      is_whole = false;
       CKPT_TRY(source.read(at, {out + done, count}));
       const std::lock_guard lock(mutex_);
       read_bytes_ += count;

@@ -18,6 +18,7 @@
 #include "core/base/result.h"
 #include "core/io/buffers.h"
 #include "core/io/bytes.h"
+#include "core/io/disk_cache.h"
 
 namespace ckpt {
 
@@ -26,9 +27,10 @@ class BlockCache {
   enum class Use { kTwice, kOften };
   enum class Reading { kFirst, kLast };
 
-  // Blocks of files are kept up to `capacity_bytes`, in buffers of the pool.
-  BlockCache(uint64_t capacity_bytes, Use use, BufferPool& pool)
-      : capacity_bytes_(capacity_bytes), use_(use), pool_(pool) {}
+  // Blocks of files are kept up to `capacity_bytes`, in buffers of the pool. `disk`: takes what is
+  // read twice of sources that are far away and finds no room; may be null.
+  BlockCache(uint64_t capacity_bytes, Use use, BufferPool& pool, DiskCache* disk = nullptr)
+      : capacity_bytes_(capacity_bytes), use_(use), pool_(pool), disk_(disk) {}
 
   // As ByteSource::fetch, which it calls for what it does not hold. Threads that want one block at
   // the same time read it once. `reading` counts for kTwice only.
@@ -61,7 +63,10 @@ class BlockCache {
   Result<SharedBlock> block(const ByteSource& source, uint64_t number, bool is_kept);
   Status load(const ByteSource& source, uint64_t number, Block& block);
   bool goes_around(const ByteSource& source, const Range& range, uint64_t& promised);
-  Status copy(const ByteSource& source, const Range& range, std::byte* out, bool is_kept);
+  bool take_from_disk(const ByteSource& source, const Range& range, std::span<std::byte> out);
+  // `is_whole` becomes false where a part is not in the cache.
+  Status copy(const ByteSource& source, const Range& range, std::byte* out, bool is_kept,
+              bool& is_whole);
   void was_read(const Key& key, uint64_t bytes);
   void forget(const Key& key);
   void evict(uint64_t room_bytes);
@@ -69,6 +74,7 @@ class BlockCache {
   const uint64_t capacity_bytes_;
   const Use use_;
   BufferPool& pool_;
+  DiskCache* const disk_;
   mutable std::mutex mutex_;
   std::condition_variable loaded_;
   std::map<Key, SharedBlock> blocks_;

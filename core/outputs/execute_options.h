@@ -37,6 +37,10 @@ struct ExecuteOptions {
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
   ResumeOptions resume;
+  // A folder for what is read twice of sources that are far away and has no room in memory; empty:
+  // it is fetched twice.
+  std::string cache_folder;
+  uint64_t cache_bytes = uint64_t{64} << 30;
 };
 
 struct FileReport {

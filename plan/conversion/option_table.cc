@@ -70,6 +70,18 @@ constexpr ConvertOption kOptions[] = {
     {"force", "", kOutput, &C::force, kNowhere, kCommand, "",
      "replace OUT, if it holds nothing but a checkpoint"},
 
+    {"cache-dir",
+     "DIR",
+     kInput,
+     {},
+     kNowhere,
+     kCommand,
+     "",
+     "of a URL: a folder for what is read twice and does not fit in --memory; it is empty "
+     "afterwards"},
+    {"cache-size", "SIZE", kInput, {}, kNowhere, kCommand, "",
+     "at most so much of it (default: 64G)"},
+
     {"to", "TYPE", kType, &C::to, kRecipeAndPlan, kPlan, "",
      "type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, "
      "with {type} in OUT; default: keep the types"},

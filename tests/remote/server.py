@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import hmac
 import json
+import mmap
 import os
 import pathlib
 import socket
@@ -44,6 +45,7 @@ class Server:
     def __init__(self, root, token="", page=1000, latency=0.0):
         self.root, self.token, self.page, self.latency = pathlib.Path(root), token, page, latency
         self.faults, self.log, self.lock, self.made_up, self.heads = [], [], threading.Lock(), [], {}
+        self.at_once, self.most_at_once = 0, 0   # requests that are being answered
         kinds = [type(at, (Handler,), {"owner": self, "at": at}) for at in ("hub", "cdn")]
         self.maker = maker = type("Maker", (ThreadingHTTPServer,), {"request_queue_size": 128, "handle_error": lambda *_: None, "daemon_threads": True})
         self.servers = [maker(("127.0.0.1", 0), kind) for kind in kinds]
@@ -80,6 +82,24 @@ class Server:
         return {"HF_ENDPOINT": self.origin, "HF_TOKEN": self.token, "HF_HOME": str(self.root / "hf_home"), "AWS_ACCESS_KEY_ID": "testkey",
                 "AWS_SECRET_ACCESS_KEY": "testsecret", "AWS_ENDPOINT_URL": self.origin + "/s3", "AWS_REGION": "us-east-1",
                 "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent", "AWS_PROFILE": "", "AWS_SESSION_TOKEN": ""}
+
+
+def mapped(path):
+    """What slices and len() take as bytes; a range of a large file costs no more than the range."""
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) if os.path.getsize(path) else b""
+
+
+DIGESTS = {}
+
+
+def digest_of(kind, path):
+    """Computed once for each state of the file."""
+    now = os.stat(path)
+    key = (kind, str(path), now.st_mtime_ns, now.st_size, now.st_ino)
+    if key not in DIGESTS:
+        DIGESTS[key] = hashlib.new(kind, path.read_bytes()).hexdigest()
+    return DIGESTS[key]
 
 
 def git_sha1(data):
@@ -166,6 +186,8 @@ class Handler(BaseHTTPRequestHandler):
         for name, status, header in (("429", 429, "Retry-After"), ("redirect", 302, "Location"), ("status", 0, "X-Status")):
             if name in self.struck:
                 return self.send(status or self.struck["status"], {"error": "as asked"}, [(header, str(self.struck[name]))])
+        if self.owner.at_once > self.struck.get("crowd", 1000):
+            return self.send(429, {"error": "too many at once"})
         if "ratelimit" in self.struck:
             return self.send(429, {}, [("ratelimit", f'"resolvers";r=0;t={self.struck["ratelimit"]}')])
         if self.at == "cdn":
@@ -173,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
         if path.startswith("/web/"):
             target = self.owner.root / path[1:]
             known = target.is_file() and ".." not in path
-            return self.file(target.read_bytes(), self.etag(target)) if known else self.send(404)
+            return self.file(mapped(target), self.etag(target)) if known else self.send(404)
         if path.startswith("/s3/"):
             return self.s3(url, path)
         if self.owner.token and self.headers.get("Authorization") != "Bearer " + self.owner.token:
@@ -181,14 +203,14 @@ class Handler(BaseHTTPRequestHandler):
         return self.hub([urllib.parse.unquote(word) for word in url.path.strip("/").split("/")], url)
 
     def etag(self, target):
-        tag = hashlib.md5(os.urandom(8) if "etag" in self.struck else target.read_bytes()).hexdigest()
+        tag = hashlib.md5(os.urandom(8)).hexdigest() if "etag" in self.struck else digest_of("md5", target)
         return [("ETag", f'"{tag}"')]
 
     def from_cdn(self, path):
         if "Authorization" in self.headers:   # as object stores do
             return self.send(400, b"<Error><Code>InvalidArgument</Code></Error>", kind="application/xml")
         target = self.owner.root / "hub" / path[1:]
-        return self.file(target.read_bytes(), self.etag(target)) if target.is_file() else self.send(404)
+        return self.file(mapped(target), self.etag(target)) if target.is_file() else self.send(404)
 
     def hub_error(self, status, code, text):
         self.send(status, {"error": text}, [("X-Error-Code", code), ("X-Error-Message", text)])
@@ -259,7 +281,7 @@ class Handler(BaseHTTPRequestHandler):
         if not key:
             return self.s3_list(folder, dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)))
         target = folder / key
-        return self.file(target.read_bytes(), self.etag(target)) if target.is_file() else self.send(404, b"<Error><Code>NoSuchKey</Code></Error>")
+        return self.file(mapped(target), self.etag(target)) if target.is_file() else self.send(404, b"<Error><Code>NoSuchKey</Code></Error>")
 
     def s3_list(self, folder, query):
         keys = [key for key in sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) if key.startswith(query["prefix"])]
@@ -293,4 +315,14 @@ class Handler(BaseHTTPRequestHandler):
             secret = hmac.new(secret, part.encode(), hashlib.sha256).digest()
         return None if hmac.new(secret, text.encode(), hashlib.sha256).hexdigest() == fields["Signature"] else "SignatureDoesNotMatch"
 
-    do_GET = do_HEAD = answer
+    def counted_answer(self):
+        with self.owner.lock:
+            self.owner.at_once += 1
+            self.owner.most_at_once = max(self.owner.most_at_once, self.owner.at_once)
+        try:
+            self.answer()
+        finally:
+            with self.owner.lock:
+                self.owner.at_once -= 1
+
+    do_GET = do_HEAD = counted_answer

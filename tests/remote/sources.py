@@ -323,7 +323,7 @@ def a_killed_run_fetches_no_finished_range_again():
     strike()
     size = 96 << 20
     write_gguf(SERVER.root / "web/big.gguf", size)
-    words = ["convert", web("big.gguf"), "big.gguf", "--threads", "1"]
+    words = ["convert", web("big.gguf"), "big.gguf", "--threads", "1", "--memory", "128M"]   # 15 MB under way
     SERVER.latency = 0.4
     process = subprocess.Popen([CKPT, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **SERVER.environment()})
     while process.poll() is None and sum(line["sent"] for line in SERVER.log) < size // 2:
@@ -338,6 +338,57 @@ def a_killed_run_fetches_no_finished_range_again():
     (SERVER.root / "web/big.gguf").rename("local-big.gguf")
     good = code == 0 and "resuming" in text and sent < 3 * size // 4 and digests("big.gguf") == digests("local-big.gguf")
     return good or print(code, text, sent)
+
+
+@case
+def many_ranges_are_asked_for_at_once_and_fewer_of_a_server_that_refuses():
+    strike()
+    size = 48 << 20
+    write_gguf(SERVER.root / "web/wide.gguf", size)
+    SERVER.latency, SERVER.most_at_once = 0.1, 0
+    code, text = run("convert", web("wide.gguf"), "wide.gguf", "--threads", "1", "--memory", "128M")
+    good = code == 0 and 8 <= SERVER.most_at_once <= 17 or print(code, text, SERVER.most_at_once)
+    strike(Fault("crowd", 4))
+    code, text = run("convert", web("wide.gguf"), "wide.gguf", "--threads", "1", "--memory", "128M", "--force")
+    SERVER.latency = 0
+    refused = sum(line["status"] == 429 for line in SERVER.log)
+    good = good and (code == 0 and 1 <= refused < 60 or print(code, text, refused))
+    (SERVER.root / "web/wide.gguf").rename("local-wide.gguf")
+    return good and digests("wide.gguf") == digests("local-wide.gguf")
+
+
+@case
+def the_rate_keeps_its_limit():
+    strike()
+    write_gguf(SERVER.root / "web/slow.gguf", 3 << 20)
+    start = time.monotonic()
+    code, text = run("convert", web("slow.gguf"), "slow.gguf", "--limit-rate", "2M")
+    return code == 0 and time.monotonic() - start >= 1.4 or print(code, text, time.monotonic() - start)
+
+
+@case
+def what_is_read_twice_comes_from_the_cache_the_second_time():
+    """A tensor of 8 MB, for whose scan 8 MB of memory are too little."""
+    rows, columns = 4096, 1024
+    folder = SERVER.root / "web/scanned"
+    folder.mkdir()
+    header = json.dumps({"model.layers.0.mlp.up_proj.weight": {"dtype": "BF16", "shape": [rows, columns], "data_offsets": [0, 2 * rows * columns]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\x80\x3f" * (rows * columns))
+    shutil.copy("model/config.json", folder)
+    subprocess.run([CKPT, "publish", "-q", folder], check=True, stdout=subprocess.DEVNULL)
+    os.mkdir("cache")
+    words, sent, outputs = ["convert", web("scanned/"), "scanned", "--to", "nvfp4-w4a16", "--memory", "8M", "--force"], [], []
+    for more in ([], ["--cache-dir", "cache"], ["--cache-dir", "cache", "--cache-size", "1M"]):
+        strike()
+        code, text = run(*words, *more)
+        assert code == 0, text
+        sent.append(sum(line["sent"] for line in SERVER.log if line["path"].endswith("model.safetensors")) / (2 * rows * columns))
+        outputs.append(digests("scanned"))
+    good = outputs[0] == outputs[1] == outputs[2] and sent[0] > 1.5 and sent[1] < 1.1 and 1.1 < sent[2] < sent[0] or print(sent)
+    good = good and not os.listdir("cache")
+    good = good and is_refused("--cache-size needs --cache-dir", "convert", web("scanned/"), "refused", "--to", "nvfp4-w4a16", "--cache-size", "8M")
+    good = good and is_refused("nothing is read twice from a URL", "convert", "model", "refused", "--to", "nvfp4-w4a16", "--cache-dir", "cache")
+    return good and is_refused("nowhere", "convert", web("scanned/"), "refused", "--to", "nvfp4-w4a16", "--cache-dir", "nowhere")
 
 
 @case

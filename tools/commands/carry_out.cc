@@ -6,8 +6,12 @@
 
 #include "checks/checks.h"
 #include "core/chunks/repack.h"
+#include "core/chunks/tasks.h"
+#include "core/computed/computed_source.h"
 #include "core/engine/share.h"
+#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
+#include "plan/conversion/sizes.h"
 #include "publish/publish.h"
 #include "tools/commands/made_record.h"
 #include "tools/line/commands.h"
@@ -185,6 +189,25 @@ int show_verdicts(const PlannedConversion& planned, const Console& console) {
         {}});
   }
   return code;
+}
+
+Status set_cache(const PlannedConversion& planned, const std::string& folder,
+                 const std::string& size, ExecuteOptions& options) {
+  if (!size.empty()) {
+    CKPT_ASSIGN(options.cache_bytes, in("--cache-size", parse_size(size)));
+    if (folder.empty()) return fail(ErrorCode::kUsage, "--cache-size needs --cache-dir DIR");
+  }
+  if (folder.empty()) return {};
+  options.cache_folder = folder;
+  bool is_read_far = false, is_scanned = false;
+  each_source(planned.plan,
+              [&](const ByteSource& source) { is_read_far |= is_url(source.name()); });
+  for (const Output& output : planned.plan.outputs) {
+    for (const Tensor& tensor : output.checkpoint.tensors) is_scanned |= needs_scan(tensor);
+  }
+  if (is_read_far && is_scanned) return {};
+  return fail_with_hint(ErrorCode::kUsage, "without --cache-dir",
+                        "--cache-dir {}: nothing is read twice from a URL", folder);
 }
 
 int show_made(const PlannedConversion& planned, const std::vector<FileReport>& files,

@@ -12,6 +12,10 @@ namespace ckpt {
 Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,
                       ExecuteOptions options, const Console& console, const CommonOptions& common);
 
+// --cache-dir and --cache-size, as typed. Fails: kUsage where one has no use.
+Status set_cache(const PlannedConversion& planned, const std::string& folder,
+                 const std::string& size, ExecuteOptions& options);
+
 // Reports files that are there already (--if-needed). Gives the exit code.
 int show_made(const PlannedConversion& planned, const std::vector<FileReport>& files,
               const Console& console);

@@ -178,6 +178,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   ExecuteOptions how;
   how.allow_nonfinite = conversion.allow_nonfinite;
   how.force = conversion.force;
+  CKPT_TRY(set_cache(planned, options.value("cache-dir"), options.value("cache-size"), how));
   return carry_out(planned, conversion, how, console, common);
 }
 

@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "plan/conversion/option_table.h"
 #include "plan/text/plan_file.h"
 #include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
@@ -17,7 +18,7 @@ constexpr uint32_t kMaxShares = 1'000'000;
 
 struct TypedExecute {
   fs::path plan;
-  std::string part, index;
+  std::string part, index, cache_folder, cache_size;
   bool force = false;
 };
 
@@ -64,6 +65,7 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   options.resume.since_ns = modified_ns(typed.plan);
   CKPT_ASSIGN(const PlannedConversion planned,
               in(place, plan_again(file, with_common(options, common))));
+  CKPT_TRY(set_cache(planned, typed.cache_folder, typed.cache_size, options));
   for (const std::string& note : planned.notes) console.warn(note);
   return carry_out(planned, file.conversion, options, console, common);
 }
@@ -77,6 +79,11 @@ Run declare_execute(CommandOptions& options) {
       .add("--index I/N", &typed->index,
            "like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is")
       .excludes = "--part";
+  for (auto [name, text] : {std::pair("cache-dir", &typed->cache_folder),
+                            std::pair("cache-size", &typed->cache_size)}) {
+    const ConvertOption& row = *find_convert_option(name);
+    options.add(fmt::format("--{} {}", name, row.value), text, std::string(row.help));
+  }
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
   declare_follow_links(options);
   return [typed](const Console& console, const CommonOptions& common) {

@@ -174,9 +174,8 @@ void list_commands(const Console& console) {
   for (const Command* command : all_commands()) {
     CommandOptions options;
     CommonOptions common;
-    std::string memory;
     const Run run = command->declare(options);  // owns what the options point to
-    declare_common(options, common, memory);
+    declare_common(options, common);
     Json listed = Json::array();
     for (const Option& option : options.declared()) listed.push_back(option_json(option));
     table.add(

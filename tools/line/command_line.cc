@@ -211,14 +211,14 @@ struct CommandLine::Parser {
 
 CommandLine::~CommandLine() = default;
 
-CommandLine::CommandLine(CommonOptions& common, std::string& memory)
+CommandLine::CommandLine(CommonOptions& common)
     : parser_(std::make_unique<Parser>()) {
   CLI::App& app = parser_->app;
   app.set_version_flag("--version", version_line);
   app.require_subcommand(1);
   for (const Command* command : all_commands()) {
     Verb& verb = *verbs_.emplace_back(std::make_unique<Verb>(Verb{command, {}, {}}));
-    declare_common(verb.options, common, memory);
+    declare_common(verb.options, common);
     verb.run = command->declare(verb.options);
     CLI::App* sub = app.add_subcommand(std::string(command->name));
     for (const Option& option : verb.options.declared()) add_option(*sub, option);

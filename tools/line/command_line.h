@@ -18,8 +18,8 @@ struct Verb {
 
 class CommandLine {
  public:
-  // Declares all commands; what every command takes goes to `common` and `memory`.
-  CommandLine(CommonOptions& common, std::string& memory);
+  // Declares all commands; what every command takes goes to `common`.
+  CommandLine(CommonOptions& common);
   ~CommandLine();
 
   // Reads `words`, the command first, and puts values in their places. Null: --help or --version,

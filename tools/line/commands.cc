@@ -45,7 +45,7 @@ std::string_view group_of(const Command& command) {
   return std::ranges::find(kCommands, &command, &Grouped::command)->group;
 }
 
-void declare_common(CommandOptions& options, CommonOptions& common, std::string& memory) {
+void declare_common(CommandOptions& options, CommonOptions& common) {
   const auto add = [&](const char* names, OptionTarget target, const char* help) -> Option& {
     Option& option = options.add(names, std::move(target), help);
     option.group = "Every command";
@@ -56,8 +56,11 @@ void declare_common(CommandOptions& options, CommonOptions& common, std::string&
   Option& threads = add("-j,-t,--threads N", &common.threads, "cores to use (default: all)");
   threads.bounds = {1, 1024};
   threads.environment = "CKPT_THREADS";
-  add("--memory SIZE", &memory, "what buffers may take (default: 512M)").environment =
+  add("--memory SIZE", &common.typed_memory, "what buffers may take (default: 512M)").environment =
       "CKPT_MEMORY";
+  add("--limit-rate SIZE", &common.typed_limit_rate,
+      "bytes a second from URLs and to them, all together (default: no limit)")
+      .environment = "CKPT_LIMIT_RATE";
   add("--progress MODE", &common.progress,
       "auto (default), plain (a line every 30 seconds, as without a terminal), json (objects "
       "among those of --json) or none")

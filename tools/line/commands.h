@@ -29,7 +29,7 @@ std::span<const Command* const> all_commands();     // by their groups
 std::string_view group_of(const Command& command);  // "Convert and edit"
 
 // The options of every command.
-void declare_common(CommandOptions& options, CommonOptions& common, std::string& memory);
+void declare_common(CommandOptions& options, CommonOptions& common);
 // --follow-links, of every command that reads a folder.
 void declare_follow_links(CommandOptions& options);
 

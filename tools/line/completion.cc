@@ -50,9 +50,8 @@ CompletedOption completed(const Option& option) {
 // The options that a command declares. Their targets are discarded.
 std::vector<CompletedOption> options_of(const Command& command) {
   CommonOptions common;
-  std::string memory;
   CommandOptions shared, own;
-  declare_common(shared, common, memory);
+  declare_common(shared, common);
   const Run run = command.declare(own);
   std::vector<CompletedOption> out{
       {{"--help", "-h"}, "Print this help message and exit", false, {}}};

@@ -59,9 +59,8 @@ std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
 // Common options before the verb, each with its value, go to the end.
 void move_common(std::vector<std::string>& words) {
   CommonOptions common;
-  std::string memory;
   CommandOptions shared;
-  declare_common(shared, common, memory);
+  declare_common(shared, common);
   std::vector<std::string> moved;
   while (!words.empty()) {
     const std::string name = words[0].substr(0, words[0].find('='));

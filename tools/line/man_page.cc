@@ -195,17 +195,17 @@ ManPage page_of_program() {
   }
   out += section("COMMANDS") + entries(commands);
   CommonOptions common;
-  std::string memory;
   CommandOptions shared;
-  declare_common(shared, common, memory);
+  declare_common(shared, common);
   out +=
       section("OPTIONS") + "Every command takes these.\n" + entries(option_entries(shared, false));
   out += entries({{bold("-h") + ", " + bold("--help"), "print help, examples first"},
                   {bold("--version"), "print version, commit and the vector instructions in use"}});
   out += exit_status();
   out += section("ENVIRONMENT") +
-         entries({{"CKPT_THREADS, CKPT_MEMORY, CKPT_COLOR",
-                   "What --threads, --memory and --color take, where they are not typed."},
+         entries({{"CKPT_THREADS, CKPT_MEMORY, CKPT_LIMIT_RATE, CKPT_COLOR",
+                   "What --threads, --memory, --limit-rate and --color take, where they are not "
+                   "typed."},
                   {"NO_COLOR", "When set, no colors, unless CKPT_COLOR or --color asks for them."},
                   {"CKPT_TRACE", "A new file for a trace of the threads."},
                   {"CKPT_SIMD",

@@ -31,6 +31,7 @@ struct CommonOptions {
   bool quiet = false;
   unsigned threads = 0;
   uint64_t memory_bytes = uint64_t{512} << 20;
+  std::string typed_memory, typed_limit_rate;
   std::string color = "auto";
   std::string progress = "auto";
   std::string command;  // all that was typed, as a shell takes it

@@ -89,9 +89,8 @@ Result<SafetensorsIndex> parse_index(std::string_view json);
 std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries);
 
-// Fails as read_hf_folder() does where a folder has no weights, without opening any.
+// Fails as kSafetensors.read() does where a folder has no weights, without opening any.
 Status find_weights(const std::filesystem::path& folder);
-Result<Checkpoint> read_hf_folder(const std::filesystem::path& folder, Codecs codecs);
 Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,
                                    Codecs codecs);
 

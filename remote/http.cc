@@ -9,7 +9,6 @@
 
 #include "core/base/printable.h"
 #include "remote/host_gate.h"
-#include "remote/http_transfer.h"
 
 namespace ckpt {
 namespace {

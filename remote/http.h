@@ -89,4 +89,27 @@ Result<Url> redirect_target(const HttpResponse& response);
 // `said`: the server's own words, which are made printable and cut.
 Failure http_failure(const HttpResponse& response, std::string_view said = {});
 
+// ---- one request by libcurl, which only http_transfer.cc includes -----------------------------
+
+struct HttpTransfer {
+  std::string method;
+  Url url;
+  HttpHeaders headers;
+  const HttpBody* body = nullptr;
+  long stall_seconds = 30;
+  // After the headers of the final answer. Its failure ends the transfer.
+  std::function<Status(const HttpResponse&)> on_headers;
+  std::function<Status(std::span<const std::byte>)> on_body;
+};
+
+struct TransferResult {
+  HttpResponse response;  // all but the body
+  // Why it ended early; empty when all was received.
+  std::string cut;
+  bool may_pass = false;  // whether the next try may succeed
+};
+
+// Fails: as on_headers and on_body and the body's read(), and kUnsupported without libcurl.
+Result<TransferResult> transfer(const HttpTransfer& what);
+
 }  // namespace ckpt

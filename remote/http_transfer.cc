@@ -1,10 +1,9 @@
-#include "remote/http_transfer.h"
-
 #include <algorithm>
 #include <cctype>
 #include <mutex>
 #include <optional>
 
+#include "remote/http.h"
 #include "core/base/printable.h"
 #include "remote/certificates.h"
 #include "remote/rate_limit.h"

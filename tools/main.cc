@@ -8,25 +8,92 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "core/base/threads.h"
 #include "core/base/trace.h"
 #include "core/io/files_read.h"
 #include "quantizers/quantizers.h"
 #include "remote/remote.h"
 #include "tools/line/command_line.h"
+#include "tools/line/commands.h"
 #include "tools/line/completion.h"
 #include "tools/line/habits.h"
 #include "tools/line/help.h"
-#include "tools/line/interrupt_guard.h"
+#include "tools/say/console.h"
 
 namespace ckpt {
 
 namespace {
+
+// Ends the program within a second of SIGINT or SIGTERM, even when a system call, the planning or
+// the printing takes longer: a conversion can be resumed from any moment, as after kill -9.
+class InterruptGuard {
+ public:
+  // `hint`: what to type next after an interruption; may be empty.
+  InterruptGuard(const Console& console, std::string hint);
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  ~InterruptGuard();  // the work is over: nothing ends it any more
+
+ private:
+  void run();
+  bool is_over_within(std::chrono::milliseconds time);
+
+  const Console& console_;
+  const std::string hint_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::vector<std::thread> threads_;  // one; none where there is none: then the engine looks alone
+};
+
+// Whether a line can be written without waiting for who reads it, or for a thread that does.
+bool is_free(std::FILE* stream) {
+  pollfd ready = {::fileno(stream), POLLOUT, 0};
+  return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
+}
+
+InterruptGuard::InterruptGuard(const Console& console, std::string hint)
+    : console_(console), hint_(std::move(hint)), threads_(start_threads(1, [this] { run(); })) {}
+
+InterruptGuard::~InterruptGuard() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool InterruptGuard::is_over_within(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [this] { return over_; });
+}
+
+void InterruptGuard::run() {
+  constexpr std::chrono::milliseconds kLook{20}, kGrace{600};
+  while (!interrupted) {
+    if (is_over_within(kLook)) return;
+  }
+  if (is_over_within(kGrace)) return;
+  if (is_free(stdout) && is_free(stderr)) {
+    console_.error({ErrorCode::kInterrupted, {}, "interrupted", hint_});
+    std::fflush(stdout);
+  }
+  std::_Exit(130);
+}
 
 void on_signal(int) {
   // The second Ctrl-C ends the program at once, as if nobody had asked to be told.

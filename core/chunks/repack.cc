@@ -1,7 +1,6 @@
 #include "core/chunks/repack.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ckpt {
 namespace {
@@ -25,77 +24,6 @@ bool has_block_bytes(const Codec& codec) {
     return rule.tile_rows == 1 && rule.tile_values > 0 &&
            codec.block_values % rule.tile_values == 0;
   });
-}
-
-// Bytes of one block in a part that has_block_bytes() accepts.
-uint64_t block_bytes(const Codec& codec, const PartRule& rule) {
-  return codec.block_values / rule.tile_values * size_bytes(rule.dtype);
-}
-
-// The parts of one row, its blocks in the order of `index`.
-class PermutedRow {
- public:
-  explicit PermutedRow(const Codec& codec) : codec_(codec), bytes_(codec.parts.size()) {}
-
-  ConstParts make(ConstParts parts, uint64_t row, uint64_t row_values,
-                  const std::vector<uint32_t>& index) {
-    views_.clear();
-    for (size_t i = 0; i < codec_.parts.size(); ++i) {
-      const PartRule& rule = codec_.parts[i];
-      if (rule.tile_rows == 0) {
-        views_.push_back(parts[i]);
-        continue;
-      }
-      const uint64_t size = block_bytes(codec_, rule);
-      const uint64_t blocks = row_values / codec_.block_values;
-      const std::byte* in = parts[i].data() + row * blocks * size;
-      bytes_[i].resize(blocks * size);
-      for (uint64_t b = 0; b < blocks; ++b) {
-        const uint64_t from = index[b * codec_.block_values] / codec_.block_values;
-        std::memcpy(bytes_[i].data() + b * size, in + from * size, size);
-      }
-      views_.push_back(bytes_[i]);
-    }
-    return views_;
-  }
-
- private:
-  const Codec& codec_;
-  std::vector<std::vector<std::byte>> bytes_;
-  std::vector<std::span<const std::byte>> views_;
-};
-
-// Several permutations as one: applied in order, so the last one is asked first.
-std::vector<uint32_t> joined(const std::vector<ValueOp>& ops) {
-  std::vector<uint32_t> out = *std::get<PermuteColumns>(ops.back()).index;
-  for (size_t i = ops.size() - 1; i-- > 0;) {
-    for (uint32_t& column : out) column = (*std::get<PermuteColumns>(ops[i]).index)[column];
-  }
-  return out;
-}
-
-std::vector<std::span<std::byte>> row_parts(const RecodeInput& input, uint64_t row, Parts out) {
-  std::vector<std::span<std::byte>> parts;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const PartRule& rule = input.tensor.codec->parts[i];
-    const uint64_t size = part_shape(rule, 1, input.grain.row_values).size_bytes;
-    parts.push_back(rule.tile_rows == 0 ? out[i] : out[i].subspan(row * size, size));
-  }
-  return parts;
-}
-
-Status refused(const RecodeInput& input, uint64_t row) {
-  const Tensor& tensor = input.tensor;
-  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  const Repack& repack = *tensor.recoded().repack;
-  const std::string advice = repack.advice.empty()
-                                 ? "the exporter that wrote it; --allow-nonfinite moves it as it is"
-                                 : std::string(repack.advice);
-  Failure failure =
-      fail_with_hint(ErrorCode::kCorrupt, advice, "tensor '{}': row {} has {}; {} has none", source,
-                     input.first_row + row, repack.refused, tensor.codec->name);
-  if (!tensor.home.empty()) failure = Failure(std::move(failure.value()).in(tensor.home));
-  return failure;
 }
 
 }  // namespace
@@ -143,27 +71,6 @@ MovedBlocks count_moved(const std::vector<Tensor>& tensors) {
     out.blocks += is_moved ? tensor.values() / tensor.codec->block_values : kept;
   }
   return out;
-}
-
-Status repack_chunk(const RecodeInput& input, Parts out) {
-  const Recoded& recoded = input.tensor.recoded();
-  const uint64_t row_values = input.grain.row_values;
-  uint64_t bad = input.rows;
-  if (recoded.ops.empty()) {
-    bad = recoded.repack->move(input.source, input.rows, row_values, out);
-  } else {
-    const std::vector<uint32_t> index = joined(recoded.ops);
-    PermutedRow permuted(*recoded.repack->from);
-    for (uint64_t row = 0; row < input.rows; ++row) {
-      const ConstParts source = permuted.make(input.source, row, row_values, index);
-      const bool moved =
-          recoded.repack->move(source, 1, row_values, row_parts(input, row, out)) == 1;
-      if (!moved) bad = std::min(bad, row);
-    }
-  }
-  const bool may_pass = input.allow_nonfinite && recoded.repack->advice.empty();
-  if (bad == input.rows || may_pass) return {};
-  return refused(input, bad);
 }
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// Moves values from one codec to another that holds them bit for bit: the planning half, and what
-// the engine does with a run of rows.
+// Moves values from one codec to another that holds them bit for bit: the planning half. The engine
+// moves a run of rows in recode_chunk().
 //
 //   parts of `from` ── whole blocks change columns ──▶ Repack::move ──▶ parts of my codec
 //
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/chunks/recode_chunk.h"
 #include "core/model/checkpoint.h"
 
 namespace ckpt {
@@ -30,9 +29,5 @@ struct MovedBlocks {
   uint64_t tensors = 0, blocks = 0;
 };
 MovedBlocks count_moved(const std::vector<Tensor>& tensors);
-
-// As recode_chunk, for a tensor with a repack. Fails: kCorrupt for rows that the codec refuses,
-// unless they are not finite and input.allow_nonfinite.
-Status repack_chunk(const RecodeInput& input, Parts out);
 
 }  // namespace ckpt

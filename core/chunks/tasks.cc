@@ -303,6 +303,35 @@ class Cutter {
   std::vector<std::vector<Task>> scan_tasks_;  // by Jobs::scans
 };
 
+// `size_bytes` times number / count, for any size.
+uint64_t border(uint64_t size_bytes, uint32_t number, uint32_t count) {
+  return size_bytes / count * number + size_bytes % count * number / count;
+}
+
+class Sharer {
+ public:
+  explicit Sharer(const Plan& plan) {
+    for (const Output& output : plan.outputs) {
+      auto& starts = starts_.emplace_back();
+      for (const OutputFile& file : output.layout.files) {
+        starts.push_back(size_bytes_);
+        size_bytes_ += file.size_bytes;
+      }
+    }
+  }
+  bool holds(const Jobs& jobs, const Task& task, uint32_t number, uint32_t count) const {
+    const uint64_t begin = border(size_bytes_, number - 1, count);
+    const uint64_t end = border(size_bytes_, number, count);
+    const OutputRange range = ranges_of(jobs, task)[0];
+    const uint64_t first = starts_[range.output][range.file] + range.offset_bytes;
+    return first < end && first + range.size_bytes > begin;
+  }
+
+ private:
+  std::vector<std::vector<uint64_t>> starts_;
+  uint64_t size_bytes_ = 0;
+};
+
 }  // namespace
 
 bool needs_scan(const Tensor& tensor) {
@@ -343,6 +372,29 @@ std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {
                    range.size_bytes});
   }
   return out;
+}
+
+void take_share(Jobs& jobs, const Plan& plan, uint32_t number, uint32_t count) {
+  const Sharer sharer(plan);
+  std::vector<bool> scans(jobs.scans.size());
+  std::vector<bool> taken(jobs.tasks.size());
+  for (size_t i = 0; i < jobs.tasks.size(); ++i) {
+    const Task& task = jobs.tasks[i];
+    if (task.kind == Task::Kind::kScan) continue;
+    taken[i] = sharer.holds(jobs, task, number, count);
+    if (!taken[i] || task.kind != Task::Kind::kRecode) continue;
+    for (const uint32_t scan : jobs.tensors[task.output][task.job].scans) scans[scan] = true;
+  }
+  size_t next = 0;
+  jobs.output_bytes = 0;
+  for (size_t i = 0; i < jobs.tasks.size(); ++i) {
+    const Task task = jobs.tasks[i];
+    const bool is_scan = task.kind == Task::Kind::kScan;
+    if (is_scan ? !scans[task.job] : !taken[i]) continue;
+    for (const OutputRange& range : ranges_of(jobs, task)) jobs.output_bytes += range.size_bytes;
+    jobs.tasks[next++] = task;
+  }
+  jobs.tasks.resize(next);
 }
 
 }  // namespace ckpt

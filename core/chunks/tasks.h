@@ -90,4 +90,7 @@ Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& tas
 // The runs that a task writes, one a part; nothing for a scan.
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
 
+// Leaves the tasks of share `number` of `count` (from 1) and the scans that they need.
+void take_share(Jobs& jobs, const Plan& plan, uint32_t number, uint32_t count);
+
 }  // namespace ckpt

@@ -19,7 +19,6 @@
 #include "core/chunks/error_feedback.h"
 #include "core/chunks/tasks.h"
 #include "core/computed/computed_source.h"
-#include "core/engine/share.h"
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/folder.h"

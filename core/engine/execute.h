@@ -17,4 +17,8 @@ namespace ckpt {
 // weights, naming tensor and position; kIo.
 Result<ExecuteReport> execute(const Plan& plan, const ExecuteOptions& options);
 
+// Executes share options.resume.share_number of share_count (share.cc). The run that finds all
+// shares done completes the plan: digests and final names. Fails: as execute().
+Result<ExecuteReport> execute_share(const Plan& plan, const ExecuteOptions& options);
+
 }  // namespace ckpt

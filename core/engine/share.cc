@@ -1,5 +1,11 @@
-#include "core/engine/share.h"
-
+// A share of a plan: what one of several programs does of it, each on a machine of its own, on one
+// file system.
+//
+//   all bytes of all files, one after the other:  |--- 1 of 4 ---|--- 2 of 4 ---|--- ...
+//   a task belongs to every share that its first run of bytes reaches into
+//
+// Machines cut tasks by their own threads and memory, so a task at a border may be done twice. It
+// writes the same bytes to the same places.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +13,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/engine/execute.h"
 #include "core/io/ownership.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
@@ -15,35 +22,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-// `size_bytes` times number / count, for any size.
-uint64_t border(uint64_t size_bytes, uint32_t number, uint32_t count) {
-  return size_bytes / count * number + size_bytes % count * number / count;
-}
-
-class Sharer {
- public:
-  explicit Sharer(const Plan& plan) {
-    for (const Output& output : plan.outputs) {
-      auto& starts = starts_.emplace_back();
-      for (const OutputFile& file : output.layout.files) {
-        starts.push_back(size_bytes_);
-        size_bytes_ += file.size_bytes;
-      }
-    }
-  }
-  bool holds(const Jobs& jobs, const Task& task, uint32_t number, uint32_t count) const {
-    const uint64_t begin = border(size_bytes_, number - 1, count);
-    const uint64_t end = border(size_bytes_, number, count);
-    const OutputRange range = ranges_of(jobs, task)[0];
-    const uint64_t first = starts_[range.output][range.file] + range.offset_bytes;
-    return first < end && first + range.size_bytes > begin;
-  }
-
- private:
-  std::vector<std::vector<uint64_t>> starts_;
-  uint64_t size_bytes_ = 0;
-};
 
 // The first bytes of a file are `header`.
 bool begins_with(const fs::path& path, const std::vector<std::byte>& header) {
@@ -57,6 +35,25 @@ bool begins_with(const fs::path& path, const std::vector<std::byte>& header) {
   }
   ::close(descriptor);
   return done == found.size() && found == header;
+}
+
+// True when every file of every output lies under its final name: with the size and the header that
+// the plan gives it, and not older than `since_ns` (since 1970).
+bool is_made(const Plan& plan, int64_t since_ns) {
+  for (const Output& output : plan.outputs) {
+    for (const OutputFile& file : output.layout.files) {
+      const fs::path path = final_path(output, file);
+      struct stat status{};
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      const int64_t modified_ns =
+          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+      if (static_cast<uint64_t>(status.st_size) != file.size_bytes || modified_ns < since_ns) {
+        return false;
+      }
+      if (!begins_with(path, file.header)) return false;
+    }
+  }
+  return true;
 }
 
 // True when the run that gives final names has begun, or all shares are done.
@@ -168,46 +165,6 @@ Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
 }
 
 }  // namespace
-
-void take_share(Jobs& jobs, const Plan& plan, uint32_t number, uint32_t count) {
-  const Sharer sharer(plan);
-  std::vector<bool> scans(jobs.scans.size());
-  std::vector<bool> taken(jobs.tasks.size());
-  for (size_t i = 0; i < jobs.tasks.size(); ++i) {
-    const Task& task = jobs.tasks[i];
-    if (task.kind == Task::Kind::kScan) continue;
-    taken[i] = sharer.holds(jobs, task, number, count);
-    if (!taken[i] || task.kind != Task::Kind::kRecode) continue;
-    for (const uint32_t scan : jobs.tensors[task.output][task.job].scans) scans[scan] = true;
-  }
-  size_t next = 0;
-  jobs.output_bytes = 0;
-  for (size_t i = 0; i < jobs.tasks.size(); ++i) {
-    const Task task = jobs.tasks[i];
-    const bool is_scan = task.kind == Task::Kind::kScan;
-    if (is_scan ? !scans[task.job] : !taken[i]) continue;
-    for (const OutputRange& range : ranges_of(jobs, task)) jobs.output_bytes += range.size_bytes;
-    jobs.tasks[next++] = task;
-  }
-  jobs.tasks.resize(next);
-}
-
-bool is_made(const Plan& plan, int64_t since_ns) {
-  for (const Output& output : plan.outputs) {
-    for (const OutputFile& file : output.layout.files) {
-      const fs::path path = final_path(output, file);
-      struct stat status {};
-      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-      const int64_t modified_ns =
-          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-      if (static_cast<uint64_t>(status.st_size) != file.size_bytes || modified_ns < since_ns) {
-        return false;
-      }
-      if (!begins_with(path, file.header)) return false;
-    }
-  }
-  return true;
-}
 
 Result<ExecuteReport> execute_share(const Plan& plan, const ExecuteOptions& options) {
   const int64_t since_ns = options.resume.since_ns;

@@ -1,55 +1,11 @@
 #include "core/json/json_read.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <vector>
 
 #include "core/json/json_reader.h"
-#include "core/json/json_string.h"
 #include "core/json/json_value_builder.h"
 
 namespace ckpt {
-namespace {
-
-JsonValue number_value(std::string_view spelling) {
-  const char* end = spelling.data() + spelling.size();
-  const auto whole_as = [&](auto value) {
-    const auto read = std::from_chars(spelling.data(), end, value);
-    return read.ec == std::errc() && read.ptr == end ? JsonValue(value) : JsonValue();
-  };
-  JsonValue out = spelling[0] == '-' ? whole_as(int64_t{}) : whole_as(uint64_t{});
-  if (!out.is_null()) return out;
-  double value = 0;
-  const auto read = std::from_chars(spelling.data(), end, value);
-  if (read.ec == std::errc::result_out_of_range) {  // leaves `value` as it was
-    value = std::strtod(std::string(spelling).c_str(), nullptr);
-  }
-  return value;
-}
-
-}  // namespace
-
-JsonValue json_scalar(std::string_view spelling) {
-  switch (spelling[0]) {
-    case '"':
-      return json_unquoted(spelling);
-    case 'n':
-      return nullptr;
-    case 't':
-      return true;
-    case 'f':
-      return false;
-    case 'N':
-      return std::numeric_limits<double>::quiet_NaN();
-    case 'I':
-      return std::numeric_limits<double>::infinity();
-    default:
-      if (spelling == "-Infinity") return -std::numeric_limits<double>::infinity();
-      return number_value(spelling);
-  }
-}
-
 Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
   return parse_json_piece(path, text, text);
 }

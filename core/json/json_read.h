@@ -2,18 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/json/json_string.h"
 
 namespace ckpt {
-
-// Objects are kept sorted by key: the order of fields never matters to what is made of them, and a
-// vocabulary of 250,000 entries needs a map that is found in, not walked through.
-using JsonValue = nlohmann::json;
 
 // Fails: kCorrupt, naming `path`: no JSON (with its line and column), or nested deeper than
 // kMaxJsonDepth.
@@ -21,10 +17,6 @@ Result<JsonValue> parse_json(std::string_view path, std::string_view text);
 // The same for a piece of a file: `text` is a view into `whole`, whose lines messages count.
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
                                    std::string_view whole);
-
-// The value of one scalar as the reader spells it: numbers without fraction or exponent are whole
-// where 64 bits hold them, all others doubles, infinite where they are too large for one.
-JsonValue json_scalar(std::string_view spelling);
 
 // Member `key` of an object; nullptr when it is absent or `json` is not an object. May be null's.
 const JsonValue* member(const JsonValue& json, std::string_view key);

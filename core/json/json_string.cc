@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 #include "core/base/utf8.h"
 
@@ -77,6 +78,22 @@ size_t append_unescaped(std::string& out, std::string_view text) {
   return 12;
 }
 
+JsonValue number_value(std::string_view spelling) {
+  const char* end = spelling.data() + spelling.size();
+  const auto whole_as = [&](auto value) {
+    const auto read = std::from_chars(spelling.data(), end, value);
+    return read.ec == std::errc() && read.ptr == end ? JsonValue(value) : JsonValue();
+  };
+  JsonValue out = spelling[0] == '-' ? whole_as(int64_t{}) : whole_as(uint64_t{});
+  if (!out.is_null()) return out;
+  double value = 0;
+  const auto read = std::from_chars(spelling.data(), end, value);
+  if (read.ec == std::errc::result_out_of_range) {  // leaves `value` as it was
+    value = std::strtod(std::string(spelling).c_str(), nullptr);
+  }
+  return value;
+}
+
 }  // namespace
 
 void append_json_text(std::string& out, std::string_view text, JsonEscape style) {
@@ -105,6 +122,26 @@ std::string json_unquoted(std::string_view spelling) {
     text.remove_prefix(plain);
     if (text.empty()) return out;
     text.remove_prefix(append_unescaped(out, text));
+  }
+}
+
+JsonValue json_scalar(std::string_view spelling) {
+  switch (spelling[0]) {
+    case '"':
+      return json_unquoted(spelling);
+    case 'n':
+      return nullptr;
+    case 't':
+      return true;
+    case 'f':
+      return false;
+    case 'N':
+      return std::numeric_limits<double>::quiet_NaN();
+    case 'I':
+      return std::numeric_limits<double>::infinity();
+    default:
+      if (spelling == "-Infinity") return -std::numeric_limits<double>::infinity();
+      return number_value(spelling);
   }
 }
 

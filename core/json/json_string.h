@@ -1,13 +1,18 @@
-// JSON strings, quoted and unquoted.
+// JSON strings, quoted and unquoted, and the values of scalars.
 //
 // Two writers differ: serde_json (safetensors headers) leaves everything but quotes, backslashes
 // and control characters as it is; Python's json.dumps (index files) writes ASCII only.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 namespace ckpt {
+
+// Objects are kept sorted by key: the order of fields never matters to what is made of them, and a
+// vocabulary of 250,000 entries needs a map that is found in, not walked through.
+using JsonValue = nlohmann::json;
 
 enum class JsonEscape { kSerde, kPython };
 
@@ -17,5 +22,9 @@ std::string json_quoted(std::string_view text, JsonEscape style);
 
 // The text of a quoted string. Requires: the reader accepts it.
 std::string json_unquoted(std::string_view spelling);
+
+// The value of one scalar as the reader spells it: numbers without fraction or exponent are whole
+// where 64 bits hold them, all others doubles, infinite where they are too large for one.
+JsonValue json_scalar(std::string_view spelling);
 
 }  // namespace ckpt

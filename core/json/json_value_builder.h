@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/json/json_read.h"
 #include "core/json/json_reader.h"
 #include "core/json/json_string.h"
 

@@ -22,7 +22,7 @@ struct ResumeOptions {
   bool enabled = false;  // else a run that fails leaves nothing
   std::string version;   // of the program: work of another version is not resumed
   std::string command;   // as typed; told to whoever finds what this run left
-  // Of execute_share() (core/engine/share.h): the share, from 1, of how many; 0: the whole plan.
+  // Of execute_share() (core/engine/share.cc): the share, from 1, of how many; 0: the whole plan.
   // Files created before `since_ns` (since 1970) do not belong to this plan.
   uint32_t share_number = 0, share_count = 0;
   int64_t since_ns = 0;

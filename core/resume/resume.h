@@ -7,7 +7,7 @@
 //   a ledger of another plan or inputs    refuse, or start over if OUT may be replaced
 //   ledgers of shares of this plan        what they say counts too
 //
-// A share (core/engine/share.h) takes over what is in OUT.partial, whatever it is, and writes a
+// A share (core/engine/share.cc) takes over what is in OUT.partial, whatever it is, and writes a
 // ledger of its own.
 //
 // The ledger speaks of bytes, not of tasks, so a run with other threads and memory, whose tasks are

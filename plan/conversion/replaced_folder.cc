@@ -1,5 +1,14 @@
-#include "plan/conversion/replaced_folder.h"
-
+// Paths that --force may remove from a folder: those that its index, this plan and a publication
+// name at its top. Everything else was put there by somebody, and the run is refused with the list.
+//
+//   shards                     those that the index names; without one, those that would be read
+//   config, tokenizer          as read_documents() takes them
+//   README.md, LICENSE         as ckpt wrote them, or as they are written again
+//   any of these documents     not when changed since ckpt wrote it
+//   SHA256SUMS, model.sig ...  of `ckpt publish`
+//   .cache/huggingface         the notes of `hf download` about these files, no cache of models
+//   files of other users       never, unless the folder is that user's too
+//   folders without files      never
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -96,11 +105,11 @@ class ReplacedFolder {
   const fs::path& folder_;
   const std::set<std::string> planned_;
   std::set<std::string> weights_;
-  struct stat own_ {};
+  struct stat own_{};
 };
 
 bool ReplacedFolder::is_owned(const std::string& path) const {
-  struct stat status {};
+  struct stat status{};
   const fs::path whole = folder_ / path;
   if (::lstat(whole.c_str(), &status) != 0) return false;
   return status.st_uid == own_.st_uid || is_ours(whole, status, Guard::kOwner);

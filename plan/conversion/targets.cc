@@ -20,7 +20,6 @@
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
-#include "plan/conversion/replaced_folder.h"
 #include "quantizers/quantizers.h"
 
 namespace ckpt {
@@ -32,7 +31,7 @@ using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
 
 // The file itself, no link followed; nullopt for nothing.
 Result<std::optional<struct stat>> look_at(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   return io_failure(path, "cannot be examined", errno);
@@ -41,7 +40,7 @@ Result<std::optional<struct stat>> look_at(const fs::path& path) {
 // ---- what is read -------------------------------------------------------------------------------
 
 void add_file(Inputs& inputs, const fs::path& path, const std::string& what) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   inputs.try_emplace({status.st_dev, status.st_ino}, fmt::format("{} ({})", what, path.string()));
 }
@@ -127,7 +126,7 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
 // ---- what --force replaces ----------------------------------------------------------------------
 
 bool is_mount_point(const fs::path& path) {
-  struct statx status {};
+  struct statx status{};
   return ::statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }

@@ -4,7 +4,7 @@
 //   OUT, OUT.partial, OUT.partial.ledger   compared with every file that is read, by device and
 //                                          inode: a split's other parts and what links lead to too
 //   OUT with --force                       replaced when all of it is a checkpoint's
-//                                          (replaced_folder.h)
+//                                          (replaced_folder.cc)
 //   a model card, a plan, a report         new, or one that ckpt wrote
 //   an importance matrix                   new, or with --force one that can be read
 //
@@ -47,6 +47,16 @@ Status check_new_out(const std::filesystem::path& out);
 // plan what goes. Fails: kUsage, naming the input that would be lost, or what is there and no
 // checkpoint's; kIo.
 Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, bool force);
+
+// ---- folders that --force replaces (replaced_folder.cc) -----------------------------------------
+
+// The files of the folder at `output.path` that go, relative to it. Fails: kUsage with the list of
+// what would be lost; kIo.
+Result<std::vector<std::string>> replaceable_files(const Output& output);
+
+// Requires of what stands under the temporary name of a folder that runs of ckpt have put it there.
+// Fails: kUsage with the list of the rest; kIo.
+Status check_unfinished_folder(const Output& output);
 
 // ---- single files (small_targets.cc) ------------------------------------------------------------
 

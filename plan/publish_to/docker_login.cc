@@ -1,5 +1,4 @@
-#include "plan/publish_to/docker_login.h"
-
+// Who we are to a registry: from files and programs of `docker login` and `podman login`.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include "core/io/paths.h"
 #include "core/json/json_read.h"
 #include "plan/conversion/targets.h"
+#include "plan/publish_to/oci_registry.h"
 #include "publish/publish.h"
 
 namespace ckpt {

@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "plan/publish_to/docker_login.h"
 #include "remote/remote.h"
 
 namespace ckpt {
@@ -27,6 +26,20 @@ struct OciAddress {
 };
 // "oci://HOST[:PORT]/NAME[:TAG][@sha256:HEX]", with one of both at least. Fails: kUsage.
 Result<OciAddress> parse_oci_address(const std::string& address);
+
+// Who we are to a registry (docker_login.cc).
+struct RegistryLogin {
+  std::string user, password;
+  std::string identity_token;  // in place of both; exchanged for tokens
+
+  bool is_known() const { return !user.empty() || !identity_token.empty(); }
+};
+
+// Of `host`, which may have a port; unknown where nobody logged in. $REGISTRY_AUTH_FILE, then
+// $DOCKER_CONFIG/config.json or ~/.docker/config.json, then $XDG_RUNTIME_DIR/containers/auth.json.
+// No part of it is in a message. Fails: kUsage for a file that is not JSON, a program that is
+// missing or fails.
+Result<RegistryLogin> registry_login(const std::string& host);
 
 // Thread-safe.
 class OciRepository {

@@ -27,4 +27,10 @@ std::string rule_with_type_named(std::string_view rule);
 // The same for one tensor's type.
 std::string tensor_type_named(std::string_view text);
 
+struct Conversion;
+// Makes one output a type of `conversion.to`, and replaces {type} and {ftype} in OUT by them.
+// Fails: kUsage: an unknown type; several types and an OUT that does not tell them apart; OUT is
+// the name of a type.
+Status spread_types(Conversion& conversion);
+
 }  // namespace ckpt

@@ -1,10 +1,12 @@
-#include "plan/text/typed_types.h"
-
+// Types as they are typed for several outputs at once, or in the place of OUT.
+//
+//   --to q6_k,q5_k_m     OUT model-{type}.gguf     two outputs of one reading
 #include <algorithm>
 
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/folder.h"
+#include "plan/conversion/conversion.h"
 #include "plan/text/type_names.h"
 
 namespace ckpt {

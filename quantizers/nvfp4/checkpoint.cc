@@ -19,7 +19,7 @@
 //                    with searches_alone as if A were the tensor's own
 //   sweep, best      the best of all E4M3 codes
 // Better is a smaller sum of squared errors, with column weights where there are any. best with
-// error feedback rounds as feedback.h says.
+// error feedback rounds as feedback.cc says.
 //
 // Note: a GPU divides by a constant as it multiplies by the reciprocal,
 // and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in
@@ -39,7 +39,7 @@
 #include "quantizers/extreme_codes.h"
 #include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/bf16.h"
-#include "quantizers/nvfp4/feedback.h"
+#include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/nvfp4/repack.h"
 #include "quantizers/plain/plain_simd.h"
 

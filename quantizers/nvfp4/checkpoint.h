@@ -60,4 +60,28 @@ float nearest_e2m1_scalar(float magnitude);
 // the block's largest magnitude, above 0 and finite.
 uint8_t best_nvfp4_scale(const E2m1Block& block, float tensor_scale, float amax);
 
+// ---- error feedback (feedback.cc) --------------------------------------------------------------
+
+inline constexpr int32_t kScaleCodesBelow = 6, kScaleCodesTried = 14;
+
+// One run of ErrorFeedback.
+struct FeedbackRun {
+  const float* factors;  // [columns][columns]
+  const float* weights;  // one a column
+  uint32_t columns;      // a multiple of 16
+  float tensor_scale;
+};
+
+// Rows of a run within longer rows.
+struct RowsOfRun {
+  float* values;        // replaced by what they are rounded to
+  uint64_t row_values;  // from one row to the next
+  std::byte* scales;    // E4M3 codes, one a block
+  uint64_t row_blocks;
+  uint64_t rows;
+};
+
+void fit_nvfp4_run(const RowsOfRun& rows, const FeedbackRun& run);
+void fit_nvfp4_run_scalar(const RowsOfRun& rows, const FeedbackRun& run);
+
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Kernel of feedback.h: a row in each lane.
+// Kernel of feedback.cc: a row in each lane.
 //
 // Columns go in blocks of 16. Within one, each is corrected by all errors before it when its turn
 // comes; then all columns behind the block are corrected by its 16 errors at once, first to last,
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/nvfp4/feedback.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

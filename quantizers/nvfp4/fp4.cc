@@ -18,7 +18,6 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block_codec.h"
-#include "quantizers/nvfp4/repack.h"
 #include "quantizers/rounding.h"
 
 namespace ckpt {

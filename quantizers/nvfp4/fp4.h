@@ -54,6 +54,10 @@ void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values);
 
+// Parts whose bits the blocks take over: of nvfp4_modelopt and nvfp4_ct (repack.cc); of MXFP4 in
+// safetensors (../mx/mxfp4_repack.cc).
+extern const Repack kNvfp4Repacks[2], kMxfp4Repacks[1];
+
 // Factor of the doubled numbers of a block: 2^(exponent - 128), and half the scale.
 inline float mxfp4_scale(uint8_t exponent) {
   if (exponent < 2) return std::bit_cast<float>(0x00200000u << exponent);

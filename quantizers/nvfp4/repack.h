@@ -31,10 +31,6 @@ void pack_nvfp4_blocks_scalar(const std::byte* codes, const std::byte* scales, u
 uint64_t unpack_nvfp4_blocks(const BlockNvfp4* in, uint64_t blocks, std::byte* codes,
                              std::byte* scales);
 
-// For codec nvfp4, from nvfp4_modelopt and nvfp4_ct.
-extern const Repack kNvfp4Repacks[2];
-// Parts that MXFP4 blocks take over: codes and exponents as safetensors have them.
-extern const Repack kMxfp4Repacks[1];
 // For codec mxfp4_ct, from ggml's blocks.
 extern const Repack kMxfp4Unpack[1];
 // For codec nvfp4_modelopt, from nvfp4_gguf.

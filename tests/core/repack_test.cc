@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/chunks/recode_chunk.h"
 #include "quantizers/quantizers.h"
 
 namespace ckpt {
@@ -86,7 +87,8 @@ TEST(Repack, ScalesThatWouldBeRoundedAreRefusedWhateverIsAllowed) {
   const std::span<std::byte> to[] = {out};
   for (const bool allows : {false, true}) {
     const RecodeInput input{*made, grain(*made), 7, 2, from, {}, allows};
-    const auto moved = repack_chunk(input, to);
+    RecodeScratch scratch;
+    const auto moved = recode_chunk(input, scratch, to);
     ASSERT_FALSE(moved);
     EXPECT_EQ(moved.error().text(),
               "tensor 'w': row 8 has a scale that is not an F16 number; q4_0 has none. Try: the "
@@ -102,19 +104,20 @@ TEST(Repack, ChunkMovesPermutedBlocks) {
   const std::span<const std::byte> from[] = {codes, scales, scale};
   const std::span<std::byte> to[] = {out};
   RecodeInput input{*tensor, grain(*tensor), 0, 2, from, {}, false};
-  ASSERT_TRUE(repack_chunk(input, to));
+  RecodeScratch scratch;
+  ASSERT_TRUE(recode_chunk(input, scratch, to));
   for (size_t row = 0; row < 2; ++row) {
     for (size_t i = 0; i < 4; ++i) {
       EXPECT_EQ(out[row * 36 + i], std::byte(0x30 + row * 4 + (i ^ 1))) << row << " " << i;
     }
   }
   scales[6] = std::byte{0x7F};
-  const Status refused = repack_chunk(input, to);
+  const Status refused = recode_chunk(input, scratch, to);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what,
             "tensor 'w': row 1 has a block scale that is NaN or negative; nvfp4 has none");
   input.allow_nonfinite = true;
-  EXPECT_TRUE(repack_chunk(input, to));
+  EXPECT_TRUE(recode_chunk(input, scratch, to));
 }
 
 TEST(Repack, LeavesNoValuesToChange) {

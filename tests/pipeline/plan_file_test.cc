@@ -5,7 +5,7 @@
 #include "core/engine/compare.h"
 #include "core/resume/found_ledgers.h"
 #include "tests/pipeline/pipeline.h"
-#include "tools/commands/write_plan.h"
+#include "tools/commands/carry_out.h"
 
 namespace ckpt {
 namespace {

@@ -1,7 +1,5 @@
 // Shares of a plan: together they give the bytes of one run, in any order, twice, at once, on
 // machines that cut tasks differently.
-#include "core/engine/share.h"
-
 #include <sys/stat.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 
 #include "core/chunks/tasks.h"
 #include "core/engine/compare.h"
+#include "core/engine/execute.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
@@ -147,7 +146,7 @@ TEST_F(Shares, AFileOfTheSameNumberIsAnother) {
   ASSERT_TRUE(execute_share(planned->plan, options_for(1, 2)));
   const Output& output = planned->plan.outputs[0];
   const fs::path path = partial_path(output, output.layout.files[0]);
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   const uint64_t birth = birth_ns(path);
   const auto believed = [&](uint64_t inode, uint64_t its_birth) {

@@ -11,7 +11,7 @@
 #include "core/io/folder.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
-#include "plan/conversion/replaced_folder.h"
+#include "plan/conversion/targets.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -70,7 +70,7 @@ TEST(Space, ARunThatDoesNotFitTakesNothingOfTheDisk) {
   plan.outputs.push_back(folder_output(folder / "a", {3 << 20}));
   plan.outputs.push_back(folder_output(folder / "b", {3 << 20}));
   const Status found = check_space(plan, Leftovers::kRemove);
-  struct statvfs space {};
+  struct statvfs space{};
   ::statvfs(folder.path().c_str(), &space);
   ::umount(folder.path().c_str());
   ASSERT_FALSE(found);

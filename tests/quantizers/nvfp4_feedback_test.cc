@@ -8,7 +8,6 @@
 
 #include "core/chunks/error_feedback.h"
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/nvfp4/feedback.h"
 #include "quantizers/quantizers.h"
 #include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "quantizers/ggml/k/k_feedback_run.h"
-#include "quantizers/nvfp4/feedback.h"
+#include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/simd/dispatch.h"
 
 namespace ckpt {

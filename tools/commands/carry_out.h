@@ -1,6 +1,8 @@
 // Carries a planned conversion out, as a command does: progress, what was made, what to do next.
 #pragma once
 
+#include <filesystem>
+
 #include "core/engine/execute.h"
 #include "plan/conversion/pipeline.h"
 #include "tools/say/console.h"
@@ -25,5 +27,10 @@ int show_verdicts(const PlannedConversion& planned, const Console& console);
 
 // The options that carry_out() would use: digests of plans depend on them.
 ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common);
+
+// convert --plan-out: plans and writes `path`, which is new, or with --force a plan; "-" is stdout.
+// Fails: as plan_conversion; kUsage; kIo.
+Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
+                       const Console& console);
 
 }  // namespace ckpt

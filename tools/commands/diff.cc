@@ -2,6 +2,8 @@
 //
 // Two that are stored in different forms (a folder and GGUF, a text model and a wrapped one) are
 // compared by their values; others by their bytes, unless --values asks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,13 +12,16 @@
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "core/engine/compare.h"
+#include "core/json/json_edit.h"
 #include "core/model/adapter.h"
+#include "core/model/checkpoint.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/compare/diff_values.h"
-#include "tools/compare/document_keys.h"
 #include "tools/line/commands.h"
 #include "tools/say/meta_text.h"
 #include "tools/say/tensor_groups.h"
@@ -24,6 +29,59 @@
 
 namespace ckpt {
 namespace {
+
+constexpr size_t kLongestValue = 60;
+
+std::string value_words(const JsonText& value) {
+  if (value.is_object()) return fmt::format("an object of {}", value.members().size());
+  std::string text = value.dump(0);
+  if (text.size() <= kLongestValue) return text;
+  return value.is_array() ? fmt::format("{} items", value.items().size()) : "another text";
+}
+
+class KeyComparison {
+ public:
+  void compare(const JsonText& a, const JsonText& b, const std::string& place) {
+    for (const auto& [key, value] : a.members()) {
+      const JsonText* other = b.find(key);
+      if (other == nullptr) {
+        add(place + key, "only in A");
+      } else if (value.is_object() && other->is_object()) {
+        compare(value, *other, place + key + ".");
+      } else if (!(value == *other)) {
+        add(place + key, changed(value, *other));
+      }
+    }
+    for (const auto& [key, value] : b.members()) {
+      if (a.find(key) == nullptr) add(place + key, "only in B");
+    }
+  }
+
+  std::vector<std::string> found() && { return std::move(found_); }
+
+ private:
+  static std::string changed(const JsonText& a, const JsonText& b) {
+    const std::string before = value_words(a), after = value_words(b);
+    return before == after ? "differs" : fmt::format("{} -> {}", before, after);
+  }
+  void add(const std::string& key, std::string_view what) {
+    found_.push_back(fmt::format("{}: {}", key, what));
+  }
+
+  std::vector<std::string> found_;
+};
+
+// "vision_config: only in B", "text_config.rope_theta: 1e4 -> 1e6"; one entry for text that is laid
+// out differently and says the same; empty where one of the two is not a JSON object.
+std::vector<std::string> differing_keys(const Document& a, const Document& b) {
+  const auto left = JsonText::parse(a.text()), right = JsonText::parse(b.text());
+  if (!left || !right || !left->is_object() || !right->is_object()) return {};
+  KeyComparison comparison;
+  comparison.compare(*left, *right, "");
+  std::vector<std::string> found = std::move(comparison).found();
+  if (found.empty()) found.emplace_back("the same members, written differently");
+  return found;
+}
 
 struct TypedDiff {
   std::string a, b;

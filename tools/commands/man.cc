@@ -1,16 +1,268 @@
 // ckpt man [COMMAND]: the manual pages that packages install, for who has the binary alone.
-#include <nlohmann/json.hpp>
+// They are made from what commands declare: the words of --help, and the lists of types, steps and
+// profiles.
+#include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "checks/checks.h"
 #include "core/base/nearest.h"
+#include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
+#include "plan/conversion/version.h"
+#include "plan/text/type_names.h"
 #include "tools/line/commands.h"
-#include "tools/line/man_page.h"
+#include "tools/line/help.h"
+#include "tools/line/typed_words.h"
 #include "tools/published/published_files.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
+
+struct ManPage {
+  std::string name;  // "ckpt", "ckpt-convert"
+  std::string text;  // for man(1), in the macros of man(7); ASCII alone
+};
+
+struct Entry {
+  std::string term;  // roff already
+  std::string help;
+};
+
+// Escapes what roff treats as a command or replaces; quotes and dashes must stay as a shell
+// takes them.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool starts_line = at == 0 || text[at - 1] == '\n';
+    if (starts_line && (c == '.' || c == '\'')) out += "\\&";
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '-':
+        out += "\\-";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      case '`':
+        out += "\\(ga";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
+
+std::string section(std::string_view name) { return fmt::format(".SH {}\n", name); }
+
+std::string entries(const std::vector<Entry>& list) {
+  std::string out;
+  for (const Entry& entry : list) {
+    out += fmt::format(".TP\n{}\n{}\n", entry.term, roff(entry.help));
+  }
+  return out;
+}
+
+std::string verbatim(std::string_view text) {
+  return fmt::format(".nf\n{}\n.fi\n",
+                     roff(text.ends_with('\n') ? text.substr(0, text.size() - 1) : text));
+}
+
+std::string heading(std::string_view name, std::string_view what) {
+  const BuildInfo& build = build_info();
+  return fmt::format(".TH {} 1 \"{}\" \"ckpt {}\" \"User Commands\"\n{}{} \\- {}\n",
+                     roff(upper_case(std::string(name))), build.date, build.version,
+                     section("NAME"), roff(name), roff(what));
+}
+
+// One sentence without its full stop, in lower case, as NAME lines are.
+std::string what_it_does(std::string_view help) {
+  std::string out(help);
+  if (out.ends_with('.')) out.pop_back();
+  if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] + 32);
+  return out;
+}
+
+Entry option_entry(const Option& option) {
+  if (stands_alone(option)) return {italic(option.names), whole_help(option)};
+  std::string term;
+  std::string_view rest = option.names;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    term += (term.empty() ? "" : ", ") + bold(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const std::string value = value_word(option);
+  if (!value.empty()) term += " " + italic(value);
+  return {std::move(term), whole_help(option)};
+}
+
+std::vector<Entry> option_entries(const CommandOptions& options, bool alone) {
+  std::vector<Entry> out;
+  for (const Option& option : options.declared()) {
+    if (stands_alone(option) == alone) out.push_back(option_entry(option));
+  }
+  return out;
+}
+
+std::string synopsis_of(std::string_view verb, const CommandOptions& options) {
+  std::string out = fmt::format("{} [{}]...", bold(fmt::format("ckpt {}", verb)), italic("OPTION"));
+  for (const Option& option : options.declared()) {
+    if (!stands_alone(option)) continue;
+    const std::string name = italic(option.names);
+    out += option.is_required ? " " + name : " [" + name + "]";
+  }
+  return section("SYNOPSIS") + out + "\n";
+}
+
+std::string list_of_types() {
+  std::vector<Entry> list;
+  for (const TargetType& type : target_types()) list.push_back({bold(type.name), type.help});
+  return section("TYPES") + "What " + bold("--to") + " takes, in any case:\n" + entries(list);
+}
+
+std::string list_of_steps() {
+  std::string out = section("STEPS") + "What " + bold("--step") + " takes, as " +
+                    italic("NAME:KEY=VALUE,KEY=VALUE") +
+                    ". Payload steps change values of tensors, metadata steps do not.\n";
+  for (const Transform* step : all_transforms()) {
+    out += fmt::format(".TP\n{} ({})\n{}\n", bold(step->name), step->effect(), roff(step->help));
+    if (step->options.empty()) continue;
+    std::vector<Entry> list;
+    for (const OptionRule& rule : step->options) {
+      list.push_back(
+          {bold(fmt::format("{}=", rule.name)) + italic(rule.value()), rule.whole_help()});
+    }
+    out += ".RS\n" + entries(list) + ".RE\n";
+  }
+  return out;
+}
+
+std::string list_of_profiles() {
+  std::vector<Entry> list;
+  for (const ProfileInfo& profile : all_profiles()) {
+    list.push_back({bold(profile.name), std::string(profile.help)});
+  }
+  return section("PROFILES") + "What " + bold("--for") + " takes:\n" + entries(list);
+}
+
+// The lists that the values of a command's options come from.
+std::string lists_of(const CommandOptions& options) {
+  std::string out;
+  for (const Option& option : options.declared()) {
+    const std::string name = option.names.substr(0, option.names.find(','));
+    if (name == "--to") out += list_of_types();
+    if (name == "--step") out += list_of_steps();
+    if (name == "--for") out += list_of_profiles();
+  }
+  return out;
+}
+
+std::string exit_status() {
+  return section("EXIT STATUS") +
+         entries({{"0", "Done; the same; sound."},
+                  {"1", "The answer is no: different, unsound, or a limit that was set is passed."},
+                  {"2", "It could not be done. One sentence on stderr says why, and what to try."},
+                  {"3", "doctor: nothing speaks against it, but not everything could be checked."},
+                  {"130", "Interrupted. Rerun the same command to resume."}});
+}
+
+std::string see_also(std::string_view but) {
+  std::vector<std::string> out;
+  if (but != "ckpt") out.push_back(bold("ckpt") + "(1)");
+  for (const Command* command : all_commands()) {
+    if (command->name == but) continue;
+    out.push_back(bold(fmt::format("ckpt-{}", command->name)) + "(1)");
+  }
+  return section("SEE ALSO") + fmt::format("{}\n", fmt::join(out, ",\n"));
+}
+
+ManPage page_of_program() {
+  std::string out = heading("ckpt", "convert, patch, check and publish LLM checkpoints");
+  out += section("SYNOPSIS") + bold("ckpt") + " " + italic("COMMAND") + " [" + italic("OPTION") +
+         "]... [" + italic("PATH") + "]...\n";
+  out += section("DESCRIPTION") +
+         "Reads and writes Hugging Face folders, safetensors and GGUF, in bounded memory and\n"
+         "without a GPU. The bytes of an output depend on the input, the options and the\n"
+         "version alone. Each command has a page of its own.\n";
+  std::vector<Entry> commands;
+  for (const Command* command : all_commands()) {
+    commands.push_back({bold(command->name), std::string(command->help)});
+  }
+  out += section("COMMANDS") + entries(commands);
+  CommonOptions common;
+  CommandOptions shared;
+  declare_common(shared, common);
+  out +=
+      section("OPTIONS") + "Every command takes these.\n" + entries(option_entries(shared, false));
+  out += entries({{bold("-h") + ", " + bold("--help"), "print help, examples first"},
+                  {bold("--version"), "print version, commit and the vector instructions in use"}});
+  out += exit_status();
+  out += section("ENVIRONMENT") +
+         entries({{"CKPT_THREADS, CKPT_MEMORY, CKPT_LIMIT_RATE, CKPT_COLOR",
+                   "What --threads, --memory, --limit-rate and --color take, where they are not "
+                   "typed."},
+                  {"NO_COLOR", "When set, no colors, unless CKPT_COLOR or --color asks for them."},
+                  {"CKPT_TRACE", "A new file for a trace of the threads."},
+                  {"CKPT_SIMD",
+                   "The vector instructions to use: scalar, sse4, avx2, avx512 or neon; by default "
+                   "the best that the processor has. Output bytes are the same with each."}});
+  return {"ckpt", out + see_also("ckpt")};
+}
+
+ManPage page_of(const Command& command) {
+  CommandOptions options;
+  const Run run = command.declare(options);
+  const std::string name = fmt::format("ckpt-{}", command.name);
+  std::string out = heading(name, what_it_does(command.help)) + synopsis_of(command.name, options) +
+                    section("DESCRIPTION") + roff(command.help) + "\n" +
+                    entries(option_entries(options, true));
+  out += section("EXAMPLES") + verbatim(command.examples);
+  const std::vector<Entry> own = option_entries(options, false);
+  out += section("OPTIONS") + entries(own) + (own.empty() ? "" : ".PP\n") + "Those of " +
+         bold("ckpt") + "(1) are taken as well.\n";
+  out += lists_of(options) + exit_status();
+  return {name, out + see_also(command.name)};
+}
+
+// Every roff knows the names of code points, and not every terminal's takes UTF-8.
+std::string in_ascii(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    out += character.code < 0x80 ? std::string(1, text[0])
+                                 : fmt::format("\\[u{:04X}]", character.code);
+    text.remove_prefix(character.size_bytes);
+  }
+  return out;
+}
+
+// ckpt(1) first, then one of each command in the order of all_commands().
+std::vector<ManPage> man_pages() {
+  std::vector<ManPage> out = {page_of_program()};
+  for (const Command* command : all_commands()) out.push_back(page_of(*command));
+  for (ManPage& page : out) page.text = in_ascii(page.text);
+  return out;
+}
 
 struct TypedMan {
   std::string command;

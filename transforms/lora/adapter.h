@@ -2,15 +2,54 @@
 // configuration. Of the folder only adapter_config.json and the weights are read.
 #pragma once
 
+#include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/regex.h"
 #include "core/model/transform.h"
-#include "transforms/lora/adapter_config.h"
 #include "transforms/lora/adapter_key.h"
 
 namespace ckpt {
+
+// adapter_config.json: rank and scale of each module, and what else changes the result.
+struct AdapterConfig {
+  using Patterns = std::vector<std::pair<Regex, double>>;
+  using Version = std::array<uint64_t, 3>;
+
+  double rank = 0, alpha = 0;
+  Patterns ranks, alphas;
+  bool has_rank_scale = false;      // use_rslora
+  bool has_magnitudes = false;      // use_dora
+  bool has_biases = false;          // lora_bias
+  bool keeps_tie = false;           // ensure_weight_tying
+  std::optional<double> mlx_scale;  // MLX: no alpha
+  std::vector<uint64_t> layers;     // layers_to_transform; empty: all
+  // Rows that trainable_token_indices names, by the last words of their module.
+  std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
+  std::vector<std::string> parameters;  // target_parameters
+  std::optional<Version> peft_version;
+  std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
+  std::string base;                  // base_model_name_or_path
+  std::vector<std::string> unknown;  // keys that are set and not known
+
+  double rank_of(std::string_view module) const;
+  double alpha_of(std::string_view module) const;
+  // s of a module, times `factor`.
+  float scale_of(std::string_view module, double factor) const;
+};
+
+// A key of rank_pattern or alpha_pattern, which fits a module when it matches the entire name, or
+// all of it behind a dot. Fails: kUnsupported, as Regex::parse.
+Result<Regex> module_regex(std::string_view key);
+
+// Fails: kCorrupt: no JSON, numbers that are none; kUnsupported for adapters that are not LoRA, or
+// that need more than merging.
+Result<AdapterConfig> read_adapter_config(const std::string& path, const std::string& text);
 
 struct AdapterModule {
   std::string name;  // as the adapter calls it, without prefixes and wrappers

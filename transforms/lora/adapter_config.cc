@@ -1,11 +1,15 @@
-#include "transforms/lora/adapter_config.h"
-
+// adapter_config.json: rank and scale of each module, and what else changes the result.
+//
+//   s = lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora      in double, then rounded
+//   rank_pattern, alpha_pattern: the first key that fits the module, in the order of the file
+//   MLX: lora_parameters.scale is s itself
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "core/base/words.h"
 #include "core/json/json_edit.h"
+#include "transforms/lora/adapter.h"
 
 namespace ckpt {
 namespace {

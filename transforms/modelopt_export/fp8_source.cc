@@ -7,6 +7,7 @@
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/modelopt_export/quantized_sources.h"
+#include "transforms/modelopt_export/select.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"
 

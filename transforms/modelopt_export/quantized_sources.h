@@ -13,10 +13,11 @@
 #include "core/model/checkpoint.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/modelopt_export/options.h"
-#include "transforms/modelopt_export/select.h"
 #include "transforms/packed/second_rounding.h"
 
 namespace ckpt {
+
+struct Selection;
 
 // MXFP4 whose values become NVFP4 without being rounded: the powers of two of its blocks, and the
 // magnitudes that put NVFP4's scales on the same powers.

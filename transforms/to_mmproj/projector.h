@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "transforms/to_mmproj/families/families.h"
-#include "transforms/to_mmproj/families/model.h"
 
 namespace ckpt {
 

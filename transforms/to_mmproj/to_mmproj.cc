@@ -11,7 +11,7 @@
 #include "core/model/transform.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/to_gguf/general/general.h"
-#include "transforms/to_mmproj/families/model.h"
+#include "transforms/to_mmproj/families/families.h"
 #include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
 // Keys of rank_pattern and alpha_pattern, as Python's re.match(rf"(.*\.)?({key})$", name).
 #include <gtest/gtest.h>
 
-#include "transforms/lora/adapter_config.h"
+#include "transforms/lora/adapter.h"
 
 namespace ckpt {
 namespace {

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "core/model/json_documents.h"
-#include "core/model/token_lists.h"
-#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 namespace {
@@ -192,6 +190,12 @@ Result<std::map<uint64_t, TokenizerAddition>> all_added(const Checkpoint& checkp
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint) {
+  const Document* document = checkpoint.find_document(kTokenizerJson);
+  if (document == nullptr) return std::make_shared<const TokenLists>();
+  return document->token_lists();
+}
 
 bool looks_special(std::string_view text) {
   return text == "<pad>" || text == "<mask>" || text == "<2mass>" || text == "[@BOS@]" ||

@@ -6,12 +6,40 @@
 // gets the one after the last, in the order of the list.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "transforms/to_gguf/tokenizer/vocabulary.h"
+#include "core/json/json_read.h"
+#include "core/model/checkpoint.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
+
+// llama.cpp gguf-py/gguf/constants.py `TokenType`.
+enum class TokenType : int32_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6,
+};
+
+inline constexpr uint64_t kMaxTokens = 16'000'000;
+
+struct VocabularyToken {
+  std::string text;
+  TokenType type = TokenType::kNormal;
+};
+// Ascending by number.
+using VocabularyTokens = std::vector<std::pair<uint64_t, VocabularyToken>>;
+
+// Of the checkpoint's tokenizer.json; empty without one. Fails: as Document::token_lists.
+Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint);
 
 // By number, ascending: what tokenizer.json, whose model.vocab must be an object,
 // tokenizer_config.json (`config`; null or an object), added_tokens.json and

@@ -7,18 +7,193 @@
 // Special are the tokens that tokenizer_config.json names (transformers 5.17
 // tokenization_utils_base.py), whatever their entries among the added tokens say. vocab_size
 // counts for nothing, so ids behind the last token get no filling.
+//
+// How llama.cpp comes to the ids of a tokenizer.json that is SentencePiece's BPE.
+//
+// llama.cpp (src/llama-vocab.cpp, llm_tokenizer_spm) joins the two neighbors whose text has the
+// highest score, the leftmost of equal ones; the library tokenizers joins those whose merge comes
+// first. So the score of a token is the place of the first merge that makes it:
+//
+//   merges  "▁ t"  "i n"  "▁t h" ...   ─▶   "▁t" 0   "in" -1   "▁th" -2   others kNeverMerged
+//
+// A token that a text is searched for before it is split is control or user-defined in llama.cpp;
+// here those are the added tokens.
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
+#include "core/base/text_index.h"
+#include "core/json/json_read.h"
 #include "core/model/json_documents.h"
+#include "core/model/token_lists.h"
+#include "core/model/transform.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/gaps.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 namespace {
+
+constexpr float kFillingScore = -10000.0f;  // as the converter fills up vocabularies of pieces
+
+// Tokens that llama.cpp joins in another order than the merges do: it joins any two neighbors that
+// make a token, at the token's one place.
+struct MergeOrder {
+  uint64_t unlisted = 0;   // with a split that no merge lists
+  uint64_t scattered = 0;  // with merges that do not follow each other
+  std::string first;       // of either kind
+};
+
+// Empty: none.
+std::string gap_of(const MergeOrder& order) {
+  const auto part = [](uint64_t count, std::string_view what) {
+    return count == 0 ? std::string() : fmt::format("{} of its tokens {}", count, what);
+  };
+  const std::string a = part(order.unlisted, "can be split in a way that no merge lists");
+  const std::string b = part(order.scattered, "have merges apart from each other");
+  if (a.empty() && b.empty()) return {};
+  return fmt::format("{}{}{}, the first '{}'; llama.cpp joins them in another order", a,
+                     a.empty() || b.empty() ? "" : " and ", b, order.first);
+}
+
+// Counts the splits of tokens into two others. Texts are looked up many at a time.
+class SplitCount {
+ public:
+  SplitCount(const TextIndex& ids, size_t tokens) : ids_(ids), splits_(tokens) {}
+
+  void add(uint32_t id, std::string_view text) {
+    for (size_t cut = 1; cut < text.size(); ++cut) {
+      if ((static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80) continue;  // inside a character
+      left_.push_back({id, text.substr(0, cut), text.substr(cut)});
+      if (left_.size() == TextIndex::kAtOnce) look_left_up();
+    }
+  }
+  const std::vector<uint32_t>& finish() {
+    look_left_up();
+    look_right_up();
+    return splits_;
+  }
+
+ private:
+  struct Split {
+    uint32_t id;
+    std::string_view text, rest;  // the one looked up, and what follows it
+  };
+
+  // Leaves the splits whose text is a token.
+  void keep_tokens(std::vector<Split>& splits) {
+    std::array<std::string_view, TextIndex::kAtOnce> texts;
+    std::array<uint32_t, TextIndex::kAtOnce> places;
+    for (size_t i = 0; i < splits.size(); ++i) texts[i] = splits[i].text;
+    ids_.find_all(std::span(texts).first(splits.size()), std::span(places).first(splits.size()));
+    size_t i = 0;
+    std::erase_if(splits, [&](const Split&) { return places[i++] == TextIndex::kNone; });
+  }
+  void look_left_up() {
+    keep_tokens(left_);
+    for (const Split& split : left_) {
+      right_.push_back({split.id, split.rest, {}});
+      if (right_.size() == TextIndex::kAtOnce) look_right_up();
+    }
+    left_.clear();
+  }
+  void look_right_up() {
+    keep_tokens(right_);
+    for (const Split& split : right_) ++splits_[split.id];
+    right_.clear();
+  }
+
+  const TextIndex& ids_;
+  std::vector<uint32_t> splits_;
+  std::vector<Split> left_, right_;
+};
+
+// The text that a merge makes; false where it joins nothing.
+bool join_merge(const TokenLists::Merge& merge, std::string& made) {
+  const auto has_space = [](std::string_view text) { return text.find(' ') != text.npos; };
+  if (merge.is_pair() && !has_space(merge.left) && !has_space(merge.right)) {
+    made.assign(merge.left).append(merge.right);
+    return !merge.left.empty();
+  }
+  const std::string text = merge_text(merge);
+  const size_t space = text.find(' ', 1);
+  if (space == text.npos) return false;
+  made.assign(text, 0, space).append(text, space + 1);
+  return true;
+}
+
+// The tokens that merges make, in their order; kNone for those that make none.
+std::vector<uint32_t> made_tokens(const std::vector<TokenLists::Merge>& merges,
+                                  const TextIndex& ids) {
+  std::array<std::string, TextIndex::kAtOnce> made;
+  std::vector<uint32_t> out(merges.size());
+  for (size_t start = 0; start < merges.size(); start += TextIndex::kAtOnce) {
+    const size_t count = std::min(TextIndex::kAtOnce, merges.size() - start);
+    for (size_t i = 0; i < count; ++i) {
+      if (!join_merge(merges[start + i], made[i])) made[i].clear();
+    }
+    std::array<std::string_view, TextIndex::kAtOnce> texts;
+    std::copy(made.begin(), made.end(), texts.begin());
+    ids.find_all(std::span(texts).first(count), std::span(out).subspan(start, count));
+  }
+  return out;
+}
+
+// Gives each token the place of its first merge; returns how far that is from the order of merges.
+MergeOrder give_places(const std::vector<TokenLists::Merge>& merges, const TextIndex& ids,
+                       Vocabulary& vocabulary) {
+  std::vector<uint32_t> listed(vocabulary.tokens.size());
+  std::vector<bool> is_scattered(vocabulary.tokens.size());
+  uint32_t last = TextIndex::kNone;
+  uint32_t place = 0;
+  for (const uint32_t id : made_tokens(merges, ids)) {
+    if (id == TextIndex::kNone) continue;
+    if (listed[id]++ == 0) {
+      vocabulary.scores[id] = 0.0f - static_cast<float>(place++);
+    } else if (last != id) {
+      is_scattered[id] = true;
+    }
+    last = id;
+  }
+  const auto is_normal = [&](size_t id) {
+    return vocabulary.types[id] == static_cast<int32_t>(TokenType::kNormal);
+  };
+  SplitCount count(ids, vocabulary.tokens.size());
+  for (uint32_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    if (is_normal(id) && listed[id] != 0) count.add(id, vocabulary.tokens[id]);
+  }
+  const std::vector<uint32_t>& splits = count.finish();
+  MergeOrder out;
+  for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    if (!is_normal(id)) continue;
+    const bool is_unlisted = splits[id] > listed[id];
+    if (listed[id] == 0) vocabulary.scores[id] = kNeverMergedScore;
+    out.unlisted += is_unlisted ? 1u : 0u;
+    out.scattered += is_scattered[id] ? 1u : 0u;
+    if (out.first.empty() && (is_unlisted || is_scattered[id])) out.first = vocabulary.tokens[id];
+  }
+  return out;
+}
+
+// Special ones are control tokens; others user-defined, unless they have a type of their own.
+void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabulary& vocabulary) {
+  const JsonValue* list = known(tokenizer, "added_tokens");
+  if (list == nullptr || !list->is_array()) return;
+  for (const JsonValue& entry : *list) {
+    const std::string* text = text_of(entry, "content");
+    const auto id = text == nullptr ? std::nullopt : ids.find(*text);
+    if (!id) continue;
+    int32_t& type = vocabulary.types[*id];
+    if (is_truthy(known(entry, "special"))) {
+      type = static_cast<int32_t>(TokenType::kControl);
+    } else if (type == static_cast<int32_t>(TokenType::kNormal)) {
+      type = static_cast<int32_t>(TokenType::kUserDefined);
+    }
+  }
+}
 
 constexpr float kScore = -1000.0f;
 
@@ -117,6 +292,39 @@ void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary
       vocabulary.types[i] = static_cast<int32_t>(TokenType::kUserDefined);
     }
   }
+}
+
+Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                     const TokenizerOptions& options, const Context& context,
+                     Vocabulary& vocabulary) {
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  CKPT_TRY(check_merges(*lists));
+  CKPT_ASSIGN(const uint64_t size, token_count(vocabulary.tokens.size(), options));
+  {
+    const TextIndex ids(vocabulary.tokens);
+    give_added_types(tokenizer, ids, vocabulary);
+    const MergeOrder order = give_places(lists->merges, ids, vocabulary);
+    if (const std::string gap = gap_of(order); !gap.empty()) {
+      context.note("tokenizer.json: model.merges: " + gap);
+    }
+  }
+  for (size_t id = vocabulary.tokens.size(); id < size; ++id) {
+    vocabulary.tokens.push_back(fmt::format("[PAD{}]", id));
+    vocabulary.types.push_back(static_cast<int32_t>(TokenType::kUnused));
+    vocabulary.scores.push_back(kFillingScore);
+  }
+  return {};
+}
+
+void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata) {
+  const bool wanted = puts_space_in_front(tokenizer);
+  if (adds_space_prefix(metadata) != wanted) {
+    metadata.set(kSpacePrefixKey, MetaValue::boolean(wanted));
+  }
+  context.note(
+      "the vocabulary follows tokenizer.json, because tokenizer.model is missing: scores by the "
+      "order of its merges. --tokenizer-as converter writes the vocabulary of llama.cpp's "
+      "converter, which splits texts differently");
 }
 
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/model/transform.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
@@ -15,5 +16,17 @@ Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonVa
                                       const JsonValue& config);
 // Makes these tokens user-defined, so that programs print them.
 void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary);
+
+// Keys by which llama.cpp splits texts as the source's tokenizer.json does, where the converter's
+// do not.
+
+// Scores and types of `vocabulary`, which read_byte_fallback made, by the merges and added tokens
+// of tokenizer.json, filled up to vocab_size tokens, which llama.cpp demands. Notes tokens that
+// llama.cpp joins in another order anyway. Fails: kCorrupt, as read_merges and token_count().
+Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                     const TokenizerOptions& options, const Context& context,
+                     Vocabulary& vocabulary);
+// tokenizer.ggml.add_space_prefix, as the normalizer puts a space in front of a text or does not.
+void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata);
 
 }  // namespace ckpt

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/result.h"
-#include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "core/model/transform.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {

@@ -7,7 +7,6 @@
 #include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
-#include "transforms/to_gguf/tokenizer/source_rules.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 

@@ -7,9 +7,6 @@
 
 #include <algorithm>
 
-#include "core/model/token_lists.h"
-#include "transforms/to_gguf/tokenizer/added.h"
-
 namespace ckpt {
 namespace {
 
@@ -166,12 +163,6 @@ Result<TokenTexts> token_texts(const Checkpoint& checkpoint, const JsonValue& to
   CKPT_ASSIGN(const std::vector<TextById> base, base_tokens(*lists));
   CKPT_ASSIGN(VocabularyTokens added, added_texts(checkpoint, tokenizer, config));
   return TokenTexts{joined(base, std::move(added)), base.size()};
-}
-
-Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint) {
-  const Document* document = checkpoint.find_document(kTokenizerJson);
-  if (document == nullptr) return std::make_shared<const TokenLists>();
-  return document->token_lists();
 }
 
 std::string merge_text(const TokenLists::Merge& merge) {

@@ -5,27 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/json/json_read.h"
-#include "core/model/checkpoint.h"
-#include "core/model/token_lists.h"
 #include "models/models.h"
+#include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
 
-// llama.cpp gguf-py/gguf/constants.py `TokenType`.
-enum class TokenType : int32_t {
-  kNormal = 1,
-  kUnknown = 2,
-  kControl = 3,
-  kUserDefined = 4,
-  kUnused = 5,
-  kByte = 6,
-};
-
-inline constexpr uint64_t kMaxTokens = 16'000'000;
 // Of a token that no merge makes, in a vocabulary whose scores are places of merges.
 inline constexpr float kNeverMergedScore = -1e6f;
 
@@ -53,13 +39,6 @@ struct Vocabulary {
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                    const JsonValue& config, const TokenizerOptions& options);
 
-struct VocabularyToken {
-  std::string text;
-  TokenType type = TokenType::kNormal;
-};
-// Ascending by number.
-using VocabularyTokens = std::vector<std::pair<uint64_t, VocabularyToken>>;
-
 // Texts by number; those from `base_count` on are not of model.vocab.
 struct TokenTexts {
   VocabularyTokens by_id;
@@ -75,8 +54,5 @@ Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint);
 std::string merge_text(const TokenLists::Merge& merge);
 // Fails: kCorrupt for one that is neither a text nor a pair.
 Status check_merges(const TokenLists& lists);
-
-// Of the checkpoint's tokenizer.json; empty without one. Fails: as Document::token_lists.
-Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -1,7 +1,6 @@
 // The configuration as the converter sees it (llama.cpp conversion/base.py MmprojModel.__init__):
 // vision_config and audio_config with what their classes fill in, and the two files of the
 // preprocessor merged, of which processor_config.json wins and its image_processor wins over that.
-#include "transforms/to_mmproj/families/model.h"
 
 #include <algorithm>
 

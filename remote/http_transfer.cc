@@ -3,9 +3,9 @@
 #include <mutex>
 #include <optional>
 
-#include "remote/http.h"
 #include "core/base/printable.h"
 #include "remote/certificates.h"
+#include "remote/http.h"
 #include "remote/rate_limit.h"
 
 #ifdef CKPT_REMOTE

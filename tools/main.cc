@@ -200,7 +200,7 @@ bool reader_left(int descriptor) {
 int answered(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   if (reader_left(STDOUT_FILENO)) return code;
-  static constexpr std::string_view kSentence = "ckpt: stdout: the answer cannot be written\n";
+  static constexpr std::string_view kSentence = "ckpt: cannot write to stdout\n";
   (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
   return 2;
 }

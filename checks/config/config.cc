@@ -51,7 +51,7 @@ Status look_readable(const Look& look) {
   if (broken != look.on.broken.end()) {
     look.report(std::string(kConfig), broken->second);
   } else if (look.on.config.is_null()) {
-    look.report(std::string(kConfig), "there is no config.json");
+    look.report(std::string(kConfig), "missing");
   } else if (look.on.model_type.empty()) {
     Found found{std::string(kConfig), "no model_type"};
     if (const std::string_view type = type_of_class(look.on); !type.empty()) {

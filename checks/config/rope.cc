@@ -62,9 +62,9 @@ struct Rope {
     const JsonValue* inner = said->is_object() ? known(*said, key) : nullptr;
     const bool is_beside =
         has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key);
-    const JsonValue* beside = is_beside ? known(*around, key) : nullptr;
-    const bool takes_inner = inner != nullptr && (is_first || beside == nullptr);
-    return takes_inner ? inner : beside;
+    const JsonValue* outer = is_beside ? known(*around, key) : nullptr;
+    const bool takes_inner = inner != nullptr && (is_first || outer == nullptr);
+    return takes_inner ? inner : outer;
   }
 };
 

@@ -225,9 +225,9 @@ class Statement {
     if (below != layers_.end() && below->first.starts_with(name + ".")) return below->second;
     // 0.32 then treats experts like any module next to them.
     if (profile_.rules != Rules::kVllm32 || parts.word != "experts") return "";
-    const std::string beside = std::string(parts.parent) + ".";
-    const auto other = layers_.lower_bound(beside);
-    return other != layers_.end() && other->first.starts_with(beside) ? other->second : "";
+    const std::string front = std::string(parts.parent) + ".";
+    const auto other = layers_.lower_bound(front);
+    return other != layers_.end() && other->first.starts_with(front) ? other->second : "";
   }
 
   const Examined& on_;

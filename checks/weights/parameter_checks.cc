@@ -443,7 +443,7 @@ constexpr Check kParameterChecks[] = {
     {"W09", "all tensors have the shapes that config.json says", "U: all",
      "shape mismatch; a number is expected", "", "take config.json from the source model",
      look_shapes},
-    {"W10", "there is no tensor that the model does not have",
+    {"W10", "every tensor belongs to the model",
      "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", "", look_extra},
     {"W13", "draft layers that config.json declares are there", "W: vllm* sglang",
      "speculative decoding fails to start", "", "", look_draft_layers},

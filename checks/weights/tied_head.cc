@@ -92,7 +92,7 @@ Status look_tied(const Look& look) {
   const bool is_refused =
       look.profile.program == Program::kVllm && look.on.quantization() == nullptr;
   look.out.push_back({"config.json: tie_word_embeddings",
-                      fmt::format("{}, but there is no lm_head.weight: the head would be random",
+                      fmt::format("{}, but lm_head.weight is missing: the head would be random",
                                   said == nullptr ? "absent" : said->dump()),
                       is_refused ? Severity::kUnloaded : Severity::kUnsound,
                       {},

@@ -24,7 +24,7 @@ Failure io_failure(const fs::path& path, const char* doing, int error, const cha
 }
 
 Failure write_failure(const fs::path& path, int error, const std::string& size) {
-  struct statvfs space {};
+  struct statvfs space{};
   if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
     return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
                           "{}: the disk is full; {} and {} are free", path.string(), size,
@@ -35,9 +35,7 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
                           "{}: this user's disk quota is used up; {}", path.string(), size);
   }
   if (error == EFBIG) {
-    struct rlimit limit {
-      RLIM_INFINITY, RLIM_INFINITY
-    };
+    struct rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
     (void)!::getrlimit(RLIMIT_FSIZE, &limit);
     const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
     return fail_with_hint(
@@ -51,7 +49,7 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
 }
 
 Status check_room(const fs::path& path, uint64_t size_bytes) {
-  struct statvfs space {};
+  struct statvfs space{};
   if (::statvfs(parent_of(path).c_str(), &space) != 0 || space.f_blocks == 0) return {};
   if (size_bytes <= static_cast<uint64_t>(space.f_bavail) * space.f_frsize) return {};
   return write_failure(path, ENOSPC, fmt::format("it may need {} bytes", size_bytes));
@@ -59,7 +57,7 @@ Status check_room(const fs::path& path, uint64_t size_bytes) {
 
 Result<bool> is_there(const fs::path& path, Links links) {
   if (is_url(path)) return url_files().is_there(path.string());
-  struct stat status {};
+  struct stat status{};
   const bool follows = links == Links::kFollow;
   if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
@@ -73,14 +71,14 @@ fs::path parent_of(const fs::path& path) {
 
 Status check_parent(const fs::path& path) {
   const fs::path parent = parent_of(path);
-  struct stat status {};
+  struct stat status{};
   if (::stat(parent.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return {};
   } else if (errno != ENOENT && errno != ENOTDIR) {
     return io_failure(path, "its folder cannot be examined", errno);
   }
   return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_path(parent.string())),
-                        "{}: there is no such folder to write into", parent.string());
+                        "{}: no such folder to write into", parent.string());
 }
 
 bool is_folder(const fs::path& path) {

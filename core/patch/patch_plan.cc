@@ -64,8 +64,7 @@ struct OnDisk {
 
 Result<OnDisk> look(const fs::path& path) {
   OnDisk out;
-  struct stat own {
-  }, target{};
+  struct stat own{}, target{};
   CKPT_ASSIGN(out.exists, is_there(path));
   if (!out.exists) return out;
   if (is_url(path)) {

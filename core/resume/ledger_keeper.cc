@@ -1,10 +1,9 @@
-#include "core/resume/resume.h"
-
 #include <algorithm>
 #include <bit>
 #include <tuple>
 
 #include "core/base/threads.h"
+#include "core/resume/resume.h"
 
 namespace ckpt {
 namespace {

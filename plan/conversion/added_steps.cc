@@ -15,9 +15,9 @@ namespace {
 bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
   if (step != "quantize" || flag.first != "search") return true;
   const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
-  const bool beside = conversion.is_beside_export ||
-                      std::any_of(conversion.also.begin(), conversion.also.end(), exports);
-  return flag.second == "best" || flag.second == "none" || !beside;
+  const bool has_export = conversion.is_beside_export ||
+                          std::any_of(conversion.also.begin(), conversion.also.end(), exports);
+  return flag.second == "best" || flag.second == "none" || !has_export;
 }
 
 // Runs the step with the flags that it takes, which are noted as used.

@@ -181,8 +181,7 @@ Status note_records_beside(const fs::path& file, std::vector<std::string>& notes
 
 Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook) {
   CKPT_TRY(refuse_url(path));
-  return recover_patch(
-      path, [&](const std::string& name) { return may_change(path, name); }, hook);
+  return recover_patch(path, [&](const std::string& name) { return may_change(path, name); }, hook);
 }
 
 Result<PlannedPatch> plan_patching(const Patching& patching) {

@@ -162,15 +162,15 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
 
 // Rejects options of a projector that contradict each other.
 Status check_projector_options(const Conversion& conversion, const Checkpoint& checkpoint) {
-  const bool beside = !conversion.mmproj.empty();
-  if (!beside && !conversion.mmproj_only) return {};
-  const std::string_view option = beside ? "--mmproj" : "--mmproj-only";
-  if (beside && conversion.mmproj_only) {
+  const bool is_added = !conversion.mmproj.empty();
+  if (!is_added && !conversion.mmproj_only) return {};
+  const std::string_view option = is_added ? "--mmproj" : "--mmproj-only";
+  if (is_added && conversion.mmproj_only) {
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--mmproj {} and --mmproj-only, which makes OUT the projector",
                           conversion.mmproj.string());
   }
-  if (beside && !is_gguf_path(conversion.mmproj)) {
+  if (is_added && !is_gguf_path(conversion.mmproj)) {
     return fail(ErrorCode::kUsage, "--mmproj {}: a projector is a file that ends in .gguf",
                 conversion.mmproj.string());
   }

@@ -51,7 +51,7 @@ class HubRepository {
   HubRepository(HubAccess access, std::string name, std::string branch)
       : access_(std::move(access)), name_(std::move(name)), branch_(std::move(branch)) {}
 
-  // The commit that the branch is at. Fails: kUsage where there is no such repository.
+  // The commit that the branch is at. Fails: kUsage if the repository does not exist.
   Result<std::string> head() const;
   // Says of each file whether it is LFS and whether the branch has it already.
   Status ask(std::vector<HubFile>& files) const;

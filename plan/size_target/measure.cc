@@ -1,5 +1,3 @@
-#include "plan/size_target/measured_file.h"
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -7,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/chunks/evaluate.h"
+#include "plan/size_target/measured_file.h"
 
 namespace ckpt {
 namespace {

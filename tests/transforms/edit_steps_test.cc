@@ -80,8 +80,7 @@ TEST(ConfigStep, RefusesWhatItCannotDo) {
   EXPECT_NE(config_after({{"remove", "a.0"}}, before).find("not removed"), std::string::npos);
   EXPECT_NE(config_after({{"set", "b"}}, before).find("expected PATH=JSON"), std::string::npos);
   EXPECT_EQ(config_after({}, before), "nothing to set or remove");
-  EXPECT_EQ(config_after({{"set", "a=1"}, {"file", "x.json"}}, before),
-            "there is no document 'x.json'");
+  EXPECT_EQ(config_after({{"set", "a=1"}, {"file", "x.json"}}, before), "no document 'x.json'");
 }
 
 // ---- metadata ----------------------------------------------------------------------------------

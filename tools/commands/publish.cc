@@ -148,7 +148,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
                     const CommonOptions& common) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
-  if (!exists) return fail(ErrorCode::kUsage, "{}: there is no such folder", typed.path);
+  if (!exists) return fail(ErrorCode::kUsage, "{}: no such folder", typed.path);
   if (is_url(typed.path)) {
     return fail(ErrorCode::kUsage, "{}: a URL; expected a folder on this machine", typed.path);
   }

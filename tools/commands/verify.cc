@@ -399,7 +399,7 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
   }
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) {
-    return fail(ErrorCode::kUsage, "{}: there is no such file or folder", typed.path);
+    return fail(ErrorCode::kUsage, "{}: no such file or folder", typed.path);
   }
   if (!typed.signature.empty() && !typed.trusted.is_given()) {
     return fail(ErrorCode::kUsage,

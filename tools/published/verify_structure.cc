@@ -123,7 +123,7 @@ Status check_structure(const fs::path& path, bool may_be_other, Findings& findin
   }
   if (!found.empty()) return {};
   if (!may_be_other) return recognize(path).map([](const Format*) {});
-  findings.not_checked("structure not checked, there is no checkpoint that ckpt reads");
+  findings.not_checked("structure not checked: no checkpoint that ckpt can read");
   return {};
 }
 

@@ -66,7 +66,7 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
   const std::string file = options.text("file");
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file));
   if (!document) {
-    return fail(ErrorCode::kUsage, "there is no document '{}'", file);
+    return fail(ErrorCode::kUsage, "no document '{}'", file);
   }
   if (!options.has("set") && !options.has("remove")) {
     return fail(ErrorCode::kUsage, "nothing to set or remove");

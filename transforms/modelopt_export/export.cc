@@ -174,7 +174,7 @@ Status complete_documents(Checkpoint& checkpoint, const Context& context) {
     complete_dtypes(*config);
     checkpoint.set_document("config.json", config->dump(4));
   } else {
-    context.note("there is no config.json; servers need one with a quantization_config");
+    context.note("config.json is missing; servers need one with a quantization_config");
   }
   return complete_generation_config(checkpoint, context);
 }

@@ -94,8 +94,8 @@ Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
       while (numbers.count(missing) != 0) ++missing;
       if (missing >= counts[front]) continue;
       return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                            "there is no tensor '{}{}.{}', which expert {} has", front, missing,
-                            name, *numbers.rbegin());
+                            "tensor '{}{}.{}' is missing; expert {} has it", front, missing, name,
+                            *numbers.rbegin());
     }
   }
   const auto fewer = std::find_if(counts.begin(), counts.end(),

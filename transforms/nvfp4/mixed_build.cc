@@ -13,9 +13,9 @@
 namespace ckpt {
 namespace {
 
-Tensor scalar(const Tensor& beside, std::string name, float value, const MixedJob& job) {
+Tensor scalar(const Tensor& sibling, std::string name, float value, const MixedJob& job) {
   Tensor out = make_f32_tensor(std::move(name), {}, {value}, job.context.codecs);
-  out.home = beside.home;
+  out.home = sibling.home;
   return out;
 }
 
@@ -170,9 +170,9 @@ class Builder {
   void append_new_scale(size_t layer, std::vector<Tensor>& out) {
     const MixedLayer& found = job_.model.layers[layer];
     if (found.input_scale >= 0 || !job_.plans[layer].input_scale) return;
-    const Tensor beside = out.back();
+    const Tensor sibling = out.back();
     out.push_back(
-        scalar(beside, found.module + ".input_scale", *job_.plans[layer].input_scale, job_));
+        scalar(sibling, found.module + ".input_scale", *job_.plans[layer].input_scale, job_));
   }
 
   MixedJob& job_;

@@ -181,7 +181,7 @@ Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<QuantConfig> config, read_quant_config(checkpoint));
   if (!config) {
     return fail(ErrorCode::kUnsupported,
-                "there is no hf_quant_config.json and no quantization_config of ModelOpt's");
+                "no hf_quant_config.json and no quantization_config of ModelOpt's");
   }
   out.config = std::move(*config);
   CKPT_TRY(check_algo(out.config.algo.name, "the quantization configuration"));

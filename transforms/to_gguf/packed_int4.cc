@@ -23,7 +23,7 @@ constexpr uint64_t kValuesOfWord = 8;
 
 using TensorsByName = std::unordered_map<std::string_view, const Tensor*>;
 
-const Tensor* beside(const TensorsByName& all, const std::string& stem, const char* end) {
+const Tensor* part_of(const TensorsByName& all, const std::string& stem, const char* end) {
   const auto found = all.find(stem + end);
   return found == all.end() ? nullptr : found->second;
 }
@@ -47,11 +47,11 @@ Result<std::vector<uint64_t>> read_shape(const Tensor* tensor) {
 // The codec of these codes and scales; nullptr where they are not of that kind.
 Result<const Codec*> codec_of(const TensorsByName& all, const Tensor& packed,
                               const std::string& stem, Codecs codecs) {
-  const Tensor* scale = beside(all, stem, ".weight_scale");
-  CKPT_ASSIGN(const auto shape, read_shape(beside(all, stem, ".weight_shape")));
+  const Tensor* scale = part_of(all, stem, ".weight_scale");
+  CKPT_ASSIGN(const auto shape, read_shape(part_of(all, stem, ".weight_shape")));
   const bool is_plain = is_stored_as(&packed, Dtype::kI32, 2) &&
                         is_stored_as(scale, Dtype::kBF16, 2) && shape.size() == 2 &&
-                        beside(all, stem, ".weight_zero_point") == nullptr;
+                        part_of(all, stem, ".weight_zero_point") == nullptr;
   if (!is_plain || scale->shape[0] != packed.shape[0] || scale->shape[1] == 0) return nullptr;
   if (shape != std::vector<uint64_t>{packed.shape[0], packed.shape[1] * kValuesOfWord}) {
     return nullptr;
@@ -76,9 +76,9 @@ Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs
     joined.name = stem + ".weight";
     joined.codec = codec;
     joined.shape[1] *= kValuesOfWord;
-    const Tensor* scale = beside(all, stem, ".weight_scale");
+    const Tensor* scale = part_of(all, stem, ".weight_scale");
     joined.origin = Stored{{tensor.stored().parts[0], scale->stored().parts[0]}};
-    for (const Tensor* part : {&tensor, scale, beside(all, stem, ".weight_shape")}) {
+    for (const Tensor* part : {&tensor, scale, part_of(all, stem, ".weight_shape")}) {
       taken.emplace(part->name, codec);
     }
     out.push_back(std::move(joined));

@@ -200,8 +200,8 @@ Status complete_layer_types(JsonText& text, const Context& context) {
     text.set_sorted("full_attention_interval", JsonText::number(*interval));
   } else if (!interval) {
     context.note(
-        "config.json: layer_types has no period, so there is no full_attention_interval "
-        "to say; SGLang needs one");
+        "config.json: layer_types has no period, so full_attention_interval cannot be set; "
+        "SGLang needs it");
   } else if (*said != *interval) {
     return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval {}; layer_types says {}",
                 *said, *interval);

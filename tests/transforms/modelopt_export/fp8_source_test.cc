@@ -196,7 +196,7 @@ TEST(Fp8Source, WhatLacksAPartIsNamed) {
     const std::string up = fmt::format("model.layers.1.mlp.experts.{}.up_proj.weight", expert);
     drop(input, up);
     expect_error(run("export", input, of_script()), ErrorCode::kCorrupt,
-                 fmt::format("there is no tensor '{}', which expert", up));
+                 fmt::format("tensor '{}' is missing; expert", up));
   }
   input = deepseek();
   std::erase_if(input.tensors, [](const Tensor& each) {

@@ -16,7 +16,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <optional>
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>

@@ -10,7 +10,6 @@
 // With the defaults: 5.8 GB, 2.9 G weights. Values are Student-t (4 degrees of freedom) times 0.02,
 // drawn once as 8 Mi values and laid out at shifting offsets. The tokenizer is the small model's.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>

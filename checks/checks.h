@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

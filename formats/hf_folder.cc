@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <set>
 
 #include "core/base/glob.h"

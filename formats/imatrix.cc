@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/base/arithmetic.h"
 #include "core/io/cursor.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"

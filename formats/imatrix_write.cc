@@ -2,7 +2,6 @@
 //
 // Sources: llama.cpp tools/imatrix/imatrix.cpp, save_imatrix() and save_imatrix_legacy().
 #include <algorithm>
-#include <cstring>
 
 #include "formats/formats.h"
 #include "formats/gguf.h"

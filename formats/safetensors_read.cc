@@ -7,9 +7,7 @@
 // order; a truncated download still has a perfect header.
 #include <algorithm>
 #include <array>
-#include <numeric>
 
-#include "core/base/arithmetic.h"
 #include "core/io/cursor.h"
 #include "core/model/name_index.h"
 #include "formats/safetensors.h"

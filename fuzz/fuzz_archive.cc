@@ -4,10 +4,8 @@
 // are put right. Laws: names stay inside; as many bytes come as a member says; what is compressed
 // is decompressed as it was.
 #include <algorithm>
-#include <set>
 
 #include "core/io/open_folder.h"
-#include "core/model/plan.h"
 #include "fuzz/fuzz.h"
 #include "publish/archive.h"
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "core/model/float_convert.h"
 #include "fuzz/codec_parts.h"
 
 namespace {

@@ -2,7 +2,6 @@
 //
 // Law: what is read stays inside the folder and is written and read as the same lines.
 #include "core/io/open_folder.h"
-#include "core/model/plan.h"
 #include "core/patch/journal.h"
 #include "fuzz/fuzz.h"
 

@@ -7,7 +7,6 @@
 #include "quantizers/quantizers.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
-#include "transforms/tokenizer/file.h"
 
 namespace {
 

@@ -9,9 +9,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include "publish/archive.h"
 
 namespace ckpt {

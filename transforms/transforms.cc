@@ -5,14 +5,11 @@
 
 #include "core/base/words.h"
 #include "models/models.h"
-#include "transforms/facts/serving_config.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/llama_quantize/mixture.h"
-#include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
 #include "transforms/to_mmproj/families/families.h"
 #include "transforms/vl/families.h"
-#include "transforms/vl/preprocessor.h"
 
 namespace ckpt {
 

@@ -10,7 +10,6 @@
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
-#include "core/model/adapter.h"
 
 namespace ckpt {
 namespace {

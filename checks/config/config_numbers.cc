@@ -4,7 +4,6 @@
 // the constructors of models/llama.py, qwen3.py, qwen3_next.py, qwen3_5.py, qwen3_vl.py of 0.17.1,
 // asked with each number changed (testdata/doctor).
 // Python takes true for 1, so that some of these load; a number in quotes never does.
-#include <algorithm>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"

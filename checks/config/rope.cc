@@ -5,7 +5,6 @@
 // src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
 // Numbers next to the dictionary (rope_theta, partial_rotary_factor) go before those in it.
 #include <algorithm>
-#include <array>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"

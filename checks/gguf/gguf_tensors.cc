@@ -3,13 +3,11 @@
 // (check_tensor_dims, done_getting_tensors), src/llama-model.cpp (create_tensor_qkv,
 // create_tensor_gate_up_exps, the generic pass over scales).
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "checks/gguf/gguf_rules.h"
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
-#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/base/arithmetic.h"
 #include "core/model/float_convert.h"
 
 namespace ckpt {

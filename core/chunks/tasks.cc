@@ -6,8 +6,6 @@
 #include <span>
 #include <tuple>
 
-#include "core/base/arithmetic.h"
-
 namespace ckpt {
 namespace {
 

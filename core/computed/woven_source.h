@@ -7,7 +7,6 @@
 // take_every (strided_source.h) take apart.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/io/bytes.h"

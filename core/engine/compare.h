@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "core/base/git_id.h"
 #include "core/base/result.h"

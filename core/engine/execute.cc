@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/arithmetic.h"
 #include "core/base/threads.h"
 #include "core/base/trace.h"
 #include "core/chunks/error_feedback.h"

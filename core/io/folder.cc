@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "core/io/descriptor.h"
 #include "core/io/open_folder.h"
@@ -132,14 +130,14 @@ Status replace_file(const fs::path& path, std::string_view content) {
 }
 
 uint64_t birth_ns(const fs::path& path) {
-  struct statx status {};
+  struct statx status{};
   if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return 0;
   if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec < 0) return 0;
   return static_cast<uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 + status.stx_btime.tv_nsec;
 }
 
 void remember_digest(const fs::path& path, std::string_view sha256) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   const std::string value = fmt::format("{} {}", sha256, file_stamp(status));
   (void)!::setxattr(path.c_str(), kDigestAttribute, value.data(), value.size(), 0);
@@ -155,8 +153,7 @@ std::optional<std::string> digest_of(const fs::path& path, Counts counts) {
   if (error) return std::nullopt;
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const Descriptor file(retried([&] { return ::open(real.c_str(), kFlags); }));
-  struct stat status {
-  }, folder{};
+  struct stat status{}, folder{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       ::stat(real.parent_path().c_str(), &folder) != 0) {
     return std::nullopt;

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <utility>
 #include <vector>
 
 #include "core/io/paths.h"
@@ -90,7 +88,7 @@ ShiftAbility probe_shift(const fs::path& folder) {
   };
   const Descriptor one(nameless());
   const Descriptor two(nameless());
-  struct stat status {};
+  struct stat status{};
   if (!one.is_open() || !two.is_open() || ::fstat(one.get(), &status) != 0) return {};
   const auto block = static_cast<uint64_t>(status.st_blksize);
   if (block == 0 || block > (1 << 20)) return {};
@@ -140,7 +138,7 @@ Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t
 
 Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes) {
   CKPT_ASSIGN(const Descriptor in, file.folder.open_file(file.name, O_RDONLY | O_NONBLOCK));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(in.get(), &status) != 0) return io_failure(shown(file), "cannot be read", errno);
   const auto size_bytes = static_cast<uint64_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || size_bytes > limit_bytes) {

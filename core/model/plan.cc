@@ -1,6 +1,5 @@
 #include "core/model/plan.h"
 
-#include <algorithm>
 #include <set>
 
 #include "core/io/open_folder.h"

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "core/base/arithmetic.h"
 #include "core/base/printable.h"
@@ -52,7 +51,7 @@ FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPo
 // A memory file system claims space by clearing every page, on one thread: a third of the time of a
 // whole conversion there. check_space() has asked for the room.
 bool claims_by_clearing(const Descriptor& file) {
-  struct statfs status {};
+  struct statfs status{};
   return ::fstatfs(file.get(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
@@ -60,7 +59,7 @@ bool claims_by_clearing(const Descriptor& file) {
 Status FileWriter::claim_space(const Descriptor& file) const {
   if (size_bytes_ == 0) return {};
   const auto size = static_cast<off_t>(size_bytes_);
-  struct stat status {};
+  struct stat status{};
   if (mode_.may_exist && ::fstat(file.get(), &status) == 0 && status.st_size > size &&
       ::ftruncate(file.get(), size) != 0) {
     return file_failure(path_, size_bytes_, errno);
@@ -94,7 +93,7 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(NewFile file, uint64_t si
     if (size_bytes >= kMinDirectBytes) direct = open_direct(plain, O_WRONLY);
     return OpenOnDemand::Opened{std::move(plain), std::move(direct)};
   };
-  struct stat status {};
+  struct stat status{};
   const bool is_known = ::fstat(file.descriptor.get(), &status) == 0;
   OpenOnDemand::Opened opened = with_direct(std::move(file.descriptor));
   if (!reopen || !is_known) {
@@ -121,7 +120,7 @@ Result<OpenOnDemand::Lease> FileWriter::use() {
 // what was put there in its place.
 Status FileWriter::refuse_other_files(const Descriptor& file) const {
   if (!mode_.may_exist) return {};
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) return file_failure(path_, size_bytes_, errno);
   if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
   return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_path(path_.string())),

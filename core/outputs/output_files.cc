@@ -1,6 +1,5 @@
 #include "core/outputs/output_files.h"
 
-#include "core/io/folder.h"
 #include "core/outputs/space.h"
 
 namespace ckpt {

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -65,7 +63,7 @@ Result<BoundJournal> read_journal(const fs::path& path) {
 
 Result<uint64_t> size_of_file(const FileBelow& file) {
   CKPT_ASSIGN(const Descriptor opened, file.folder.open_file(file.name, O_RDONLY | O_NONBLOCK));
-  struct stat status {};
+  struct stat status{};
   const fs::path path = file.folder.path() / file.name;
   if (::fstat(opened.get(), &status) != 0) return journal_failure(path, "cannot be found", errno);
   // A second name would see the bytes change; no patch of ours decides on that.

@@ -1,12 +1,9 @@
-#include "core/patch/journal.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -16,6 +13,7 @@
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
+#include "core/patch/journal.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -41,7 +39,7 @@ std::string as_user(uid_t user, const fs::path& target) {
 
 // Whose `path` is when it is another user's.
 std::optional<uid_t> other_owner(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || is_ours(path, status, Guard::kOwner)) return {};
   return status.st_uid;
 }
@@ -67,7 +65,7 @@ Status require_own(const fs::path& target, const fs::path& path) {
 }
 
 Result<std::string> identity_of(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return staging_failure(path, "cannot be examined", errno);
   return fmt::format("{} {}\n", status.st_ino, birth_ns(path));
 }
@@ -99,7 +97,7 @@ Status refuse_strange_files(const fs::path& staging) {
 
 // Another user's, which this one may not look into.
 bool is_hidden(const fs::path& staging) {
-  struct stat status {};
+  struct stat status{};
   return ::lstat(staging.c_str(), &status) == 0 && status.st_uid != ::geteuid() &&
          ::faccessat(AT_FDCWD, staging.c_str(), X_OK, AT_EACCESS) != 0 && errno == EACCES;
 }
@@ -139,8 +137,7 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
   const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
   if (!locked && errno != EWOULDBLOCK) return staging_failure(staging, "cannot be locked", errno);
   // Whoever had it may have removed it in between.
-  struct stat held {
-  }, found{};
+  struct stat held{}, found{};
   const bool same = ::fstat(lock.descriptor_, &held) == 0 &&
                     ::lstat(staging.c_str(), &found) == 0 && held.st_ino == found.st_ino;
   if (locked && same) {

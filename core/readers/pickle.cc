@@ -1,7 +1,6 @@
 #include "core/readers/pickle.h"
 
 #include <bit>
-#include <cstring>
 #include <unordered_map>
 
 namespace ckpt {

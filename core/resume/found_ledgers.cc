@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -79,7 +78,7 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   if (file.numbers[1] >= output.layout.files.size()) return false;
   const OutputFile& layout = output.layout.files[file.numbers[1]];
   const fs::path path = partial_path(output, layout);
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
     return io_failure(path, "cannot be examined", errno);

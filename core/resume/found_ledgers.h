@@ -5,7 +5,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "core/model/plan.h"

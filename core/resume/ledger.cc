@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -222,13 +220,13 @@ int find_or_make(const fs::path& path) {
 }
 
 Status require_ours(int descriptor, const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor, &status) != 0) return ledger_failure(path, "cannot be examined", errno);
   return ckpt::require_ours(path, status, Guard::kOwnerAndMode);
 }
 
 Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor, &status) != 0) return ledger_failure(path, "cannot be read", errno);
   if (!S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) > kMaxLedgerBytes) {
     return std::nullopt;
@@ -293,8 +291,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
     return ledger_failure(path, "cannot be locked", errno);
   }
   // Whoever had it may have removed it in between.
-  struct stat held {
-  }, found{};
+  struct stat held{}, found{};
   const bool same = ::fstat(ledger.descriptor_, &held) == 0 && ::lstat(path.c_str(), &found) == 0 &&
                     held.st_ino == found.st_ino;
   if ((!locked && !no_locks) || !same) {

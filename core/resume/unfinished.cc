@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,7 +63,7 @@ std::vector<Temporary> possible_temporaries(const fs::path& path) {
 Result<std::map<uint64_t, uint64_t>> sizes_of(const fs::path& temporary) {
   std::map<uint64_t, uint64_t> out;
   const auto add = [&](const fs::path& path) {
-    struct stat status {};
+    struct stat status{};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     out.emplace(status.st_ino, static_cast<uint64_t>(status.st_size));
   };

@@ -1,7 +1,6 @@
 #include "plan/conversion/pipeline.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/model/adapter.h"
 #include "core/model/codec.h"

@@ -1,6 +1,4 @@
 // Single files: an existing file is examined before it is replaced.
-#include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "core/base/printable.h"

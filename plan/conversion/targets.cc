@@ -9,7 +9,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "core/base/printable.h"
 #include "core/computed/computed_source.h"

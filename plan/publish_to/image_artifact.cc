@@ -2,7 +2,6 @@
 // They take images alone, for the architecture of the machine: an index names one for each.
 #include <algorithm>
 #include <array>
-#include <mutex>
 
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "plan/size_target/choice.h"
 

@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -81,7 +79,7 @@ std::optional<KeptErrors> parse_kept(std::string_view text) {
 Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Observer& observer) {
   CKPT_ASSIGN(const bool is_there, folder.has(file.filename().string()));
   if (!is_there) return KeptErrors();
-  struct stat status {};
+  struct stat status{};
   const bool is_link = ::lstat(file.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
   if (is_link)
     return fail_with_hint(ErrorCode::kUsage, std::string(kOther),

@@ -1,8 +1,6 @@
 #include "plan/size_target/size_target.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "plan/conversion/sizes.h"
 #include "plan/size_target/choice.h"

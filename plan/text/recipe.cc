@@ -272,8 +272,8 @@ Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
   std::vector<fs::path> out;
   for (const std::string& preset : presets) {
     if (!find_rule(exporting->options, "preset")->is_path(preset)) continue;
-    CKPT_ASSIGN(const auto files, quant_recipe_files(preset, step_context(&notes)));
-    for (const fs::path& file : files) {
+    CKPT_ASSIGN(const auto loaded, load_quant_recipe(preset, step_context(&notes)));
+    for (const fs::path& file : loaded.files) {
       if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
     }
   }
@@ -301,8 +301,7 @@ std::string without_comments(std::string json) {
     }
     if (end == i) continue;
     const auto at = [&](size_t place) { return json.begin() + static_cast<ptrdiff_t>(place); };
-    std::replace_if(
-        at(i), at(end), [](char c) { return c != '\n'; }, ' ');
+    std::replace_if(at(i), at(end), [](char c) { return c != '\n'; }, ' ');
     i = end - 1;
   }
   return json;

@@ -5,10 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/nvfp4/fp4.h"
-#include "quantizers/rounding.h"
 
 namespace ckpt {
 namespace {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -218,16 +217,14 @@ TEST(Doctor, ListsMustSayWhatTheTensorsAre) {
   for (const std::string& profile : kServers) expect(model, profile, "Q07", Severity::kUnloaded);
   // Excluded by its whole name, by a pattern, by a part of its name, which is vLLM's way alone.
   for (const char* entry : {"model.layers.0.mlp.down_proj", "*.down_proj"}) {
-    edit(model, "config.json", [&](Json& json) {
-      json["quantization_config"]["ignore"] = {"lm_head", entry};
-    });
+    edit(model, "config.json",
+         [&](Json& json) { json["quantization_config"]["ignore"] = {"lm_head", entry}; });
     for (const std::string& profile : kServers) {
       EXPECT_TRUE(look(model, profile).verdicts.at(0).loads) << profile << ' ' << entry;
     }
   }
-  edit(model, "config.json", [&](Json& json) {
-    json["quantization_config"]["ignore"] = {"lm_head", "mlp.down"};
-  });
+  edit(model, "config.json",
+       [&](Json& json) { json["quantization_config"]["ignore"] = {"lm_head", "mlp.down"}; });
   EXPECT_TRUE(look(model, "vllm").verdicts.at(0).loads);
   expect(model, "sglang", "Q07", Severity::kUnloaded);
 }

@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "checks/checks.h"
-#include "checks/profiles/profiles.h"
 #include "core/base/words.h"
 #include "core/json/json_read.h"
 

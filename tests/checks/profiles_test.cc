@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"

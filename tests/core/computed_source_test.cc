@@ -15,7 +15,6 @@
 #include "core/computed/turned_source.h"
 #include "core/computed/woven_source.h"
 #include "core/engine/execute.h"
-#include "core/resume/plan_digest.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/support/files.h"

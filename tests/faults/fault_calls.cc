@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 
 #include "tests/faults/fault_counting.h"
 

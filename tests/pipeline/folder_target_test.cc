@@ -7,7 +7,6 @@
 #include "plan/size_target/measured_file.h"
 #include "plan/size_target/sensitivity.h"
 #include "quantizers/quantizers.h"
-#include "tests/pipeline/pipeline.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

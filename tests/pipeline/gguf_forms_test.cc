@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/json/json_read.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"

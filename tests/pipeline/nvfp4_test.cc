@@ -1,6 +1,5 @@
 // NVFP4 through whole conversions: folders to GGUF byte for byte as llama.cpp's converter, straight
 // from floats as through the folder, and from one folder layout to the other and back.
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>

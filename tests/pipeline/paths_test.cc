@@ -5,7 +5,6 @@
 #include "core/outputs/place.h"
 #include "core/patch/journal.h"
 #include "core/resume/ledger.h"
-#include "plan/conversion/patching.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

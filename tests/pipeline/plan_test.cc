@@ -4,7 +4,6 @@
 #include <atomic>
 #include <thread>
 
-#include "core/io/bytes.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {

@@ -2,7 +2,6 @@
 // that another command or other inputs have made.
 #include <fstream>
 #include <functional>
-#include <thread>
 
 #include "core/engine/compare.h"
 #include "core/resume/ledger.h"

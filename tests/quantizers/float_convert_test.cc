@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "quantizers/rounding.h"
 #include "tests/quantizers/common.h"

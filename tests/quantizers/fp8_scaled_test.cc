@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <string>
 
 #include "quantizers/quantizers.h"
 #include "tests/quantizers/common.h"

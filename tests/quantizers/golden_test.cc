@@ -5,9 +5,7 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 // do to the output, better on the whole, each row for itself, and the same with any vectors.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <random>
 

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "quantizers/quantizers.h"
 #include "tests/quantizers/common.h"

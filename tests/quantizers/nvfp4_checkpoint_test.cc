@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <sstream>
 #include <string>
 

@@ -1,7 +1,6 @@
 // NVFP4 moved into ggml's blocks: every bit where it belongs, and none made up.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 #include <vector>
 

@@ -3,9 +3,7 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -241,14 +239,8 @@ void check_run(const std::vector<float>& values, size_t count, const std::string
   for (const float number : {1.0f, 0.37f, 1e-38f, 3e38f, 1e-45f}) {
     for (const bool to_bf16 : {false, true}) {
       expect_same<float>(
-          count,
-          [&](float* out) {
-            divide_values_scalar(in, count, {number, to_bf16}, out);
-          },
-          [&](float* out) {
-            divide_values(in, count, {number, to_bf16}, out);
-          },
-          "divide, " + what);
+          count, [&](float* out) { divide_values_scalar(in, count, {number, to_bf16}, out); },
+          [&](float* out) { divide_values(in, count, {number, to_bf16}, out); }, "divide, " + what);
     }
     expect_same<float>(
         count,

@@ -1,6 +1,5 @@
 // The vector encoders of Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL and IQ4_XS against their scalar
 // twins.
-#include <limits>
 
 #include "quantizers/ggml/block/block_quants.h"
 #include "quantizers/ggml/codebook/iq4.h"

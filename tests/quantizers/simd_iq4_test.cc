@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <limits>
 #include <vector>
 
 #include "quantizers/ggml/codebook/iq4.h"

@@ -1,5 +1,4 @@
 // The vector encoders with column weights against their scalar twins.
-#include <limits>
 
 #include "quantizers/ggml/block/block_quants.h"
 #include "quantizers/ggml/codebook/iq4.h"

@@ -10,7 +10,6 @@
 
 #include "core/computed/strided_source.h"
 #include "core/engine/execute.h"
-#include "core/json/json_read.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"

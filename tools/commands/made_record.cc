@@ -11,7 +11,6 @@
 #include "core/outputs/place.h"
 #include "core/resume/plan_digest.h"
 #include "plan/conversion/targets.h"
-#include "plan/conversion/version.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -31,7 +30,7 @@ int64_t nanoseconds(const struct timespec& time) {
 
 // Tells a file from another; null where there is none.
 JsonValue state_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return JsonValue();
   return {{"size_bytes", status.st_size},
           {"modified_ns", nanoseconds(status.st_mtim)},
@@ -49,7 +48,7 @@ JsonValue inputs_of(const PlanDigest& digest) {
 
 // The record of this user; null where there is none that can be read.
 JsonValue read_record(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   const bool is_ours = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
                        status.st_uid == ::geteuid();
   if (!is_ours) return JsonValue();

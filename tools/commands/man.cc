@@ -18,7 +18,6 @@
 #include "tools/line/commands.h"
 #include "tools/line/help.h"
 #include "tools/line/typed_words.h"
-#include "tools/published/published_files.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -25,7 +25,6 @@
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
-#include "tools/published/listing.h"
 #include "tools/published/numbered_name.h"
 #include "tools/published/published_files.h"
 #include "tools/published/send.h"

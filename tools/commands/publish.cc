@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "core/io/folder.h"
 #include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "plan/conversion/targets.h"
@@ -14,8 +13,6 @@
 #include "tools/commands/publication.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
-#include "tools/published/published_files.h"
-#include "tools/report/published_report.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -1,5 +1,4 @@
 // ckpt set PATH KEY=VALUE: edits metadata and JSON documents where they are.
-#include "core/io/folder.h"
 #include "plan/conversion/edits.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/line/commands.h"

@@ -1,7 +1,6 @@
 // The texts of --help, -h, `ckpt` alone and `ckpt help WORD`, fitted to a width.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -10,7 +10,6 @@
 #include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "tools/line/commands.h"
-#include "tools/published/listing.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -6,7 +6,6 @@
 #include "core/io/bytes.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
-#include "tools/published/listing.h"
 #include "tools/published/unpublished.h"
 
 namespace ckpt {

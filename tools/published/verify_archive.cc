@@ -13,7 +13,6 @@
 #include "core/outputs/place.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
-#include "tools/published/folder_digests.h"
 #include "tools/published/published_files.h"
 
 namespace ckpt {

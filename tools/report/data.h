@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 
 #include "tools/say/console.h"
 

@@ -1,7 +1,6 @@
 #include "tools/report/values.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "plan/conversion/value_sides.h"
 #include "quantizers/quantizers.h"

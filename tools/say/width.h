@@ -1,7 +1,6 @@
 // Text fitted to the columns of a terminal.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "core/base/glob.h"
-#include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/facts/torch_dtype.h"

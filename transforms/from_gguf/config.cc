@@ -1,7 +1,6 @@
 #include "transforms/from_gguf/config.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"

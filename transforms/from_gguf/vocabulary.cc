@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "transforms/from_gguf/config.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"

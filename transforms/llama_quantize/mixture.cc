@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
-
-#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -48,8 +45,7 @@ constinit const std::array<Choice, kMixtureCount + kMixtureAliasCount> kMixtureC
   }
   return [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::array{*made[kIndex]...};
-  }
-  (std::make_index_sequence<made.size()>());
+  }(std::make_index_sequence<made.size()>());
 }();
 
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {

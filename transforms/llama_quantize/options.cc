@@ -1,7 +1,6 @@
 #include "transforms/llama_quantize/options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "core/base/words.h"

@@ -1,12 +1,10 @@
 #include "transforms/modelopt_export/calibration.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/qat_quantizers.h"
-#include "transforms/facts/quant_config.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/state.h"
 

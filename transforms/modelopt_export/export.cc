@@ -1,7 +1,6 @@
 #include "transforms/modelopt_export/export.h"
 
 #include <algorithm>
-#include <map>
 #include <ranges>
 #include <set>
 

@@ -1,7 +1,6 @@
 // Which layers read the same input: servers run them as one, so they share scales.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -5,7 +5,6 @@
 
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
-#include "transforms/modelopt_export/calibration.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/select.h"

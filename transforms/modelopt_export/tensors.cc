@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <set>
 
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"

@@ -2,7 +2,6 @@
 #include "transforms/nvfp4/mixed_build.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "core/base/glob.h"

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/chunks/evaluate.h"
 #include "core/model/float_convert.h"

@@ -12,7 +12,6 @@
 // because D_ij c_j t_j = W_ij: c is what stays of the layer's own scale, t went to another layer.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,9 +41,9 @@ struct SharedScale {
 struct LayerPlan {
   Fate fate = Fate::kKeep;
   Factors rows, columns, taken;
-  Factors block_columns;   // kRescale: a factor for each block of 16 columns
-  float scale_factor = 1;  // kRescale: of all block scales, with rows and block_columns
-  float tensor_scale = 0;  // kRescale: weight_scale_2
+  Factors block_columns;              // kRescale: a factor for each block of 16 columns
+  float scale_factor = 1;             // kRescale: of all block scales, with rows and block_columns
+  float tensor_scale = 0;             // kRescale: weight_scale_2
   std::optional<SharedScale> shared;  // kRequantize: of the NVFP4 layers it is joined with
   std::vector<size_t> peers;          // layers whose largest magnitude counts too
   float input_factor = 1;             // the inputs grow by it at most

@@ -8,7 +8,6 @@
 // step alone, which adds to what the source had lost.
 
 #include <algorithm>
-#include <map>
 
 #include "core/chunks/evaluate.h"
 #include "transforms/nvfp4/mixed_build.h"

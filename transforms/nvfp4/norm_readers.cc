@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include "core/model/tensor_names.h"

@@ -19,7 +19,6 @@
 #include <cstdio>
 
 #include "core/base/arithmetic.h"
-#include "core/model/float_convert.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
 #include "transforms/packed/scales.h"

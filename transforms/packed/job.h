@@ -1,7 +1,6 @@
 // Shared by the readers of packed layouts; private to transforms/packed/.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

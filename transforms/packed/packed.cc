@@ -1,7 +1,6 @@
 #include "transforms/packed/packed.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/computed/turned_source.h"
 #include "transforms/packed/job.h"

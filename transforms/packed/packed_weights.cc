@@ -1,9 +1,7 @@
 #include "transforms/packed/packed_weights.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <span>
 
 #include "core/base/nearest.h"
 #include "core/base/words.h"

@@ -2,7 +2,6 @@
 // (llama.cpp conversion/base.py TextModel.set_gguf_parameters and the family's).
 #include "transforms/to_gguf/keys.h"
 
-#include <cmath>
 #include <cstdlib>
 
 #include "core/base/arithmetic.h"

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/chunks/repack.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/packed.h"
 #include "transforms/to_gguf/model.h"

@@ -3,7 +3,6 @@
 //
 // Rows of the embedding that are more than vocab_size says are a note (to_gguf.cc), because files
 // are padded so; axes of length 1 count for nothing, as the converter drops them.
-#include <algorithm>
 #include <unordered_map>
 
 #include "transforms/to_gguf/model.h"
@@ -60,10 +59,10 @@ std::string_view null_without(std::string_view name, const Model& model) {
   for (const auto& list : model.family->parameters) {
     for (const ParameterRule& rule : list) {
       const bool is_in_layer = rule.name.starts_with('.');
-      if (is_in_layer ? layers == name.npos ||
-                            !matches_pattern(fmt::format(".layers.{{}}{}", rule.name),
-                                             name.substr(layers), numbers)
-                      : rule.name != name) {
+      if (is_in_layer
+              ? layers == name.npos || !matches_pattern(fmt::format(".layers.{{}}{}", rule.name),
+                                                        name.substr(layers), numbers)
+              : rule.name != name) {
         continue;
       }
       const std::string_view field = null_in(rule.when, model);

@@ -14,7 +14,6 @@
 #include <map>
 #include <set>
 
-#include "core/base/arithmetic.h"
 #include "core/chunks/repack.h"
 #include "core/computed/decoded_source.h"
 #include "models/models.h"

@@ -7,13 +7,11 @@
 #include "transforms/tokenizer/findings.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
-#include "transforms/tokenizer/file.h"
 #include "transforms/tokenizer/jobs.h"
 
 namespace ckpt {

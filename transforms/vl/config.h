@@ -17,7 +17,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 
 #include "core/json/json_edit.h"

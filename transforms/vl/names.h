@@ -13,7 +13,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/json/json_edit.h"

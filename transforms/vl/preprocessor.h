@@ -12,7 +12,6 @@
 // temporal_patch_size and spatial_merge_size and must equal them.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/json/json_edit.h"

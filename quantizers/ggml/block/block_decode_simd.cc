@@ -3,7 +3,6 @@
 // value = d (q - middle), or d q + m; code j and code j + 16 share a byte (k_layout.h).
 // Note: the product is rounded before m is added.
 #include <cstddef>
-#include <cstring>
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block/block_quants.h"
@@ -24,13 +23,9 @@ namespace {
 constexpr size_t kValues = 32;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
+constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) {
-  block.m;
-};
+constexpr bool kHasMinimum = requires(Block block) { block.m; };
 
 HWY_INLINE Int load_codes(const uint8_t* from) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), from));

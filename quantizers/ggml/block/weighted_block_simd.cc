@@ -8,7 +8,6 @@
 // half floats that are stored are not used. Sums over a row run from its first value to its last,
 // so that kLanes rows are summed at once. A row with a bad block goes to the scalar twin.
 #include <cstddef>
-#include <cstring>
 
 #include "quantizers/ggml/block/block_quants.h"
 #include "quantizers/ggml/simd_codecs.h"
@@ -31,13 +30,9 @@ constexpr size_t kGroups = 2;
 constexpr size_t kStep = kGroups * kLanes;  // blocks searched together
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
+constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) {
-  block.m;
-};
+constexpr bool kHasMinimum = requires(Block block) { block.m; };
 
 // kLanes rows (or fewer, `count`) that are encoded before the next ones are read.
 struct RowStrip {

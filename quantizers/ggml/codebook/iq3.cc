@@ -15,7 +15,6 @@
 #include "quantizers/ggml/block_codec.h"
 #include "quantizers/ggml/codebook/iq_quants.h"
 #include "quantizers/ggml/codebook/iq_sub_block.h"
-#include "quantizers/ggml/scale_search.h"
 
 namespace ckpt {
 namespace {

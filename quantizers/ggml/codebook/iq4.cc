@@ -12,7 +12,6 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq4_nl_impl`.
 #include "quantizers/ggml/codebook/iq4.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/model/float_convert.h"

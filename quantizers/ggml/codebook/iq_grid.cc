@@ -1,7 +1,5 @@
 #include "quantizers/ggml/codebook/iq_grid.h"
 
-#include <algorithm>
-
 namespace ckpt {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "quantizers/ggml/codebook/iq_search.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "quantizers/rounding.h"

@@ -5,7 +5,6 @@
 //
 // Note: Q6_K's levels S are signed bytes, Q3_K's are stored plus 32.
 #include <cstddef>
-#include <cstring>
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"

@@ -1,7 +1,6 @@
 #include "quantizers/ggml/k/k_feedback.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/model/float_convert.h"

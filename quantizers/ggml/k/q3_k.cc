@@ -13,7 +13,6 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q3_K_ref, _impl).
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block_codec.h"

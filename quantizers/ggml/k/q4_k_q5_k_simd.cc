@@ -12,7 +12,6 @@
 //
 // Note: the levels wrap as bytes before they are limited to 63, and a
 // sub-block whose rounded scale is 0 keeps the codes of its search.
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -282,9 +281,7 @@ constexpr size_t kStepSubs = 2 * kLanes;
 constexpr size_t kStepBlocks = kStepSubs / kSubs;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
+constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
 template <class Block>
 constexpr int32_t kTop = kFiveBits<Block> ? 31 : 15;
 

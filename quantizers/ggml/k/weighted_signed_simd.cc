@@ -10,7 +10,6 @@
 //
 // Note: a sub-block whose rounded scale is 0 keeps its search's codes,
 // which are 0 where all values are. A block with Inf, NaN or such scales goes to the scalar twin.
-#include <cstring>
 
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/ggml/simd_codecs.h"

@@ -1,7 +1,6 @@
 // Tokenizer files that come back from a GGUF which was made of a tokenizer.json alone.
 #include <algorithm>
 
-#include "core/json/json_read.h"
 #include "tests/transforms/run_step.h"
 
 namespace ckpt {

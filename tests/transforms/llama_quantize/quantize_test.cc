@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <memory>
 
 #include "tests/transforms/llama_quantize/models.h"
 

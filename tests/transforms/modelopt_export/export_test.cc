@@ -1,6 +1,5 @@
 // The export step on a small model: whose maxima it takes, which layers it quantizes, what becomes
 // of documents and state, and what it refuses.
-#include "transforms/modelopt_export/export.h"
 
 #include <gtest/gtest.h>
 

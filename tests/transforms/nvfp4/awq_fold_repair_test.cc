@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/chunks/evaluate.h"
 #include "quantizers/quantizers.h"
 #include "tests/support/files.h"
 #include "tests/transforms/run_step.h"

@@ -1,6 +1,5 @@
 // Weights in layouts of other programs: values are those that they were packed from, and files that
 // lie are refused by name.
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -205,9 +204,8 @@ TEST(PackedMethods, PackingThatTwoVersionsWroteOtherwiseFollowsTheVersion) {
 TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
   refuses("awq", "quantization_config.version is 'gemv'; of awq only 'gemm' is read here",
           [](Checkpoint& on) { says(on, "gemm", "gemv"); });
-  refuses("awq", "expected 5 columns: eight of the 40 outputs", [](Checkpoint& on) {
-    tensor(on, std::string(kDown) + ".qweight").shape = {240, 2};
-  });
+  refuses("awq", "expected 5 columns: eight of the 40 outputs",
+          [](Checkpoint& on) { tensor(on, std::string(kDown) + ".qweight").shape = {240, 2}; });
   refuses("awq", "expected 2 rows: 96 inputs in groups of 64",
           [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
 }
@@ -215,21 +213,18 @@ TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
 TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
   refuses("ct-int4", "has no 'model.layers.0.mlp.down_proj.weight_shape'",
           [](Checkpoint& on) { drop(on, ".weight_shape"); });
-  refuses("ct-int4",
-          "down_proj.weight_shape' says [40, 96]; 'model.layers.0.mlp.down_proj."
-          "weight_packed' has 20 rows of 24 words",
-          [](Checkpoint& on) {
-            tensor(on, std::string(kDown) + ".weight_packed").shape = {20, 24};
-          });
+  refuses(
+      "ct-int4",
+      "down_proj.weight_shape' says [40, 96]; 'model.layers.0.mlp.down_proj."
+      "weight_packed' has 20 rows of 24 words",
+      [](Checkpoint& on) { tensor(on, std::string(kDown) + ".weight_packed").shape = {20, 24}; });
   refuses("ct-int4", "expected 15 columns: 96 numbers of 5 bits",
           [](Checkpoint& on) { says(on, "\"num_bits\": 4", "\"num_bits\": 5"); });
   refuses("ct-int4", "[40, 3]; expected floats: one, [40, 1] or [40, 2]",
           [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
-  refuses("ct-int4-asymmetric",
-          "expected i32 [5, 3]: zero points of 4 bits, packed down the columns",
-          [](Checkpoint& on) {
-            tensor(on, std::string(kDown) + ".weight_zero_point").shape = {3, 5};
-          });
+  refuses(
+      "ct-int4-asymmetric", "expected i32 [5, 3]: zero points of 4 bits, packed down the columns",
+      [](Checkpoint& on) { tensor(on, std::string(kDown) + ".weight_zero_point").shape = {3, 5}; });
   // Zero points of rows with one scale for all of them.
   refuses("ct-int4-asymmetric", "expected i8, one for each scale of", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight_scale").shape = {1};
@@ -256,9 +251,8 @@ TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
   refuses("bitsandbytes-4", "expected f32 [16], a value for each code", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight.quant_map").shape = {15};
   });
-  refuses("bitsandbytes-4", "expected 576 bytes: [24, 48], two values a byte", [](Checkpoint& on) {
-    tensor(on, std::string(kDown) + ".weight").shape = {575, 1};
-  });
+  refuses("bitsandbytes-4", "expected 576 bytes: [24, 48], two values a byte",
+          [](Checkpoint& on) { tensor(on, std::string(kDown) + ".weight").shape = {575, 1}; });
   refuses("bitsandbytes-4", "expected f32, one for each 4 of 18 blocks", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight.nested_absmax").shape = {4};
   });
@@ -273,24 +267,16 @@ TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
   refuses("mxfp4-gpt-oss", "has no 'model.layers.0.mlp.experts.down_proj_scales'",
           [](Checkpoint& on) { drop(on, "down_proj_scales"); });
   refuses("mxfp4-gpt-oss", "expected u8 [3, 40, 3], one for each 32 values of",
-          [&](Checkpoint& on) {
-            tensor(on, gate + "_scales").shape = {3, 3, 40};
-          });
+          [&](Checkpoint& on) { tensor(on, gate + "_scales").shape = {3, 3, 40}; });
   refuses("mxfp4-gpt-oss", "expected 16 bytes in the last axis: 32 codes of 4 bits",
-          [&](Checkpoint& on) {
-            tensor(on, gate + "_blocks").shape = {3, 40, 6, 8};
-          });
+          [&](Checkpoint& on) { tensor(on, gate + "_blocks").shape = {3, 40, 6, 8}; });
   refuses("mxfp4-gpt-oss", "are both the weight of one layer",
           [&](Checkpoint& on) { tensor(on, "model.norm.weight").name = gate; });
   const std::string expert = "layers.0.ffn.experts.1.w1";
   refuses("fp8-deepseek-v4", "expected f8_e8m0 [40, 3], one for each 32 values",
-          [&](Checkpoint& on) {
-            tensor(on, expert + ".scale").shape = {3, 40};
-          });
+          [&](Checkpoint& on) { tensor(on, expert + ".scale").shape = {3, 40}; });
   refuses("fp8-deepseek-v4", "expected a multiple of 16 bytes in a row: 32 codes of 4 bits",
-          [&](Checkpoint& on) {
-            tensor(on, expert + ".weight").shape = {80, 24};
-          });
+          [&](Checkpoint& on) { tensor(on, expert + ".weight").shape = {80, 24}; });
 }
 
 TEST(PackedMethods, Fp8ScalesAreForTheBlocksThatAreSaid) {
@@ -339,9 +325,7 @@ TEST(PackedMethods, StackedNvfp4ThatLiesIsRefusedByName) {
   refuses("modelopt-stacked-nvfp4", "has no 'model.layers.0.mlp.experts.down_proj_weight_scale_2'",
           [](Checkpoint& on) { drop(on, "down_proj_weight_scale_2"); });
   refuses("modelopt-stacked-nvfp4", "expected f8_e4m3 [3, 4, 40], one for each 16 inputs",
-          [&](Checkpoint& on) {
-            tensor(on, gate + "_weight_scale").shape = {3, 40, 4};
-          });
+          [&](Checkpoint& on) { tensor(on, gate + "_weight_scale").shape = {3, 40, 4}; });
   refuses("modelopt-stacked-nvfp4", "expected one number, f32",
           [&](Checkpoint& on) { tensor(on, gate + "_weight_scale_2").shape = {2}; });
 }

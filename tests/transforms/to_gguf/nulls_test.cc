@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "core/base/sha256.h"
-#include "core/json/json_read.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "quantizers/quantizers.h"
 
 namespace ckpt {

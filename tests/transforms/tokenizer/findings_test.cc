@@ -1,7 +1,6 @@
 // Findings of a GGUF whose tokenizer keys are not those of its source.
 #include <gtest/gtest.h>
 
-#include "core/json/json_read.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/transforms.h"
 

@@ -2,7 +2,6 @@
 // result: tests/interop/tokenizer_transformers.py.
 #include <gtest/gtest.h>
 
-#include "core/json/json_read.h"
 #include "transforms/tokenizer/file.h"
 #include "transforms/transforms.h"
 

@@ -1,7 +1,6 @@
 // tokenizer:from=DIR for folders and GGUF, on small tokenizers.
 #include <gtest/gtest.h>
 
-#include "core/json/json_read.h"
 #include "quantizers/quantizers.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/transforms.h"

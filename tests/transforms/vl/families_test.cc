@@ -5,7 +5,6 @@
 
 #include "tests/transforms/vl/models.h"
 #include "transforms/vl/names.h"
-#include "transforms/vl/preprocessor.h"
 
 namespace ckpt {
 using namespace vl_test;

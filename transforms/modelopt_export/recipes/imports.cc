@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -31,11 +32,14 @@ namespace {
 
 // The kind of a file by its comment "modelopt-schema".
 enum class SnippetKind : uint8_t { kNone, kQuantConfig, kAttributes, kEntry, kEntries };
+constexpr std::string_view kSchemas[] = {"", "QuantizeConfig", "QuantizerAttributeConfig",
+                                         "QuantizerCfgEntry", "QuantizerCfgListConfig"};
 
 struct Snippet {
   SnippetKind kind = SnippetKind::kNone;
   JsonValue value;
 };
+using Snippets = std::map<std::string, Snippet, std::less<>>;
 
 constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImportDepth = 16;
@@ -46,15 +50,6 @@ constexpr std::string_view kImport = "$import";
 constexpr std::string_view kOwnLists = "layers/";  // of the library, which no recipe can import
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
 constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
-
-struct SnippetSchema {
-  std::string_view name;
-  SnippetKind kind;
-};
-constexpr SnippetSchema kSchemas[] = {{"QuantizeConfig", SnippetKind::kQuantConfig},
-                                      {"QuantizerAttributeConfig", SnippetKind::kAttributes},
-                                      {"QuantizerCfgEntry", SnippetKind::kEntry},
-                                      {"QuantizerCfgListConfig", SnippetKind::kEntries}};
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -73,18 +68,18 @@ Result<SnippetKind> schema_of(std::string_view text) {
     if (line[0] != '#') break;
     line = trimmed(line.substr(1));
     if (!line.starts_with(kSchemaMark)) continue;
-    const std::string_view said = trimmed(line.substr(kSchemaMark.size()));
+    line = trimmed(line.substr(kSchemaMark.size()));
     if (out != SnippetKind::kNone) {
       return fail(ErrorCode::kUnsupported, "two comments say modelopt-schema; expected one");
     }
-    for (const SnippetSchema& schema : kSchemas) {
-      if (said.starts_with(kSchemaFront) && said.substr(kSchemaFront.size()) == schema.name) {
-        out = schema.kind;
-      }
+    const bool is_named = line.starts_with(kSchemaFront) && line != kSchemaFront;
+    const auto* const found = is_named
+                                  ? std::ranges::find(kSchemas, line.substr(kSchemaFront.size()))
+                                  : std::end(kSchemas);
+    if (found == std::end(kSchemas)) {
+      return fail(ErrorCode::kUnsupported, "modelopt-schema: {}; expected one of quantizers", line);
     }
-    if (out == SnippetKind::kNone) {
-      return fail(ErrorCode::kUnsupported, "modelopt-schema: {}; expected one of quantizers", said);
-    }
+    out = static_cast<SnippetKind>(found - kSchemas);
   }
   return out;
 }
@@ -96,8 +91,6 @@ uint64_t count_values(const JsonValue& value) {
   }
   return out;
 }
-
-using Snippets = std::map<std::string, Snippet, std::less<>>;
 
 // Puts imports in their places.
 class ImportPlaces {
@@ -199,6 +192,11 @@ const Snippet* library_snippet(std::string_view path) {
   return found == library().end() ? nullptr : &found->second;
 }
 
+// A name with the ending is a file's.
+bool is_recipe_file(std::string_view name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 // `name` as "nvfp4_default-kv_fp8": metadata and quantize.
 std::optional<JsonValue> library_recipe(std::string_view name) {
   for (const auto& [path, snippet] : library()) {
@@ -214,13 +212,7 @@ class RecipeLoader {
  public:
   explicit RecipeLoader(const Context& context) : context_(context) {}
 
-  // A name with the ending is a file's.
-  static bool is_file(const std::string& name) {
-    return name.ends_with(".yaml") || name.ends_with(".yml") || !library_recipe(name);
-  }
-
-  Result<JsonValue> load(const std::string& name) {
-    if (!is_file(name)) return *library_recipe(name);
+  Result<LoadedRecipe> load(const std::string& name) {
     CKPT_CHECK(context_.file_text != nullptr);
     auto read = context_.file_text(name, kMaxRecipeBytes);
     const std::string stem = fs::path(name).stem();
@@ -228,20 +220,16 @@ class RecipeLoader {
     CKPT_ASSIGN(const std::string text, std::move(read));
     find_folders(name);
     CKPT_ASSIGN(Snippet made, in(name, resolved(text, 0)));
-    if (!made.value.is_object()) {
-      return fail(ErrorCode::kUnsupported, "{}: {}; expected metadata and quantize", name,
-                  made.value.is_array() ? "a list" : "one value");
-    }
-    return std::move(made.value);
+    if (made.value.is_object()) return LoadedRecipe{std::move(made.value), std::move(files_)};
+    return fail(ErrorCode::kUnsupported, "{}: {}; expected metadata and quantize", name,
+                made.value.is_array() ? "a list" : "one value");
   }
-
-  // Those that imports were read from, each once.
-  const std::vector<fs::path>& files() const { return read_; }
 
  private:
   void find_folders(const fs::path& recipe) {
-    const fs::path beside = recipe.parent_path();
-    folders_ = {{beside, ""}, {beside, kRecipeFolder}};
+    const fs::path own = recipe.parent_path();
+    files_ = {recipe};
+    folders_ = {{own, ""}, {own, kRecipeFolder}};
     for (fs::path folder = fs::absolute(recipe).parent_path(); folder.has_relative_path();
          folder = folder.parent_path()) {
       if (folder.filename() == kRecipeFolder) folders_.emplace_back(folder, "");
@@ -250,7 +238,7 @@ class RecipeLoader {
 
   // The text of the file that an import means.
   Result<std::optional<std::string>> read_file(const std::string& name) {
-    const bool has_ending = name.ends_with(".yaml") || name.ends_with(".yml");
+    const bool has_ending = is_recipe_file(name);
     for (const auto& [folder, below] : folders_) {
       for (const char* ending : {".yml", ".yaml"}) {
         const fs::path file = below / (has_ending ? name : name + ending);
@@ -258,7 +246,7 @@ class RecipeLoader {
         if (!is_there) continue;
         const fs::path path = folder / file;
         CKPT_ASSIGN(std::string text, context_.file_text(path, kMaxRecipeBytes));
-        if (std::find(read_.begin(), read_.end(), path) == read_.end()) read_.push_back(path);
+        if (std::ranges::find(files_, path) == files_.end()) files_.push_back(path);
         return std::optional(std::move(text));
       }
     }
@@ -274,8 +262,8 @@ class RecipeLoader {
                   name);
     }
     if (const Snippet* shipped = library_snippet(name)) return *shipped;
-    CKPT_ASSIGN(const auto beside, in(fmt::format("imports: '{}'", name), read_file(name)));
-    if (beside) return in(name, resolved(*beside, depth + 1));
+    CKPT_ASSIGN(const auto text, in(fmt::format("imports: '{}'", name), read_file(name)));
+    if (text) return in(name, resolved(*text, depth + 1));
     return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
                           "imports: '{}' is neither next to the recipe nor one that ModelOpt 0.47 "
                           "ships",
@@ -284,7 +272,7 @@ class RecipeLoader {
 
   // The text as a value, without "imports" and "$import".
   Result<Snippet> resolved(const std::string& text, uint32_t depth) {
-    if (depth > kMaxImportDepth || ++files_ > kMaxImports) {
+    if (depth > kMaxImportDepth || ++resolved_ > kMaxImports) {
       return fail(ErrorCode::kUnsupported, "imports go round in a circle, or are too many");
     }
     Snippet out;
@@ -292,16 +280,15 @@ class RecipeLoader {
       CKPT_ASSIGN(out.kind, schema_of(text));
     }
     CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(text));
-    if (documents.empty() || documents.size() > 2 ||
-        (documents.size() == 2 && !documents[0].is_object())) {
+    const size_t count = documents.size();
+    if (count == 0 || count > 2 || (count == 2 && !documents[0].is_object())) {
       return fail(ErrorCode::kUnsupported, "{} YAML documents; expected one, or imports and one",
-                  documents.size());
+                  count);
     }
     JsonValue& body = documents.back();
-    if (documents.size() == 2) CKPT_TRY(join_header(documents[0], body));
+    if (count == 2) CKPT_TRY(check_header(documents[0], body));
     Snippets imports;
-    const JsonValue* said = member(documents[0], "imports");
-    if (said != nullptr && !said->is_null()) {
+    if (const JsonValue* said = known(documents[0], "imports")) {
       CKPT_ASSIGN(imports, read_imports(*said, depth));
     }
     if (body.is_object()) body.erase("imports");
@@ -309,16 +296,14 @@ class RecipeLoader {
     return out;
   }
 
-  // Two documents: the first has the imports, and for a mapping more keys.
-  static Status join_header(const JsonValue& header, JsonValue& body) {
+  // Of two documents the first has the imports.
+  static Status check_header(const JsonValue& header, const JsonValue& body) {
     for (const auto& [key, value] : header.items()) {
       if (key == "imports") continue;
       return fail(ErrorCode::kUnsupported, "'{}' before '---'; expected imports alone", key);
     }
-    if (body.is_object() && body.contains("imports")) {
-      return fail(ErrorCode::kUnsupported, "imports before and behind '---'; expected one of them");
-    }
-    return {};
+    if (member(body, "imports") == nullptr) return {};
+    return fail(ErrorCode::kUnsupported, "imports before and behind '---'; expected one of them");
   }
 
   Result<Snippets> read_imports(const JsonValue& said, uint32_t depth) {
@@ -329,49 +314,39 @@ class RecipeLoader {
     for (const auto& [name, path] : said.items()) {
       if (!path.is_string()) return fail(ErrorCode::kUnsupported, "imports: '{}': no path", name);
       const std::string& where = path.get_ref<const std::string&>();
-      CKPT_ASSIGN(out[name], find_import(where, depth));
-      if (out[name].kind == SnippetKind::kNone) {
+      CKPT_ASSIGN(const Snippet made, find_import(where, depth));
+      if (made.kind == SnippetKind::kNone) {
         return fail(ErrorCode::kUnsupported,
                     "imports: '{}' has no comment that says its modelopt-schema", where);
       }
-      CKPT_TRY(in(where, check_kind(out[name])));
+      const bool is_list = made.kind == SnippetKind::kEntries;
+      out[name] = made;
+      if (is_list ? made.value.is_array() : made.value.is_object()) continue;
+      return fail(ErrorCode::kUnsupported, "{}: not what its modelopt-schema says; expected a {}",
+                  where, is_list ? "list" : "mapping");
     }
     return out;
   }
 
-  static Status check_kind(const Snippet& snippet) {
-    const bool is_list = snippet.kind == SnippetKind::kEntries;
-    if (is_list ? snippet.value.is_array() : snippet.value.is_object()) return {};
-    return fail(ErrorCode::kUnsupported, "not what its modelopt-schema says; expected a {}",
-                is_list ? "list" : "mapping");
-  }
-
   const Context& context_;
-  std::vector<std::pair<fs::path, fs::path>> folders_;  // and what stands before an import's name
-  std::vector<fs::path> read_;
-  uint32_t files_ = 0;
+  std::vector<std::pair<fs::path, fs::path>> folders_;  // and what precedes an import's name
+  std::vector<fs::path> files_;                         // read, each once; the recipe's first
+  uint32_t resolved_ = 0;
   ImportPlaces places_;
 };
 
 }  // namespace
 
-Result<JsonValue> load_quant_recipe(const std::string& name, const Context& context) {
-  RecipeLoader loader(context);
-  CKPT_ASSIGN(JsonValue out, loader.load(name));
-  std::vector<std::string> files;
-  for (const fs::path& file : loader.files()) files.push_back(file.string());
-  if (!files.empty()) {
-    context.note(fmt::format("preset {}: its imports are of {}", name, fmt::join(files, ", ")));
+Result<LoadedRecipe> load_quant_recipe(const std::string& name, const Context& context) {
+  if (!is_recipe_file(name)) {
+    if (auto shipped = library_recipe(name)) return LoadedRecipe{std::move(*shipped), {}};
   }
-  return out;
-}
-
-Result<std::vector<fs::path>> quant_recipe_files(const std::string& name, const Context& context) {
-  if (!RecipeLoader::is_file(name)) return std::vector<fs::path>();
-  RecipeLoader loader(context);
-  CKPT_TRY(loader.load(name));
-  std::vector<fs::path> out = loader.files();
-  out.insert(out.begin(), fs::path(name));
+  CKPT_ASSIGN(LoadedRecipe out, RecipeLoader(context).load(name));
+  std::vector<std::string> imports;
+  for (const fs::path& file : out.files | std::views::drop(1)) imports.push_back(file.string());
+  if (!imports.empty()) {
+    context.note(fmt::format("preset {}: its imports are of {}", name, fmt::join(imports, ", ")));
+  }
   return out;
 }
 

@@ -80,14 +80,13 @@ inline constexpr std::string_view kShippedRecipes[] = {
     "w4a16_nvfp4-fp8_attn-kv_fp8_cast",
     "nvfp4_experts-fp8_pb_attention"};
 
-// A recipe's text with its imports in their places. `name` is a path, or a name of the library.
-// Fails: kUsage: no such file, or imports that do not resolve; kUnsupported: no YAML.
-Result<JsonValue> load_quant_recipe(const std::string& name, const Context& context);
-
-// The files that a recipe of ModelOpt and its imports are read from, its own first; empty for one
-// that ships. Fails: as load_quant_recipe.
-Result<std::vector<std::filesystem::path>> quant_recipe_files(const std::string& name,
-                                                              const Context& context);
+struct LoadedRecipe {
+  JsonValue value;                           // with its imports in their places
+  std::vector<std::filesystem::path> files;  // its own first; empty for one that ships
+};
+// `name` is a path, or a name of the library. Fails: kUsage: no such file, or imports that do not
+// resolve; kUnsupported: no YAML.
+Result<LoadedRecipe> load_quant_recipe(const std::string& name, const Context& context);
 
 // Fails: as load_quant_recipe; kUnsupported, naming the key: what has no export here.
 Result<QuantRecipe> read_quant_recipe(const std::string& name, const Context& context);

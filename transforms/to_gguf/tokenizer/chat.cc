@@ -5,7 +5,6 @@
 
 #include "core/base/utf8.h"
 #include "core/model/json_documents.h"
-#include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {

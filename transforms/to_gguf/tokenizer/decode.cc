@@ -2,7 +2,6 @@
 //
 //   Ġ1  ─ letters ─▶  20 31  ─ UTF-8 ─▶  " 1"          é  ─▶  e9  ─▶  U+FFFD
 //   日本  ─ not all are letters ─▶  as it is
-#include <array>
 #include <map>
 
 #include "core/base/utf8.h"

@@ -1,7 +1,5 @@
 #include "transforms/to_gguf/tokenizer/known.h"
 
-#include <algorithm>
-
 #include "core/base/sha256.h"
 #include "transforms/facts/byte_level_bpe.h"
 

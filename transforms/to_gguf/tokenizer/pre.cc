@@ -8,8 +8,6 @@
 // that behaves the same is chosen.
 #include "transforms/to_gguf/tokenizer/pre.h"
 
-#include <algorithm>
-
 #include "core/base/words.h"
 #include "transforms/to_gguf/tokenizer/known.h"
 

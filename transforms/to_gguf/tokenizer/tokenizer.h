@@ -12,7 +12,6 @@
 // tokenizer_config.json by text, then from config.json by number, and are written in that order.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,8 +1,6 @@
 // Tokenizer keys on small tokenizers made here. Whole files: tests/pipeline and tests/interop.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tests/transforms/to_gguf/tokenizer/input.h"
 
 namespace ckpt {

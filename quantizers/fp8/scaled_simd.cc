@@ -141,31 +141,15 @@ void multiply_values_scalar(float* values, uint64_t count, float factor) {
   for (uint64_t i = 0; i < count; ++i) values[i] = values[i] * factor;
 }
 
-namespace {
-
-constexpr SimdTable<decltype(largest_finite_scalar)> kLargest =
-    CKPT_SIMD_TABLE(largest_finite_scalar, largest);
-constexpr SimdTable<decltype(largest_bf16_scalar)> kLargestBf16 =
-    CKPT_SIMD_TABLE(largest_bf16_scalar, largest_half);
-constexpr SimdTable<decltype(divide_values_scalar)> kDivide =
-    CKPT_SIMD_TABLE(divide_values_scalar, divide);
-constexpr SimdTable<decltype(multiply_values_scalar)> kMultiply =
-    CKPT_SIMD_TABLE(multiply_values_scalar, multiply);
-
-}  // namespace
-
-float largest_finite(const float* values, uint64_t count) {
-  return simd_function(kLargest)(values, count);
-}
-uint16_t largest_bf16(const std::byte* values, uint64_t count) {
-  return simd_function(kLargestBf16)(values, count);
-}
-void divide_values(const float* values, uint64_t count, Division division, float* out) {
-  simd_function(kDivide)(values, count, division, out);
-}
-void multiply_values(float* values, uint64_t count, float factor) {
-  simd_function(kMultiply)(values, count, factor);
-}
+CKPT_SIMD_FUNCTION(float, largest_finite, largest, (const float* values, uint64_t count),
+                   (values, count))
+CKPT_SIMD_FUNCTION(uint16_t, largest_bf16, largest_half, (const std::byte* values, uint64_t count),
+                   (values, count))
+CKPT_SIMD_FUNCTION(void, divide_values, divide,
+                   (const float* values, uint64_t count, Division division, float* out),
+                   (values, count, division, out))
+CKPT_SIMD_FUNCTION(void, multiply_values, multiply, (float* values, uint64_t count, float factor),
+                   (values, count, factor))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

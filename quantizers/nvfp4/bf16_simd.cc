@@ -384,16 +384,9 @@ bool encode_nvfp4_bf16_scalar(const std::byte* values, uint64_t blocks, float te
   return encode_through_floats<true>(values, blocks, tensor_scale, out);
 }
 
-namespace {
-
-constexpr SimdTable<decltype(encode_nvfp4_bf16_scalar)> kEncode =
-    CKPT_SIMD_TABLE(encode_nvfp4_bf16_scalar, encode_halves);
-
-}  // namespace
-
-bool encode_nvfp4_bf16(const std::byte* values, uint64_t blocks, float tensor_scale, Nvfp4Out out) {
-  return simd_function(kEncode)(values, blocks, tensor_scale, out);
-}
+CKPT_SIMD_FUNCTION(bool, encode_nvfp4_bf16, encode_halves,
+                   (const std::byte* values, uint64_t blocks, float tensor_scale, Nvfp4Out out),
+                   (values, blocks, tensor_scale, out))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

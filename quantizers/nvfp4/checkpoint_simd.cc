@@ -279,37 +279,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(find_block_amax_scalar)> kBlockAmax =
-    CKPT_SIMD_TABLE(find_block_amax_scalar, block_amax);
-constexpr SimdTable<decltype(pack_e2m1_scalar)> kPack = CKPT_SIMD_TABLE(pack_e2m1_scalar, pack);
-constexpr SimdTable<decltype(unpack_e2m1_scalar)> kUnpack =
-    CKPT_SIMD_TABLE(unpack_e2m1_scalar, unpack);
-constexpr SimdTable<decltype(make_nvfp4_scales_scalar)> kMakeScales =
-    CKPT_SIMD_TABLE(make_nvfp4_scales_scalar, make_scales);
-constexpr SimdTable<decltype(find_e2m1_errors_scalar)> kErrors =
-    CKPT_SIMD_TABLE(find_e2m1_errors_scalar, errors_of);
-
-}  // namespace
-
-void find_block_amax(const float* values, uint64_t blocks, float* amax) {
-  simd_function(kBlockAmax)(values, blocks, amax);
-}
-void pack_e2m1(const float* values, uint64_t blocks, const float* divisors, std::byte* codes) {
-  simd_function(kPack)(values, blocks, divisors, codes);
-}
-void unpack_e2m1(const std::byte* codes, uint64_t blocks, const float* scales, float* values) {
-  simd_function(kUnpack)(codes, blocks, scales, values);
-}
-void make_nvfp4_scales(const float* amax, uint64_t blocks, float tensor_scale, std::byte* scales,
-                       float* divisors) {
-  simd_function(kMakeScales)(amax, blocks, tensor_scale, scales, divisors);
-}
-void find_e2m1_errors(const E2m1Block& block, const float* divisors, uint64_t count,
-                      float* errors) {
-  simd_function(kErrors)(block, divisors, count, errors);
-}
+CKPT_SIMD_FUNCTION(void, find_block_amax, block_amax,
+                   (const float* values, uint64_t blocks, float* amax), (values, blocks, amax))
+CKPT_SIMD_FUNCTION(void, pack_e2m1, pack,
+                   (const float* values, uint64_t blocks, const float* divisors, std::byte* codes),
+                   (values, blocks, divisors, codes))
+CKPT_SIMD_FUNCTION(void, unpack_e2m1, unpack,
+                   (const std::byte* codes, uint64_t blocks, const float* scales, float* values),
+                   (codes, blocks, scales, values))
+CKPT_SIMD_FUNCTION(void, make_nvfp4_scales, make_scales,
+                   (const float* amax, uint64_t blocks, float tensor_scale, std::byte* scales,
+                    float* divisors),
+                   (amax, blocks, tensor_scale, scales, divisors))
+CKPT_SIMD_FUNCTION(void, find_e2m1_errors, errors_of,
+                   (const E2m1Block& block, const float* divisors, uint64_t count, float* errors),
+                   (block, divisors, count, errors))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

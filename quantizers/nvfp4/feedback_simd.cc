@@ -173,16 +173,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(fit_nvfp4_run_scalar)> kFit =
-    CKPT_SIMD_TABLE(fit_nvfp4_run_scalar, fit_run);
-
-}  // namespace
-
-void fit_nvfp4_run(const RowsOfRun& rows, const FeedbackRun& run) {
-  simd_function(kFit)(rows, run);
-}
+CKPT_SIMD_FUNCTION(void, fit_nvfp4_run, fit_run, (const RowsOfRun& rows, const FeedbackRun& run),
+                   (rows, run))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -86,21 +86,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(decode_mxfp4_scalar)> kFromMxfp4 =
-    CKPT_SIMD_TABLE(decode_mxfp4_scalar, from_mxfp4);
-constexpr SimdTable<decltype(decode_nvfp4_scaled_scalar)> kFromNvfp4 =
-    CKPT_SIMD_TABLE(decode_nvfp4_scaled_scalar, from_nvfp4);
-
-}  // namespace
-
-void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values) {
-  simd_function(kFromMxfp4)(in, blocks, values);
-}
-void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values) {
-  simd_function(kFromNvfp4)(in, blocks, tensor_scale, values);
-}
+CKPT_SIMD_FUNCTION(void, decode_mxfp4, from_mxfp4,
+                   (const BlockMxfp4* in, uint64_t blocks, float* values), (in, blocks, values))
+CKPT_SIMD_FUNCTION(void, decode_nvfp4_scaled, from_nvfp4,
+                   (const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values),
+                   (in, blocks, tensor_scale, values))
 void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values) {
   decode_nvfp4_scaled(in, blocks, 1, values);
 }

@@ -71,15 +71,10 @@ void pack_nvfp4_blocks_scalar(const std::byte* codes, const std::byte* scales, u
   }
 }
 
-namespace {
-constexpr SimdTable<decltype(pack_nvfp4_blocks_scalar)> kPack =
-    CKPT_SIMD_TABLE(pack_nvfp4_blocks_scalar, pack_blocks);
-}  // namespace
-
-void pack_nvfp4_blocks(const std::byte* codes, const std::byte* scales, uint64_t blocks,
-                       BlockNvfp4* out) {
-  simd_function(kPack)(codes, scales, blocks, out);
-}
+CKPT_SIMD_FUNCTION(void, pack_nvfp4_blocks, pack_blocks,
+                   (const std::byte* codes, const std::byte* scales, uint64_t blocks,
+                    BlockNvfp4* out),
+                   (codes, scales, blocks, out))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

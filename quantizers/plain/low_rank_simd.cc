@@ -17,7 +17,7 @@
 namespace ckpt {
 namespace {
 
-void low_rank_scalar(const LowRank& factors, FloatRows out) {
+void low_rank_product_scalar(const LowRank& factors, FloatRows out) {
   const uint64_t columns = out.row_values, rank = factors.rank;
   for (uint64_t i = 0; i < out.rows(); ++i) {
     float* const row = out.values.data() + i * columns;
@@ -119,7 +119,7 @@ void low_rank(const LowRank& factors, FloatRows out) {
     }
   }
 #else
-  low_rank_scalar(factors, out);
+  low_rank_product_scalar(factors, out);
 #endif
 }
 
@@ -129,16 +129,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(low_rank_scalar)> kLowRank =
-    CKPT_SIMD_TABLE(low_rank_scalar, low_rank);
-
-}  // namespace
-
-void low_rank_product(const LowRank& factors, FloatRows out) {
-  simd_function(kLowRank)(factors, out);
-}
+CKPT_SIMD_FUNCTION(void, low_rank_product, low_rank, (const LowRank& factors, FloatRows out),
+                   (factors, out))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

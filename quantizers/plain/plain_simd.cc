@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-bool from_finite_bf16_scalar(const std::byte* in, uint64_t count, float* values) {
+bool decode_finite_bf16_scalar(const std::byte* in, uint64_t count, float* values) {
   bool is_finite = true;
   for (uint64_t i = 0; i < count; ++i) {
     uint16_t code;
@@ -206,7 +206,7 @@ bool from_finite_bf16(const std::byte* in, uint64_t count, float* values) {
     const Int exponent = hn::And(bits_of(value), splat_int(kInfBits));
     carries = hn::Or(carries, hn::Add(exponent, splat_int(0x00800000)));
   }
-  const bool rest = from_finite_bf16_scalar(in + i * sizeof(uint16_t), count - i, values + i);
+  const bool rest = decode_finite_bf16_scalar(in + i * sizeof(uint16_t), count - i, values + i);
   return rest && hn::AllFalse(kI, hn::Lt(carries, hn::Zero(kI)));
 }
 void from_f16(const std::byte* in, uint64_t count, float* values) {
@@ -239,9 +239,6 @@ HWY_AFTER_NAMESPACE();
 namespace ckpt {
 namespace {
 
-using Decode = void(const std::byte*, uint64_t, float*);
-using Encode = void(const float*, uint64_t, std::byte*);
-
 template <class Element, float (*kConvert)(Element)>
 void decode_scalar(const std::byte* in, uint64_t count, float* values) {
   for (uint64_t i = 0; i < count; ++i) {
@@ -259,55 +256,27 @@ void encode_scalar(const float* values, uint64_t count, std::byte* out) {
   }
 }
 
-constexpr auto from_bf16_scalar = decode_scalar<uint16_t, float_from_bf16>;
-constexpr auto from_f16_scalar = decode_scalar<uint16_t, float_from_f16>;
-constexpr auto from_e4m3_scalar = decode_scalar<uint8_t, float_from_e4m3>;
-constexpr auto from_e5m2_scalar = decode_scalar<uint8_t, float_from_e5m2>;
-constexpr auto to_bf16_scalar = encode_scalar<uint16_t, bf16_from_float>;
-constexpr auto to_f16_scalar = encode_scalar<uint16_t, f16_from_float>;
-constexpr auto to_e4m3_scalar = encode_scalar<uint8_t, e4m3_from_float>;
-constexpr auto to_e5m2_scalar = encode_scalar<uint8_t, e5m2_from_float>;
-
-constexpr SimdTable<Decode> kFromBf16 = CKPT_SIMD_TABLE(from_bf16_scalar, from_bf16);
-constexpr SimdTable<decltype(from_finite_bf16_scalar)> kFromFiniteBf16 =
-    CKPT_SIMD_TABLE(from_finite_bf16_scalar, from_finite_bf16);
-constexpr SimdTable<Decode> kFromF16 = CKPT_SIMD_TABLE(from_f16_scalar, from_f16);
-constexpr SimdTable<Decode> kFromE4m3 = CKPT_SIMD_TABLE(from_e4m3_scalar, from_e4m3);
-constexpr SimdTable<Decode> kFromE5m2 = CKPT_SIMD_TABLE(from_e5m2_scalar, from_e5m2);
-constexpr SimdTable<Encode> kToBf16 = CKPT_SIMD_TABLE(to_bf16_scalar, to_bf16);
-constexpr SimdTable<Encode> kToF16 = CKPT_SIMD_TABLE(to_f16_scalar, to_f16);
-constexpr SimdTable<Encode> kToE4m3 = CKPT_SIMD_TABLE(to_e4m3_scalar, to_e4m3);
-constexpr SimdTable<Encode> kToE5m2 = CKPT_SIMD_TABLE(to_e5m2_scalar, to_e5m2);
+constexpr auto decode_bf16_scalar = decode_scalar<uint16_t, float_from_bf16>;
+constexpr auto decode_f16_scalar = decode_scalar<uint16_t, float_from_f16>;
+constexpr auto decode_f8_e4m3_scalar = decode_scalar<uint8_t, float_from_e4m3>;
+constexpr auto decode_f8_e5m2_scalar = decode_scalar<uint8_t, float_from_e5m2>;
+constexpr auto encode_bf16_scalar = encode_scalar<uint16_t, bf16_from_float>;
+constexpr auto encode_f16_scalar = encode_scalar<uint16_t, f16_from_float>;
+constexpr auto encode_f8_e4m3_scalar = encode_scalar<uint8_t, e4m3_from_float>;
+constexpr auto encode_f8_e5m2_scalar = encode_scalar<uint8_t, e5m2_from_float>;
 
 }  // namespace
 
-void decode_bf16(const std::byte* in, uint64_t count, float* values) {
-  simd_function(kFromBf16)(in, count, values);
-}
-bool decode_finite_bf16(const std::byte* in, uint64_t count, float* values) {
-  return simd_function(kFromFiniteBf16)(in, count, values);
-}
-void decode_f16(const std::byte* in, uint64_t count, float* values) {
-  simd_function(kFromF16)(in, count, values);
-}
-void decode_f8_e4m3(const std::byte* in, uint64_t count, float* values) {
-  simd_function(kFromE4m3)(in, count, values);
-}
-void decode_f8_e5m2(const std::byte* in, uint64_t count, float* values) {
-  simd_function(kFromE5m2)(in, count, values);
-}
-void encode_bf16(const float* values, uint64_t count, std::byte* out) {
-  simd_function(kToBf16)(values, count, out);
-}
-void encode_f16(const float* values, uint64_t count, std::byte* out) {
-  simd_function(kToF16)(values, count, out);
-}
-void encode_f8_e4m3(const float* values, uint64_t count, std::byte* out) {
-  simd_function(kToE4m3)(values, count, out);
-}
-void encode_f8_e5m2(const float* values, uint64_t count, std::byte* out) {
-  simd_function(kToE5m2)(values, count, out);
-}
+CKPT_SIMD_DECODER(decode_bf16, from_bf16, std::byte)
+CKPT_SIMD_DECODER(decode_f16, from_f16, std::byte)
+CKPT_SIMD_DECODER(decode_f8_e4m3, from_e4m3, std::byte)
+CKPT_SIMD_DECODER(decode_f8_e5m2, from_e5m2, std::byte)
+CKPT_SIMD_ENCODER(encode_bf16, to_bf16, std::byte)
+CKPT_SIMD_ENCODER(encode_f16, to_f16, std::byte)
+CKPT_SIMD_ENCODER(encode_f8_e4m3, to_e4m3, std::byte)
+CKPT_SIMD_ENCODER(encode_f8_e5m2, to_e5m2, std::byte)
+CKPT_SIMD_FUNCTION(bool, decode_finite_bf16, from_finite_bf16,
+                   (const std::byte* in, uint64_t count, float* values), (in, count, values))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -14,9 +14,7 @@
 //   #endif
 //   #if HWY_ONCE
 //   namespace ckpt {
-//   constexpr SimdTable<decltype(encode_x_scalar)> kEncode =
-//       CKPT_SIMD_TABLE(encode_x_scalar, encode);
-//   void encode_x(...) { simd_function(kEncode)(...); }
+//   CKPT_SIMD_FUNCTION(void, encode_x, encode, (parameters), (arguments))    twin: encode_x_scalar
 //   }
 //   #endif
 //
@@ -31,6 +29,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "core/base/result.h"
 
@@ -45,14 +44,25 @@
 #endif
 #define CKPT_SIMD_TARGET (HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR)
 
-// One function of each compiled target (Highway's AVX3 is AVX-512 F, CD, BW, DQ, VL).
-#define CKPT_SIMD_TABLE(scalar, kernel)                                                  \
-  {                                                                                      \
-    {                                                                                    \
-      scalar, HWY_CHOOSE_SSE4(kernel), HWY_CHOOSE_AVX2(kernel), HWY_CHOOSE_AVX3(kernel), \
-          HWY_CHOOSE_NEON(kernel)                                                        \
-    }                                                                                    \
+// A function that runs the kernel for this processor (Highway's AVX3 is AVX-512 F, CD, BW, DQ, VL).
+#define CKPT_SIMD_FUNCTION(result, name, kernel, parameters, arguments)                      \
+  result name parameters {                                                                   \
+    static constexpr SimdTable<std::remove_pointer_t<std::decay_t<decltype(name##_scalar)>>> \
+        kTable{{name##_scalar, HWY_CHOOSE_SSE4(kernel), HWY_CHOOSE_AVX2(kernel),             \
+                HWY_CHOOSE_AVX3(kernel), HWY_CHOOSE_NEON(kernel)}};                          \
+    return simd_function(kTable) arguments;                                                  \
   }
+// The same for functions of codecs.
+#define CKPT_SIMD_DECODER(name, kernel, Block)                                             \
+  CKPT_SIMD_FUNCTION(void, name, kernel, (const Block* in, uint64_t count, float* values), \
+                     (in, count, values))
+#define CKPT_SIMD_ENCODER(name, kernel, Block)                                              \
+  CKPT_SIMD_FUNCTION(void, name, kernel, (const float* values, uint64_t count, Block* out), \
+                     (values, count, out))
+#define CKPT_SIMD_WEIGHTED_ENCODER(name, kernel, Block)                                  \
+  CKPT_SIMD_FUNCTION(void, name, kernel,                                                 \
+                     (ConstFloatRows rows, std::span<const float> weights, Block * out), \
+                     (rows, weights, out))
 
 namespace ckpt {
 

@@ -6,7 +6,6 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block/block_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -78,28 +77,11 @@ HWY_INLINE void decode_block<BlockQ8_0>(const BlockQ8_0& block, float* values) {
 }
 
 template <class Block>
-HWY_INLINE void decode_blocks(const Block* in, uint64_t blocks, float* values) {
+void decode_blocks(const Block* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b) decode_block(in[b], values + b * kValues);
 }
 
 }  // namespace
-
-void from_q4_0(const BlockQ4_0* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q4_1(const BlockQ4_1* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q5_0(const BlockQ5_0* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q5_1(const BlockQ5_1* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q8_0(const BlockQ8_0* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // CKPT_SIMD_TARGET
@@ -107,11 +89,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_DECODER(decode_q4_0, from_q4_0, BlockQ4_0)
-CKPT_SIMD_DECODER(decode_q4_1, from_q4_1, BlockQ4_1)
-CKPT_SIMD_DECODER(decode_q5_0, from_q5_0, BlockQ5_0)
-CKPT_SIMD_DECODER(decode_q5_1, from_q5_1, BlockQ5_1)
-CKPT_SIMD_DECODER(decode_q8_0, from_q8_0, BlockQ8_0)
+CKPT_SIMD_DECODER(decode_q4_0, decode_blocks<BlockQ4_0>, BlockQ4_0)
+CKPT_SIMD_DECODER(decode_q4_1, decode_blocks<BlockQ4_1>, BlockQ4_1)
+CKPT_SIMD_DECODER(decode_q5_0, decode_blocks<BlockQ5_0>, BlockQ5_0)
+CKPT_SIMD_DECODER(decode_q5_1, decode_blocks<BlockQ5_1>, BlockQ5_1)
+CKPT_SIMD_DECODER(decode_q8_0, decode_blocks<BlockQ8_0>, BlockQ8_0)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -19,7 +19,6 @@
 #include <type_traits>
 
 #include "quantizers/ggml/block/block_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -58,13 +57,9 @@ struct Scales {
 };
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
+constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) {
-  block.m;
-};
+constexpr bool kHasMinimum = requires(Block block) { block.m; };
 
 struct SignedMax {
   template <class V>

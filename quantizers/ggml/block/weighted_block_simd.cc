@@ -10,7 +10,6 @@
 #include <cstddef>
 
 #include "quantizers/ggml/block/block_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -137,19 +137,12 @@ HWY_AFTER_NAMESPACE();
 namespace ckpt {
 namespace {
 
-constexpr SimdTable<decltype(cut_iq1_32_scalar)> kCut32 =
-    CKPT_SIMD_TABLE(cut_iq1_32_scalar, cut_32);
-constexpr SimdTable<decltype(cut_iq1_16_scalar)> kCut16 =
-    CKPT_SIMD_TABLE(cut_iq1_16_scalar, cut_16);
-constexpr SimdTable<decltype(nearest_iq1_point_scalar)> kNearest =
-    CKPT_SIMD_TABLE(nearest_iq1_point_scalar, nearest);
-
-Iq1Cut cut_iq1_32(const Iq1Sums& sums) { return simd_function(kCut32)(sums); }
-Iq1Cut cut_iq1_16(const Iq1Sums& sums) { return simd_function(kCut16)(sums); }
-uint16_t nearest_iq1_point(const IqGrid& grid, uint32_t packed, const Iq1Group& group, float scale,
-                           const Iq1Levels& levels) {
-  return simd_function(kNearest)(grid, packed, group, scale, levels);
-}
+CKPT_SIMD_FUNCTION(Iq1Cut, cut_iq1_32, cut_32, (const Iq1Sums& sums), (sums))
+CKPT_SIMD_FUNCTION(Iq1Cut, cut_iq1_16, cut_16, (const Iq1Sums& sums), (sums))
+CKPT_SIMD_FUNCTION(uint16_t, nearest_iq1_point, nearest,
+                   (const IqGrid& grid, uint32_t packed, const Iq1Group& group, float scale,
+                    const Iq1Levels& levels),
+                   (grid, packed, group, scale, levels))
 
 }  // namespace
 

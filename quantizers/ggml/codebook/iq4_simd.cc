@@ -76,20 +76,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(sum_iq4_scalar)> kSum = CKPT_SIMD_TABLE(sum_iq4_scalar, sum_tries);
-constexpr SimdTable<decltype(find_iq4_codes_scalar)> kFindCodes =
-    CKPT_SIMD_TABLE(find_iq4_codes_scalar, find_codes);
-
-}  // namespace
-
-void sum_iq4(const float* values, const float* weights, const float* inverses, Iq4Sums& out) {
-  simd_function(kSum)(values, weights, inverses, out);
-}
-void find_iq4_codes(const float* values, float inverse, uint8_t* codes) {
-  simd_function(kFindCodes)(values, inverse, codes);
-}
+CKPT_SIMD_FUNCTION(void, sum_iq4, sum_tries,
+                   (const float* values, const float* weights, const float* inverses, Iq4Sums& out),
+                   (values, weights, inverses, out))
+CKPT_SIMD_FUNCTION(void, find_iq4_codes, find_codes,
+                   (const float* values, float inverse, uint8_t* codes), (values, inverse, codes))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -99,16 +99,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(try_iq_scales_scalar)> kTryScales =
-    CKPT_SIMD_TABLE(try_iq_scales_scalar, try_scales);
-
-}  // namespace
-
-void try_iq_scales(const IqRun& run, const IqGrid& grid, IqTries& tries) {
-  simd_function(kTryScales)(run, grid, tries);
-}
+CKPT_SIMD_FUNCTION(void, try_iq_scales, try_scales,
+                   (const IqRun& run, const IqGrid& grid, IqTries& tries), (run, grid, tries))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

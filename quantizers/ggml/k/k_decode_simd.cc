@@ -8,7 +8,6 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -164,28 +163,11 @@ HWY_INLINE void decode_block(const BlockQ6K& block, float* values) {
 }
 
 template <class Block>
-HWY_INLINE void decode_blocks(const Block* in, uint64_t blocks, float* values) {
+void decode_blocks(const Block* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b) decode_block(in[b], values + b * kValues);
 }
 
 }  // namespace
-
-void from_q2_k(const BlockQ2K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q3_k(const BlockQ3K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q4_k(const BlockQ4K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q5_k(const BlockQ5K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void from_q6_k(const BlockQ6K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // CKPT_SIMD_TARGET
@@ -193,11 +175,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_DECODER(decode_q2_k, from_q2_k, BlockQ2K)
-CKPT_SIMD_DECODER(decode_q3_k, from_q3_k, BlockQ3K)
-CKPT_SIMD_DECODER(decode_q4_k, from_q4_k, BlockQ4K)
-CKPT_SIMD_DECODER(decode_q5_k, from_q5_k, BlockQ5K)
-CKPT_SIMD_DECODER(decode_q6_k, from_q6_k, BlockQ6K)
+CKPT_SIMD_DECODER(decode_q2_k, decode_blocks<BlockQ2K>, BlockQ2K)
+CKPT_SIMD_DECODER(decode_q3_k, decode_blocks<BlockQ3K>, BlockQ3K)
+CKPT_SIMD_DECODER(decode_q4_k, decode_blocks<BlockQ4K>, BlockQ4K)
+CKPT_SIMD_DECODER(decode_q5_k, decode_blocks<BlockQ5K>, BlockQ5K)
+CKPT_SIMD_DECODER(decode_q6_k, decode_blocks<BlockQ6K>, BlockQ6K)
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -129,14 +129,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ckpt {
-namespace {
 
-constexpr SimdTable<decltype(round_k_run_scalar)> kRound =
-    CKPT_SIMD_TABLE(round_k_run_scalar, round_run);
-
-}  // namespace
-
-void round_k_run(const KRun& run, const KRunRows& rows) { simd_function(kRound)(run, rows); }
+CKPT_SIMD_FUNCTION(void, round_k_run, round_run, (const KRun& run, const KRunRows& rows),
+                   (run, rows))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -113,18 +113,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-constexpr SimdTable<decltype(find_search_errors_scalar)> kErrors =
-    CKPT_SIMD_TABLE(find_search_errors_scalar, find_errors);
-constexpr SimdTable<decltype(find_search_sums_scalar)> kSums =
-    CKPT_SIMD_TABLE(find_search_sums_scalar, find_sums);
-
-void find_search_errors(const SearchGroup& group, std::span<const SearchFit> fits,
-                        SearchErrors* errors) {
-  simd_function(kErrors)(group, fits, errors);
-}
-void find_search_sums(const SearchGroup& group, const SearchFit& fit, SearchSums& sums) {
-  simd_function(kSums)(group, fit, sums);
-}
+CKPT_SIMD_FUNCTION(void, find_search_errors, find_errors,
+                   (const SearchGroup& group, std::span<const SearchFit> fits,
+                    SearchErrors* errors),
+                   (group, fits, errors))
+CKPT_SIMD_FUNCTION(void, find_search_sums, find_sums,
+                   (const SearchGroup& group, const SearchFit& fit, SearchSums& sums),
+                   (group, fit, sums))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

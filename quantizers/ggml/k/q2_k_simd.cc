@@ -9,7 +9,6 @@
 // Note: a negative scale or minimum would spill into the neighbor's four
 // bits; such a block is left to the scalar twin, as is one with Inf or NaN.
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -16,7 +16,6 @@
 // sweeps, so a group runs until none of its lanes changes. x q / p may be huge: the rounding is
 // ggml's in full.
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

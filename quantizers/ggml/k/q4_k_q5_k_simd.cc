@@ -19,7 +19,6 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

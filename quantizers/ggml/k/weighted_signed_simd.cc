@@ -12,7 +12,6 @@
 // which are 0 where all values are. A block with Inf, NaN or such scales goes to the scalar twin.
 
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/ggml/simd_codecs.h"
 #include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE

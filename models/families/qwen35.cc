@@ -25,23 +25,8 @@ constexpr ParameterRule kLinearAttention[] = {
      "linear_attention"},
     {".linear_attn.in_proj_b.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
      "linear_attention"},
-    {".linear_attn.conv1d.weight",
-     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
-     " 1 linear_conv_kernel_dim", ServerCut::kRows,
-     "linear_attention"},
-    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
-    {".linear_attn.out_proj.weight",
-     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
-     "linear_attention"},
 };
 constexpr NameRule kQwen35Names[] = {   // before the common rows: the first match wins
-    {"model.norm",                                "output_norm", Change::kAddOne},
-    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
-    {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", Change::kAddOne},
     {"model.layers.{}.linear_attn.in_proj_qkv",   "blk.{}.attn_qkv", Change::kValueRowsAfterQk},
     {"model.layers.{}.linear_attn.in_proj_z",     "blk.{}.attn_gate", Change::kValueRows},
     {"model.layers.{}.linear_attn.in_proj_a",     "blk.{}.ssm_alpha", Change::kValueSingles},
@@ -52,10 +37,6 @@ constexpr NameRule kQwen35Names[] = {   // before the common rows: the first mat
     {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias", Change::kValueSingles},
     {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out", Change::kValueColumns},
-    // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
-    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
-    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
-    {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
 };
 constexpr KeyRule kQwen35Keys[] = {
     {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
@@ -97,14 +78,15 @@ constexpr ClassDefault kQwen35MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kQwen35Rules[] = {rows::kFrame, rows::kGatedAttention,
-                                                           kLinearAttention, rows::kMlp};
+constexpr std::span<const ParameterRule> kQwen35Rules[] = {
+    rows::kFrame, rows::kGatedAttention, kLinearAttention, rows::kLinearAttention, rows::kMlp};
 constexpr std::span<const ParameterRule> kQwen35MoeRules[] = {
-    rows::kFrame, rows::kGatedAttention, kLinearAttention, rows::kExperts, rows::kSharedExpert};
-constexpr std::span<const NameRule> kQwen35DenseLists[] = {kQwen35Names, rows::kNextnNames,
-                                                           rows::kCommonNames};
-constexpr std::span<const NameRule> kQwen35MoeLists[] = {kQwen35Names, rows::kNextnNames,
-                                                         rows::kExpertNames, rows::kCommonNames};
+    rows::kFrame,           rows::kGatedAttention, kLinearAttention,
+    rows::kLinearAttention, rows::kExperts,        rows::kSharedExpert};
+constexpr std::span<const NameRule> kQwen35DenseLists[] = {rows::kAddedOneNames, kQwen35Names,
+                                                           rows::kNextnNames, rows::kCommonNames};
+constexpr std::span<const NameRule> kQwen35MoeLists[] = {
+    rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames, rows::kCommonNames};
 
 }  // namespace
 

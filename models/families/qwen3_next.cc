@@ -17,22 +17,8 @@ constexpr ParameterRule kQwen3NextLinear[] = {
      " hidden_size", ServerCut::kRows, "linear_attention"},
     {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", ServerCut::kRows,
      "linear_attention"},
-    {".linear_attn.conv1d.weight",
-     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
-     " 1 linear_conv_kernel_dim", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
-    {".linear_attn.out_proj.weight",
-     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
-     "linear_attention"},
 };
 constexpr NameRule kQwen3NextNames[] = {   // before the common rows: the first match wins
-    {"model.norm",                                "output_norm", Change::kAddOne},
-    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
-    {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", Change::kAddOne},
     {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", Change::kQkvz,
      Store::kByRules,                             "blk.{}.attn_gate.weight"},
     {"model.layers.{}.linear_attn.in_proj_ba",    "blk.{}.ssm_ba"},
@@ -41,9 +27,6 @@ constexpr NameRule kQwen3NextNames[] = {   // before the common rows: the first 
     {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias"},
     {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out"},
-    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
-    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
-    {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
 };
 constexpr KeyRule kQwen3NextKeys[] = {
     {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
@@ -76,11 +59,12 @@ constexpr ClassDefault kQwen3NextDefaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kQwen3NextRules[] = {
-    rows::kFrame, rows::kGatedAttention, kQwen3NextLinear,
+    rows::kFrame, rows::kGatedAttention, kQwen3NextLinear,   rows::kLinearAttention,
     rows::kMlp,   rows::kExperts,        rows::kSharedExpert};
 
-constexpr std::span<const NameRule> kQwen3NextLists[] = {kQwen3NextNames, rows::kNextnNames,
-                                                         rows::kExpertNames, rows::kCommonNames};
+constexpr std::span<const NameRule> kQwen3NextLists[] = {rows::kAddedOneNames, kQwen3NextNames,
+                                                         rows::kNextnNames, rows::kExpertNames,
+                                                         rows::kCommonNames};
 
 }  // namespace
 

@@ -107,6 +107,19 @@ inline constexpr ParameterRule kGatedAttention[] = {
     {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
     {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
 };
+// Of both too: what a linear attention has behind its inputs.
+inline constexpr ParameterRule kLinearAttention[] = {
+    {".linear_attn.conv1d.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " 1 linear_conv_kernel_dim", ServerCut::kRows,
+     "linear_attention"},
+    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
+    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
+    {".linear_attn.out_proj.weight",
+     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
+     "linear_attention"},
+};
 // As GLM and DeepSeek name it; the first layers may be dense.
 inline constexpr ParameterRule kRoutedExperts[] = {
     {".mlp.gate.weight", "n_routed_experts hidden_size", ServerCut::kWhole, "sparse"},
@@ -181,6 +194,18 @@ inline constexpr NameRule kRoutedExpertNames[] = {
     {"model.layers.{}.mlp.shared_experts.gate_proj",     "blk.{}.ffn_gate_shexp"},
     {"model.layers.{}.mlp.shared_experts.up_proj",       "blk.{}.ffn_up_shexp"},
     {"model.layers.{}.mlp.shared_experts.down_proj",     "blk.{}.ffn_down_shexp"},
+};
+// Of Qwen3-Next and Qwen3.5, whose norms are stored minus one.
+inline constexpr NameRule kAddedOneNames[] = {
+    {"model.norm",                                "output_norm", Change::kAddOne},
+    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
+    {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", Change::kAddOne},
+    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", Change::kAddOne},
+    // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
+    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
+    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
+    {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
 };
 
 inline constexpr NameRule kNextnNames[] = {

@@ -30,6 +30,18 @@
 #include "quantizers/plain/plain_simd.h"
 
 namespace ckpt {
+
+void scan_amax(ConstFloatRows rows, Stats& stats) {
+  stats.amax = std::max(stats.amax, largest_finite(rows.values.data(), rows.values.size()));
+}
+
+bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats) {
+  const uint16_t largest = largest_bf16(values.data(), values.size() / sizeof(uint16_t));
+  if (largest >= 0x7F80) return false;
+  stats.amax = std::max(stats.amax, float_from_bf16(largest));
+  return true;
+}
+
 namespace {
 
 constexpr float kLargest = 448;
@@ -90,17 +102,6 @@ void decode_run(const std::byte* codes, uint64_t count, float scale, float* valu
 }
 
 // ---- one scale a tensor ------------------------------------------------------------------------
-
-void scan_amax(ConstFloatRows rows, Stats& stats) {
-  stats.amax = std::max(stats.amax, largest_finite(rows.values.data(), rows.values.size()));
-}
-
-bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats) {
-  const uint16_t largest = largest_bf16(values.data(), values.size() / sizeof(uint16_t));
-  if (largest >= 0x7F80) return false;
-  stats.amax = std::max(stats.amax, float_from_bf16(largest));
-  return true;
-}
 
 template <Dtype kDtype>
 void encode_tensor(ConstFloatRows rows, const EncodeContext& context, Parts parts) {

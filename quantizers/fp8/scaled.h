@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "core/model/codec.h"
 
 namespace ckpt {
 
@@ -17,6 +20,10 @@ float largest_finite_scalar(const float* values, uint64_t count);
 // integers do, and from 0x7F80 on it is Inf or NaN. 0 without any.
 uint16_t largest_bf16(const std::byte* values, uint64_t count);
 uint16_t largest_bf16_scalar(const std::byte* values, uint64_t count);
+
+// Codec::scan and Codec::scan_bf16 of codecs whose scale follows from the largest magnitude.
+void scan_amax(ConstFloatRows rows, Stats& stats);
+bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats);
 
 // out[i] = values[i] / divisor, rounded to a bfloat16 once more when `to_bf16`.
 struct Division {

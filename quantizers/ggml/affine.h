@@ -159,8 +159,12 @@ HWY_INLINE void fit_bounds(const AffineGroup<kCount>& g, float top, AffineLanes&
   }
 }
 
-HWY_INLINE AffineCandidate solve_affine(const AffineLanes& lanes, Float a, Float b, Float c) {
+// The least-squares solution for the sums of a candidate's levels.
+template <class Lanes>
+HWY_INLINE AffineCandidate solve_affine(const Lanes& lanes, Float a, Float b, Float c,
+                                        Float inverse) {
   AffineCandidate out;
+  out.inverse = inverse;
   out.determinant = hn::Sub(hn::Mul(lanes.sum_w, b), hn::Mul(a, a));
   out.scale = hn::Div(hn::Sub(hn::Mul(lanes.sum_w, c), hn::Mul(lanes.sum_wx, a)), out.determinant);
   out.low = hn::Div(hn::Sub(hn::Mul(b, lanes.sum_wx), hn::Mul(a, c)), out.determinant);
@@ -192,9 +196,7 @@ HWY_INLINE AffineCandidate fit_levels(AffineGroup<kCount>& g, Float numerator, F
     b = hn::Add(b, hn::Mul(product, level));
     c = hn::Add(c, hn::Mul(product, x));
   }
-  AffineCandidate out = solve_affine(lanes, a, b, c);
-  out.inverse = inverse;
-  return out;
+  return solve_affine(lanes, a, b, c, inverse);
 }
 
 template <bool kAbsolute, size_t kCount>
@@ -208,7 +210,8 @@ HWY_INLINE Float sum_error(const AffineGroup<kCount>& g, Float scale, Float low)
   return error;
 }
 
-HWY_INLINE void accept(const AffineCandidate& candidate, Float error, AffineLanes& lanes) {
+template <class Lanes>
+HWY_INLINE void accept(const AffineCandidate& candidate, Float error, Lanes& lanes) {
   const Mask better =
       hn::And(hn::Gt(candidate.determinant, hn::Zero(kF)), hn::Lt(error, lanes.best));
   lanes.best = hn::IfThenElse(better, error, lanes.best);

@@ -15,6 +15,25 @@
 #include "quantizers/extreme_codes.h"
 #include "quantizers/plain/plain_simd.h"
 
+// The scalar twins of a type, from encode_block(values, block), decode_block(block, values) and
+// encode_block_weighted(values, column weights, block).
+#define CKPT_SCALAR_ENCODER(name, Block)                                                     \
+  void name(const float* values, uint64_t blocks, Block* out) {                              \
+    for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * Block::kValues, out[b]); \
+  }
+#define CKPT_SCALAR_WEIGHTED_ENCODER(name, Block)                                      \
+  void name(ConstFloatRows rows, std::span<const float> weights, Block* out) {         \
+    const uint64_t row_blocks = rows.row_values / Block::kValues;                      \
+    for (uint64_t b = 0; b < rows.values.size() / Block::kValues; ++b) {               \
+      encode_block_weighted(rows.values.data() + b * Block::kValues,                   \
+                            weights.data() + b % row_blocks * Block::kValues, out[b]); \
+    }                                                                                  \
+  }
+#define CKPT_SCALAR_DECODER(name, Block)                                                    \
+  void name(const Block* in, uint64_t blocks, float* values) {                              \
+    for (uint64_t b = 0; b < blocks; ++b) decode_block(in[b], values + b * Block::kValues); \
+  }
+
 namespace ckpt {
 
 template <class Block>
@@ -114,8 +133,7 @@ constexpr Codec block_codec(std::string_view name, std::string_view help) {
   codec.parts = kOnePart<kDtype, Block::kValues>;
   codec.band_rows = 1;
   codec.block_values = Block::kValues;
-  if constexpr (
-      requires(Block block) { block.d; } || requires(Block block) { block.half_d(); }) {
+  if constexpr (requires(Block block) { block.d; } || requires(Block block) { block.half_d(); }) {
     codec.first_overflow = first_overflow_row<Block>;
   }
   return codec;

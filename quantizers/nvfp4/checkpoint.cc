@@ -95,17 +95,6 @@ float divide_by_constant(float value, float constant, const EncodeOptions& optio
   return options.cpu_rounding ? value / constant : value * (1.0f / constant);
 }
 
-void scan_amax(ConstFloatRows rows, Stats& stats) {
-  stats.amax = std::max(stats.amax, largest_finite(rows.values.data(), rows.values.size()));
-}
-
-bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats) {
-  const uint16_t largest = largest_bf16(values.data(), values.size() / sizeof(uint16_t));
-  if (largest >= 0x7F80) return false;
-  stats.amax = std::max(stats.amax, float_from_bf16(largest));
-  return true;
-}
-
 // ---- nvfp4_modelopt ----------------------------------------------------------------------------
 
 // The scale of a block that holds the largest magnitude of the tensor and puts it at 6.

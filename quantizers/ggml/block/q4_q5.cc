@@ -48,56 +48,59 @@ void pack(const uint8_t* codes, Block& out) {
 }
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
+constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
 
 // Codes 0..2 middle - 1; the scale is such that the extreme value gets code 0.
 template <class Block>
-void encode_signed(const float* values, uint64_t blocks, Block* out) {
+void encode_signed(const float* values, Block& out) {
   constexpr int kMiddle = kFiveBits<Block> ? 16 : 8;
   constexpr float kOffset = static_cast<float>(kMiddle) + 0.5f;
-  for (uint64_t b = 0; b < blocks; ++b, values += kBlock) {
-    float largest = 0;
-    float extreme = 0;
-    for (uint32_t i = 0; i < kBlock; ++i) {
-      const float magnitude = std::fabs(values[i]);
-      if (largest < magnitude) {
-        largest = magnitude;
-        extreme = values[i];
-      }
+  float largest = 0;
+  float extreme = 0;
+  for (uint32_t i = 0; i < kBlock; ++i) {
+    const float magnitude = std::fabs(values[i]);
+    if (largest < magnitude) {
+      largest = magnitude;
+      extreme = values[i];
     }
-    const float d = extreme / -kMiddle;
-    const float inverse = d != 0 ? 1 / d : 0.0f;
-    uint8_t codes[kBlock];
-    for (uint32_t i = 0; i < kBlock; ++i) {
-      codes[i] = truncate_to_code(values[i] * inverse + kOffset, 2 * kMiddle - 1);
-    }
-    out[b].d = f16_from_float(d);
-    pack(codes, out[b]);
   }
+  const float d = extreme / -kMiddle;
+  const float inverse = d != 0 ? 1 / d : 0.0f;
+  uint8_t codes[kBlock];
+  for (uint32_t i = 0; i < kBlock; ++i) {
+    codes[i] = truncate_to_code(values[i] * inverse + kOffset, 2 * kMiddle - 1);
+  }
+  out.d = f16_from_float(d);
+  pack(codes, out);
 }
 
 template <class Block>
-void encode_affine(const float* values, uint64_t blocks, Block* out) {
+void encode_affine(const float* values, Block& out) {
   constexpr int kTop = kFiveBits<Block> ? 31 : 15;
-  for (uint64_t b = 0; b < blocks; ++b, values += kBlock) {
-    float low = FLT_MAX;
-    float high = -FLT_MAX;
-    for (uint32_t i = 0; i < kBlock; ++i) {
-      if (values[i] < low) low = values[i];
-      if (values[i] > high) high = values[i];
-    }
-    const float d = (high - low) / kTop;
-    const float inverse = d != 0 ? 1 / d : 0.0f;
-    uint8_t codes[kBlock];
-    for (uint32_t i = 0; i < kBlock; ++i) {
-      // Only the 4-bit type limits its codes.
-      codes[i] = truncate_to_code((values[i] - low) * inverse + 0.5f, kFiveBits<Block> ? 127 : 15);
-    }
-    out[b].d = f16_from_float(d);
-    out[b].m = f16_from_float(low);
-    pack(codes, out[b]);
+  float low = FLT_MAX;
+  float high = -FLT_MAX;
+  for (uint32_t i = 0; i < kBlock; ++i) {
+    if (values[i] < low) low = values[i];
+    if (values[i] > high) high = values[i];
+  }
+  const float d = (high - low) / kTop;
+  const float inverse = d != 0 ? 1 / d : 0.0f;
+  uint8_t codes[kBlock];
+  for (uint32_t i = 0; i < kBlock; ++i) {
+    // Only the 4-bit type limits its codes.
+    codes[i] = truncate_to_code((values[i] - low) * inverse + 0.5f, kFiveBits<Block> ? 127 : 15);
+  }
+  out.d = f16_from_float(d);
+  out.m = f16_from_float(low);
+  pack(codes, out);
+}
+
+template <class Block>
+void encode_block(const float* values, Block& out) {
+  if constexpr (requires { out.m; }) {
+    encode_affine(values, out);
+  } else {
+    encode_signed(values, out);
   }
 }
 
@@ -133,38 +136,31 @@ int code_at(const Block& block, uint32_t j) {
 }
 
 template <class Block>
-void decode_each(const Block* in, uint64_t blocks, float* values) {
+void decode_block(const Block& block, float* values) {
   constexpr int kMiddle = kFiveBits<Block> ? 16 : 8;
-  for (uint64_t b = 0; b < blocks; ++b, values += kBlock) {
-    const Block block = in[b];
-    const float d = float_from_f16(block.d);
-    if constexpr (requires { block.m; }) {
-      const float m = float_from_f16(block.m);
-      for (uint32_t j = 0; j < kBlock; ++j) {
-        values[j] = static_cast<float>(code_at(block, j)) * d + m;
-      }
-    } else {
-      for (uint32_t j = 0; j < kBlock; ++j) {
-        values[j] = static_cast<float>(code_at(block, j) - kMiddle) * d;
-      }
+  const float d = float_from_f16(block.d);
+  if constexpr (requires { block.m; }) {
+    const float m = float_from_f16(block.m);
+    for (uint32_t j = 0; j < kBlock; ++j) {
+      values[j] = static_cast<float>(code_at(block, j)) * d + m;
+    }
+  } else {
+    for (uint32_t j = 0; j < kBlock; ++j) {
+      values[j] = static_cast<float>(code_at(block, j) - kMiddle) * d;
     }
   }
 }
 
 }  // namespace
 
-void encode_q4_0_scalar(const float* values, uint64_t blocks, BlockQ4_0* out) {
-  encode_signed(values, blocks, out);
-}
-void encode_q5_0_scalar(const float* values, uint64_t blocks, BlockQ5_0* out) {
-  encode_signed(values, blocks, out);
-}
-void encode_q4_1_scalar(const float* values, uint64_t blocks, BlockQ4_1* out) {
-  encode_affine(values, blocks, out);
-}
-void encode_q5_1_scalar(const float* values, uint64_t blocks, BlockQ5_1* out) {
-  encode_affine(values, blocks, out);
-}
+CKPT_SCALAR_ENCODER(encode_q4_0_scalar, BlockQ4_0)
+CKPT_SCALAR_ENCODER(encode_q4_1_scalar, BlockQ4_1)
+CKPT_SCALAR_ENCODER(encode_q5_0_scalar, BlockQ5_0)
+CKPT_SCALAR_ENCODER(encode_q5_1_scalar, BlockQ5_1)
+CKPT_SCALAR_DECODER(decode_q4_0_scalar, BlockQ4_0)
+CKPT_SCALAR_DECODER(decode_q4_1_scalar, BlockQ4_1)
+CKPT_SCALAR_DECODER(decode_q5_0_scalar, BlockQ5_0)
+CKPT_SCALAR_DECODER(decode_q5_1_scalar, BlockQ5_1)
 
 void encode_q4_0_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
                                  BlockQ4_0* out) {
@@ -181,19 +177,6 @@ void encode_q5_0_weighted_scalar(ConstFloatRows rows, std::span<const float> wei
 void encode_q5_1_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
                                  BlockQ5_1* out) {
   encode_weighted(rows, weights, out);
-}
-
-void decode_q4_0_scalar(const BlockQ4_0* in, uint64_t blocks, float* values) {
-  decode_each(in, blocks, values);
-}
-void decode_q4_1_scalar(const BlockQ4_1* in, uint64_t blocks, float* values) {
-  decode_each(in, blocks, values);
-}
-void decode_q5_0_scalar(const BlockQ5_0* in, uint64_t blocks, float* values) {
-  decode_each(in, blocks, values);
-}
-void decode_q5_1_scalar(const BlockQ5_1* in, uint64_t blocks, float* values) {
-  decode_each(in, blocks, values);
 }
 
 namespace {

@@ -101,18 +101,8 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
 
 }  // namespace
 
-void encode_q3_k_scalar(const float* values, uint64_t blocks, BlockQ3K* out) {
-  for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * kBlock, out[b]);
-}
-
-void encode_q3_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ3K* out) {
-  const uint64_t row_blocks = rows.row_values / kBlock;
-  for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b) {
-    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
-                          out[b]);
-  }
-}
+CKPT_SCALAR_ENCODER(encode_q3_k_scalar, BlockQ3K)
+CKPT_SCALAR_WEIGHTED_ENCODER(encode_q3_k_weighted_scalar, BlockQ3K)
 
 void decode_q3_k_scalar(const BlockQ3K* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b, ++in) {

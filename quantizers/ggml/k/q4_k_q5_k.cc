@@ -124,62 +124,31 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
 }
 
 template <class Block>
-void encode_blocks(const float* values, uint64_t blocks, Block* out) {
-  for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * kBlock, out[b]);
-}
-
-template <class Block>
-void encode_rows_weighted(ConstFloatRows rows, std::span<const float> weights, Block* out) {
-  const uint64_t row_blocks = rows.row_values / kBlock;
-  const uint64_t blocks = rows.values.size() / kBlock;
-  for (uint64_t b = 0; b < blocks; ++b) {
-    encode_block_weighted(rows.values.data() + b * kBlock, weights.data() + b % row_blocks * kBlock,
-                          out[b]);
-  }
-}
-
-template <class Block>
-void decode_blocks(const Block* in, uint64_t blocks, float* values) {
-  for (uint64_t b = 0; b < blocks; ++b, ++in) {
-    const float d = float_from_f16(in->d);
-    const float dmin = float_from_f16(in->dmin);
-    const Levels levels = unpack_levels(in->scales);
-    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
-      const float scale = d * static_cast<float>(levels.scales[j]);
-      const float minimum = dmin * static_cast<float>(levels.minimums[j]);
-      const uint8_t* codes = in->codes + j / 2 * 32;
-      const uint32_t shift = j % 2 * 4;
-      for (uint32_t i = 0; i < kSub; ++i) {
-        int code = codes[i] >> shift & 15;
-        if constexpr (kFiveBits<Block>) code |= (in->high_bits[i] >> j & 1) << 4;
-        values[i] = scale * static_cast<float>(code) - minimum;
-      }
+void decode_block(const Block& block, float* values) {
+  const float d = float_from_f16(block.d);
+  const float dmin = float_from_f16(block.dmin);
+  const Levels levels = unpack_levels(block.scales);
+  for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
+    const float scale = d * static_cast<float>(levels.scales[j]);
+    const float minimum = dmin * static_cast<float>(levels.minimums[j]);
+    const uint8_t* codes = block.codes + j / 2 * 32;
+    const uint32_t shift = j % 2 * 4;
+    for (uint32_t i = 0; i < kSub; ++i) {
+      int code = codes[i] >> shift & 15;
+      if constexpr (kFiveBits<Block>) code |= (block.high_bits[i] >> j & 1) << 4;
+      values[i] = scale * static_cast<float>(code) - minimum;
     }
   }
 }
 
 }  // namespace
 
-void encode_q4_k_scalar(const float* values, uint64_t blocks, BlockQ4K* out) {
-  encode_blocks(values, blocks, out);
-}
-void encode_q5_k_scalar(const float* values, uint64_t blocks, BlockQ5K* out) {
-  encode_blocks(values, blocks, out);
-}
-void encode_q4_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ4K* out) {
-  encode_rows_weighted(rows, weights, out);
-}
-void encode_q5_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ5K* out) {
-  encode_rows_weighted(rows, weights, out);
-}
-void decode_q4_k_scalar(const BlockQ4K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
-void decode_q5_k_scalar(const BlockQ5K* in, uint64_t blocks, float* values) {
-  decode_blocks(in, blocks, values);
-}
+CKPT_SCALAR_ENCODER(encode_q4_k_scalar, BlockQ4K)
+CKPT_SCALAR_ENCODER(encode_q5_k_scalar, BlockQ5K)
+CKPT_SCALAR_WEIGHTED_ENCODER(encode_q4_k_weighted_scalar, BlockQ4K)
+CKPT_SCALAR_WEIGHTED_ENCODER(encode_q5_k_weighted_scalar, BlockQ5K)
+CKPT_SCALAR_DECODER(decode_q4_k_scalar, BlockQ4K)
+CKPT_SCALAR_DECODER(decode_q5_k_scalar, BlockQ5K)
 
 constinit const Codec kQ4KCodec =
     block_codec<Dtype::kQ4K, BlockQ4K, encode_q4_k, encode_q4_k_weighted, decode_q4_k, search_q4_k>(

@@ -25,6 +25,7 @@
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/q4_k_q5_k_simd.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "quantizers/ggml/affine.h"
 #include "quantizers/simd/rows.h"
 
 #if CKPT_SIMD_TARGET
@@ -78,13 +79,8 @@ struct Sums {
   Float a, b, c;
 };
 
-// A fitted scale and minimum.
-struct Candidate {
-  Float inverse, scale, low, determinant;
-};
-
 // E + w ((s l + m) - x)^2
-HWY_INLINE Float add_error(const Scratch& g, size_t e, Float level, const Candidate& fit,
+HWY_INLINE Float add_error(const Scratch& g, size_t e, Float level, const AffineCandidate& fit,
                            Float error) {
   const Float fitted = hn::Add(hn::Mul(fit.scale, level), fit.low);
   const Float difference = hn::Sub(fitted, vector_at(g.x, e));
@@ -200,7 +196,7 @@ HWY_INLINE void fit_bounds(Scratch& g, const Search& search, Lanes& lanes) {
   lanes.scale = hn::Div(splat(1.0f), lanes.inverse);
   lanes.start = lanes.low;
   const Start start{lanes.inverse, lanes.low, top};
-  const Candidate first{lanes.inverse, lanes.scale, lanes.low, top};
+  const AffineCandidate first{lanes.inverse, lanes.scale, lanes.low, top};
   Float error = hn::Zero(kF);
   for (size_t e = 0; e < kSub; ++e) {
     const Float level = next_level<kRange>(g, e, start);
@@ -209,40 +205,14 @@ HWY_INLINE void fit_bounds(Scratch& g, const Search& search, Lanes& lanes) {
   lanes.best = error;
 }
 
-HWY_INLINE Candidate solve(const Lanes& lanes, const Sums& sums, Float inverse) {
-  const Float zero = hn::Zero(kF);
-  Candidate out;
-  out.inverse = inverse;
-  out.determinant = hn::Sub(hn::Mul(lanes.sum_w, sums.b), hn::Mul(sums.a, sums.a));
-  out.scale = hn::Div(hn::Sub(hn::Mul(lanes.sum_w, sums.c), hn::Mul(lanes.sum_wx, sums.a)),
-                      out.determinant);
-  out.low =
-      hn::Div(hn::Sub(hn::Mul(sums.b, lanes.sum_wx), hn::Mul(sums.a, sums.c)), out.determinant);
-  const Mask positive = hn::Gt(out.low, zero);
-  if (!hn::AllFalse(kF, positive)) {
-    out.scale = hn::IfThenElse(positive, hn::Div(sums.c, sums.b), out.scale);
-    out.low = hn::IfThenElse(positive, zero, out.low);
-  }
-  return out;
-}
-
-HWY_INLINE void accept(Lanes& lanes, const Candidate& candidate, Float error) {
-  const Mask better =
-      hn::And(hn::Gt(candidate.determinant, hn::Zero(kF)), hn::Lt(error, lanes.best));
-  lanes.best = hn::IfThenElse(better, error, lanes.best);
-  lanes.scale = hn::IfThenElse(better, candidate.scale, lanes.scale);
-  lanes.inverse = hn::IfThenElse(better, candidate.inverse, lanes.inverse);
-  lanes.start = hn::IfThenElse(better, lanes.low, lanes.start);
-  lanes.low = hn::IfThenElse(better, candidate.low, lanes.low);
-}
-
 template <Range kRange>
-HWY_INLINE Candidate fit(Scratch& g, const Lanes& lanes, Float numerator, Float top) {
+HWY_INLINE AffineCandidate fit(Scratch& g, const Lanes& lanes, Float numerator, Float top) {
   const Float inverse = hn::Div(numerator, hn::Sub(lanes.high, lanes.low));
-  return solve(lanes, sum_levels<kRange>(g, {inverse, lanes.low, top}), inverse);
+  const Sums sums = sum_levels<kRange>(g, {inverse, lanes.low, top});
+  return solve_affine(lanes, sums.a, sums.b, sums.c, inverse);
 }
 
-HWY_INLINE Float sum_error(const Scratch& g, const Candidate& fitted) {
+HWY_INLINE Float sum_error(const Scratch& g, const AffineCandidate& fitted) {
   Float error = hn::Zero(kF);
   HWY_UNROLL(4)
   for (size_t e = 0; e < kSub; ++e) error = add_error(g, e, vector_at(g.l, e), fitted, error);
@@ -251,10 +221,10 @@ HWY_INLINE Float sum_error(const Scratch& g, const Candidate& fitted) {
 
 template <Range kRange>
 HWY_INLINE void try_candidate(Scratch* g, Lanes& p, Lanes& q, Float numerator, Float top) {
-  const Candidate next_p = fit<kRange>(g[0], p, numerator, top);
-  const Candidate next_q = fit<kRange>(g[1], q, numerator, top);
-  accept(p, next_p, sum_error(g[0], next_p));
-  accept(q, next_q, sum_error(g[1], next_q));
+  const AffineCandidate next_p = fit<kRange>(g[0], p, numerator, top);
+  const AffineCandidate next_q = fit<kRange>(g[1], q, numerator, top);
+  accept(next_p, sum_error(g[0], next_p), p);
+  accept(next_q, sum_error(g[1], next_q), q);
 }
 
 template <bool kOdd>

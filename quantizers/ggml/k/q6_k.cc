@@ -58,37 +58,32 @@ void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& 
   pack_codes(codes, out);
 }
 
+void encode_block(const float* values, BlockQ6K& out) {
+  float scales[kSubs];
+  uint8_t codes[kBlock];
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float* sub = values + kSub * j;
+    float weights[kSub];
+    for (uint32_t i = 0; i < kSub; ++i) weights[i] = sub[i] * sub[i];
+    scales[j] = fit_signed<kSub>(sub, weights, 32, codes + kSub * j);
+  }
+  finish(values, scales, codes, out);
+}
+
+void encode_block_weighted(const float* values, const float* column_weights, BlockQ6K& out) {
+  float scales[kSubs];
+  uint8_t codes[kBlock];
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    scales[j] =
+        fit_signed<kSub>(values + kSub * j, column_weights + kSub * j, 32, codes + kSub * j);
+  }
+  finish(values, scales, codes, out);
+}
+
 }  // namespace
 
-void encode_q6_k_scalar(const float* values, uint64_t blocks, BlockQ6K* out) {
-  for (uint64_t b = 0; b < blocks; ++b, values += kBlock) {
-    float scales[kSubs];
-    uint8_t codes[kBlock];
-    for (uint32_t j = 0; j < kSubs; ++j) {
-      const float* sub = values + kSub * j;
-      float weights[kSub];
-      for (uint32_t i = 0; i < kSub; ++i) weights[i] = sub[i] * sub[i];
-      scales[j] = fit_signed<kSub>(sub, weights, 32, codes + kSub * j);
-    }
-    finish(values, scales, codes, out[b]);
-  }
-}
-
-void encode_q6_k_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ6K* out) {
-  const float* values = rows.values.data();
-  const uint64_t row_blocks = rows.row_values / kBlock;
-  for (uint64_t b = 0; b < rows.values.size() / kBlock; ++b, values += kBlock) {
-    const float* block_weights = weights.data() + b % row_blocks * kBlock;
-    float scales[kSubs];
-    uint8_t codes[kBlock];
-    for (uint32_t j = 0; j < kSubs; ++j) {
-      scales[j] =
-          fit_signed<kSub>(values + kSub * j, block_weights + kSub * j, 32, codes + kSub * j);
-    }
-    finish(values, scales, codes, out[b]);
-  }
-}
+CKPT_SCALAR_ENCODER(encode_q6_k_scalar, BlockQ6K)
+CKPT_SCALAR_WEIGHTED_ENCODER(encode_q6_k_weighted_scalar, BlockQ6K)
 
 void decode_q6_k_scalar(const BlockQ6K* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b, ++in) {

@@ -278,14 +278,13 @@ int run(int argc, char** argv) {
   CommonOptions options;
   options.command = "ckpt";
   for (const std::string& word : typed) options.command += " " + shell_word(word);
-  CommandLine command_line(options);
-  const auto verb = command_line.parse(words);
+  const auto verb = parse_command_line(words, options);
   if (!verb) {
     options.json = std::find(words.begin(), words.end(), "--json") != words.end();
     Console(options).error(verb.error());
     return 2;
   }
-  const int code = *verb == nullptr ? 0 : run_command(**verb, options);
+  const int code = *verb ? run_command(**verb, options) : 0;
   return trace.write() || code != 0 ? code : 2;
 }
 

@@ -100,16 +100,6 @@ Status check_verb(const std::vector<std::string>& words) {
   return unknown_verb(words, verbs);
 }
 
-// Whatever else is wrong with the line: a parser that took a wrong word for a value misleads.
-Status check_words(const std::vector<std::string>& words,
-                   const std::vector<std::unique_ptr<Verb>>& verbs) {
-  for (const auto& verb : verbs) {
-    if (words.empty() || verb->command->name != words[0]) continue;
-    return check_typed_words(words[0], std::span(words).subspan(1), verb->options);
-  }
-  return {};
-}
-
 // A value that is none of an option's choices.
 Status check_choices(const CLI::App& app, const Verb& verb) {
   for (const Option& option : verb.options.declared()) {
@@ -205,30 +195,25 @@ Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
 
 }  // namespace
 
-struct CommandLine::Parser {
+Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>& words,
+                                                 CommonOptions& common) {
+  CKPT_TRY(check_verb(words));
   CLI::App app{"Converts and patches LLM checkpoints: safetensors and GGUF.", "ckpt"};
-};
-
-CommandLine::~CommandLine() = default;
-
-CommandLine::CommandLine(CommonOptions& common)
-    : parser_(std::make_unique<Parser>()) {
-  CLI::App& app = parser_->app;
   app.set_version_flag("--version", version_line);
   app.require_subcommand(1);
+  // Declaring the options of all commands would take most of the time that the program starts in.
+  std::unique_ptr<Verb> verb;
+  CLI::App* sub = nullptr;
   for (const Command* command : all_commands()) {
-    Verb& verb = *verbs_.emplace_back(std::make_unique<Verb>(Verb{command, {}, {}}));
-    declare_common(verb.options, common);
-    verb.run = command->declare(verb.options);
-    CLI::App* sub = app.add_subcommand(std::string(command->name));
-    for (const Option& option : verb.options.declared()) add_option(*sub, option);
+    if (words.empty() || words[0] != command->name) continue;
+    verb = std::make_unique<Verb>(Verb{command, {}, {}});
+    declare_common(verb->options, common);
+    verb->run = command->declare(verb->options);
+    // First: a parser that took a wrong word for a value misleads.
+    CKPT_TRY(check_typed_words(words[0], std::span(words).subspan(1), verb->options));
+    sub = app.add_subcommand(words[0]);
+    for (const Option& option : verb->options.declared()) add_option(*sub, option);
   }
-}
-
-Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
-  CKPT_TRY(check_verb(words));
-  CKPT_TRY(check_words(words, verbs_));
-  CLI::App& app = parser_->app;
   std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
   try {
     app.parse(from_back);
@@ -237,12 +222,9 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
     return nullptr;
   } catch (const CLI::Success&) {
     const bool is_whole = std::ranges::count(words, "--help") > 0;
-    const auto verb = std::ranges::find_if(
-        verbs_, [&](const auto& each) { return each->command->name == words[0]; });
     const std::string text =
-        verb == verbs_.end()
-            ? help_of_program(help_width())
-            : help_of_command(*(*verb)->command, (*verb)->options, is_whole, help_width());
+        verb ? help_of_command(*verb->command, verb->options, is_whole, help_width())
+             : help_of_program(help_width());
     std::fwrite(text.data(), 1, text.size(), stdout);
     return nullptr;
   } catch (const CLI::ExtrasError&) {
@@ -253,15 +235,11 @@ Result<const Verb*> CommandLine::parse(const std::vector<std::string>& words) {
     }
     return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
   }
-  for (const auto& verb : verbs_) {
-    const CLI::App* sub = app.get_subcommand(std::string(verb->command->name));
-    if (!sub->parsed()) continue;
-    CKPT_TRY(check_choices(*sub, *verb));
-    CKPT_TRY(take_environment(*sub, verb->options));
-    verb->options.set_typed(typed_options(*sub));
-    return verb.get();
-  }
-  return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+  if (!verb) return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+  CKPT_TRY(check_choices(*sub, *verb));
+  CKPT_TRY(take_environment(*sub, verb->options));
+  verb->options.set_typed(typed_options(*sub));
+  return verb;
 }
 
 }  // namespace ckpt

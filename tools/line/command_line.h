@@ -16,20 +16,10 @@ struct Verb {
   Run run;
 };
 
-class CommandLine {
- public:
-  // Declares all commands; what every command takes goes to `common`.
-  CommandLine(CommonOptions& common);
-  ~CommandLine();
-
-  // Reads `words`, the command first, and puts values in their places. Null: --help or --version,
-  // whose text was printed. Fails with kUsage and what to type.
-  Result<const Verb*> parse(const std::vector<std::string>& words);
-
- private:
-  struct Parser;  // CLI11's
-  std::unique_ptr<Parser> parser_;
-  std::vector<std::unique_ptr<Verb>> verbs_;
-};
+// Reads `words`, the command first, and puts values in their places; those of options that every
+// command takes go to `common`. Null: --help or --version, whose text was printed.
+// Fails with kUsage and what to type.
+Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>& words,
+                                                 CommonOptions& common);
 
 }  // namespace ckpt

@@ -182,7 +182,8 @@ Status check_algorithm(const JsonValue& algorithm) {
   const JsonValue* layerwise = member(algorithm, "layerwise");
   if (layerwise == nullptr) return {};
   constexpr Field kLayerwise[] = {{"layerwise", FieldForm::kTruth}};
-  if (layerwise->is_string()) return check_fields({{"layerwise", *layerwise}}, kLayerwise, key);
+  if (layerwise->is_string())
+    return check_fields(JsonValue::object({{"layerwise", *layerwise}}), kLayerwise, key);
   return check_fields(*layerwise, kLayerwiseFields, key + ".layerwise");
 }
 

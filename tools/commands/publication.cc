@@ -30,7 +30,7 @@
 #include "tools/published/send.h"
 #include "tools/published/unpublished.h"
 #include "tools/published/verify_structure.h"
-#include "tools/report/published_report.h"
+#include "tools/report/page.h"
 #include "tools/say/console.h"
 
 namespace ckpt {

@@ -1,6 +1,11 @@
 #include "tools/report/page.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "core/base/result.h"
+#include "plan/conversion/targets.h"
+#include "tools/report/data.h"
 #include "tools/report/report_page.h"
 
 namespace ckpt {
@@ -19,6 +24,32 @@ std::string report_page(std::string_view json) {
   }
   out += kReportPage.substr(at + kPlace.size());
   return out;
+}
+
+Result<std::string> published_report(const std::filesystem::path& folder,
+                                     const std::vector<FileDigest>& files, bool is_signed,
+                                     const Console& console, const CommonOptions& common) {
+  ReportQuestion question;
+  question.paths = {folder};
+  CKPT_ASSIGN(Json data, report_data(question, console, common));
+  Json list = Json::array();
+  uint64_t size_bytes = 0;
+  std::vector<FileDigest> sorted = files;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  for (const FileDigest& file : sorted) {
+    // Written after the page, or the page itself.
+    if (file.name == kReportName || file.name == kProvenanceName) continue;
+    list.push_back({{"name", file.name}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+    size_bytes += file.size_bytes;
+  }
+  Json& one = data["checkpoints"][0];
+  one["files"] = std::move(list);
+  one["size_bytes"] = size_bytes;
+  one["published"] = {{"sums", true},
+                      {"signature", is_signed ? Json(kSignatureName) : Json()},
+                      {"provenance", nullptr}};
+  return report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace ckpt

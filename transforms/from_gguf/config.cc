@@ -1,10 +1,17 @@
-#include "transforms/from_gguf/config.h"
-
+// config.json from the keys of a GGUF: the rows of a family's table, read backwards.
+//
+//   qwen3.attention.head_count = 32   KeyRule {"attention.head_count", "num_attention_heads ..."}
+//        └──────────────▶ "num_attention_heads": 32
+//
+// Facts without a key come from the existing tensors (biases, a separate head) and
+// from a table of constants; everything else is left to the model's class. The caller proves the
+// result by making the keys again.
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
 #include "transforms/from_gguf/config_fields.h"
+#include "transforms/from_gguf/folder.h"
 
 namespace ckpt {
 namespace {

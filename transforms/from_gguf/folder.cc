@@ -5,7 +5,6 @@
 
 #include "core/base/words.h"
 #include "transforms/facts/torch_dtype.h"
-#include "transforms/from_gguf/config.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/mxfp4.h"

@@ -8,6 +8,7 @@
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/from_gguf/rows.h"
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/vl/families.h"
@@ -52,7 +53,13 @@ std::optional<ReturnedClass> returned_class(std::string_view architecture);
 // wrapper whose text part has no class.
 Result<std::string> name_text_class(ReturnedFolder& found);
 
-// generation_config.json from the keys of a GGUF.
+// config.json and generation_config.json from the keys of a GGUF.
+
+// config.json of a model of `family`. `dtype` is what its weights will be: "bfloat16".
+// Fails: kCorrupt for keys of another type than the family's; kUnsupported for factors of rotary
+// frequencies that follow no known rule.
+Result<JsonValue> returned_config(const Checkpoint& file, const Family& family,
+                                  std::string_view dtype);
 
 // Ids of special tokens, and how llama.cpp would sample ("general.sampling.*").
 JsonValue returned_generation_config(const Checkpoint& file);

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"

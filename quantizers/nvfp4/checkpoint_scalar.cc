@@ -3,6 +3,7 @@
 // Note: comparisons are written so that NaN passes all bounds.
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/model/float_convert.h"
 #include "quantizers/nvfp4/checkpoint.h"

@@ -50,13 +50,13 @@ namespace {
 // so candidates cannot be tried side by side. The sums run over e in order; lanes are independent.
 
 constexpr size_t kSub = 32;
-constexpr size_t kMaxCandidates = 21;
+constexpr size_t kMostNumerators = 21;
 constexpr size_t kAhead = 4;
 
 struct Search {
   float top;
   size_t candidates;
-  float numerators[kMaxCandidates];
+  float numerators[kMostNumerators];
 };
 
 // One group: kLanes sub-blocks, vector e holds value e of each.

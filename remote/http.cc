@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "core/base/printable.h"
-#include "remote/host_gate.h"
 
 namespace ckpt {
 namespace {
@@ -20,6 +22,69 @@ constexpr long kLongestAskedSeconds = 600;
 constexpr uint64_t kMaxErrorBytes = 1 << 20, kKeptErrorBytes = 64 << 10;
 // A range may be cut once more for each of these.
 constexpr uint64_t kBytesOfTry = 64 << 10;
+
+// How much at a time is asked of one server: half as much after it refuses or drops a request, one
+// more after each round that went well. Thread-safe.
+class HostGate {
+ public:
+  static constexpr double kMostAtOnce = 32;
+
+  // That of the origin of `url`, for the whole run.
+  static HostGate& of(const Url& url);
+
+  // A request that is on its way; made when there is room for it.
+  class Turn {
+   public:
+    explicit Turn(HostGate& gate);
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn();
+    // The server answered, or asked for fewer requests: 429, 503, a connection that it refused.
+    void went_well() { is_good_ = true; }
+    void was_refused() { is_refused_ = true; }
+
+   private:
+    HostGate& gate_;
+    uint64_t round_;
+    bool is_good_ = false, is_refused_ = false;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  double limit_ = kMostAtOnce;
+  unsigned at_work_ = 0;
+  uint64_t round_ = 0;  // how often the limit was lowered
+};
+
+HostGate& HostGate::of(const Url& url) {
+  static std::mutex mutex;
+  static auto* const gates = new std::map<std::string, HostGate>;  // outlives threads that end late
+  const std::lock_guard lock(mutex);
+  return (*gates)[url.origin()];
+}
+
+HostGate::Turn::Turn(HostGate& gate) : gate_(gate) {
+  std::unique_lock lock(gate_.mutex_);
+  gate_.freed_.wait(lock, [&] { return gate_.at_work_ < gate_.limit_; });
+  ++gate_.at_work_;
+  round_ = gate_.round_;
+}
+
+// Requests that were under way together are refused together, which counts once.
+HostGate::Turn::~Turn() {
+  {
+    const std::lock_guard lock(gate_.mutex_);
+    --gate_.at_work_;
+    if (is_refused_ && round_ == gate_.round_) {
+      gate_.limit_ = std::max(1.0, gate_.limit_ / 2);
+      ++gate_.round_;
+    } else if (is_good_ && !is_refused_) {
+      gate_.limit_ = std::min(kMostAtOnce, gate_.limit_ + 1 / gate_.limit_);
+    }
+  }
+  gate_.freed_.notify_all();
+}
 
 // State of a request between tries.
 struct Progress {

@@ -20,6 +20,7 @@
 #include "core/computed/computed_source.h"
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
+#include "core/io/disk_cache.h"
 #include "core/io/folder.h"
 #include "core/io/remote_files.h"
 #include "core/model/codec.h"

@@ -214,6 +214,9 @@ struct Family {
   std::string_view architectures = {};  // of config.json, separated by spaces
   std::string_view headless = {};       // the same classes without a head: known, not converted
   std::string_view model_types = {};    // the text part's, then the wrapper's
+  // Where programs treat the class otherwise than others (quirks_of), as words that checks and
+  // steps look for: of the first of model_types, and of the second.
+  std::string_view quirks = {}, wrapper_quirks = {};
   std::span<const std::span<const NameRule>> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
   std::span<const ClassDefault> defaults = {};
@@ -230,6 +233,7 @@ struct Family {
   uint64_t vocabulary_multiple = 1;              // tokens are filled up to a multiple of it
   std::span<const KeyRule> more_keys = {};       // after `keys`, where a family adds to another's
   std::string_view bare_types = {};  // model_types without defaults: not transformers' own
+  std::string_view bare_quirks = {};
   NextnLayers nextn = NextnLayers::kUnknown;
   bool drops_tied_head = false;        // a head is left out where config.json ties it
   bool has_rope_factors = false;       // llama3 scaling becomes a tensor
@@ -249,7 +253,7 @@ struct Family {
   // Fields that a file of the family lacks, set as in released models; empty where nothing is.
   std::string_view untold = {};
 
-  bool is(std::string_view model_type) const { return has_word(model_types, model_type); }
+  std::string_view text_type() const { return model_types.substr(0, model_types.find(' ')); }
 };
 
 extern const std::span<const KeyRule> kCommonKeys;  // before those of a family
@@ -259,6 +263,14 @@ std::span<const Family* const> families();
 // nullptr where no whole table has it.
 const Family* table_of_architecture(std::string_view architecture);
 const Family* table_of_model_type(std::string_view model_type);
+
+// Empty where no family has the type. Words with a value are "word:value".
+std::string_view quirks_of(std::string_view model_type);
+// The rest of each word that starts with `start`.
+std::vector<std::string_view> words_after(std::string_view words, std::string_view start);
+inline bool has_quirk(std::string_view model_type, std::string_view word) {
+  return has_word(quirks_of(model_type), word);
+}
 
 // Facts of a checkpoint that decide which parameters are expected, and under which names.
 struct ModelForm {

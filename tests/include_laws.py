@@ -13,6 +13,8 @@
   codecs    a codec is known by its scheme or dtype, never by its name
   sources   what computes bytes of others is a ComputedSource, which tells its inputs; no dynamic_cast looks for it
   types     a type of namespace ckpt is defined in one file; two of one name would be one to the linker
+  families  a model_type is named in models/ and in the files of NAMING alone; whatever else depends on it
+            asks for a quirk, and every quirk of a family is asked for
   words     a list of words over several lines breaks at spaces, never within a word
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
@@ -45,6 +47,23 @@ COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)
 OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
 PLAIN_SOURCES = {"core/io/bytes.cc", "core/computed/computed_source.h", "transforms/from_gguf/skeleton.cc", "remote/remote_source.cc"}
+NAMING = {  # where the words are those of another program, or whole tables by type
+    "checks/diagnosis/serve_command.cc",  # parsers of servers
+    "checks/gguf/gguf_dense.cc", "checks/gguf/gguf_experts.cc", "checks/gguf/gguf_hybrids.cc",  # llama.cpp's loader
+    "checks/subject/subject.h",  # Qwen3.5, by the start of its types
+    "checks/subject/towers.cc", "transforms/vl/config.cc", "transforms/vl/families.cc",  # wrappers
+    "transforms/to_mmproj/families/gemma3.cc", "transforms/to_mmproj/families/llama4.cc",
+    "publish/artifact.cc",  # families of Ollama
+    "tools/report/memory.cc", "transforms/llama_quantize/mixture_model.cc",  # architectures of GGUF
+    "transforms/from_gguf/vocabulary.cc", "transforms/to_gguf/tokenizer/hashes.cc",  # pre-tokenizers
+    "transforms/to_gguf/tokenizer/pieces.cc", "transforms/to_gguf/tokenizer/pre.cc",
+    "transforms/modelopt_export/groups.cc", "transforms/modelopt_export/recipe_layers.cc",  # ModelOpt's
+    "transforms/nvfp4/norm_readers.cc",
+    "transforms/tokenizer/classes.cc", "transforms/tokenizer/fix.cc",  # tokenizers by type
+}
+TOKENIZER_MODELS = {"llama", "gemma4"}  # tokenizer.ggml.model
+FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|bare_quirks) = ((?:\s*"[^"]*")+)')
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.M)
 BROKEN_WORD = re.compile(r'^\s+" [^"]*\w-"$')  # a line of a list begins with a space
@@ -182,6 +201,38 @@ def types_of(text):
     return set(TYPE.findall(NAMELESS.sub("", text)))
 
 
+@functools.cache
+def literals_of(text):
+    """Words of all literals, each with the line of its first."""
+    found = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        for literal in LITERAL.findall(line.split("//")[0]):
+            found.setdefault(literal, number)
+            for word in literal.split():
+                found.setdefault(word, number)
+    return found
+
+
+def family_breaches(texts):
+    types, quirks, asked = set(), {}, set()
+    for where, text in texts.items():
+        if where.parts[:2] == ("models", "families"):
+            for field, value in FAMILY_WORDS.findall(text):
+                for word in " ".join(LITERAL.findall(value)).split():
+                    types.add(word) if "types" in field else quirks.setdefault(word, where)
+        elif where.parts[0] not in FREE - {"tools"}:
+            asked.update(literals_of(text))
+    starts = {word.split(":")[0] for word in asked if ":" in word}
+    for where, text in texts.items():
+        if where.parts[0] in FREE - {"tools"} | BELOW or str(where) in NAMING:
+            continue
+        for word in sorted(types & literals_of(text).keys() - TOKENIZER_MODELS):
+            yield f"{where}:{literals_of(text)[word]}: names the family {word}; ask for a quirk of it"
+    for word, where in quirks.items():
+        if word not in asked and word.split(":")[0] not in starts:
+            yield f"{where}:1: no source asks for the quirk {word}"
+
+
 def cycle_breaches(includes):
     """`includes`: by file, what it includes of ours."""
     units, folders = {}, {}
@@ -218,6 +269,7 @@ def breaches(texts):
         for target in included:
             users.setdefault(target, set()).add(str(where))
     yield from cycle_breaches(includes)
+    yield from family_breaches(texts)
     for name, files in types.items():
         if len(files) > 1:
             yield f"{files[-1]}:1: type {name} is also defined in {files[0]}"
@@ -249,7 +301,9 @@ PLANTED = {  # file: what is added to it, what must be said
     "checks/weights/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
     "plan/conversion/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
     "core/computed/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
-    "checks/config/config_words.cc": ('    " gemma gemma-"', "breaks within a word"),
+    "checks/config/config_words.cc": ('    " opal opal-"', "breaks within a word"),
+    "checks/weights/tied_head.cc": ('bool is_it = type == "exaone4";', "names the family exaone4"),
+    "models/families/llama.cc": ('.quirks = "unheard_of"', "no source asks for the quirk unheard_of"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }
 

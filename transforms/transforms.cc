@@ -58,8 +58,8 @@ bool exports_all_linears(const Family& family) {
       return swaps && rule.from.find(".experts.") != rule.from.npos;
     });
   });
-  return !is_exchanged || takes_exchanged_experts(family.model_types) ||
-         keeps_experts_stacked(family.model_types);
+  return !is_exchanged || takes_exchanged_experts(family.text_type()) ||
+         keeps_experts_stacked(family.text_type());
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ std::vector<FamilyInfo> all_families() {
     });
     info.comes_back = comes_back_from_gguf(info.architectures);
     info.has_export = exports_all_linears(*family);
-    info.has_fp8_export = info.has_export && !keeps_experts_stacked(family->model_types);
+    info.has_fp8_export = info.has_export && !keeps_experts_stacked(family->text_type());
     out.push_back(info);
   }
   return out;

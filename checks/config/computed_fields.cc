@@ -1,10 +1,9 @@
 // Checks of the numbers that the constructors of vLLM's classes compute with and that no shape is
 // made of.
 //
-// Sources: vLLM 0.17.1 vllm/model_executor/models/{deepseek_v2,ernie45_moe,gemma2,gemma3,glm4_moe,
-// gpt_oss,granite,granitemoe,granitemoehybrid,lfm2,llama4,mllama4,pixtral}.py, layers/fused_moe/
-// layer.py, config/model.py; transformers 4.57.6 models/{llama4,granitemoehybrid,deepseek_v2}/
-// configuration_*.py. Each was asked with every kind of value.
+// Sources: vLLM 0.17.1 vllm/model_executor/models/ (the classes with a quirk "stops_at"),
+// layers/fused_moe/layer.py, config/model.py; transformers 4.57.6 models/*/configuration_*.py. Each
+// was asked with every kind of value.
 #include <algorithm>
 #include <cmath>
 
@@ -14,40 +13,18 @@
 namespace ckpt {
 namespace {
 
-// A field, and what of it stops the constructor.
-//   level   of the field: "text_config" or "vision_config"
-//   types   of the text model, or of the wrapper for a tower, between spaces; empty: all
-//   bad     a letter for each: t text, l list or object, n null, z zero, m a number below zero,
-//           f a fraction, a absent
-struct ComputedField {
-  std::string_view level, field, types, bad;
-};
-constexpr ComputedField kComputedFields[] = {
-    {"text_config", "attention_multiplier", "", "tln"},
-    {"text_config", "logits_scaling", " granite granitemoehybrid granitemoe granitemoeshared ",
-     "tlnz"},
-    {"text_config", "query_pre_attn_scalar", " gemma2 gemma3_text ", "tlnzm"},
-    {"text_config", "rope_local_base_freq", " gemma3_text ", "tln"},
-    {"text_config", "sliding_window", "", "tlf"},
-    {"text_config", "block_dim", "", "tl"},
-    {"text_config", "block_ff_dim", "", "tl"},
-    {"text_config", "block_ff_dim", " lfm2 ", "a"},
-    {"text_config", "conv_dim", " lfm2 ", "tlna"},
-    {"text_config", "head_dim",
-     " gemma gemma2 gemma3_text seed_oss gpt_oss exaone4 mixtral phimoe llama4_text ", "z"},
-    {"text_config", "moe_layer_freq", " deepseek_v2 deepseek_v3 ", "tlnz"},
-    {"text_config", "n_group", " deepseek_v2 ", "tlna"},
-    {"text_config", "topk_group", " deepseek_v2 ", "na"},
-    {"text_config", "n_group", " deepseek_v3 glm4_moe ", "tln"},
-    {"text_config", "topk_group", " deepseek_v3 glm4_moe ", "n"},
-    {"text_config", "moe_layer_end_index", " ernie4_5_moe ", "tln"},
-    {"text_config", "moe_layer_interval", " ernie4_5_moe ", "tlnz"},
-    {"text_config", "no_rope_layer_interval", " llama4_text ", "tlnz"},
-    {"vision_config", "pixel_shuffle_ratio", " llama4 ", "tlnz"},
-    {"vision_config", "projector_input_dim", " llama4 ", "z"},
-    {"vision_config", "image_size", " mistral3 ", "tln"},
-    {"vision_config", "intermediate_size", " qwen2_5_vl qwen3_vl qwen3_vl_moe ", "z"},
-};
+// Fields in the order of their findings, and what of them stops every constructor: a letter for
+// each of t text, l list or object, n null, z zero, m a number below zero, f a fraction, a absent.
+// More that stops one class is its quirk "stops_at:FIELD=LETTERS", for a tower the wrapper's.
+constexpr std::string_view kComputedInText =
+    "attention_multiplier logits_scaling query_pre_attn_scalar rope_local_base_freq sliding_window"
+    " block_dim block_ff_dim conv_dim head_dim moe_layer_freq n_group topk_group"
+    " moe_layer_end_index moe_layer_interval no_rope_layer_interval";
+constexpr std::string_view kComputedInTower =
+    "pixel_shuffle_ratio projector_input_dim image_size intermediate_size";
+constexpr std::string_view kStopEvery =
+    "stops_at:attention_multiplier=tln stops_at:sliding_window=tlf stops_at:block_dim=tl"
+    " stops_at:block_ff_dim=tl";
 
 char kind_of_value(const JsonValue* value) {
   if (value == nullptr) return 'a';
@@ -60,23 +37,28 @@ char kind_of_value(const JsonValue* value) {
   return std::floor(*number(*value)) == *number(*value) ? '-' : 'f';
 }
 
-bool is_read(const Look& look, const ComputedField& row, const JsonValue& json) {
-  const bool is_text = row.level == "text_config";
-  const std::string_view type = is_text ? ruling_type(look) : std::string_view(look.on.model_type);
-  if (!row.types.empty() && !has_word(row.types, type)) return false;
-  if (!is_text && !look.on.has_vision_tensors()) return false;
-  const JsonValue* slides = member(json, "use_sliding_window");
-  return row.field != "sliding_window" || slides == nullptr || is_truthy(slides);
+bool is_bad(std::string_view words, std::string_view field, char kind) {
+  const auto letters = words_after(words, fmt::format("stops_at:{}=", field));
+  return !letters.empty() && letters[0].find(kind) != letters[0].npos;
 }
 
+// `level`: "text_config" or "vision_config", which is `json`.
 void look_rows(const Look& look, std::string_view level, const JsonValue& json) {
-  const bool is_nested = level == "vision_config" || look.on.has_text_config();
-  for (const ComputedField& row : kComputedFields) {
-    if (row.level != level || !is_read(look, row, json)) continue;
-    const JsonValue* value = member(json, row.field);
-    if (row.bad.find(kind_of_value(value)) == row.bad.npos) continue;
+  const bool is_text = level == "text_config";
+  if (!is_text && !look.on.has_vision_tensors()) return;
+  const bool is_nested = !is_text || look.on.has_text_config();
+  const JsonValue* slides = member(json, "use_sliding_window");
+  const std::string_view quirks =
+      quirks_of(is_text ? ruling_type(look) : std::string_view(look.on.model_type));
+  const std::string_view fields = is_text ? kComputedInText : kComputedInTower;
+  for (const std::string_view field : words_after(fields, "")) {
+    const bool is_read = field != "sliding_window" || slides == nullptr || is_truthy(slides);
+    const JsonValue* value = member(json, field);
+    const char kind = kind_of_value(value);
+    const bool stops = is_bad(kStopEvery, field, kind) || is_bad(quirks, field, kind);
+    if (!is_read || !stops) continue;
     look.report(
-        fmt::format("config.json: {}{}{}", is_nested ? level : "", is_nested ? "." : "", row.field),
+        fmt::format("config.json: {}{}{}", is_nested ? level : "", is_nested ? "." : "", field),
         fmt::format("{}; expected a number that this class can compute with",
                     value == nullptr ? "absent" : value->dump()));
   }
@@ -85,7 +67,8 @@ void look_rows(const Look& look, std::string_view level, const JsonValue& json) 
 // Heads of Mamba 2 make up its width, whether a layer has it or not.
 void look_mamba_heads(const Look& look) {
   const Examined& on = look.on;
-  if (on.text_type != "granitemoehybrid" || on.parameters.table == nullptr) return;
+  const bool fills = has_quirk(on.text_type, "mamba_heads_fill_width");
+  if (!fills || on.parameters.table == nullptr) return;
   const Family& table = *on.parameters.table;
   const auto width = number_of_fields(table, on.text_config(), "mamba_expand*hidden_size");
   const auto heads = number_of_fields(table, on.text_config(), "mamba_n_heads");
@@ -105,7 +88,7 @@ void look_mamba_heads(const Look& look) {
 // Which layers rotate, one entry a layer; an empty list counts as none.
 void look_rotating_layers(const Look& look) {
   const JsonValue& text = look.on.text_config();
-  if (!has_word(" llama4_text smollm3 ", look.on.text_type)) return;
+  if (!has_quirk(look.on.text_type, "lists_rotating_layers")) return;
   const JsonValue* said = known(text, "no_rope_layers");
   const JsonValue* count = known(text, "num_hidden_layers");
   if (said == nullptr || count == nullptr || !said->is_array() || said->empty()) return;
@@ -120,11 +103,12 @@ void look_unread(const Look& look) {
   const Examined& on = look.on;
   const std::string_view type = ruling_type(look);
   const JsonValue* parallel = member(on.text_config(), "use_parallel_residual");
-  if (type == "stablelm" && is_truthy(parallel)) {
+  if (has_quirk(type, "ignores_parallel_residual") && is_truthy(parallel)) {
     look.report("config.json: use_parallel_residual", "true, which this class cannot compute");
   }
   const JsonValue* bias = member(on.text_config(), "attention_bias");
-  if (type == "seed_oss" && bias != nullptr && !is_truthy(bias) && on.quantization() == nullptr) {
+  const bool lacks_bias = bias != nullptr && !is_truthy(bias) && on.quantization() == nullptr;
+  if (lacks_bias && has_quirk(type, "always_biases_qkv")) {
     look.report("config.json: attention_bias",
                 fmt::format("{}; this class has biases of queries, keys and values", bias->dump()));
   }
@@ -134,7 +118,7 @@ void look_unread(const Look& look) {
     look.report("config.json: initializer_range",
                 fmt::format("{}; expected a number, at least 0", range->dump()));
   }
-  if (!has_word(" olmo phi ", type)) return;
+  if (!has_quirk(type, "shares_no_key_heads")) return;
   const auto heads =
       number_of_fields(*on.parameters.table, on.text_config(), "num_attention_heads");
   const auto shared =
@@ -148,7 +132,7 @@ void look_unread(const Look& look) {
 // Classes of vLLM that compute windows in all layers or in none.
 void look_windows(const Look& look) {
   const JsonValue& text = look.on.text_config();
-  if (!has_word(" qwen2 qwen3 qwen2_vl_text qwen2_5_vl_text ", ruling_type(look))) return;
+  if (!has_quirk(ruling_type(look), "slides_in_all_or_none")) return;
   const JsonValue* count = known(text, "num_hidden_layers");
   const JsonValue* first = known(text, "max_window_layers");
   const uint64_t layers = count == nullptr ? 0 : whole(*count).value_or(0);

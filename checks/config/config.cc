@@ -16,32 +16,19 @@ namespace {
 
 constexpr std::string_view kConfig = "config.json";
 
-// Wrapper and text types of families whose text part travels alone.
-struct TextFamily {
-  std::string_view text_type, wrapper_type;
-};
-constexpr TextFamily kFamilies[] = {{"qwen3_5_text", "qwen3_5"},
-                                    {"qwen3_5_moe_text", "qwen3_5_moe"}};
+// Of families whose text part travels alone.
+bool is_text_type(std::string_view type) { return has_quirk(type, "travels_alone"); }
+bool is_flat_wrapper(std::string_view type) { return has_quirk(type, "flat_wrapper"); }
 
-const TextFamily* family_of_wrapper(std::string_view type) {
-  for (const TextFamily& family : kFamilies) {
-    if (family.wrapper_type == type) return &family;
-  }
-  return nullptr;
-}
-
-bool is_text_type(std::string_view type) {
-  return std::any_of(std::begin(kFamilies), std::end(kFamilies),
-                     [&](const TextFamily& family) { return family.text_type == type; });
+std::string_view outer_type(const Family& family) {
+  return family.model_types.substr(family.model_types.rfind(' ') + 1);
 }
 
 // The model_type that goes with the class; empty where the class is not known here.
 std::string_view type_of_class(const Examined& on) {
   const Family* table = table_of_architecture(on.model_class);
   if (table == nullptr) return {};
-  const std::string_view types = table->model_types;  // the text part's, then the wrapper's
-  return on.has_text_config() ? types.substr(types.rfind(' ') + 1)
-                              : types.substr(0, types.find(' '));
+  return on.has_text_config() ? outer_type(*table) : table->text_type();
 }
 
 Status look_readable(const Look& look) {
@@ -65,7 +52,7 @@ Status look_readable(const Look& look) {
 
 // Half-wrapped: said to be a wrapper, written flat.
 bool is_half_wrapped(const Examined& on) {
-  return family_of_wrapper(on.model_type) != nullptr && !on.has_text_config();
+  return is_flat_wrapper(on.model_type) && !on.has_text_config();
 }
 
 Status look_model_type(const Look& look) {
@@ -78,9 +65,9 @@ Status look_model_type(const Look& look) {
                           "Transformers does not recognize this architecture",
                           on.model_type),
               {}};
-  const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                                    [&](const auto& f) { return f.text_type == on.model_type; });
-  if (family == std::end(kFamilies) || !knows_model_type(look.profile, family->wrapper_type)) {
+  const Family* family =
+      is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
+  if (family == nullptr || !knows_model_type(look.profile, outer_type(*family))) {
     found.fix = Fix{{}, {}, "a newer release; this one does not know the model", false, 0};
   }
   look.out.push_back(std::move(found));
@@ -164,15 +151,15 @@ Status look_half_wrapped(const Look& look) {
 }
 
 Status look_text_type(const Look& look) {
-  const TextFamily* family = family_of_wrapper(look.on.model_type);
-  if (family == nullptr || !look.on.has_text_config()) return {};
+  if (!is_flat_wrapper(look.on.model_type) || !look.on.has_text_config()) return {};
+  const std::string_view expected = table_of_model_type(look.on.model_type)->text_type();
   // Without one the class's own holds.
-  if (look.on.text_type == family->text_type) return {};
+  if (look.on.text_type == expected) return {};
   if (member(look.on.text_config(), "model_type") == nullptr) return {};
   Found found{"config.json: text_config.model_type",
-              fmt::format("'{}'; expected '{}'", look.on.text_type, family->text_type)};
+              fmt::format("'{}'; expected '{}'", look.on.text_type, expected)};
   found.fix = Fix{};
-  found.fix->step = fmt::format("config:set=text_config.model_type=\"{}\"", family->text_type);
+  found.fix->step = fmt::format("config:set=text_config.model_type=\"{}\"", expected);
   look.out.push_back(std::move(found));
   return {};
 }
@@ -237,34 +224,28 @@ void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
   }
 }
 
-// Types of layers that one class has, as its released files name them.
-constexpr std::string_view kTypesOfClasses =
-    " granitemoehybrid:mamba granitemoehybrid:attention glm_moe_dsa:deepseek_sparse_attention ";
 // Of those, what transformers 5.6 does not know, which comes with SGLang.
 constexpr std::string_view kNewerTypes = " deepseek_sparse_attention ";
 
 // Classes of configuration that vLLM has itself and that compare the list with nothing.
 constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 ";
-// Of transformers 4.57 alone: neither its classes nor those of vLLM 0.17.1 read the list.
-constexpr std::string_view kUnreadLayerTypes =
-    " cohere deepseek_v2 deepseek_v3 gemma glm4 glm4_moe gpt_neox granite granitemoe"
-    " granitemoeshared mixtral olmo olmoe phi phi3 qwen2_moe qwen3_moe stablelm starcoder2 ";
 
 Status look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
   const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
   if (types.empty() || count == nullptr) return {};
   const bool is_old = look.profile.reads_old_tokenizers_alone();
+  // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
   const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
-                       (is_old && has_word(kUnreadLayerTypes, look.on.text_type));
+                       (is_old && has_quirk(look.on.text_type, "ignores_layer_types"));
   if (look.profile.program == Program::kVllm && is_free) return {};
   const auto layers = whole(*count);
-  const bool may_be_longer =
-      look.profile.program == Program::kVllm && look.on.text_type == "qwen3_next";
+  const bool may_be_longer = look.profile.program == Program::kVllm &&
+                             has_quirk(look.on.text_type, "takes_longer_layer_types");
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
     const bool is_compared = look.profile.rules == Rules::kTransformers5 ||
-                             !has_word(" llama mistral ", look.on.text_type);
+                             !has_quirk(look.on.text_type, "counts_no_layer_types");
     const bool reads_alone = !look.profile.serves() && is_compared;
     look.out.push_back({"config.json: layer_types",
                         fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
@@ -277,7 +258,7 @@ Status look_layer_types(const Look& look) {
     if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
                  " compressed_sparse_attention heavily_compressed_attention ",
                  type) ||
-        (!is_newer && has_word(kTypesOfClasses, fmt::format("{}:{}", ruling_type(look), type)))) {
+        (!is_newer && has_quirk(ruling_type(look), fmt::format("layer_type:{}", type)))) {
       continue;
     }
     look.report("config.json: layer_types", fmt::format("'{}' is not a layer type{}", type,
@@ -290,7 +271,7 @@ Status look_layer_types(const Look& look) {
 
 Status look_vision_config(const Look& look) {
   const Examined& on = look.on;
-  if (family_of_wrapper(on.model_type) == nullptr || !on.has_text_config()) return {};
+  if (!is_flat_wrapper(on.model_type) || !on.has_text_config()) return {};
   const JsonValue* vision = known(on.config, "vision_config");
   if (vision == nullptr) {
     look.report("config.json: vision_config", "absent from a wrapper");

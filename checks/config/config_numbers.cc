@@ -87,10 +87,10 @@ std::vector<Level> levels_of(const Examined& on) {
   const JsonValue& text = on.text_config();
   if (on.is_qwen35()) {
     out.push_back({prefix, &text, kQwen35});
-    const bool has_experts = on.text_type == "qwen3_5_moe_text";
+    const bool has_experts = has_quirk(on.text_type, "experts_alone");
     out.push_back(
         {prefix, &text, has_experts ? std::span<const NumberRule>(kExpertNumbers) : kDenseNumbers});
-  } else if (has_word(" llama mistral qwen2 qwen3 ", on.text_type)) {
+  } else if (has_quirk(on.text_type, "text_class")) {
     out.push_back({prefix, &text, kText});
   }
   const JsonValue* vision = known(on.config, "vision_config");

@@ -7,7 +7,6 @@
 // Without `architectures` vLLM takes the bare model of model_type, and serves it as one that makes
 // embeddings.
 #include <algorithm>
-#include <array>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
@@ -22,32 +21,27 @@ constexpr std::string_view kDtypes =
 constexpr std::string_view kActivations =
     " gelu gelu_fast gelu_new gelu_pytorch_tanh relu relu2 silu quick_gelu tanh sigmoid xielu ";
 constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
-// Text models whose feed-forward part multiplies by silu, and nothing else.
-constexpr std::string_view kSiluTypes =
-    " llama mistral qwen2 qwen3 qwen2_moe qwen3_moe qwen3_next qwen3_5_text qwen3_5_moe_text ";
+// Quirk of text models whose feed-forward part multiplies by silu, and nothing else.
+constexpr std::string_view kOnlySilu = "only_silu";
 
 // Where else vLLM looks an activation up.
 //   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
-//   types   model_type of the text part, between spaces; of a tower, that of the wrapper
+//   quirk   of the text part's type; of a tower, of the wrapper's. Or a type without a table
 //   known   the names that are taken; in any case of letters where `folds`
 struct ActivationRule {
-  std::string_view level, field, types, known;
+  std::string_view level, field, quirk, known;
   bool folds = false;
 };
 constexpr ActivationRule kActivationRules[] = {
-    {"text_config", "hidden_act",
-     " deepseek_v2 deepseek_v3 kimi_k2 ernie4_5 ernie4_5_moe exaone4 glm4 glm4_moe granite"
-     " granitemoeshared granitemoehybrid seed_oss phi3 smollm3 qwen2_vl qwen2_vl_text qwen2_5_vl"
-     " qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text ",
-     " silu "},
-    {"text_config", "hidden_act", " arcee ", " relu2 "},
-    {"text_config", "hidden_act", " gpt_neox phi starcoder2 ", kActivations, true},
-    {"text_config", "hidden_activation", " gemma ", " gelu gelu_pytorch_tanh "},
-    {"text_config", "hidden_activation", " gemma3_text ", " gelu_pytorch_tanh "},
-    {"vision_config", "hidden_act", " qwen3_vl qwen3_vl_moe ", kActivations},
-    {"vision_config", "hidden_act", " qwen2_5_vl mistral3 ", kGatedActivations, true},
-    {"vision_config", "hidden_act", " gemma3 ", kActivations, true},
-    {"", "projector_hidden_act", " mistral3 ", kActivations, true},
+    {"text_config", "hidden_act", "activation:silu", " silu "},
+    {"text_config", "hidden_act", "arcee", " relu2 "},
+    {"text_config", "hidden_act", "activation:any", kActivations, true},
+    {"text_config", "hidden_activation", "activation:gelu", " gelu gelu_pytorch_tanh "},
+    {"text_config", "hidden_activation", "activation:gelu_tanh", " gelu_pytorch_tanh "},
+    {"vision_config", "hidden_act", "vision_activation:exact", kActivations},
+    {"vision_config", "hidden_act", "vision_activation:gated", kGatedActivations, true},
+    {"vision_config", "hidden_act", "vision_activation:any", kActivations, true},
+    {"", "projector_hidden_act", "projector_activation", kActivations, true},
 };
 
 // The configuration, and those inside of it.
@@ -91,9 +85,7 @@ std::string in_small_letters(std::string text) {
 
 // Experts of these families always use silu; their dense layers read the field.
 bool has_dense_part(const Examined& on) {
-  if (!has_word(" ernie4_5_moe granitemoehybrid granitemoeshared qwen3_moe qwen3_vl_moe_text ",
-                on.text_type))
-    return true;
+  if (!has_quirk(on.text_type, "silu_experts")) return true;
   return std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
     const std::string& name = entry.first;
     return name.ends_with(".mlp.gate_proj") || name.find("shared_") != name.npos;
@@ -104,14 +96,15 @@ void look_activation_rules(const Look& look) {
   const Examined& on = look.on;
   for (const ActivationRule& rule : kActivationRules) {
     const bool is_text = rule.level == "text_config";
-    if (!has_word(rule.types, is_text ? ruling_type(look) : on.model_type)) continue;
+    const std::string_view type = is_text ? ruling_type(look) : std::string_view(on.model_type);
+    if (rule.quirk != type && !has_quirk(type, rule.quirk)) continue;
     if (!is_text && !on.has_vision_tensors()) continue;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
     if (level == nullptr) level = known(on.config, rule.level);
     const JsonValue* said = level == nullptr ? nullptr : member(*level, rule.field);
     if (said == nullptr) continue;
-    const bool may_be_null = rule.types == " gemma " || rule.level.empty();
+    const bool may_be_null = rule.quirk == "activation:gelu" || rule.level.empty();
     if (said->is_null() && may_be_null) continue;
     const auto* name = said->get_ptr<const std::string*>();
     const bool is_known =
@@ -136,7 +129,7 @@ Status look_activation(const Look& look) {
   if (look.profile.program == Program::kVllm) look_activation_rules(look);
   const JsonValue* said = member(on.text_config(), "hidden_act");
   const bool is_vllm = look.profile.program == Program::kVllm;
-  const bool has_silu = has_word(kSiluTypes, ruling_type(look));
+  const bool has_silu = has_quirk(ruling_type(look), kOnlySilu);
   if (said != nullptr && has_silu && *said != "silu") {
     const bool is_passed = is_vllm && !has_dense_part(on);
     look.out.push_back(
@@ -167,14 +160,13 @@ Status look_layer_words(const Look& look) {
     return {};
   }
   // Without a number of layers the class's default holds.
-  const bool has_experts = look.on.text_type == "qwen3_5_moe_text";
-  const size_t usual = has_experts ? 40 : 32;
-  if (count == nullptr &&
-      has_word(" qwen2 qwen3 qwen3_5_text qwen3_5_moe_text ", look.on.text_type) &&
-      said->size() != usual) {
+  if (count != nullptr || !has_quirk(look.on.text_type, "counts_layers_by_default")) return {};
+  const Family& table = *table_of_model_type(look.on.text_type);
+  const auto usual = number_of_fields(table, look.on.text_config(), "num_hidden_layers");
+  if (usual && *usual != said->size()) {
     look.report(
         "config.json: num_hidden_layers",
-        fmt::format("absent, which is {}; layer_types has {} entries", usual, said->size()));
+        fmt::format("absent, which is {}; layer_types has {} entries", *usual, said->size()));
   }
   return {};
 }
@@ -189,30 +181,31 @@ Status look_architectures(const Look& look) {
 }
 
 // Classes whose constructors read other keys than configurations of other types have.
+//   asserts   the type itself, whatever fields there are
 struct ClassTypes {
-  std::string_view stem, types;
-  bool asserts = false;  // the type itself, whatever fields there are
+  std::string_view stem;
+  std::string types;
+  bool asserts = false;
 };
-constexpr std::array kClassTypes = {
-    ClassTypes{"Qwen3_5Moe", " qwen3_5_moe qwen3_5_moe_text "},
-    ClassTypes{"Qwen3_5", " qwen3_5 qwen3_5_text "},
-    ClassTypes{"Qwen3Moe", " qwen3_moe "},
-    ClassTypes{"Qwen2Moe", " qwen2_moe "},
-    ClassTypes{"Qwen3Next", " qwen3_next "},
-    ClassTypes{"GPT2", " gpt2 "},
-    ClassTypes{"GPTNeoX", " gpt_neox "},
-    ClassTypes{"GPTJ", " gptj "},
-    ClassTypes{"GptOss", " gpt_oss "},
-    ClassTypes{"Falcon", " falcon "},
-    ClassTypes{"Bloom", " bloom "},
-    ClassTypes{"Mixtral", " mixtral "},
-    ClassTypes{"Gemma2", " gemma2 "},
-    ClassTypes{"Gemma3", " gemma3 gemma3_text "},
-    ClassTypes{"Olmo2", " olmo2 olmo3 ", true},
-    ClassTypes{"Olmo3", " olmo2 olmo3 ", true},
-    ClassTypes{"DeepseekV2", " deepseek_v2 "},
-    ClassTypes{"DeepseekV3", " deepseek_v3 kimi_k2 "},
-};
+std::vector<ClassTypes> class_types() {
+  std::vector<ClassTypes> out = {
+      {"GPT2", "gpt2"}, {"GPTJ", "gptj"}, {"Falcon", "falcon"}, {"Bloom", "bloom"}};
+  std::string asserted;  // these take each other's
+  for (const Family* family : families()) {
+    const std::string types = fmt::format("{} {} ", family->model_types, family->bare_types);
+    for (const std::string_view stem : words_after(family->quirks, "own_config:")) {
+      out.push_back({stem, types});
+    }
+    for (const std::string_view stem : words_after(family->quirks, "asserts_config:")) {
+      out.push_back({stem, "", true});
+      asserted += types;
+    }
+  }
+  for (ClassTypes& entry : out) {
+    if (entry.asserts) entry.types = asserted;
+  }
+  return out;
+}
 
 // A configuration of another type keeps what config.json says; the class's own defaults it lacks.
 bool has_all_fields(const Examined& on) {
@@ -235,7 +228,7 @@ Status look_class_type(const Look& look) {
                 fmt::format("'{}' does not read a configuration of type '{}'", on.model_class,
                             on.model_type));
   };
-  const bool is_wrapper = on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe";
+  const bool is_wrapper = has_quirk(on.model_type, "flat_wrapper");
   // Over a flat file these read what the wrapper's class makes of it (C04).
   const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
                                                    on.model_class.starts_with("Mistral"));
@@ -243,7 +236,7 @@ Status look_class_type(const Look& look) {
     report();
     return {};
   }
-  for (const ClassTypes& entry : kClassTypes) {
+  for (const ClassTypes& entry : class_types()) {
     const std::string_view rest =
         std::string_view(on.model_class).substr(std::min(entry.stem.size(), on.model_class.size()));
     const bool is_of_stem =
@@ -260,7 +253,7 @@ Status look_class_type(const Look& look) {
 Status look_encoder(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
-  if (!on.has_text_config() || !is_truthy(encodes) || !has_word(kSiluTypes, on.text_type)) {
+  if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) {
     return {};
   }
   look.report("config.json: is_encoder_decoder",
@@ -270,13 +263,15 @@ Status look_encoder(const Look& look) {
 
 // Wrappers that look up the classes of their parts by model_type.
 constexpr std::string_view kLookUpParts =
-    " mistral3 llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
+    " llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
 
 void look_part_types(const Look& look) {
   const Rules rules = look.profile.rules;
   const bool has_list = rules != Rules::kSglang && look.profile.program != Program::kTensorrt &&
                         look.profile.program != Program::kLlamaCpp;
-  if (!has_list || !has_word(kLookUpParts, look.on.model_type)) return;
+  const bool looks_up = has_word(kLookUpParts, look.on.model_type) ||
+                        has_quirk(look.on.model_type, "looks_up_parts");
+  if (!has_list || !looks_up) return;
   const Profile& classes =
       look.profile.reads_old_tokenizers_alone() ? *find_profile("transformers-4.57") : look.profile;
   for (const std::string_view part : {"text_config", "vision_config"}) {
@@ -301,7 +296,7 @@ Status look_nesting(const Look& look) {
     return {};
   }
   if (!look.profile.serves()) return {};  // transformers keeps what it does not know
-  if (has_word(" llama mistral qwen2 qwen3 ", on.model_type)) {
+  if (has_quirk(on.model_type, "text_class")) {
     look.report(
         "config.json: text_config",
         fmt::format("model_type '{}' is a text model's, which has no text_config", on.model_type));

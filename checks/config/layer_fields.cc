@@ -51,9 +51,8 @@ Status look_dense_layers(const Look& look) {
 Status look_shared_cache(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* count = known(on.text_config(), "num_kv_shared_layers");
-  if (on.is_gguf || count == nullptr || !has_word(" gemma3n_text gemma4_text ", on.text_type)) {
-    return {};
-  }
+  const bool shares = has_quirk(on.text_type, "shares_cache") || on.text_type == "gemma3n_text";
+  if (on.is_gguf || count == nullptr || !shares) return {};
   const std::vector<std::string> types = on.layer_types();
   const uint64_t shared = whole(*count).value_or(0);
   if (shared == 0 || shared > types.size()) return {};

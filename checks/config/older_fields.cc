@@ -51,9 +51,9 @@ Status look_rope_by_layer_type(const Look& look) {
 }
 
 // Released configurations have both fields; 5 saves hidden_activation alone.
-Status look_activation_of_gemma2(const Look& look) {
+Status look_two_activations(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.text_type != "gemma2") return {};
+  if (on.is_gguf || !has_quirk(on.text_type, "two_activations")) return {};
   const JsonValue* value = known(on.text_config(), "hidden_act");
   if (value != nullptr && *value == "gelu_pytorch_tanh") return {};
   look.report(place_of(on, "hidden_act"),
@@ -113,7 +113,7 @@ constexpr Check kOlderFieldChecks[] = {
      look_rope_by_layer_type},
     {"C36", "Gemma 2 names its activation twice", "U: vllm-0.16 vllm-0.17 sglang",
      "'Gemma2Config' object has no attribute 'hidden_act'", "serving-config", "",
-     look_activation_of_gemma2},
+     look_two_activations},
     {"C37", "DeepSeek's experts are described", "U: vllm* sglang",
      "object has no attribute 'moe_layer_freq'; KeyError: '...gate.e_score_correction_bias'",
      "serving-config", "", look_unsaved_fields},

@@ -39,15 +39,7 @@ constexpr std::string_view kTypesFrom32 = " proportional bailing_mrope ";
 constexpr std::string_view kLayerTypes =
     " full_attention sliding_attention chunked_attention linear_attention ";
 
-std::vector<std::string_view> words_of(std::string_view list) {
-  std::vector<std::string_view> out;
-  for (size_t at = list.find_first_not_of(' '); at != list.npos;) {
-    const size_t end = std::min(list.find(' ', at), list.size());
-    out.push_back(list.substr(at, end - at));
-    at = list.find_first_not_of(' ', end);
-  }
-  return out;
-}
+constexpr std::string_view kMayRotateNothing = "may_rotate_nothing";
 
 // One dictionary about rope, and the configuration around it.
 struct Rope {
@@ -74,8 +66,8 @@ std::vector<Rope> ropes_of(const Look& look) {
   std::vector<Rope> out;
   const JsonValue& text = on.text_config();
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
-  // 4.57's class of gpt-oss has a rope_scaling of its own, which goes before rope_parameters.
-  const bool has_own = !is_first && on.text_type == "gpt_oss";
+  // Of 4.57, where a class has a rope_scaling of its own, which goes before rope_parameters.
+  const bool has_own = !is_first && has_quirk(on.text_type, "own_rope_scaling");
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const JsonValue* said = known(text, key);
     if (said == nullptr || (has_own && key == "rope_parameters")) continue;
@@ -131,7 +123,7 @@ std::string type_of(const Rope& rope) {
 std::string fault_of_numbers(const Rope& rope, const RopeType& type,
                              std::optional<uint64_t> pairs) {
   if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
-  for (const std::string_view key : words_of(type.numbers)) {
+  for (const std::string_view key : words_after(type.numbers, "")) {
     const JsonValue* value = rope.find(key);
     // 5.x takes max_position_embeddings for it.
     if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
@@ -149,7 +141,7 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
       return fmt::format("factor is {}; expected a number above 0", value->dump());
     }
   }
-  for (const std::string_view key : words_of(type.lists)) {
+  for (const std::string_view key : words_after(type.lists, "")) {
     const JsonValue* value = rope.find(key);
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
     if (!value->is_array()) return fmt::format("{} is not a list", key);
@@ -176,7 +168,7 @@ std::string fault_of_keys(const Rope& rope) {
   const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                   [&](const RopeType& entry) { return entry.name == name; });
   for (const std::string_view list : {type->numbers, type->lists}) {
-    for (const std::string_view key : words_of(list)) {
+    for (const std::string_view key : words_after(list, "")) {
       if (key.starts_with("original_") && name != "llama3") continue;
       if (rope.find(key) == nullptr) return fmt::format("type '{}' without {}", name, key);
     }
@@ -184,35 +176,26 @@ std::string fault_of_keys(const Rope& rope) {
   return {};
 }
 
-// Classes of 4.57 that ask for fields of rope_scaling in their own way, or for nothing.
-constexpr std::string_view kTwoFields = " olmo olmo2 ", kThreeFields = " phi3 ";
-constexpr std::string_view kNeedNewName =
-    " qwen3_next granite granitemoe granitemoeshared granitemoehybrid qwen3_vl_text"
-    " qwen3_vl_moe_text cohere cohere2 gemma3_text ";
-constexpr std::string_view kAskForNothing =
-    " mistral mixtral gemma gemma2 glm4 lfm2 lfm2_moe llama4_text exaone4 olmo3 ";
-// Of vLLM, whose class takes every type but "default" for DeepSeek's yarn.
-constexpr std::string_view kYarnAlways = " deepseek_v2 deepseek_v3 kimi_k2 glm_moe_dsa ";
-
 // The fault that the class of 4.57 finds in rope_scaling itself.
 std::string fault_of_class(const Examined& on, const Rope& rope) {
   const JsonValue& said = *rope.said;
   if (!said.is_object()) return {};
   const std::string* type = text_of(said, "type");
-  if (has_word(kTwoFields, on.text_type)) {
+  const std::string_view quirks = quirks_of(on.text_type);
+  if (has_word(quirks, "rope_of_two_fields")) {
     const JsonValue* factor = known(said, "factor");
     const bool is_scaling = type != nullptr && has_word(" linear dynamic ", *type);
     const bool fits = said.size() == 2 && is_scaling && factor != nullptr &&
                       factor->is_number_float() && factor->get<double>() > 1;
     return fits ? "" : "expected the fields type, linear or dynamic, and factor, above 1.0";
   }
-  if (has_word(kThreeFields, on.text_type)) {
+  if (has_word(quirks, "rope_of_three_fields")) {
     const bool is_long = type != nullptr && has_word(" longrope su yarn ", *type);
     return said.size() == 3 && is_long
                ? ""
                : "expected the fields type, longrope, short_factor and long_factor";
   }
-  if (on.text_type == "phimoe") {
+  if (has_word(quirks, "computes_mscales")) {
     for (const std::string_view key : {"short_mscale", "long_mscale"}) {
       const JsonValue* value = member(said, key);
       if (value == nullptr || !value->is_number()) return fmt::format("{} is not a number", key);
@@ -220,7 +203,7 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
   }
   const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
                         has_word(" default linear dynamic yarn longrope llama3 ", *type);
-  if (is_asked && has_word(kNeedNewName, on.text_type)) {
+  if (is_asked && has_word(quirks, "needs_rope_type")) {
     return "type, without rope_type, which this class reads";
   }
   return {};
@@ -238,16 +221,17 @@ std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
   return {};
 }
 
-// Older vLLM computes yarn for gpt-oss whatever rope type config.json declares, and needs its
-// fields.
+// Older vLLM computes yarn for some whatever rope type config.json declares, and needs its fields.
 std::string fault_of_length(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
   const bool is_asked = look.profile.program == Program::kVllm && said.is_object() &&
                         look.profile.reads_old_tokenizers_alone() &&
-                        look.on.model_type.find("gemma3") == std::string::npos;
+                        !has_quirk(look.on.model_type, "yarn_without_length") &&
+                        !look.on.model_type.starts_with("gemma3n");
   if (!is_asked) return {};
   constexpr std::string_view kLength = "original_max_position_embeddings";
-  if (look.on.parameters.table != nullptr && look.on.parameters.table->is("gpt_oss")) {
+  const Family* table = look.on.parameters.table;
+  if (table != nullptr && has_word(table->quirks, "yarn_of_any_type")) {
     constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
     for (const std::string_view key : kKeys) {
       const JsonValue* value = member(said, key);
@@ -264,15 +248,16 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const JsonValue* position = known(look.on.text_config(), "position_embedding_type");
   const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
   const bool is_rope = position != nullptr && *position == "rope";
-  if (is_read && !is_rope && look.on.text_type == "granitemoehybrid") return {};  // rotates nothing
+  const std::string_view quirks = quirks_of(look.on.text_type);
+  if (is_read && !is_rope && has_word(quirks, kMayRotateNothing)) return {};
   const bool is_old_class = look.profile.reads_old_tokenizers_alone();
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (is_old_class && is_scaling) {
     std::string fault = fault_of_class(look.on, rope);
     if (!fault.empty()) return fault;
-    if (has_word(kYarnAlways, look.on.text_type)) fault = fault_of_keys(rope);
+    if (has_word(quirks, "always_yarn")) fault = fault_of_keys(rope);
     if (!fault.empty()) return fault;
-    const bool asks = !has_word(kAskForNothing, look.on.text_type);
+    const bool asks = !has_word(quirks, "asks_nothing_of_rope");
     if (!asks && !is_truthy(rope.said)) return {};
   }
   const JsonValue& said = *rope.said;
@@ -287,7 +272,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
     return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
   const bool is_deepseek = look.profile.program == Program::kVllm &&
-                           has_word(kYarnAlways, look.on.text_type) && name != "default";
+                           has_word(quirks, "always_yarn") && name != "default";
   const std::string_view computed = is_deepseek ? "deepseek_yarn" : std::string_view(name);
   if (computed.ends_with("yarn")) {
     std::string fault = fault_of_yarn(said, is_deepseek);
@@ -349,9 +334,11 @@ Status look_sections(const Look& look) {
 // vLLM puts a share that stands alone, under any of these names, into a dictionary.
 void look_lone_share(const Look& look) {
   if (look.profile.program != Program::kVllm || look.on.is_gguf) return;
-  if (look.on.text_type == "granitemoehybrid") return;
-  // GPT-NeoX's class puts one in the place of the other.
-  const std::string_view unread = look.on.text_type == "gpt_neox" ? kShare : "";
+  const std::string_view quirks = quirks_of(look.on.text_type);
+  if (has_word(quirks, kMayRotateNothing)) return;
+  // The class puts one in the place of the other.
+  const bool is_unread = has_word(quirks, "ignores_partial_rotary_factor");
+  const std::string_view unread = is_unread ? kShare : "";
   for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
     const JsonValue* said = key == unread ? nullptr : known(look.on.text_config(), key);
     if (said == nullptr) continue;
@@ -377,27 +364,27 @@ Status look_share(const Look& look) {
   return {};
 }
 
+double default_theta(const Family& table) {
+  double out = 0;
+  for (const ClassDefault& entry : table.defaults) {
+    if (entry.field == "rope_theta") out = std::stod(std::string(entry.value));
+  }
+  return out;
+}
+
 // Classes of transformers 4.57 read rope_theta next to the dictionary; where it is only inside,
 // as 5.x writes it, their default goes before it.
 Status look_theta(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf || on.is_qwen35() || known(on.text_config(), "rope_theta") != nullptr) return {};
-  struct Default {
-    std::string_view types;
-    double theta;
-  };
-  constexpr Default kDefaults[] = {
-      {" llama mistral qwen2 qwen3 qwen2_moe qwen3_moe olmo2 phi3 starcoder2 ", 10000},
-      {" mixtral ", 1000000}};
-  for (const Default& entry : kDefaults) {
-    if (!has_word(entry.types, on.text_type)) continue;
-    for (const Rope& rope : ropes_of(look)) {
-      const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
-      if (theta == nullptr || number(*theta) == entry.theta) continue;
-      look.report(rope.place + ".rope_theta",
-                  fmt::format("{}, not set next to it; transformers 4.57 then uses {}",
-                              theta->dump(), entry.theta));
-    }
+  if (!has_quirk(on.text_type, "theta_outside")) return {};
+  const double usual = default_theta(*table_of_model_type(on.text_type));
+  for (const Rope& rope : ropes_of(look)) {
+    const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
+    if (theta == nullptr || number(*theta) == usual) continue;
+    look.report(rope.place + ".rope_theta",
+                fmt::format("{}, not set next to it; transformers 4.57 then uses {}", theta->dump(),
+                            usual));
   }
   return {};
 }

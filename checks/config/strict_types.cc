@@ -26,70 +26,57 @@ enum class Kind : uint8_t {
 struct Field {
   std::string_view name;
   Kind kind;
-  std::string_view nullable;  // text types of whose classes it may be null; "*": of all
+  bool may_be_null = false;  // of every class; of one by the quirk "null:FIELD"
 };
 constexpr Field kTextFields[] = {
-    {"vocab_size", Kind::kWhole, ""},
-    {"hidden_size", Kind::kWhole, ""},
-    {"intermediate_size", Kind::kWhole, ""},
-    {"num_hidden_layers", Kind::kWhole, ""},
-    {"num_attention_heads", Kind::kWhole, ""},
-    {"num_key_value_heads", Kind::kWhole, " llama qwen2 qwen3 "},
-    {"head_dim", Kind::kWhole, " llama mistral qwen2 "},
-    {"hidden_act", Kind::kTextFields, ""},
-    {"max_position_embeddings", Kind::kWhole, ""},
-    {"initializer_range", Kind::kFloat, ""},
-    {"rms_norm_eps", Kind::kFloat, ""},
-    {"use_cache", Kind::kTruth, ""},
-    {"tie_word_embeddings", Kind::kTruth, ""},
-    {"attention_dropout", Kind::kNumber, " llama "},
-    {"rope_parameters", Kind::kObject, "*"},
-    {"pad_token_id", Kind::kWhole, "*"},
-    {"bos_token_id", Kind::kWhole, "*"},
-    {"eos_token_id", Kind::kWholes, "*"},
+    {"vocab_size", Kind::kWhole},
+    {"hidden_size", Kind::kWhole},
+    {"intermediate_size", Kind::kWhole},
+    {"num_hidden_layers", Kind::kWhole},
+    {"num_attention_heads", Kind::kWhole},
+    {"num_key_value_heads", Kind::kWhole},
+    {"head_dim", Kind::kWhole},
+    {"hidden_act", Kind::kTextFields},
+    {"max_position_embeddings", Kind::kWhole},
+    {"initializer_range", Kind::kFloat},
+    {"rms_norm_eps", Kind::kFloat},
+    {"use_cache", Kind::kTruth},
+    {"tie_word_embeddings", Kind::kTruth},
+    {"attention_dropout", Kind::kNumber},
+    {"rope_parameters", Kind::kObject, true},
+    {"pad_token_id", Kind::kWhole, true},
+    {"bos_token_id", Kind::kWhole, true},
+    {"eos_token_id", Kind::kWholes, true},
 };
-// Of some classes; others do not check them.
-struct SomeField {
-  std::string_view types;
-  Field field;
-};
-constexpr SomeField kSome[] = {
-    {" llama qwen3 qwen3_5_text qwen3_5_moe_text ", {"attention_bias", Kind::kTruth, ""}},
-    {" llama ", {"mlp_bias", Kind::kTruth, ""}},
-    {" llama ", {"pretraining_tp", Kind::kWhole, "*"}},
-    {" mistral qwen2 qwen3 ", {"sliding_window", Kind::kWhole, "*"}},
-    {" qwen2 qwen3 ", {"use_sliding_window", Kind::kTruth, ""}},
-    {" qwen2 qwen3 ", {"max_window_layers", Kind::kWhole, ""}},
-    {" qwen3_5_text qwen3_5_moe_text ", {"linear_conv_kernel_dim", Kind::kWhole, ""}},
-    {" qwen3_5_text qwen3_5_moe_text ", {"linear_key_head_dim", Kind::kWhole, ""}},
-    {" qwen3_5_text qwen3_5_moe_text ", {"linear_value_head_dim", Kind::kWhole, ""}},
-    {" qwen3_5_text qwen3_5_moe_text ", {"linear_num_key_heads", Kind::kWhole, ""}},
-    {" qwen3_5_text qwen3_5_moe_text ", {"linear_num_value_heads", Kind::kWhole, ""}},
-    {" qwen3_5_moe_text ", {"moe_intermediate_size", Kind::kWhole, ""}},
-    {" qwen3_5_moe_text ", {"shared_expert_intermediate_size", Kind::kWhole, ""}},
-    {" qwen3_5_moe_text ", {"num_experts_per_tok", Kind::kWhole, ""}},
-    {" qwen3_5_moe_text ", {"num_experts", Kind::kWhole, ""}},
-    {" qwen3_5_moe_text ", {"output_router_logits", Kind::kTruth, ""}},
-    {" qwen3_5_moe_text ", {"router_aux_loss_coef", Kind::kFloat, ""}},
-};
-constexpr Field kWrapper[] = {{"image_token_id", Kind::kWhole, ""},
-                              {"video_token_id", Kind::kWhole, ""},
-                              {"vision_start_token_id", Kind::kWhole, ""},
-                              {"vision_end_token_id", Kind::kWhole, ""},
-                              {"tie_word_embeddings", Kind::kTruth, ""}};
-constexpr Field kVisionFields[] = {{"depth", Kind::kWhole, ""},
-                                   {"hidden_size", Kind::kWhole, ""},
-                                   {"hidden_act", Kind::kTextFields, ""},
-                                   {"intermediate_size", Kind::kWhole, ""},
-                                   {"num_heads", Kind::kWhole, ""},
-                                   {"in_channels", Kind::kWhole, ""},
-                                   {"patch_size", Kind::kSizes, ""},
-                                   {"spatial_merge_size", Kind::kWhole, ""},
-                                   {"temporal_patch_size", Kind::kSizes, ""},
-                                   {"out_hidden_size", Kind::kWhole, ""},
-                                   {"num_position_embeddings", Kind::kWhole, ""},
-                                   {"initializer_range", Kind::kFloat, ""},
-                                   {"rope_parameters", Kind::kObject, "*"}};
+constexpr Field kQwen35Fields[] = {{"attention_bias", Kind::kTruth},
+                                   {"linear_conv_kernel_dim", Kind::kWhole},
+                                   {"linear_key_head_dim", Kind::kWhole},
+                                   {"linear_value_head_dim", Kind::kWhole},
+                                   {"linear_num_key_heads", Kind::kWhole},
+                                   {"linear_num_value_heads", Kind::kWhole}};
+// By the letter of the quirk "demands:FIELD=LETTER", of a field that other classes do not check.
+constexpr std::pair<std::string_view, Field> kDemands[] = {{"w", {"", Kind::kWhole}},
+                                                           {"n", {"", Kind::kWhole, true}},
+                                                           {"t", {"", Kind::kTruth}},
+                                                           {"f", {"", Kind::kFloat}}};
+constexpr Field kWrapper[] = {{"image_token_id", Kind::kWhole},
+                              {"video_token_id", Kind::kWhole},
+                              {"vision_start_token_id", Kind::kWhole},
+                              {"vision_end_token_id", Kind::kWhole},
+                              {"tie_word_embeddings", Kind::kTruth}};
+constexpr Field kVisionFields[] = {{"depth", Kind::kWhole},
+                                   {"hidden_size", Kind::kWhole},
+                                   {"hidden_act", Kind::kTextFields},
+                                   {"intermediate_size", Kind::kWhole},
+                                   {"num_heads", Kind::kWhole},
+                                   {"in_channels", Kind::kWhole},
+                                   {"patch_size", Kind::kSizes},
+                                   {"spatial_merge_size", Kind::kWhole},
+                                   {"temporal_patch_size", Kind::kSizes},
+                                   {"out_hidden_size", Kind::kWhole},
+                                   {"num_position_embeddings", Kind::kWhole},
+                                   {"initializer_range", Kind::kFloat},
+                                   {"rope_parameters", Kind::kObject, true}};
 
 bool are_whole(const JsonValue& list) {
   return list.is_array() && std::all_of(list.begin(), list.end(), [](const JsonValue& item) {
@@ -134,7 +121,8 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
                 const Field& field) {
   const JsonValue* value = member(json, field.name);
   if (value == nullptr || is_of(*value, field.kind)) return;
-  const bool may_be_null = field.nullable == "*" || has_word(field.nullable, look.on.text_type);
+  const bool may_be_null = field.may_be_null || has_quirk(look.on.text_type,
+                                                          fmt::format("null:{}", field.name));
   if (value->is_null() && may_be_null) return;
   look.report(fmt::format("{}{}", prefix, field.name),
               fmt::format("{}; expected {}", value->dump(), kind_name(field.kind)));
@@ -143,16 +131,23 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
 Status look_types(const Look& look) {
   const Examined& on = look.on;
   const std::string& type = on.text_type;
-  const bool has_class = has_word(" llama mistral qwen2 qwen3 ", type) || on.is_qwen35();
+  const bool has_class = has_quirk(type, "text_class") || on.is_qwen35();
   if (on.is_gguf || on.config.is_null() || !has_class) return {};
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   const JsonValue& text = on.text_config();
-  const bool is_dense = type != "qwen3_5_moe_text";
+  const bool is_dense = !has_quirk(type, "experts_alone");
   for (const Field& field : kTextFields) {
     if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
   }
-  for (const SomeField& some : kSome) {
-    if (has_word(some.types, type)) look_field(look, prefix, text, some.field);
+  if (on.is_qwen35()) {
+    for (const Field& field : kQwen35Fields) look_field(look, prefix, text, field);
+  }
+  for (const std::string_view demand : words_after(quirks_of(type), "demands:")) {
+    const size_t sign = demand.find('=');
+    for (auto [letter, field] : kDemands) {
+      field.name = demand.substr(0, sign);
+      if (letter == demand.substr(sign + 1)) look_field(look, prefix, text, field);
+    }
   }
   if (!on.is_qwen35() || !on.has_text_config()) return {};
   for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);

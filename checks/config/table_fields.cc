@@ -91,7 +91,8 @@ Status look_table_fields(const Look& look) {
   if (defaults == nullptr) defaults = report.table;
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   look_nulls(look, prefix, on.text_config(), defaults->defaults);
-  if (!report.table->is("gpt_neox")) look_heads(look, prefix, *defaults);  // it has no such field
+  const bool has_heads = !has_word(report.table->quirks, "no_head_dim");
+  if (has_heads) look_heads(look, prefix, *defaults);
   look_zeros(look, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
   const TowerTable* tower = tower_of(on.model_type);

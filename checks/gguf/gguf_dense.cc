@@ -171,47 +171,49 @@ constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
 // clang-format off
 const GgufArchitecture kDenseArchitectures[] = {
     {.names = " llama ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon! vocab_size"},
+     .keys = "attention.layer_norm_rms_epsilon! vocab_size", .graph = "turned_whole"},
     {.names = " granite granitemoe ", .rows = kLlamaLists,
      .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
-             " embedding_scale attention.scale expert_shared_feed_forward_length"},
+             " embedding_scale attention.scale expert_shared_feed_forward_length",
+     .graph = "turned_whole"},
     {.names = " mistral3 ", .rows = kLlamaLists,
      .keys = "attention.layer_norm_rms_epsilon! attention.temperature_scale"
              " rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
-             " rope.scaling.yarn_log_multiplier"},
-    {.names = " smollm3 ", .rows = kSmolLm3Lists, .keys = kRms},
-    {.names = " seed_oss ", .rows = kSeedOssLists, .keys = kRms},
-    {.names = " qwen2 ", .rows = kQwen2Lists, .keys = kRms},
-    {.names = " qwen2vl ", .rows = kQwen2Lists, .keys = "rope.dimension_sections!"},
-    {.names = " qwen3 ", .rows = kQwen3Lists, .keys = kRms},
+             " rope.scaling.yarn_log_multiplier", .graph = "turned_whole"},
+    {.names = " smollm3 ", .rows = kSmolLm3Lists, .keys = kRms, .graph = "turned_whole"},
+    {.names = " seed_oss ", .rows = kSeedOssLists, .keys = kRms, .graph = "turned_whole"},
+    {.names = " qwen2 ", .rows = kQwen2Lists, .keys = kRms, .graph = "turned_whole"},
+    {.names = " qwen2vl ", .rows = kQwen2Lists, .keys = "rope.dimension_sections!",
+     .graph = "turned_whole"},
+    {.names = " qwen3 ", .rows = kQwen3Lists, .keys = kRms, .graph = "turned_whole"},
     {.names = " qwen3vl ", .rows = kQwen3Lists,
      .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections!"
-             " n_deepstack_layers"},
+             " n_deepstack_layers", .graph = "turned_whole deepstack"},
     {.names = " olmo ", .rows = kOlmoLists,
-     .keys = "attention.layer_norm_epsilon! attention.clamp_kqv"},
+     .keys = "attention.layer_norm_epsilon! attention.clamp_kqv", .graph = "turned_whole"},
     {.names = " olmo2 ", .rows = kOlmo2Lists,
      .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
-             " attention.sliding_window_pattern rope.freq_base_swa",
+             " attention.sliding_window_pattern rope.freq_base_swa", .graph = "turned_whole",
      .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
     {.names = " phi2 ", .rows = kPhi2Lists, .keys = kLayerNorm},
     {.names = " phi3 ", .rows = kPhi3Lists,
      .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"},
-    {.names = " gemma ", .rows = kGemmaLists, .keys = kRms},
+    {.names = " gemma ", .rows = kGemmaLists, .keys = kRms, .graph = "other_values"},
     {.names = " gemma2 ", .rows = kGemma2Lists,
      .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
              " attention.sliding_window_pattern rope.freq_base_swa attn_logit_softcapping"
-             " final_logit_softcapping",
+             " final_logit_softcapping", .graph = "other_values",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " gemma3 ", .rows = kGemma3Lists,
      .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
              " attention.sliding_window_pattern rope.freq_base_swa final_logit_softcapping",
-     .sliding = Sliding::kIfSaid, .sliding_pattern = 6},
+     .graph = "other_values", .sliding = Sliding::kIfSaid, .sliding_pattern = 6},
     {.names = " gemma4 ", .rows = kGemma4Lists,
      .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window!"
              " attention.sliding_window_pattern:A! attention.shared_kv_layers"
              " rope.freq_base_swa expert_feed_forward_length"
              " embedding_length_per_layer_input! attention.key_length_swa!"
-             " attention.value_length_swa! final_logit_softcapping",
+             " attention.value_length_swa! final_logit_softcapping", .graph = "sharing",
      .sliding = Sliding::kAlways},
     {.names = " command-r ", .rows = kCommandLists,
      .keys = "attention.layer_norm_epsilon! logit_scale"},
@@ -220,20 +222,23 @@ const GgufArchitecture kDenseArchitectures[] = {
              " attention.sliding_window_pattern rope.freq_base_swa",
      .sliding = Sliding::kAlways, .sliding_pattern = 4},
     {.names = " stablelm ", .rows = kStableLmLists, .keys = kLayerNorm},
-    {.names = " starcoder2 ", .rows = kStarcoder2Lists, .keys = kLayerNorm},
+    {.names = " starcoder2 ", .rows = kStarcoder2Lists, .keys = kLayerNorm,
+     .graph = "turned_whole"},
     {.names = " gptneox ", .rows = kGptNeoxLists,
      .keys = "attention.layer_norm_epsilon! use_parallel_residual!"},
     {.names = " exaone4 ", .rows = kExaone4Lists,
      .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window",
+     .graph = "turned_whole",
      .has_nextn = true, .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
     {.names = " glm4 ", .rows = kGlm4Lists,
      .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections", .has_nextn = true},
     {.names = " ernie4_5 ", .rows = kErnieLists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"},
+     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections",
+     .graph = "turned_whole"},
     {.names = " ernie4_5-moe ", .rows = kErnieMoeLists,
      .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"
              " expert_feed_forward_length! expert_shared_feed_forward_length"
-             " interleave_moe_layer_step! leading_dense_block_count"},
+             " interleave_moe_layer_step! leading_dense_block_count", .graph = "turned_whole"},
 };
 // clang-format on
 

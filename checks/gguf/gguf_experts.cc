@@ -113,28 +113,30 @@ const GgufArchitecture kExpertArchitectures[] = {
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
              " interleave_moe_layer_step! attention.sliding_window"
              " attention.sliding_window_pattern rope.freq_base_swa",
+     .graph = "turned_whole rope_left_out",
      .needs_experts = true, .sliding = Sliding::kUnlessZero, .sliding_pattern = 4},
     {.names = " olmoe ", .rows = kOlmoeLists, .keys = "attention.layer_norm_rms_epsilon!",
-     .needs_experts = true},
-    {.names = " phimoe ", .rows = kPhiMoeLists, .keys = "attention.layer_norm_rms_epsilon!"},
+     .graph = "turned_whole", .needs_experts = true},
+    {.names = " phimoe ", .rows = kPhiMoeLists, .keys = "attention.layer_norm_rms_epsilon!",
+     .graph = "other_values"},
     {.names = " gpt-oss ", .rows = kGptOssLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
              " attention.sliding_window! attention.sliding_window_pattern"
-             " rope.freq_base_swa",
+             " rope.freq_base_swa", .graph = "other_values equal_sliding",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " minimax-m2 ", .rows = kMiniMaxLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
              " expert_gating_func"},
     {.names = " qwen2moe ", .rows = kQwen2MoeLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
-             " expert_shared_feed_forward_length",
+             " expert_shared_feed_forward_length", .graph = "turned_whole",
      .needs_experts = true},
     {.names = " qwen3moe ", .rows = kQwen3MoeLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length",
-     .needs_experts = true},
+     .graph = "turned_whole", .needs_experts = true},
     {.names = " qwen3vlmoe ", .rows = kQwen3MoeLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
-             " rope.dimension_sections! n_deepstack_layers",
+             " rope.dimension_sections! n_deepstack_layers", .graph = "turned_whole deepstack",
      .needs_experts = true},
     {.names = " glm4moe ", .rows = kGlm4MoeLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
@@ -147,7 +149,7 @@ const GgufArchitecture kExpertArchitectures[] = {
              " expert_feed_forward_length! expert_shared_count! expert_weights_scale"
              " expert_weights_norm expert_gating_func rope.scaling.yarn_log_multiplier"
              " attention.temperature_scale attention.temperature_length",
-     .has_nextn = true, .may_lack_nextn = true},
+     .graph = "other_values low_rank", .has_nextn = true, .may_lack_nextn = true},
     {.names = " glm-dsa ", .rows = kGlmDsaLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
              " rope.dimension_sections expert_shared_count! leading_dense_block_count"
@@ -155,7 +157,7 @@ const GgufArchitecture kExpertArchitectures[] = {
              " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
              " attention.indexer.head_count! attention.indexer.key_length!"
              " attention.indexer.top_k! attention.indexer.types expert_gating_func",
-     .has_nextn = true, .may_lack_nextn = true},
+     .graph = "other_values mla_alone", .has_nextn = true, .may_lack_nextn = true},
 };
 // clang-format on
 

@@ -20,38 +20,6 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kArchitectures =
-    " clip llama llama4 deci falcon grok gpt2 gptj gptneox mpt baichuan starcoder refact"
-    " bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert"
-    " bloom stablelm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3next qwen3vl qwen3vlmoe"
-    " qwen35 qwen35moe qwen4exp phi2 phi3 phimoe plamo plamo2 plamo3 codeshell orion"
-    " internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 gemma4-assistant"
-    " gemma-embedding starcoder2 mamba mamba2 maple jamba falcon-h1 xverse command-r cohere2"
-    " cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2"
-    " deepseek2-ocr deepseek32 deepseek4 chatglm glm4 glm4moe glm-dsa bitnet t5 t5encoder"
-    " jais jais2 nemotron nemotron_h nemotron_h_moe exaone exaone4 exaone-moe rwkv6"
-    " rwkv6qwen2 rwkv7 arwkv7 granite granitemoe granitehybrid graniteswitch granite_swa"
-    " chameleon wavtokenizer-dec plm bailingmoe bailingmoe2 bailingmoe3 dots1 dots3note"
-    " arcee afmoe laguna ernie4_5 ernie4_5-moe hunyuan-moe hunyuan-dense hunyuan_vl hy_v3"
-    " hy_v4 smollm3 gpt-oss lfm2 lfm2moe dream smallthinker llada llada-moe seed_oss"
-    " grovemoe apertus minimax-01 hrm_text minimax-m2 minimax-m3 cogvlm rnd1 pangu-embedded"
-    " mistral3 eagle3 dflash mistral4 paddleocr mimo2 step35 spark2_5 llama-embed maincoder"
-    " kimi-linear kimi-k3 talkie mellum nanbeige qwen3tts pockettts"
-    " ";
-
-constexpr std::string_view kPreTokenizers =
-    " a.x-4.0 afmoe bailingmoe bailingmoe2 bloom chameleon chatglm-bpe codeshell cohere2moe"
-    " command-r dbrx deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 default exaone"
-    " exaone-moe exaone4 f2llmv2 falcon falcon-h1 falcon3 gemma4 gigachat glm4 gpt-2 gpt-4o"
-    " gpt3-finnish granite-docling granite-embed-multi-311m granite-embed-multi-97m grok-2"
-    " hunyuan hunyuan-dense hy_v4 jais jais-2 jina-de jina-es jina-v1-en jina-v2-code"
-    " jina-v2-de jina-v2-es jina-v5-nano joyai-llm kanana2 kimi-k2 kormo laguna lfm2 llada-moe"
-    " llama-bpe llama-v3 llama3 llama4 megrez mellum mellum2 midm-2.0 minerva-7b"
-    " minicpm5 minimax-m2 modern-bert mpt olmo phi-2 pixtral poro-chat qwen2 qwen35 refact"
-    " roberta-bpe sarvam-moe seed-coder smaug-bpe smollm solar-open spark2_5 stablelm2"
-    " starcoder superbpe talkie tekken tiny_aya trillion ufakzeka viking whitespace youtu"
-    " ";
-
 constexpr std::string_view kTokenizerModels =
     " no_vocab none llama bert gpt2 hybriddna whitespace t5 rwkv plamo2 gemma4 test ";
 // Those that cut text by merges.
@@ -63,6 +31,11 @@ constexpr uint64_t kMaxBlocks = 512;
 bool is_in(std::string_view words, std::string_view word) {
   return !word.empty() && word.find(' ') == word.npos &&
          words.find(fmt::format(" {} ", word)) != words.npos;
+}
+
+// To llama.cpp, whichever program is asked about.
+bool is_known(std::string_view list, std::string_view word) {
+  return has_listed(*find_profile("llama.cpp"), list, word, false);
 }
 
 const Metadata& keys(const Look& look) { return look.on.checkpoint.metadata; }
@@ -87,7 +60,7 @@ Status look_architecture(const Look& look) {
   const std::string name = architecture(look);
   if (name.empty()) {
     look.report("general.architecture", "missing");
-  } else if (!is_in(kArchitectures, name)) {
+  } else if (!is_known("gguf architectures", name)) {
     look.report("general.architecture", fmt::format("'{}'", name));
   }
   return {};
@@ -131,7 +104,7 @@ void look_alignment(const Look& look) {
 
 Status look_keys(const Look& look) {
   if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
-  if (!is_asked(look) || !is_in(kArchitectures, architecture(look))) return {};
+  if (!is_asked(look) || !is_known("gguf architectures", architecture(look))) return {};
   look_alignment(look);
   for (const std::string_view key : {"embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
@@ -188,7 +161,7 @@ Status look_pre_tokenizer(const Look& look) {
                         "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
                         "in training",
                         {}});
-  } else if (!is_in(kPreTokenizers, *pre)) {
+  } else if (!is_known("gguf pre-tokenizers", *pre)) {
     look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
   }
   return {};
@@ -226,7 +199,8 @@ Status look_blocks(const Look& look) {
     CKPT_TRY(look_keys({look.on, look.profile, look.served, faults}));
     return faults.empty() ? look_gguf_tensors(look, *rules) : Status();
   }
-  if (!count || *count > kMaxBlocks || !is_in(kArchitectures, architecture(look))) return {};
+  const bool is_listed = is_known("gguf architectures", architecture(look));
+  if (!count || *count > kMaxBlocks || !is_listed) return {};
   std::vector<bool> has(*count);
   std::string beyond;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {

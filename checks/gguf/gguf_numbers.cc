@@ -14,17 +14,6 @@ namespace {
 
 uint64_t divided(uint64_t over, uint64_t under) { return under == 0 ? 0 : over / under; }
 
-// Graphs that stop where rope turns a part of a head alone, and those that do not ask for values as
-// wide as keys.
-constexpr std::string_view kTurnedWhole =
-    " llama granite granitemoe llama4 mistral3 ernie4_5 ernie4_5-moe exaone4 olmo olmo2 olmoe qwen2"
-    " qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe seed_oss smollm3 starcoder2 ";
-constexpr std::string_view kOtherValues =
-    " gemma gemma2 gemma3 gpt-oss phimoe deepseek2 glm-dsa lfm2 lfm2moe ";
-constexpr std::string_view kHybrids =
-    " lfm2 lfm2moe granitehybrid nemotron_h nemotron_h_moe qwen35 qwen35moe qwen3next ";
-constexpr std::string_view kWithoutRope = " granitehybrid nemotron_h nemotron_h_moe ";
-constexpr std::string_view kGatedDelta = " qwen35 qwen35moe qwen3next ";
 constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
 }  // namespace
@@ -124,7 +113,7 @@ bool GgufNumbers::has_no_low_rank() const {
 }
 
 void GgufNumbers::add_latent(JsonValue& out) const {
-  const bool is_small = prefix_ == "deepseek2." && has_no_low_rank();
+  const bool is_small = has_graph("low_rank") && has_no_low_rank();
   out["lora_q"] = is_small ? 0 : number("attention.q_lora_rank");
   const uint64_t key = number("attention.key_length_mla");
   const uint64_t value = number("attention.value_length_mla");
@@ -255,7 +244,7 @@ std::string GgufNumbers::fault_of_sharing() const {
 }
 
 // Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
-std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view name) const {
+std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   const auto is_square = [](const GgufRow& row) {
     const bool is_attention =
         row.name.ends_with("attn_{q,k,v}") || row.name.ends_with("qkv.weight");
@@ -271,7 +260,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all, std::string_view n
   }
   if (all["embd"] == 0) return {};  // look_gguf_keys() reports the key
   const uint64_t turned = all["rot"].get<uint64_t>();
-  if (!has_word(kWithoutRope, name) && (turned == 0 || turned % 2 != 0)) {
+  if (!has_graph("no_rope") && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }
   if (all["mla"] == false && number("attention.value_length", 1) == 0)
@@ -313,9 +302,9 @@ std::string GgufNumbers::fault_of_norms() const {
 }
 
 // Each of the two memories of a hybrid model has a layer.
-std::string GgufNumbers::fault_of_memory(std::string_view name) const {
-  if (!has_word(kHybrids, name)) return {};
-  const bool is_gated = has_word(kGatedDelta, name);
+std::string GgufNumbers::fault_of_memory() const {
+  if (!has_graph("hybrid")) return {};
+  const bool is_gated = has_graph("gated_delta");
   bool has_recurrent = false, has_attention = false;
   for (uint64_t block = 0; block < trunk() && !(has_recurrent && has_attention); ++block) {
     const JsonValue numbers = of(block);
@@ -328,32 +317,32 @@ std::string GgufNumbers::fault_of_memory(std::string_view name) const {
 
 // Values that end the program when it builds its graph.
 std::string GgufNumbers::fault_of_graph() const {
-  if (prefix_ == "gemma4.") return fault_of_sharing();
+  if (has_graph("sharing")) return fault_of_sharing();
   const uint64_t deep = number("n_deepstack_layers");
-  if (prefix_.starts_with("qwen3vl") && deep >= trunk()) {
+  if (has_graph("deepstack") && deep >= trunk()) {
     return fmt::format("n_deepstack_layers is {} of {} layers", deep, trunk());
   }
-  if (prefix_ == "llama4." && number("attention.sliding_window", 1) > 0 && trunk() < 4) {
+  if (has_graph("rope_left_out") && number("attention.sliding_window", 1) > 0 && trunk() < 4) {
     return fmt::format("{} layers, of which none is without rope; expected 4 at least", trunk());
   }
   return {};
 }
 
 // Sizes that graphs take to be equal.
-std::string GgufNumbers::fault_of_equals(const JsonValue& all, std::string_view name) const {
+std::string GgufNumbers::fault_of_equals(const JsonValue& all) const {
   const uint64_t heads = number("attention.head_count_kv", number("attention.head_count"));
-  if (name == "deepseek2" && all["mla"] == true && heads != 1) {
+  if (has_graph("low_rank") && all["mla"] == true && heads != 1) {
     return fmt::format("attention.head_count_kv is {}; expected 1", heads);
   }
   const uint64_t values = number("ssm.time_step_rank") * number("ssm.state_size");
-  if (has_word(kGatedDelta, name) && all["inner"] != values) {
+  if (has_graph("gated_delta") && all["inner"] != values) {
     return fmt::format("ssm.inner_size is {}; expected ssm.time_step_rank * ssm.state_size, {}",
                        all["inner"].dump(), values);
   }
   for (const std::string_view key : {"attention.key_length", "attention.value_length"}) {
     const uint64_t full = number(key);
     const uint64_t sliding = number(fmt::format("{}_swa", key), full);
-    if (name != "gpt-oss" || full == 0 || sliding == full) continue;
+    if (!has_graph("equal_sliding") || full == 0 || sliding == full) continue;
     return fmt::format("{}_swa is {}; expected {}", key, sliding, full);
   }
   return {};
@@ -367,28 +356,27 @@ std::string GgufNumbers::fault() const {
     return fmt::format("rope.scaling.type is '{}'", *scaling);
   }
   const JsonValue all = of(0);
-  const std::string_view name = std::string_view(prefix_).substr(0, prefix_.size() - 1);
-  if (!has_word(kOtherValues, name) && all["k"] != all["v"]) {
+  if (!has_graph("other_values") && all["k"] != all["v"]) {
     return fmt::format("attention.key_length is {} and value_length {}", all["k"].dump(),
                        all["v"].dump());
   }
-  if (has_word(kTurnedWhole, name) && all["rot"] != all["k"]) {
+  if (has_graph("turned_whole") && all["rot"] != all["k"]) {
     return fmt::format("rope.dimension_count is {}; heads have {} values", all["rot"].dump(),
                        all["k"].dump());
   }
-  if (prefix_ == "granitehybrid." && all["inner"] != 2 * number("embedding_length")) {
+  if (has_graph("double_inner") && all["inner"] != 2 * number("embedding_length")) {
     return fmt::format("ssm.inner_size is {}; expected twice embedding_length",
                        all["inner"].dump());
   }
-  if (prefix_ == "glm-dsa." && all["mla"] == false) return "no attention.key_length_mla";
+  if (has_graph("mla_alone") && all["mla"] == false) return "no attention.key_length_mla";
   constexpr std::string_view kQueryRank = "attention.q_lora_rank";
-  if (prefix_ == "deepseek2." && !has_no_low_rank() &&
+  if (has_graph("low_rank") && !has_no_low_rank() &&
       checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank)) == nullptr) {
     return fmt::format("{} is missing", kQueryRank);
   }
-  if (std::string equals = fault_of_equals(all, name); !equals.empty()) return equals;
-  if (std::string memory = fault_of_memory(name); !memory.empty()) return memory;
-  if (std::string heads = fault_of_heads(all, name); !heads.empty()) return heads;
+  if (std::string equals = fault_of_equals(all); !equals.empty()) return equals;
+  if (std::string memory = fault_of_memory(); !memory.empty()) return memory;
+  if (std::string heads = fault_of_heads(all); !heads.empty()) return heads;
   if (std::string blocks = fault_of_blocks(); !blocks.empty()) return blocks;
   if (std::string norms = fault_of_norms(); !norms.empty()) return norms;
   return fault_of_graph();

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 
@@ -38,12 +39,13 @@ enum class Sliding : uint8_t {
 };
 
 //   names   of general.architecture, between spaces
+//   graph   words that gguf_numbers.cc looks for: numbers that the graph takes for granted
 //   keys    names below the architecture's, with ! where one must be there; what each holds is in
 //           models/gguf_keys.cc, but where this architecture reads another kind: "name:kind"
 struct GgufArchitecture {
   std::string_view names;
   std::span<const std::span<const GgufRow>> rows;
-  std::string_view keys;
+  std::string_view keys, graph = {};
   bool needs_experts = false;
   bool has_nextn = false;       // the rows are those of blocks for multi-token prediction too
   bool may_lack_nextn = false;  // which may be in a file of their own
@@ -96,6 +98,7 @@ class GgufNumbers {
   // Of a key with a number, or one a block.
   uint64_t number_of(std::string_view key, uint64_t block, uint64_t otherwise = 0) const;
   uint64_t rows_of_vocabulary() const;
+  bool has_graph(std::string_view word) const { return has_word(rules_.graph, word); }
   bool slides(uint64_t block) const;
   bool is_recurrent(uint64_t block) const;
   void add_file(JsonValue& out) const;
@@ -105,11 +108,11 @@ class GgufNumbers {
   void add_kinds(JsonValue& out, uint64_t block) const;
   std::string fault_of_experts() const;
   std::string fault_of_sharing() const;
-  std::string fault_of_heads(const JsonValue& all, std::string_view name) const;
+  std::string fault_of_heads(const JsonValue& all) const;
   std::string fault_of_blocks() const;
   std::string fault_of_norms() const;
-  std::string fault_of_memory(std::string_view name) const;
-  std::string fault_of_equals(const JsonValue& all, std::string_view name) const;
+  std::string fault_of_memory() const;
+  std::string fault_of_equals(const JsonValue& all) const;
   bool has_no_low_rank() const;
   std::string fault_of_graph() const;
 

@@ -279,9 +279,8 @@ Status look_cache(const Look& look) {
 }
 
 Status look_leftovers(const Look& look) {
-  // This class looks up names of attention alone.
-  const bool asks_for_attention =
-      look.profile.program == Program::kVllm && ruling_type(look) == "gpt_oss";
+  const bool asks_for_attention = look.profile.program == Program::kVllm &&
+                                  has_quirk(ruling_type(look), "looks_up_attention_alone");
   Mismatch found;
   for (const Tensor* tensor : look.on.stray) {
     const std::string& name = tensor->name;

@@ -139,22 +139,21 @@ Status look_class_of_floats(const Look& look) {
 }
 
 // Matrices that are one on the disk and that servers run as several.
-//   text_types   that have it, between spaces; empty: all
+//   is_usual     any type may have it; else those with the quirk "joined:NAME"
 //   merged_with  a tensor that a server merges with it: both are kept in floats, or neither is
 struct JoinedOnDisk {
-  std::string_view name, text_types;
-  bool is_in_sglang;
+  std::string_view name;
+  bool is_usual, is_in_sglang;
   std::string_view merged_with = {};
 };
 constexpr JoinedOnDisk kJoinedOnDisk[] = {
-    {".qkv_proj", "", true},
-    {".gate_up_proj", "", true},
-    {".conv.in_proj", " lfm2 lfm2_moe ", true},
-    {".attention.query_key_value", " gpt_neox ", false},
-    {".shared_mlp.input_linear", " granitemoeshared granitemoehybrid ", false},
-    {".mamba.in_proj", " granitemoehybrid ", false},
-    {".linear_attn.in_proj_qkv", " qwen3_5_text qwen3_5_moe_text ", false,
-     ".linear_attn.in_proj_z"},
+    {".qkv_proj", true, true},
+    {".gate_up_proj", true, true},
+    {".conv.in_proj", false, true},
+    {".attention.query_key_value", false, false},
+    {".shared_mlp.input_linear", false, false},
+    {".mamba.in_proj", false, false},
+    {".linear_attn.in_proj_qkv", false, false, ".linear_attn.in_proj_z"},
 };
 
 // Whether the scales that nothing fills are computed with. Those of NVFP4 hold what memory held; of
@@ -179,12 +178,14 @@ Status look_joined_on_disk(const Look& look) {
   Mismatch found;
   std::set<std::string_view> kept;
   Form form = Form::kNvfp4;
+  const std::string_view quirks = quirks_of(on.text_type);
   for (const auto& [name, module] : on.modules) {
     for (const JoinedOnDisk& row : kJoinedOnDisk) {
-      const bool is_of_type = row.text_types.empty() || has_word(row.text_types, on.text_type);
+      if (!name.ends_with(row.name)) continue;
+      const bool is_of_type = row.is_usual || has_word(quirks, fmt::format("joined:{}", row.name));
       const bool is_of_method = said->method == "modelopt" || !row.merged_with.empty();
       if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
-      if (!name.ends_with(row.name) || (is_sglang && !row.is_in_sglang)) continue;
+      if (is_sglang && !row.is_in_sglang) continue;
       if (found.count == 0) form = module.form;
       found.add(name);
       kept.insert(row.name);
@@ -204,8 +205,8 @@ Status look_joined_on_disk(const Look& look) {
   return {};
 }
 
-// ModelOpt leaves gpt-oss's experts stacked, inputs before outputs. vLLM 0.17.1 was asked; the
-// loaders of the others read gpt-oss in MXFP4 and in floats alone.
+// ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was asked;
+// the loaders of the others read such stacks in MXFP4 and in floats alone.
 Status look_stacked_experts(const Look& look) {
   if (look.on.is_gguf) return {};
   for (const auto& [codes, form] : look.on.packed.by_codes) {

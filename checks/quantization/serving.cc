@@ -266,7 +266,7 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   }
   // vLLM 0.32 runs them quantized.
   const bool is_older = profile.program == Program::kVllm && profile.reads_old_tokenizers_alone();
-  if (is_older && on.text_type.starts_with("lfm2")) {
+  if (is_older && has_quirk(on.text_type, "plain_convolutions")) {
     return has(".conv.") ? &kConvolutions : nullptr;
   }
   if (profile.program != Program::kSglang) return nullptr;

@@ -285,8 +285,7 @@ const Family* table_of(const Examined& on) {
 ParameterReport compare_parameters(const Examined& on) {
   const Family* table = table_of(on);
   // A wrapper's type over a flat file is a finding of its own (C04).
-  const bool is_half =
-      (on.model_type == "qwen3_5" || on.model_type == "qwen3_5_moe") && !on.has_text_config();
+  const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
   if (table == nullptr || is_half) return {};
   return Comparison(on, *table).run();
 }

@@ -171,7 +171,7 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
   model_type = text_or_empty(config, "model_type");
   const auto classes = texts_of(member(config, "architectures"));
   if (!classes.empty()) model_class = classes.front();
-  is_wrapper = has_text_config() || model_type == "qwen3_5" || model_type == "qwen3_5_moe";
+  is_wrapper = has_text_config() || has_quirk(model_type, "flat_wrapper");
   text_type = text_or_empty(text_config(), "model_type");
   read_token_lists();
   read_quantizations();
@@ -281,8 +281,7 @@ std::string_view ruling_type(const Look& look) {
   const Family* table = look.on.parameters.table;
   const bool goes_by_class = look.profile.program == Program::kVllm && !look.on.has_text_config();
   if (!goes_by_class || table == nullptr) return type;
-  const std::string_view types = table->model_types;
-  return has_word(types, type) ? type : types.substr(0, types.find(' '));
+  return has_word(table->model_types, type) ? type : table->text_type();
 }
 
 std::string shape_text(const std::vector<uint64_t>& shape) {

@@ -113,7 +113,8 @@ Status look_class_rules(const Look& look) {
   const JsonValue* keeps = known(look.on.tokenizer_config, "trust_remote_code");
   if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return {};
   // 5.19 goes by the wrapper's model_type first.
-  const bool goes_by_type = look.profile.rules == Rules::kVllm32 && look.on.model_type == "qwen3_5";
+  const bool goes_by_type =
+      look.profile.rules == Rules::kVllm32 && has_quirk(look.on.model_type, "tokenizer_by_type");
   if (goes_by_type) return {};
   look.report("tokenizer_config.json: tokenizer_class",
               fmt::format("'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name));

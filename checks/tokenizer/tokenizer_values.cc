@@ -155,9 +155,6 @@ Status look_first_token(const Look& look) {
   return {};
 }
 
-// Types for which 4.57 knows a class without a fast form.
-constexpr std::string_view kSlowByType = " granite granitemoe granitemoehybrid granitemoeshared ";
-
 // Without a class the model's is taken, which transformers finds by model_type.
 Status look_tokenizer_class(const Look& look) {
   const Examined& on = look.on;
@@ -171,7 +168,8 @@ Status look_tokenizer_class(const Look& look) {
   if (name != nullptr && name->is_string()) return {};
   if (text_of(on.config, "tokenizer_class") != nullptr) return {};
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
-  if (has_word(kSlowByType, on.model_type) && !has_words) {
+  // 4.57 knows a class without a fast form for them.
+  if (has_quirk(on.model_type, "slow_tokenizer_by_type") && !has_words) {
     look.report(std::string(kPlace),
                 fmt::format("no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
                             "merges.txt are not there",

@@ -90,28 +90,19 @@ class Gathered {
 
 // ---- missing ------------------------------------------------------------------------------------
 
-// Parts of names that classes pass over, by type.
-struct PassedOver {
-  std::string_view types, part;
-};
+// Whether a type has the quirk START with a part of `name`.
+bool names_part(std::string_view type, std::string_view start, std::string_view name) {
+  return std::ranges::any_of(words_after(quirks_of(type), start), [&](std::string_view part) {
+    return name.find(part) != name.npos;
+  });
+}
 
-// Types for which vLLM 0.17.1's classes have biases that a field speaks of, and those of
-// transformers have none; and the other way round.
-constexpr std::string_view kBiasesInVllm = " mistral ministral3 phi3 exaone4 ";
-constexpr PassedOver kNoBiasesInVllm[] = {
-    {" cohere cohere2 granitemoe granitemoeshared gemma olmoe llama4_text ", ".self_attn."},
-    {" qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text ernie4_5 seed_oss ", ".o_proj."},
-    {" seed_oss ", ".mlp."},
-};
-
+// Biases that a field speaks of, and that either vLLM 0.17.1's class or transformers' lacks.
 bool has_bias_there(const Look& look, const Deviation& missing) {
   if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
   const std::string_view type = ruling_type(look);
-  if (look.profile.program != Program::kVllm) return !has_word(kBiasesInVllm, type);
-  return std::none_of(
-      std::begin(kNoBiasesInVllm), std::end(kNoBiasesInVllm), [&](const PassedOver& rule) {
-        return has_word(rule.types, type) && missing.name.find(rule.part) != missing.name.npos;
-      });
+  if (look.profile.program != Program::kVllm) return !has_quirk(type, "biases_in_vllm");
+  return !names_part(type, "no_bias:", missing.name);
 }
 
 Rating rate_missing(const Look& look, const Deviation& missing) {
@@ -173,15 +164,11 @@ bool is_stack_of_one(const Deviation& wrong) {
          std::equal(wrong.expected.begin(), wrong.expected.end(), wrong.found.begin() + 1);
 }
 
-// Types whose classes of vLLM take hidden_size / num_attention_heads, whatever head_dim says.
-constexpr std::string_view kIgnoreHeadDim =
-    " cohere cohere2 gpt_neox granitemoe granitemoehybrid granitemoeshared lfm2 lfm2_moe olmo olmo2"
-    " olmo3 olmoe phi qwen2 qwen2_moe stablelm starcoder2 ";
-
+// Classes of vLLM may take hidden_size / num_attention_heads, whatever head_dim says.
 bool has_natural_heads(const Look& look, const Deviation& wrong) {
   const JsonValue& text = look.on.text_config();
   const JsonValue* said = known(text, "head_dim");
-  const bool is_ignored = said != nullptr && has_word(kIgnoreHeadDim, ruling_type(look)) &&
+  const bool is_ignored = said != nullptr && has_quirk(ruling_type(look), "natural_heads") &&
                           wrong.name.find("self_attn.") != wrong.name.npos;
   if (!is_ignored || wrong.found.size() != wrong.expected.size()) return false;
   const Family& table = *look.on.parameters.table;
@@ -260,15 +247,6 @@ bool names_attention_part(std::string_view name) {
          name.find(".v_proj") != name.npos;
 }
 
-// Types whose classes of vLLM 0.17.1 look up every bias; others pass over those they do not have.
-constexpr std::string_view kAskForBiases = " starcoder2 gpt_neox lfm2 granitemoehybrid ";
-constexpr PassedOver kPassedOver[] = {
-    {" ernie4_5_moe ", "mtp"},
-    {" phimoe ", "lm_head.bias"},  // it has one, whatever lm_head_bias says
-};
-// Types whose classes pass over scales that no parameter waits for.
-constexpr std::string_view kPassOverScales = " qwen3_moe qwen3_vl_moe_text ";
-
 // "model.layers.61.mlp.gate": whether 61 is one of `count` numbers from `first` on.
 bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
   constexpr std::string_view kLayers = "layers.";
@@ -283,17 +261,12 @@ bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
   return false;
 }
 
-// Types whose classes pass over all of a head that is tied.
-constexpr std::string_view kSkipTiedHead =
-    " llama mistral exaone4 gemma gemma2 gemma3_text glm4 granite granitemoe granitemoeshared lfm2"
-    " lfm2_moe qwen2 qwen3 seed_oss ernie4_5 gpt_oss llama4_text cohere cohere2 ";
-
 bool is_head_skipped(const Look& look) {
   if (look.on.model_class.ends_with("Model")) return true;  // for embeddings
   const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
   const bool is_tied =
       said == nullptr ? ties_head_by_default(*look.on.parameters.table) : is_truthy(said);
-  return is_tied && has_word(kSkipTiedHead, ruling_type(look));
+  return is_tied && has_quirk(ruling_type(look), "skips_tied_head");
 }
 
 // Names that vLLM never reads: layers for multi-token prediction after the last, by their number,
@@ -308,35 +281,31 @@ bool is_passed_over(const Look& look, const Extra& extra) {
     if (has_layer_in(extra.name, first, whole(*count).value_or(0))) return true;
   }
   if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
-  for (const PassedOver& rule : kPassedOver) {
-    const bool is_of_type = has_word(rule.types, ruling_type(look));
-    if (is_of_type && extra.name.find(rule.part) != extra.name.npos) return true;
-  }
-  const bool is_scale = extra.name.ends_with("_scale");
-  return is_scale && has_word(kPassOverScales, on.text_type);
+  if (names_part(ruling_type(look), "passes_over:", extra.name)) return true;
+  return extra.name.ends_with("_scale") && has_quirk(on.text_type, "passes_over_scales");
 }
 
 // Whether the loader stops at it; else it passes over it.
 bool is_refused(const Look& look, const Extra& extra) {
   const Family* table = look.on.parameters.table;
-  const auto is = [table](std::string_view type) { return table != nullptr && table->is(type); };
-  const bool is_qwen35 = is("qwen3_5_text") || is("qwen3_5_moe_text");
-  const bool is_hybrid = is_qwen35 || is("qwen3_next");
-  const bool is_dense_qwen =
-      is("qwen2") || is("qwen3") || is("qwen2_vl_text") || is("qwen2_5_vl_text");
+  const std::string_view quirks = table == nullptr ? "" : table->quirks;
+  const bool asks_for_attention = has_word(quirks, "looks_up_attention_alone");
   switch (look.profile.program) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
-      if (extra.is_tower && !(is("gpt_oss") && extra.name.starts_with("model."))) return true;
+      if (extra.is_tower && !(asks_for_attention && extra.name.starts_with("model."))) return true;
       if (look.profile.rules == Rules::kVllm32) return !extra.is_bias;
       if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
-      if (is("gpt_oss")) return names_attention_part(extra.name);
-      if (extra.is_bias) return has_word(kAskForBiases, look.on.text_type);
-      if (is("qwen3_next")) return false;
-      return extra.is_of_expert || (!is_hybrid && (!is_dense_qwen || names_fused_part(extra.name)));
+      if (asks_for_attention) return names_attention_part(extra.name);
+      if (extra.is_bias) return has_quirk(look.on.text_type, "looks_up_biases");
+      if (has_word(quirks, "refuses_nothing")) return false;
+      if (extra.is_of_expert) return true;
+      if (has_word(quirks, "refuses_experts_alone")) return false;
+      return !has_word(quirks, "refuses_fused_alone") || names_fused_part(extra.name);
     case Program::kSglang:
-      return !is_qwen35 && !extra.is_bias && !extra.is_beyond && names_fused_part(extra.name);
+      return !has_word(quirks, "refuses_experts_alone") && !extra.is_bias && !extra.is_beyond &&
+             names_fused_part(extra.name);
     case Program::kLlamaCpp:
       return !extra.is_tower;
     case Program::kTensorrt:
@@ -346,17 +315,8 @@ bool is_refused(const Look& look, const Extra& extra) {
   return false;
 }
 
-// Classes of vLLM 0.17.1 that look up scales of a cache as they stand.
-constexpr std::string_view kMapToNothing =
-    " mixtral qwen2 qwen3 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text ";
-constexpr PassedOver kLookUpCacheScales[] = {
-    {" gpt_oss lfm2 lfm2_moe olmo olmo2 olmo3 olmoe gemma granitemoehybrid phi stablelm gpt_neox ",
-     "_scale"},
-    // These map the name to nothing, and continue.
-    {kMapToNothing, "_proj.k_scale"},
-    {kMapToNothing, "_proj.v_scale"},
-};
-
+// Classes of vLLM 0.17.1 may look up scales of a cache as they stand; of those of projections some
+// map the name to nothing, and continue.
 void look_cache_scales(const Look& look, Gathered& found) {
   const Examined& on = look.on;
   const bool is_old =
@@ -367,10 +327,10 @@ void look_cache_scales(const Look& look, Gathered& found) {
     const std::string& name = tensor->name;
     if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
     if (asks_for_all) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
-    for (const PassedOver& rule : kLookUpCacheScales) {
-      const bool is_found = has_word(rule.types, ruling_type(look)) && name.ends_with(rule.part);
-      if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
-    }
+    const bool is_projected = name.ends_with("_proj.k_scale") || name.ends_with("_proj.v_scale");
+    const bool is_found = has_quirk(ruling_type(look), "looks_up_scales") ||
+                          (is_projected && has_quirk(ruling_type(look), "looks_up_proj_scales"));
+    if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
   }
 }
 
@@ -381,7 +341,7 @@ void look_uncounted(const Look& look) {
   const bool is_counted = member(on.text_config(), "num_nextn_predict_layers") != nullptr;
   const bool asks = look.profile.program == Program::kVllm &&
                     look.profile.reads_old_tokenizers_alone() &&
-                    has_word(" deepseek_v3 glm4_moe ", ruling_type(look));
+                    has_quirk(ruling_type(look), "nextn_uncounted");
   if (!asks || is_counted || !on.parameters.has_nextn) return;
   look.out.push_back({"config.json: num_nextn_predict_layers",
                       "absent, and there are layers behind the last",

@@ -1,7 +1,6 @@
 // Checks of the head that gives logits: its own weights, or the embedding's.
 //
-// Source: vLLM 0.17.1 vllm/model_executor/models/{commandr,deepseek_v2,gemma,gemma2,glm4_moe,
-// gpt_oss,olmoe,phi,phimoe,qwen3_next}.py (tie_word_embeddings, skip_prefixes).
+// Source: vLLM 0.17.1 vllm/model_executor/models/*.py (tie_word_embeddings, skip_prefixes).
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
 
@@ -13,23 +12,19 @@ namespace {
 //   kNeverTied                   have a head of their own, and read it
 //   kNeverFilled                 the same, and pass over what the file has of it
 enum class Ties : uint8_t { kAsSaid, kAssertTied, kAssertUntied, kNeverTied, kNeverFilled };
-struct TieRule {
-  std::string_view types;
-  Ties ties;
-};
-constexpr TieRule kTieRules[] = {
-    {" cohere cohere2 gemma gemma2 ", Ties::kAssertTied},
-    {" phi ", Ties::kAssertUntied},
-    {" gpt_oss ", Ties::kNeverFilled},
-    {" deepseek_v2 deepseek_v3 glm4_moe qwen3_next olmoe phimoe ", Ties::kNeverTied},
+constexpr std::pair<std::string_view, Ties> kTieQuirks[] = {
+    {"asserts_tied", Ties::kAssertTied},
+    {"asserts_untied", Ties::kAssertUntied},
+    {"never_fills_tied", Ties::kNeverFilled},
+    {"never_ties", Ties::kNeverTied},
 };
 
 Ties ties_of(const Look& look) {
   if (look.profile.program != Program::kVllm || look.on.parameters.table == nullptr) {
     return Ties::kAsSaid;
   }
-  for (const TieRule& rule : kTieRules) {
-    if (has_word(rule.types, ruling_type(look))) return rule.ties;
+  for (const auto& [quirk, ties] : kTieQuirks) {
+    if (has_quirk(ruling_type(look), quirk)) return ties;
   }
   return Ties::kAsSaid;
 }

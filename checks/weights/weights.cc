@@ -73,7 +73,7 @@ Status look_prefix(const Look& look) {
   return {};
 }
 
-// Codes and scales of MXFP4 as in gpt-oss: X_blocks next to X_scales.
+// Codes and scales of MXFP4: X_blocks next to X_scales.
 bool is_mxfp4_part(const Checkpoint& checkpoint, const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kEnds[] = {{"_blocks", "_scales"},
                                                                      {"_scales", "_blocks"}};
@@ -113,13 +113,10 @@ Status look_packed(const Look& look) {
   return {};
 }
 
-// Families whose class reads stacks of experts; transformers 5 has all others' so in memory alone.
-constexpr std::string_view kStackedFamilies =
-    " qwen3_5_moe_text qwen3_vl_moe_text llama4_text gpt_oss ";
-
+// Some classes read stacks of experts; transformers 5 has all others' so in memory alone.
 Status look_stacks(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || has_word(kStackedFamilies, ruling_type(look))) return {};
+  if (on.is_gguf || has_quirk(ruling_type(look), "stacked_experts")) return {};
   for (const Tensor& tensor : on.checkpoint.tensors) {
     if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
     look.report(tensor.name, "all experts in one tensor, as transformers 5 has them in memory");

@@ -2,6 +2,8 @@
 //
 // Order of kCommonKeys is the order of the keys in the file (llama.cpp conversion/base.py
 // set_gguf_parameters); a field that is absent gives no key.
+#include <map>
+
 #include "core/base/words.h"
 #include "models/families/list.h"
 
@@ -67,6 +69,33 @@ const Family* table_of_model_type(std::string_view model_type) {
   return find_whole(model_type, [](const Family& family, std::string_view word) {
     return has_word(family.model_types, word);
   });
+}
+
+std::vector<std::string_view> words_after(std::string_view words, std::string_view start) {
+  std::vector<std::string_view> out;
+  while (!words.empty()) {
+    const std::string_view word = take_word(words);
+    if (!word.empty() && word.starts_with(start)) out.push_back(word.substr(start.size()));
+  }
+  return out;
+}
+
+std::string_view quirks_of(std::string_view model_type) {
+  static const std::map<std::string_view, std::string_view> kByType = [] {
+    std::map<std::string_view, std::string_view> out;
+    for (const Family* family : kFamilies) {
+      out.emplace(family->text_type(), family->quirks);
+      for (const auto type : words_after(family->model_types, "")) {
+        out.emplace(type, family->wrapper_quirks);
+      }
+      for (const auto type : words_after(family->bare_types, "")) {
+        out.emplace(type, family->bare_quirks);
+      }
+    }
+    return out;
+  }();
+  const auto found = kByType.find(model_type);
+  return found == kByType.end() ? std::string_view() : found->second;
 }
 
 }  // namespace ckpt

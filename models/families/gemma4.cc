@@ -103,6 +103,7 @@ const Family kGemma4 = {
     .name = "gemma4",
     .architectures = "Gemma4ForCausalLM Gemma4ForConditionalGeneration",
     .model_types = "gemma4_text gemma4",
+    .quirks = "shares_cache per_layer_inputs",
     .names = kGemma4Lists,
     .keys = kGemma4Keys,
     .defaults = kGemma4Defaults,

@@ -63,6 +63,8 @@ const Family kGlm4Moe = {
     .name = "glm4moe",
     .architectures = "Glm4MoeForCausalLM",
     .model_types = "glm4_moe",
+    .quirks = "stops_at:n_group=tln stops_at:topk_group=n ignores_layer_types activation:silu"
+              " nextn_uncounted never_ties",
     .names = kGlm4MoeLists,
     .keys = kGlm4MoeKeys,
     .defaults = kGlm4MoeDefaults,

@@ -68,6 +68,9 @@ const Family kGptNeox = {
     .name = "gptneox",
     .architectures = "GPTNeoXForCausalLM",
     .model_types = "gpt_neox",
+    .quirks = "ignores_layer_types activation:any own_config:GPTNeoX ignores_partial_rotary_factor"
+              " no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
+              " looks_up_scales tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head",
     .names = kGptNeoxLists,
     .keys = kGptNeoxKeys,
     .defaults = kGptNeoxDefaults,

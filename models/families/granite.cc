@@ -188,6 +188,11 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
       .name = name,
       .architectures = "GraniteMoeHybridForCausalLM",
       .model_types = "granitemoehybrid",
+      .quirks = "stops_at:logits_scaling=tlnz mamba_heads_fill_width layer_type:mamba"
+                " layer_type:attention activation:silu silu_experts needs_rope_type"
+                " may_rotate_nothing joined:.shared_mlp.input_linear joined:.mamba.in_proj"
+                " slow_tokenizer_by_type natural_heads looks_up_biases looks_up_scales"
+                " tells:mamba_conv_bias=ssm_conv1d.bias vllm_name:.mamba.=.mixer.",
       .names = names,
       .keys = kGraniteKeys,
       .defaults = kGraniteHybridDefaults,
@@ -206,19 +211,21 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
   };
 }
 struct Granite3Tables {
+  std::string_view model_types, quirks;
   std::span<const std::span<const NameRule>> names;
   std::span<const ClassDefault> defaults;
   std::span<const std::span<const ParameterRule>> parameters;
 };
 
 constexpr Family granite3(std::string_view name, std::string_view architectures,
-                          std::string_view model_types, const Granite3Tables& tables) {
+                          const Granite3Tables& tables) {
   // The width of a shared MLP is the last of these keys; without experts there is none.
   const size_t keys = name == "granite" ? kGranite3Keys - 1 : kGranite3Keys;
   return {
       .name = name,
       .architectures = architectures,
-      .model_types = model_types,
+      .model_types = tables.model_types,
+      .quirks = tables.quirks,
       .names = tables.names,
       .keys = std::span<const KeyRule>(kGraniteKeys).first(keys),
       .defaults = tables.defaults,
@@ -243,16 +250,32 @@ const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
 const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
 
 const Family kGranite3 =
-    granite3("granite", "GraniteForCausalLM", "granite",
-             {kGraniteDenseLists,
-              std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
-              kGranite3Rules});
+    granite3("granite", "GraniteForCausalLM",
+             {.model_types = "granite",
+              .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu"
+                        " needs_rope_type slow_tokenizer_by_type skips_tied_head",
+              .names = kGraniteDenseLists,
+              .defaults =
+                  std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
+              .parameters = kGranite3Rules});
 
-const Family kGranite3Moe = granite3("granitemoe", "GraniteMoeForCausalLM", "granitemoe",
-                                     {kGraniteLists, kGranite3Defaults, kGranite3MoeRules});
+const Family kGranite3Moe =
+    granite3("granitemoe", "GraniteMoeForCausalLM",
+             {.model_types = "granitemoe",
+              .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types needs_rope_type"
+                        " slow_tokenizer_by_type no_bias:.self_attn. natural_heads skips_tied_head",
+              .names = kGraniteLists,
+              .defaults = kGranite3Defaults,
+              .parameters = kGranite3MoeRules});
 
 const Family kGranite3Shared =
-    granite3("granitemoe", "GraniteMoeSharedForCausalLM", "granitemoeshared",
-             {kGraniteLists, kGranite3Defaults, kGranite3SharedRules});
+    granite3("granitemoe", "GraniteMoeSharedForCausalLM",
+             {.model_types = "granitemoeshared",
+              .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu"
+                        " silu_experts needs_rope_type joined:.shared_mlp.input_linear"
+                        " slow_tokenizer_by_type no_bias:.self_attn. natural_heads skips_tied_head",
+              .names = kGraniteLists,
+              .defaults = kGranite3Defaults,
+              .parameters = kGranite3SharedRules});
 
 }  // namespace ckpt

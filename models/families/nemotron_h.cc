@@ -116,6 +116,7 @@ const Family kNemotronH = {
     .name = "nemotron_h",
     .architectures = "NemotronHForCausalLM",
     .model_types = "nemotron_h",
+    .quirks = "tells:use_conv_bias=ssm_conv1d.bias",
     .names = kNemotronHLists,
     .keys = kNemotronHKeys,
     .defaults = kNemotronHDefaults,

@@ -66,6 +66,8 @@ const Family kPhi2 = {
     .name = "phi2",
     .architectures = "PhiForCausalLM",
     .model_types = "phi",
+    .quirks = "shares_no_key_heads ignores_layer_types activation:any natural_heads"
+              " looks_up_scales asserts_untied width_of_up",
     .names = kPhi2Lists,
     .keys = kPhi2Keys,
     .defaults = kPhi2Defaults,

@@ -24,10 +24,13 @@ constexpr std::span<const ParameterRule> kQwen2VlRules[] = {rows::kFrame, rows::
                                                             rows::kQkvBias, rows::kMlp};
 constexpr std::span<const NameRule> kQwen2VlLists[] = {rows::kCommonNames};
 
-constexpr Family qwen2_vl(std::string_view architectures, std::string_view model_types) {
+constexpr Family qwen2_vl(std::string_view architectures, std::string_view model_types,
+                          std::string_view wrapper_quirks) {
   return {.name = "qwen2vl",
           .architectures = architectures,
           .model_types = model_types,
+          .quirks = "slides_in_all_or_none activation:silu looks_up_proj_scales refuses_fused_alone",
+          .wrapper_quirks = wrapper_quirks,
           .names = kQwen2VlLists,
           .keys = {},
           .defaults = kQwen2VlDefaults,
@@ -38,8 +41,11 @@ constexpr Family qwen2_vl(std::string_view architectures, std::string_view model
 
 }  // namespace
 
-const Family kQwen2Vl = qwen2_vl("Qwen2VLForConditionalGeneration", "qwen2_vl_text qwen2_vl");
+const Family kQwen2Vl = qwen2_vl("Qwen2VLForConditionalGeneration", "qwen2_vl_text qwen2_vl",
+                                 "activation:silu looks_up_proj_scales");
 const Family kQwen25Vl =
-    qwen2_vl("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text qwen2_5_vl");
+    qwen2_vl("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text qwen2_5_vl",
+             "stops_at:intermediate_size=z activation:silu vision_activation:gated "
+             "looks_up_proj_scales");
 
 }  // namespace ckpt

@@ -94,6 +94,11 @@ const Family kQwen35 = {
     .name = "qwen35",
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
+    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
+              " joined:.linear_attn.in_proj_qkv refuses_experts_alone deepstack_list theta_inside"
+              " full_attention_interval",
+    .wrapper_quirks = "flat_wrapper tokenizer_by_type deepstack_list theta_inside"
+                      " full_attention_interval",
     .names = kQwen35DenseLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35Defaults,
@@ -106,6 +111,13 @@ const Family kQwen35Moe = {
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
+    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
+              " demands:moe_intermediate_size=w demands:shared_expert_intermediate_size=w"
+              " demands:num_experts_per_tok=w demands:num_experts=w demands:output_router_logits=t"
+              " demands:router_aux_loss_coef=f joined:.linear_attn.in_proj_qkv"
+              " refuses_experts_alone stacked_experts deepstack_list theta_inside"
+              " full_attention_interval",
+    .wrapper_quirks = "flat_wrapper deepstack_list theta_inside full_attention_interval",
     .names = kQwen35MoeLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35MoeDefaults,

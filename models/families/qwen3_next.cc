@@ -72,6 +72,8 @@ const Family kQwen3Next = {
     .name = "qwen3next",
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
+    .quirks = "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
+              " refuses_nothing never_ties",
     .names = kQwen3NextLists,
     .keys = kQwen3NextKeys,
     .defaults = kQwen3NextDefaults,

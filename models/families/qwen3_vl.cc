@@ -102,6 +102,8 @@ const Family kQwen3Vl = {
     .name = "qwen3vl",
     .architectures = "Qwen3VLForConditionalGeneration",
     .model_types = "qwen3_vl_text qwen3_vl",
+    .quirks = "activation:silu needs_rope_type no_bias:.o_proj.",
+    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact",
     .names = kQwen3VlLists,
     .keys = kQwen3VlKeys,
     .defaults = kQwen3VlDefaults,
@@ -115,6 +117,9 @@ const Family kQwen3VlMoe = {
     .name = "qwen3vlmoe",
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
+    .quirks = "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
+              " stacked_experts exchanged_experts",
+    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact exchanged_experts",
     .names = kQwen3VlMoeLists,
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,

@@ -32,6 +32,7 @@ const Family kSmolLm3 = {
     .name = "smollm3",
     .architectures = "SmolLM3ForCausalLM",
     .model_types = "smollm3",
+    .quirks = "lists_rotating_layers activation:silu",
     .names = kSmollm3Lists,
     .keys = rows::kLlamaKeys,
     .defaults = kSmolLm3Defaults,

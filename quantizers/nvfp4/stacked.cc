@@ -1,4 +1,4 @@
-// NVFP4 of stacked experts whose inputs come before their outputs, as ModelOpt exports gpt-oss.
+// NVFP4 of stacked experts whose inputs come before their outputs, as ModelOpt exports some.
 //
 //   X                 U8 [E, K/2, N]        byte (i, n): inputs 2i (low) and 2i + 1 of output n
 //   X_weight_scale    F8_E4M3 [E, K/16, N]

@@ -117,7 +117,7 @@ std::optional<std::vector<LayerKind>> layer_kinds(const Numbers& number) {
   return out;
 }
 
-// Linear attention (Qwen), Mamba 2 (Granite, Nemotron-H), short convolutions (LFM2): the state, and
+// Linear attention, Mamba 2, short convolutions: the state, and
 // the inputs that the convolution looks back at.
 std::optional<uint64_t> recurrent_values(const Numbers& number) {
   if (const uint64_t heads = number("linear_num_value_heads"); heads > 0) {

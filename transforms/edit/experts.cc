@@ -7,7 +7,7 @@
 //
 // vLLM 0.17 reads Qwen3-MoE's experts one by one alone, and Qwen3.5-MoE's in both forms;
 // transformers 5 has stacks in memory. Rows move, no value changes. Stacks with rows and columns
-// exchanged (Qwen3-VL-MoE) become single, and do not come back; gpt-oss's are read in stacks alone.
+// exchanged become single, and do not come back; of some families stacks alone are read.
 // Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
 #include <map>
 #include <set>

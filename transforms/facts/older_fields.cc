@@ -10,8 +10,8 @@ namespace {
 
 void add_activation(JsonText& level) {
   const bool is_gelu = level.find_text("hidden_activation") == "gelu_pytorch_tanh";
-  const bool is_gemma2 = level.find_text("model_type") == "gemma2";
-  if (!is_gelu || !is_gemma2 || level.find("hidden_act") != nullptr) return;
+  const bool has_two = has_quirk(level.find_text("model_type").value_or(""), "two_activations");
+  if (!is_gelu || !has_two || level.find("hidden_act") != nullptr) return;
   level.set_sorted("hidden_act", JsonText::text("gelu_pytorch_tanh"));
 }
 
@@ -90,8 +90,8 @@ void add_older_fields(JsonText& level) {
 void mend_vision(JsonText& config) {
   JsonText* vision = config.find("vision_config");
   if (vision == nullptr || !vision->is_object()) return;
-  const bool is_qwen35 = config.find_text("model_type").value_or("").starts_with("qwen3_5");
-  if (is_qwen35 && vision->find("deepstack_visual_indexes") == nullptr) {
+  const std::string wrapper = config.find_text("model_type").value_or("");
+  if (has_quirk(wrapper, "deepstack_list") && vision->find("deepstack_visual_indexes") == nullptr) {
     vision->set_sorted("deepstack_visual_indexes", JsonText::array());
   }
   JsonText* rope = vision->find("rope_parameters");

@@ -37,7 +37,7 @@ std::optional<uint64_t> interval_of(const JsonText& types) {
 
 void add_interval(JsonText& text) {
   const auto type = text.find_text("model_type");
-  if (!type || !type->starts_with("qwen3_5")) return;
+  if (!type || !has_quirk(*type, "full_attention_interval")) return;
   const JsonText* types = text.find("layer_types");
   if (types == nullptr || text.find("full_attention_interval") != nullptr) return;
   const auto interval = interval_of(*types);
@@ -71,14 +71,14 @@ void mend_rope(JsonText& level) {
   }
 }
 
-// transformers 4.57 reads only a rope_theta next to the dictionary. Qwen3.5's class has none there.
+// transformers 4.57 reads only a rope_theta next to the dictionary. Some classes have none there.
 void add_theta(JsonText& level) {
   const JsonText* rope = level.find("rope_scaling");
   if (rope == nullptr || !rope->is_object()) rope = level.find("rope_parameters");
   const JsonText* theta = rope == nullptr ? nullptr : rope->find("rope_theta");
   const std::string type = level.find_text("model_type").value_or("");
-  if (theta == nullptr || level.find("rope_theta") != nullptr || type.starts_with("qwen3_5"))
-    return;
+  const bool is_inside = has_quirk(type, "theta_inside");
+  if (theta == nullptr || level.find("rope_theta") != nullptr || is_inside) return;
   if (theta->token() == "10000.0" || theta->token() == "10000") return;  // every class's default
   JsonText value = *theta;
   level.set_sorted("rope_theta", std::move(value));

@@ -14,6 +14,7 @@
 #include "core/base/name_list.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/serving_config.h"
 
@@ -29,19 +30,11 @@ struct Modules {
 // Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
 // GPT-NeoX, and models/{granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
 // models/starcoder2.py.
-struct OtherName {
-  std::string_view model_type, on_disk, in_server;
-};
-constexpr OtherName kOtherNames[] = {
-    {"gpt_neox", "embed_out", "lm_head"},          {"granitemoehybrid", ".mamba.", ".mixer."},
-    {"minimax_m2", ".block_sparse_moe.", ".mlp."}, {"stablelm", ".q_proj", ".qkv_proj"},
-    {"stablelm", ".gate_proj", ".gate_up_proj"},   {"starcoder2", ".q_proj", ".qkv_proj"}};
-
 std::string other_name(std::string name, std::string_view model_type) {
-  for (const OtherName& other : kOtherNames) {
-    const size_t at = name.find(other.on_disk);
-    if (other.model_type != model_type || at == name.npos || name.ends_with(".gate")) continue;
-    return name.replace(at, other.on_disk.size(), other.in_server);
+  for (const std::string_view names : words_after(quirks_of(model_type), "vllm_name:")) {
+    const size_t sign = names.find('='), at = name.find(names.substr(0, sign));
+    if (at == name.npos || name.ends_with(".gate")) continue;
+    return name.replace(at, sign, names.substr(sign + 1));
   }
   return {};
 }

@@ -51,7 +51,7 @@ std::vector<const Family*> families_named(std::string_view name, const Checkpoin
 Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
                                         const ReturnedTypes& types, const Context& context) {
   CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(types.floats)));
-  if (types.keeps_mxfp4 && family.is("gpt_oss")) add_mxfp4_statement(config);
+  if (types.keeps_mxfp4 && has_word(family.quirks, "keeps_mxfp4")) add_mxfp4_statement(config);
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
   CKPT_ASSIGN(out.forward, run_forward(out.folder, context));

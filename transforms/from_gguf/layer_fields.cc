@@ -48,8 +48,8 @@ bool has_pattern(const Family& family) {
                      [](const KeyRule& rule) { return rule.source == KeySource::kMlpWidths; });
 }
 
-// Layers without heads of keys have something else in the place of attention: Mamba in Granite, a
-// convolution in LFM2, either Mamba or an MLP where there is a pattern.
+// Layers without heads of keys have something else in the place of attention: Mamba or a
+// convolution; where there is a pattern, either Mamba or an MLP.
 void take_heads(const KeyRule& rule, const LayerNumbers& heads, const LayerLists& lists,
                 JsonValue& config) {
   take_largest(heads, rule.fields, config);
@@ -57,7 +57,7 @@ void take_heads(const KeyRule& rule, const LayerNumbers& heads, const LayerLists
     std::string pattern;
     for (const double count : heads) pattern += count > 0 ? '*' : 'M';
     config["hybrid_override_pattern"] = pattern;
-  } else if (lists.family.is("granitemoehybrid")) {
+  } else if (has_word(lists.family.quirks, "layer_type:mamba")) {
     take_types(heads, lists.layers, "attention", "mamba", config);
   } else {
     take_types(heads, lists.layers, "full_attention", "conv", config);

@@ -1,4 +1,4 @@
-// MXFP4 experts as gpt-oss stores them (to_gguf/mxfp4.h, backwards).
+// MXFP4 experts as folders store them (to_gguf/mxfp4.h, backwards).
 //
 //   X [n, rows, K]  ──▶  X_blocks U8 [n, rows, K/32, 16], X_scales U8 [n, rows, K/32]
 //

@@ -166,7 +166,7 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
   }
   if (is_scaled) config["rope_scaling"] = rope;
   // Olmo3Config expects parameters of two kinds of attention, or none.
-  const bool is_of_kinds = family.is("olmo3");
+  const bool is_of_kinds = has_word(family.quirks, "rope_of_kinds");
   if (is_of_kinds || config.contains("rope_local_base_freq")) return;
   if (!is_scaled) rope["rope_type"] = "default";
   config["rope_parameters"] = rope;

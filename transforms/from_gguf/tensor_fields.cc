@@ -27,8 +27,8 @@ class TensorFields {
     return false;
   }
   void add_mlp_types();
-  void add_of_gemma4();
-  void add_fields_of_their_own(const Family& family);
+  void add_layer_inputs();
+  void add_told(std::string_view told);
 
   const Checkpoint& file_;
   uint64_t layers_;
@@ -55,7 +55,7 @@ void TensorFields::add_mlp_types() {
 }
 
 // Values of full attention may be its keys.
-void TensorFields::add_of_gemma4() {
+void TensorFields::add_layer_inputs() {
   bool are_shared = false;
   for (uint64_t layer = 0; layer < layers_; ++layer) {
     are_shared = are_shared || (has(layer, "attn_k.weight") && !has(layer, "attn_v.weight"));
@@ -68,41 +68,22 @@ void TensorFields::add_of_gemma4() {
   }
 }
 
-// Fields that are called otherwise than in other families, and a width that no key says.
-void TensorFields::add_fields_of_their_own(const Family& family) {
-  const bool has_use_bias =
-      family.is("starcoder2") || family.is("ernie4_5") || family.is("ernie4_5_moe");
-  if (has_use_bias) config_["use_bias"] = has_anywhere("attn_q.bias");
-  if (family.is("stablelm")) {
-    config_["use_qkv_bias"] = has_anywhere("attn_q.bias");
-  }
-  if (family.is("cohere")) {
-    config_["use_qk_norm"] = has_anywhere("attn_q_norm.weight");
-  }
-  if (family.is("gpt_neox")) {
-    config_["attention_bias"] = has_anywhere("attn_qkv.bias");
-  }
-  if (family.is("phimoe")) {
-    config_["lm_head_bias"] = names_.contains("output.bias");
-  }
-  if (!family.is("phi")) return;
-  const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
-  if (up != nullptr) config_["intermediate_size"] = up->rows();
+// Fields that say whether tensors are there, in the words "tells:FIELD=TENSOR" of a family.
+void TensorFields::add_told(std::string_view told) {
+  const size_t sign = told.find('=');
+  const std::string_view tensor = told.substr(sign + 1);
+  if (tensor.starts_with("ssm_") && !has_anywhere("ssm_in.weight")) return;
+  config_[std::string(told.substr(0, sign))] = has_anywhere(tensor) || names_.contains(tensor);
 }
 
 void TensorFields::add_of(const Family& family) {
-  const bool has_mlp_types = family.is("glm_moe_dsa") || family.is("glm4_moe_lite");
-  if (has_mlp_types) add_mlp_types();
-  if (family.is("gemma4_text")) add_of_gemma4();
-  add_fields_of_their_own(family);
-  const bool has_bias = has_anywhere("ssm_conv1d.bias");
-  if (family.is("granitemoehybrid") && has_anywhere("ssm_in.weight")) {
-    config_["mamba_conv_bias"] = has_bias;
-  }
-  if (family.is("nemotron_h")) config_["use_conv_bias"] = has_bias;
-  const bool has_router_bias = has_anywhere("exp_probs_b.bias");
-  if (family.is("lfm2_moe")) config_["use_expert_bias"] = has_router_bias;
-  if (has_router_bias && family.is("deepseek_v3")) {
+  const auto has_quirk = [&](std::string_view word) { return has_word(family.quirks, word); };
+  if (has_quirk("lists_mlp_types")) add_mlp_types();
+  if (has_quirk("per_layer_inputs")) add_layer_inputs();
+  for (const std::string_view told : words_after(family.quirks, "tells:")) add_told(told);
+  const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
+  if (up != nullptr && has_quirk("width_of_up")) config_["intermediate_size"] = up->rows();
+  if (has_quirk("noaux_router") && has_anywhere("exp_probs_b.bias")) {
     config_["topk_method"] = "noaux_tc";
   }
 }

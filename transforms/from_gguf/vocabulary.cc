@@ -16,7 +16,10 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 // Vocabularies that were ranks before: a text that is a token is that token.
 bool was_ranked(const Checkpoint& file, std::string_view pre) {
   const std::string* architecture = file.metadata.find_text("general.architecture");
-  return pre == "kimi-k2" || (architecture != nullptr && *architecture == "gpt-oss");
+  return pre == "kimi-k2" || std::ranges::any_of(families(), [&](const Family* family) {
+           const bool is_ranked = has_word(family->quirks, "ranked_vocabulary");
+           return is_ranked && architecture != nullptr && *architecture == family->name;
+         });
 }
 // Behavior of the published vocabularies of these names, without a key. Sources: tokenizer.json;
 // transformers models/{cohere,gpt_neox}/tokenization_*.py, and Arcade100k's code (stablelm2).

@@ -7,13 +7,14 @@
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/moe_utils.py (_export_fused_experts).
 // Some families stack the same names with rows and columns exchanged ([E, H, 2I] and [E, I, H]);
 // the two shapes together tell which it is. Qwen3-VL is released so, and transformers 5 exchanges
-// them as it loads them: its experts come out as the others' do. Those of gpt-oss stay stacks in
+// them as it loads them: its experts come out as the others' do. Those of some stay stacks in
 // ModelOpt's exports, and here; those of Llama 4 stay stacks there and are refused.
 #include <map>
 
 #include "core/computed/decoded_source.h"
 #include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -186,10 +187,12 @@ Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks, const Codec& f
 }  // namespace
 
 bool takes_exchanged_experts(std::string_view model_type) {
-  return model_type.starts_with("qwen3_vl_moe");
+  return has_quirk(model_type, "exchanged_experts");
 }
 
-bool keeps_experts_stacked(std::string_view model_type) { return model_type == "gpt_oss"; }
+bool keeps_experts_stacked(std::string_view model_type) {
+  return has_quirk(model_type, "keeps_stacks");
+}
 
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options, Codecs codecs) {

@@ -36,7 +36,7 @@ struct Algorithm {
   std::string name, detail;
 };
 
-// gpt-oss' codes are called after a parameter, all others after a module.
+// MXFP4's codes are called after a parameter, all others after a module.
 std::string packed_module(const std::string& codes) {
   constexpr std::string_view kBlocks = "_blocks";
   return codes.ends_with(kBlocks) ? codes.substr(0, codes.size() - kBlocks.size())

@@ -1,4 +1,4 @@
-// NVFP4 of experts that ModelOpt leaves stacked, rows and columns exchanged (gpt-oss, Llama 4).
+// NVFP4 of experts that ModelOpt leaves stacked, rows and columns exchanged.
 //
 //   P U8 [E, K / 2, N], P_weight_scale F8_E4M3 [E, K / 16, N], P_weight_scale_2  ──▶  P [E, K, N]
 //

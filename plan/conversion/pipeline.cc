@@ -380,33 +380,46 @@ class IdleOptions {
   bool quantizes_ = false;
 };
 
+// As outputs will be called. Fails: kUsage: one is IN, or cannot be written.
+Result<Conversion> with_targets(Conversion conversion) {
+  std::vector<fs::path*> outs = {&conversion.out};
+  for (AlsoOutput& also : conversion.also) outs.push_back(&also.out);
+  if (!conversion.mmproj.empty()) outs.push_back(&conversion.mmproj);
+  for (fs::path* out : outs) {
+    CKPT_ASSIGN(*out, target_path(*out));
+    CKPT_TRY(check_apart(conversion.in, *out));
+  }
+  return conversion;
+}
+
 }  // namespace
 
 Error in_input(Error error, const fs::path& input) {
   return std::move(error).in((input / "").parent_path().string());  // without a final '/'
 }
 
-Result<PlannedConversion> plan_conversion(const Conversion& typed) {
-  PlannedConversion out;
-  Conversion conversion = typed;
-  CKPT_ASSIGN(conversion.out, target_path(typed.out));
-  CKPT_TRY(check_apart(conversion.in, conversion.out));
-  for (AlsoOutput& also : conversion.also) {
-    CKPT_ASSIGN(also.out, target_path(also.out));
-    CKPT_TRY(check_apart(conversion.in, also.out));
-  }
-  if (!conversion.mmproj.empty()) {
-    CKPT_ASSIGN(conversion.mmproj, target_path(conversion.mmproj));
-    CKPT_TRY(check_apart(conversion.in, conversion.mmproj));
-  }
-  CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(conversion.in));
-  CKPT_TRY(check_projector_options(conversion, checkpoint));
-  out.in_format = checkpoint.format;
-  Imatrix imatrix;
+Result<ConversionInput> read_input(const Conversion& typed) {
+  CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
+  ConversionInput out;
+  CKPT_ASSIGN(out.checkpoint, read_checkpoint(conversion.in));
+  CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
-    CKPT_ASSIGN(imatrix, read_imatrix(conversion.imatrix));
+    CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));
   }
-  Planning planning{imatrix};
+  return out;
+}
+
+Result<PlannedConversion> plan_conversion(const Conversion& typed) {
+  CKPT_ASSIGN(ConversionInput input, read_input(typed));
+  return plan_conversion(typed, std::move(input));
+}
+
+Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInput input) {
+  CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
+  Checkpoint& checkpoint = input.checkpoint;
+  PlannedConversion out;
+  out.in_format = checkpoint.format;
+  Planning planning{input.imatrix};
   CKPT_TRY(check_whole_model(checkpoint, conversion, planning.context(conversion)));
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = conversion.recipe_steps;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/imatrix.h"
 #include "core/model/plan.h"
 #include "plan/conversion/conversion.h"
 
@@ -16,7 +17,15 @@ struct PlannedConversion {
   std::vector<OutputVerdict> verdicts;  // of --for, for each folder and profile
 };
 
-// Fails: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.
+// Read once for any number of plans of the same IN and importance matrix.
+struct ConversionInput {
+  Checkpoint checkpoint;
+  Imatrix imatrix;
+};
+
+// Both fail: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.
+Result<ConversionInput> read_input(const Conversion& conversion);
+Result<PlannedConversion> plan_conversion(const Conversion& conversion, ConversionInput input);
 Result<PlannedConversion> plan_conversion(const Conversion& conversion);
 
 // `error` with the input in front, unless it begins with it or with a file in it.

@@ -113,8 +113,9 @@ std::string glob_of_module(std::string_view name) {
   return out;
 }
 
-Result<FreeFolder> find_free_layers(const Conversion& plain, const SizeTarget& target) {
-  CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(plain));
+Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInput& input,
+                                    const SizeTarget& target) {
+  CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(plain, input));
   const Output& output = planned.plan.outputs[0];
   const Checkpoint& made = output.checkpoint;
   FreeFolder out;
@@ -350,7 +351,8 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   Conversion quiet = conversion;
   quiet.given.clear();
   quiet.profiles.clear();  // whose steps come last: layers are chosen by the names before them
-  CKPT_ASSIGN(const FreeFolder folder, find_free_layers(quiet, target));
+  CKPT_ASSIGN(const ConversionInput input, read_input(quiet));
+  CKPT_ASSIGN(const FreeFolder folder, find_free_layers(quiet, input, target));
   const std::vector<RatedTensor> layers = rated_layers(folder);
   CKPT_ASSIGN(const SensitivityFile file,
               fitting_sensitivities(conversion.sensitivity, layers, observer));
@@ -378,7 +380,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     out.globs = globs_of(folder, choice->offers);
     Conversion made = with_globs(quiet, out.globs);
     made.profiles = conversion.profiles;
-    CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(made));
+    CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(made, input));
     out.out_bytes = bytes_of_files(planned.plan.outputs[0]);
     if (!counts_bits(target) && out.out_bytes > target.size_bytes) {
       limit -= std::min(limit, out.out_bytes - target.size_bytes);

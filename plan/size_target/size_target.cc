@@ -43,13 +43,24 @@ std::vector<TypeInfo> compared_mixtures() {
   return out;
 }
 
-Result<PlannedConversion> plan_as(Conversion conversion, std::string_view type, bool is_pure) {
-  conversion.to = type;
+// A conversion whose types are not chosen so far, and its input.
+struct Undecided {
+  Conversion conversion;
+  ConversionInput input;
+};
+
+Conversion planned_alone(Conversion conversion) {
   conversion.given.clear();
   conversion.mmproj.clear();
   conversion.is_only_shown = false;
+  return conversion;
+}
+
+Result<PlannedConversion> plan_as(const Undecided& undecided, std::string_view type, bool is_pure) {
+  Conversion conversion = planned_alone(undecided.conversion);
+  conversion.to = type;
   if (is_pure) conversion.flags.add("pure", "yes");
-  return plan_conversion(conversion);
+  return plan_conversion(conversion, undecided.input);
 }
 
 uint64_t layout_bytes(const Output& output) {
@@ -81,9 +92,9 @@ uint64_t metadata_number(const Checkpoint& checkpoint, std::string_view key) {
 }
 
 // A tensor is free when it takes the type that a file is made of.
-Result<FreeModel> find_free(const Conversion& conversion, const SizeTarget& target) {
-  CKPT_ASSIGN(const PlannedConversion wide, plan_as(conversion, "q8_0", true));
-  CKPT_ASSIGN(const PlannedConversion narrow, plan_as(conversion, "q4_0", true));
+Result<FreeModel> find_free(const Undecided& undecided, const SizeTarget& target) {
+  CKPT_ASSIGN(const PlannedConversion wide, plan_as(undecided, "q8_0", true));
+  CKPT_ASSIGN(const PlannedConversion narrow, plan_as(undecided, "q4_0", true));
   const Output &a = wide.plan.outputs[0], &b = narrow.plan.outputs[0];
   CKPT_CHECK(a.checkpoint.tensors.size() == b.checkpoint.tensors.size());
   FreeModel out;
@@ -181,14 +192,14 @@ struct FittingMixture {
   uint64_t size_bytes = 0, out_bytes = 0;
 };
 
-Result<std::optional<FittingMixture>> find_mixture(const Conversion& conversion,
+Result<std::optional<FittingMixture>> find_mixture(const Undecided& undecided,
                                                    const FreeModel& model,
                                                    const SizeTarget& target) {
   std::optional<FittingMixture> largest;
   int behind = 0;
   for (const TypeInfo& type : compared_mixtures()) {
     if (largest && behind++ == kNeighbors) break;
-    auto planned = plan_as(conversion, type.name, false);
+    auto planned = plan_as(undecided, type.name, false);
     if (!planned) continue;
     const Output& output = planned->plan.outputs[0];
     FittingMixture out{type.name, {}, 0, layout_bytes(output)};
@@ -322,16 +333,18 @@ std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoic
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& asked,
                                                              const SizeTarget& target,
                                                              Observer& observer, unsigned threads) {
-  Conversion conversion = asked;
+  Undecided undecided{asked, {}};
+  Conversion& conversion = undecided.conversion;
   conversion.target_size.clear();
   conversion.target_bits.clear();
-  CKPT_ASSIGN(const FreeModel model, find_free(conversion, target));
+  CKPT_ASSIGN(undecided.input, read_input(planned_alone(conversion)));
+  CKPT_ASSIGN(const FreeModel model, find_free(undecided, target));
   std::vector<FreeTensor> tensors = all_offers(model);
   CKPT_TRY(check_reachable(tensors, model, target));
   CKPT_ASSIGN(
       const SensitivityFile file,
       fitting_sensitivities(conversion.sensitivity, rated_tensors(tensors, model), observer));
-  CKPT_ASSIGN(const auto mixture, find_mixture(conversion, model, target));
+  CKPT_ASSIGN(const auto mixture, find_mixture(undecided, model, target));
   if (mixture) offer_types_of(*mixture, model, tensors);
   CKPT_TRY(measure(model, conversion, tensors, observer, threads));
   use_sensitivities(file, model, tensors);
@@ -356,9 +369,9 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
       conversion.to = mixture->name;
       return std::pair(std::move(conversion), std::move(out));
     }
-    const Conversion made =
-        with_types(conversion, tensors, *choice, mixture ? mixture->name : "q2_k");
-    CKPT_ASSIGN(const PlannedConversion planned, plan_as(made, made.to, false));
+    Conversion made = with_types(conversion, tensors, *choice, mixture ? mixture->name : "q2_k");
+    CKPT_ASSIGN(const PlannedConversion planned,
+                plan_conversion(planned_alone(made), undecided.input));
     out.out_bytes = layout_bytes(planned.plan.outputs[0]);
     if (target.size_bytes == 0 || out.out_bytes <= target.size_bytes) {
       std::vector<const Codec*> types;

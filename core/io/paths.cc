@@ -85,12 +85,14 @@ bool is_folder(const fs::path& path) {
   if (is_url(path)) return url_files().is_folder(path.string()).value_or(false);
   static std::mutex mutex;
   static std::set<fs::path> known;
+  struct stat status {};
+  const bool is_seen = ::stat(path.c_str(), &status) == 0;
+  const bool fails = !is_seen && errno != ENOENT && errno != ENOTDIR;
   const std::lock_guard lock(mutex);
-  if (known.contains(path)) return true;
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return false;
-  known.insert(path);
-  return true;
+  if (fails) return known.contains(path);
+  const bool out = is_seen && S_ISDIR(status.st_mode);
+  if (out) known.insert(path);
+  return out;
 }
 
 }  // namespace ckpt

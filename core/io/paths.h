@@ -32,8 +32,8 @@ std::filesystem::path parent_of(const std::filesystem::path& path);
 // determined: a failing disk is not a missing folder.
 Status check_parent(const std::filesystem::path& path);
 
-// Whether `path` is a folder. One that was counts as one in the entire run: a disk that fails for
-// a moment must not turn it into a file between two steps of a patch.
+// Whether `path` is a folder; where the disk does not answer, whether it was one before: a failure
+// of a moment must not turn it into a file between two steps of a patch.
 bool is_folder(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -77,6 +77,19 @@ TEST(Plan, CancellingOneOfTwoConversionsLeavesTheOther) {
   EXPECT_EQ(again->report.files[0].sha256, whole->report.files[0].sha256);
 }
 
+TEST(Plan, ReadsAFileWhereAFolderWas) {
+  const TemporaryFolder folder;
+  const auto in = folder / "in";
+  std::filesystem::copy(kModel, in);
+  const auto first = convert(in, folder / "first.gguf", to_q4());
+  ASSERT_TRUE(first) << first.error().text();
+  std::filesystem::remove_all(in);
+  std::filesystem::rename(folder / "first.gguf", in);
+  const auto second = convert(in, folder / "second.gguf");
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_EQ(second->report.files[0].sha256, first->report.files[0].sha256);
+}
+
 TEST(Plan, PatchesAndDiagnosesWithoutATerminal) {
   const TemporaryFolder folder;
   std::filesystem::copy(kModel, folder / "m");

@@ -24,28 +24,35 @@ constexpr std::span<const ParameterRule> kQwen2VlRules[] = {rows::kFrame, rows::
                                                             rows::kQkvBias, rows::kMlp};
 constexpr std::span<const NameRule> kQwen2VlLists[] = {rows::kCommonNames};
 
-constexpr Family qwen2_vl(std::string_view architectures, std::string_view model_types,
-                          std::string_view wrapper_quirks) {
-  return {.name = "qwen2vl",
-          .architectures = architectures,
-          .model_types = model_types,
-          .quirks = "slides_in_all_or_none activation:silu looks_up_proj_scales refuses_fused_alone",
-          .wrapper_quirks = wrapper_quirks,
-          .names = kQwen2VlLists,
-          .keys = {},
-          .defaults = kQwen2VlDefaults,
-          .parameters = kQwen2VlRules,
-          .has_other_tower = true,
-          .tokenizer = {.piece_file = PieceFile::kPreferred}};
-}
-
 }  // namespace
 
-const Family kQwen2Vl = qwen2_vl("Qwen2VLForConditionalGeneration", "qwen2_vl_text qwen2_vl",
-                                 "activation:silu looks_up_proj_scales");
-const Family kQwen25Vl =
-    qwen2_vl("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text qwen2_5_vl",
-             "stops_at:intermediate_size=z activation:silu vision_activation:gated "
-             "looks_up_proj_scales");
+const Family kQwen2Vl = {
+    .name = "qwen2vl",
+    .architectures = "Qwen2VLForConditionalGeneration",
+    .model_types = "qwen2_vl_text qwen2_vl",
+    .quirks = "slides_in_all_or_none activation:silu looks_up_proj_scales refuses_fused_alone",
+    .wrapper_quirks = "activation:silu looks_up_proj_scales",
+    .names = kQwen2VlLists,
+    .keys = {},
+    .defaults = kQwen2VlDefaults,
+    .parameters = kQwen2VlRules,
+    .has_other_tower = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
+
+const Family kQwen25Vl = {
+    .name = "qwen2vl",
+    .architectures = "Qwen2_5_VLForConditionalGeneration",
+    .model_types = "qwen2_5_vl_text qwen2_5_vl",
+    .quirks = "slides_in_all_or_none activation:silu looks_up_proj_scales refuses_fused_alone",
+    .wrapper_quirks = "stops_at:intermediate_size=z activation:silu vision_activation:gated"
+                      " looks_up_proj_scales",
+    .names = kQwen2VlLists,
+    .keys = {},
+    .defaults = kQwen2VlDefaults,
+    .parameters = kQwen2VlRules,
+    .has_other_tower = true,
+    .tokenizer = {.piece_file = PieceFile::kPreferred},
+};
 
 }  // namespace ckpt

@@ -167,12 +167,15 @@ std::string in_our_words(const CLI::ParseError& error) {
   return text;
 }
 
+Failure no_command(const std::vector<std::string>& words) {
+  const std::string place = words.size() < 2 ? "" : words[0] + ": ";
+  return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "{}expected a command{}", place,
+                        place.empty() ? "" : " first");
+}
+
 // A word that CLI11 did not expect: an unknown option of the verb, or one word too many.
 Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
-  if (words[0].starts_with("-")) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "{}: expected a command first",
-                          words[0]);
-  }
+  if (words[0].starts_with("-")) return no_command(words);
   const CLI::App* verb = app.get_subcommand(words[0]);
   std::vector<std::string> names;
   for (const CLI::Option* option : verb->get_options()) {
@@ -230,12 +233,10 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
   } catch (const CLI::ExtrasError&) {
     return unexpected(words, app);
   } catch (const CLI::ParseError& error) {
-    if (words.empty() || words[0].starts_with("-")) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
-    }
+    if (words.empty() || words[0].starts_with("-")) return no_command(words);
     return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
   }
-  if (!verb) return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "expected a command");
+  if (!verb) return no_command(words);
   CKPT_TRY(check_choices(*sub, *verb));
   CKPT_TRY(take_environment(*sub, verb->options));
   verb->options.set_typed(typed_options(*sub));

@@ -19,25 +19,25 @@ constexpr std::string_view kMeasuring = "ModelOpt itself, which runs the model o
 // kWord: one of `words`, in lower case where `any_case`. kTruth, kNumber, kNothing: or absent.
 enum class FieldForm : uint8_t { kRead, kWord, kTruth, kNumber, kNothing };
 
-struct Field {
+struct RecipeField {
   std::string_view key;
   FieldForm form = FieldForm::kRead;  // kRead: its reader checks it
   std::string_view words = {}, expected = "true or false", hint = {};
   double most = std::numeric_limits<float>::max();  // of kNumber
 };
-using Fields = std::span<const Field>;
+using Fields = std::span<const RecipeField>;
 
-constexpr Field kRecipeFields[] = {{"metadata"}, {"quantize"}};
-constexpr Field kMetadataFields[] = {{"recipe_type"}, {"description"}};
-constexpr Field kQuantizeFields[] = {{"algorithm"}, {"quant_cfg"}};
-constexpr Field kAlgorithmFields[] = {
+constexpr RecipeField kRecipeFields[] = {{"metadata"}, {"quantize"}};
+constexpr RecipeField kMetadataFields[] = {{"recipe_type"}, {"description"}};
+constexpr RecipeField kQuantizeFields[] = {{"algorithm"}, {"quant_cfg"}};
+constexpr RecipeField kAlgorithmFields[] = {
     {"method"}, {"layerwise"}, {"skip_forward_without_activation_calib", FieldForm::kTruth}};
 // How ModelOpt goes through the data changes nothing of what an export stores.
-constexpr Field kLayerwiseFields[] = {{"enable", FieldForm::kTruth},
+constexpr RecipeField kLayerwiseFields[] = {{"enable", FieldForm::kTruth},
                                       {"calib_mutates_weights", FieldForm::kTruth}};
-constexpr Field kRuleFields[] = {
+constexpr RecipeField kRuleFields[] = {
     {"quantizer_name"}, {"parent_class"}, {"cfg"}, {"enable", FieldForm::kTruth}};
-constexpr Field kQuantizerFields[] = {
+constexpr RecipeField kQuantizerFields[] = {
     {"num_bits", FieldForm::kWord, "e2m1 e4m3", "e2m1 (NVFP4) or e4m3 (FP8)"},
     {"block_sizes"},
     {"axis", FieldForm::kNothing, "", "null: a scale for all"},
@@ -45,13 +45,13 @@ constexpr Field kQuantizerFields[] = {
     {"effective_bits", FieldForm::kNumber, "", "a number above 0, 16 at most", "", 16},
     {"constant_amax", FieldForm::kNumber, "", "a number above zero, as 2688.0"},
     {"use_constant_amax", FieldForm::kTruth}};
-constexpr Field kBlockFields[] = {
+constexpr RecipeField kBlockFields[] = {
     {"scale_bits", FieldForm::kWord, "e4m3",
      "e4m3; servers take no other 4-bit weights of ModelOpt"},
     {"-1", FieldForm::kWord, "16", "16; servers take NVFP4 in no other blocks"},
     {"type", FieldForm::kWord, "dynamic", "dynamic; static scales are found by a search",
      "a recipe without it and --search sweep, or --search four-over-six"}};
-constexpr Field kTileFields[] = {{"-1"}, {"-2"}};
+constexpr RecipeField kTileFields[] = {{"-1"}, {"-2"}};
 
 Failure refused(std::string_view key, const JsonValue* value, std::string_view expected,
                 std::string_view hint = {}) {
@@ -82,7 +82,7 @@ std::optional<double> plain_number(const JsonValue& value) {
   return std::from_chars(text->data(), end, out).ptr == end ? std::optional(out) : std::nullopt;
 }
 
-bool fits(const Field& field, const JsonValue* value) {
+bool fits(const RecipeField& field, const JsonValue* value) {
   const bool is_absent = value == nullptr || value->is_null();
   switch (field.form) {
     case FieldForm::kRead:
@@ -107,13 +107,13 @@ bool fits(const Field& field, const JsonValue* value) {
 Status check_fields(const JsonValue& map, Fields fields, std::string_view where) {
   if (!map.is_object()) return refused(where, &map, "a mapping");
   for (const auto& [key, value] : map.items()) {
-    if (std::ranges::find(fields, key, &Field::key) != fields.end()) continue;
+    if (std::ranges::find(fields, key, &RecipeField::key) != fields.end()) continue;
     std::vector<std::string_view> known;
-    for (const Field& field : fields) known.push_back(field.key);
+    for (const RecipeField& field : fields) known.push_back(field.key);
     return refused(fmt::format("{}.{}", where, key), &value,
                    fmt::format("no other keys than {}", fmt::join(known, ", ")));
   }
-  for (const Field& field : fields) {
+  for (const RecipeField& field : fields) {
     const JsonValue* value = member(map, field.key);
     if (fits(field, value)) continue;
     return refused(fmt::format("{}.{}", where, field.key), value, field.expected, field.hint);
@@ -181,7 +181,7 @@ Status check_algorithm(const JsonValue& algorithm) {
   CKPT_TRY(check_fields(algorithm, kAlgorithmFields, key));
   const JsonValue* layerwise = member(algorithm, "layerwise");
   if (layerwise == nullptr) return {};
-  constexpr Field kLayerwise[] = {{"layerwise", FieldForm::kTruth}};
+  constexpr RecipeField kLayerwise[] = {{"layerwise", FieldForm::kTruth}};
   if (layerwise->is_string())
     return check_fields(JsonValue::object({{"layerwise", *layerwise}}), kLayerwise, key);
   return check_fields(*layerwise, kLayerwiseFields, key + ".layerwise");

@@ -11,7 +11,8 @@ Paths = Union[Path, Sequence[Path]]
 
 def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | str = False,
         sort: Literal["name", "type", "bytes"] | None = None, metadata: bool = False, follow_links: bool = False,
-        threads: int | None = None, memory: str | float | None = None, **more: OptionValue) -> results.Checkpoint:
+        threads: int | None = None, memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> results.Checkpoint:
     """Describes a checkpoint; reads headers only.
 
     tensors: list tensors, or those that match GLOB.
@@ -20,9 +21,10 @@ def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | st
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "sort": sort, "metadata": metadata,
-        "follow_links": follow_links, "threads": threads, "memory": memory, **more}
+        "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.show(path, progress, options, [])
 
 
@@ -30,7 +32,8 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
         tokenizer: Path | None = None, base: Path | None = None, step: str | Sequence[str] | None = None,
         allow_nonfinite: bool = False, also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
         header_slack: str | float | None = None, plan_out: Path | None = None, dry_run: bool = False,
-        if_needed: bool = False, force: bool = False, to: str | None = None, target_size: str | float | None = None,
+        if_needed: bool = False, force: bool = False, cache_dir: Path | None = None,
+        cache_size: str | float | None = None, to: str | None = None, target_size: str | float | None = None,
         target_bits: str | float | None = None, sensitivity: Path | None = None, target_cache: Path | None = None,
         imatrix: Path | None = None, keep: str | Sequence[str] | None = None, search: str | None = None,
         moments: Path | None = None, allow_requantize: bool = False, preset: str | None = None,
@@ -43,7 +46,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
         model_name: str | None = None, no_mtp: bool = False, keep_codes: bool = False, mmproj: Path | None = None,
         mmproj_only: bool = False, mmproj_type: str | None = None, for_: str | Sequence[str] | None = None,
         follow_links: bool = False, threads: int | None = None, memory: str | float | None = None,
-        **more: OptionValue) -> results.Conversion:
+        limit_rate: str | float | None = None, **more: OptionValue) -> results.Conversion:
     """Converts `source` to `out`.
 
     recipe: a JSON or YAML file with further options; - for stdin.
@@ -58,6 +61,8 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     dry_run: show the plan, write nothing.
     if_needed: do nothing where OUT is already what this plan makes, of the same IN.
     force: replace OUT, if it holds nothing but a checkpoint.
+    cache_dir: of a URL: a folder for what is read twice and does not fit in --memory; it is empty afterwards.
+    cache_size: at most so much of it (default: 64G).
     to: type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, with {type} in
         OUT; default: keep the types.
     target_size: choose types of tensors so that OUT has at most this size, like 24GB.
@@ -102,46 +107,53 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
         "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size, "header_slack": header_slack,
-        "plan_out": plan_out, "dry_run": dry_run, "if_needed": if_needed, "force": force, "to": to,
-        "target_size": target_size, "target_bits": target_bits, "sensitivity": sensitivity,
-        "target_cache": target_cache, "imatrix": imatrix, "keep": keep, "search": search, "moments": moments,
-        "allow_requantize": allow_requantize, "preset": preset, "amax_from": amax_from, "kv_cache": kv_cache,
-        "only": only, "fp8": fp8, "rest": rest, "rounding": rounding, "fresh_weight_amax": fresh_weight_amax,
-        "tensor_type": tensor_type, "output_tensor_type": output_tensor_type,
+        "plan_out": plan_out, "dry_run": dry_run, "if_needed": if_needed, "force": force, "cache_dir": cache_dir,
+        "cache_size": cache_size, "to": to, "target_size": target_size, "target_bits": target_bits,
+        "sensitivity": sensitivity, "target_cache": target_cache, "imatrix": imatrix, "keep": keep, "search": search,
+        "moments": moments, "allow_requantize": allow_requantize, "preset": preset, "amax_from": amax_from,
+        "kv_cache": kv_cache, "only": only, "fp8": fp8, "rest": rest, "rounding": rounding,
+        "fresh_weight_amax": fresh_weight_amax, "tensor_type": tensor_type, "output_tensor_type": output_tensor_type,
         "token_embedding_type": token_embedding_type, "pure": pure, "leave_output_tensor": leave_output_tensor,
         "split_size": split_size, "split_tensors": split_tensors, "tokenizer_pre": tokenizer_pre,
         "tokenizer_as": tokenizer_as, "model_name": model_name, "no_mtp": no_mtp, "keep_codes": keep_codes,
         "mmproj": mmproj, "mmproj_only": mmproj_only, "mmproj_type": mmproj_type, "for_": for_,
-        "follow_links": follow_links, "threads": threads, "memory": memory, **more}
+        "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.convert(source, out, progress, options,
-        ["recipe", "tokenizer", "base", "plan_out", "sensitivity", "target_cache", "imatrix", "moments", "amax_from", "mmproj"])
+        ["recipe", "tokenizer", "base", "plan_out", "cache_dir", "sensitivity", "target_cache", "imatrix", "moments", "amax_from", "mmproj"])
 
 
 def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | None = None, index: str | None = None,
-        force: bool = False, follow_links: bool = False, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> results.Conversion:
+        cache_dir: Path | None = None, cache_size: str | float | None = None, force: bool = False,
+        follow_links: bool = False, threads: int | None = None, memory: str | float | None = None,
+        limit_rate: str | float | None = None, **more: OptionValue) -> results.Conversion:
     """Runs a plan of convert(plan_out=...), or one share of it.
 
     part: I/N: only this share of the work; the last of N to finish ends it.
     index: like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is; not with --part.
+    cache_dir: of a URL: a folder for what is read twice and does not fit in --memory; it is empty afterwards.
+    cache_size: at most so much of it (default: 64G).
     force: replace OUT, if it holds nothing but a checkpoint.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
-    options: dict[str, OptionValue] = {"part": part, "index": index, "force": force, "follow_links": follow_links,
-        "threads": threads, "memory": memory, **more}
-    return _api.execute(plan, progress, options, [])
+    options: dict[str, OptionValue] = {"part": part, "index": index, "cache_dir": cache_dir, "cache_size": cache_size,
+        "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
+        **more}
+    return _api.execute(plan, progress, options, ["cache_dir"])
 
 
 def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | None = None,
         step: str | Sequence[str] | None = None, out: Path | None = None, link: str | None = None,
         rewrite_weights: bool = False, header_slack: str | float | None = None, dry_run: bool = False,
         allow_nonfinite: bool = False, follow_links: bool = False, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> results.Patched:
+        memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> results.Patched:
     """Edits a checkpoint in place.
 
     recipe: a JSON or YAML file with further options; - for stdin.
@@ -155,11 +167,12 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "step": step, "out": out, "link": link,
         "rewrite_weights": rewrite_weights, "header_slack": header_slack, "dry_run": dry_run,
         "allow_nonfinite": allow_nonfinite, "follow_links": follow_links, "threads": threads, "memory": memory,
-        **more}
+        "limit_rate": limit_rate, **more}
     return _api.patch(path, progress, options, ["recipe", "out"])
 
 
@@ -167,7 +180,7 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequ
         base: Path | None = None, fix: bool = False, out: Path | None = None, dry_run: bool = False,
         rewrite_weights: bool = False, deep: bool = False, imatrix: Path | None = None, moments: Path | None = None,
         follow_links: bool = False, threads: int | None = None, memory: str | float | None = None,
-        **more: OptionValue) -> results.Diagnosis:
+        limit_rate: str | float | None = None, **more: OptionValue) -> results.Diagnosis:
     """Checks whether programs load a checkpoint and compute the right results.
 
     for_: PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and of a GGUF llama.cpp.
@@ -182,16 +195,18 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequ
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"for_": for_, "base": base, "fix": fix, "out": out, "dry_run": dry_run,
         "rewrite_weights": rewrite_weights, "deep": deep, "imatrix": imatrix, "moments": moments,
-        "follow_links": follow_links, "threads": threads, "memory": memory, **more}
+        "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.doctor(path, progress, options, ["base", "out", "imatrix", "moments"])
 
 
 def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool = False, tensors: str | None = None,
         follow_links: bool = False, top: int | None = None, fail_if: str | Sequence[str] | None = None,
-        threads: int | None = None, memory: str | float | None = None, **more: OptionValue) -> results.Comparison:
+        threads: int | None = None, memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> results.Comparison:
     """Compares two checkpoints.
 
     values: measure the error of values of any types; metadata and documents are not compared.
@@ -205,16 +220,18 @@ def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool
         that became all zeros), nonfinite (values that are NaN or Inf, of both sides).
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"values": values, "tensors": tensors, "follow_links": follow_links, "top": top,
-        "fail_if": fail_if, "threads": threads, "memory": memory, **more}
+        "fail_if": fail_if, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.diff(a, b, progress, options, [])
 
 
 def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path | None = None,
         imatrix: Path | None = None, eval: Path | None = None, out: Path | None = None, open: bool = False,
         force: bool = False, follow_links: bool = False, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> results.Report:
+        memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> results.Report:
     """Returns the data of a report; with `out` also writes its page.
 
     against: the checkpoint that they were made from; compares the values.
@@ -226,16 +243,19 @@ def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path 
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"against": against, "imatrix": imatrix, "eval": eval, "out": out, "open": open,
-        "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, **more}
+        "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
+        **more}
     return _api.report(paths, progress, options, ["against", "imatrix", "eval", "out"])
 
 
 def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, tensors: bool = False,
         out: Path | None = None, chunk_size: int | None = None, with_: Literal["ones", "mean"] | None = None,
         min_count: int | None = None, force: bool = False, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> results.Imatrices:
+        memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> results.Imatrices:
     """Shows, merges or fills importance matrices.
 
     tensors: show: tensors without experts too.
@@ -246,16 +266,19 @@ def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, te
     force: merge, fill: replace an older importance matrix.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "out": out, "chunk_size": chunk_size, "with_": with_,
-        "min_count": min_count, "force": force, "threads": threads, "memory": memory, **more}
+        "min_count": min_count, "force": force, "threads": threads, "memory": memory, "limit_rate": limit_rate,
+        **more}
     return _api.imatrix(what, files, progress, options, ["out"])
 
 
 def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | None = None,
         signature: Path | None = None, public_key: Path | None = None, certificate: Path | None = None,
         ca: Path | None = None, ignore: Path | Sequence[Path] | None = None, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> results.Verification:
+        memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> results.Verification:
     """Checks structure, hashes and signature.
 
     unpack: new or empty folder for the contents of an archive that matches its sums.
@@ -266,9 +289,11 @@ def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | N
     ignore: relative path that may exist without being listed, or a folder (may repeat).
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"unpack": unpack, "signature": signature, "public_key": public_key,
-        "certificate": certificate, "ca": ca, "ignore": ignore, "threads": threads, "memory": memory, **more}
+        "certificate": certificate, "ca": ca, "ignore": ignore, "threads": threads, "memory": memory,
+        "limit_rate": limit_rate, **more}
     return _api.verify(path, progress, options, ["unpack", "signature", "public_key", "certificate", "ca", "ignore"])
 
 
@@ -279,7 +304,7 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
         dry_run: bool = False, source: Path | Sequence[Path] | None = None, recipe: Path | None = None,
         made_by: str | None = None, provenance: bool = False, time: bool = False, card: Path | None = None,
         report: bool = False, rehash: bool = False, threads: int | None = None, memory: str | float | None = None,
-        **more: OptionValue) -> results.Publication:
+        limit_rate: str | float | None = None, **more: OptionValue) -> results.Publication:
     """Writes SHA256SUMS, and on request a signature, an archive and provenance.
 
     sign: PEM of a private EC key: writes model.sig.
@@ -303,21 +328,25 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
     rehash: read every file, also those hashed while converting.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"sign": sign, "certificate": certificate, "password_file": password_file,
         "lfs": lfs, "archive": archive, "to": to, "as_": as_, "force": force, "unsigned": unsigned,
         "dry_run": dry_run, "source": source, "recipe": recipe, "made_by": made_by, "provenance": provenance,
-        "time": time, "card": card, "report": report, "rehash": rehash, "threads": threads, "memory": memory, **more}
+        "time": time, "card": card, "report": report, "rehash": rehash, "threads": threads, "memory": memory,
+        "limit_rate": limit_rate, **more}
     return _api.publish(path, progress, options,
         ["sign", "certificate", "password_file", "lfs", "archive", "source", "recipe", "card"])
 
 
 def list(what: str = "", *, progress: ProgressCall | None = None, threads: int | None = None,
-        memory: str | float | None = None, **more: OptionValue) -> Sequence[Object]:
+        memory: str | float | None = None, limit_rate: str | float | None = None,
+        **more: OptionValue) -> Sequence[Object]:
     """Returns formats, types, steps, families, checks, profiles, options or commands.
 
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
     """
-    options: dict[str, OptionValue] = {"threads": threads, "memory": memory, **more}
+    options: dict[str, OptionValue] = {"threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.list(what, progress, options, [])

@@ -112,6 +112,7 @@ def quote(text, safe=""):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version, log_message = "HTTP/1.1", lambda *_: None
+    disable_nagle_algorithm = True   # headers and body are two writes
 
     def send(self, status, body=b"", headers=(), kind="application/json"):
         body = body if isinstance(body, bytes) else json.dumps(body).encode()

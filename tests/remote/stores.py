@@ -30,6 +30,7 @@ class Store:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True   # headers and body are two writes
 
             def log_message(self, *_):
                 pass

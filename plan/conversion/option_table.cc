@@ -77,10 +77,10 @@ constexpr ConvertOption kOptions[] = {
      kNowhere,
      kCommand,
      "",
-     "of a URL: a folder for what is read twice and does not fit in --memory; it is empty "
-     "afterwards"},
+     "for URLs: a folder that holds, during the run, what is read twice and does not fit in "
+     "--memory"},
     {"cache-size", "SIZE", kInput, {}, kNowhere, kCommand, "",
-     "at most so much of it (default: 64G)"},
+     "the most that --cache-dir may hold (default: 64G)"},
 
     {"to", "TYPE", kType, &C::to, kRecipeAndPlan, kPlan, "",
      "type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, "

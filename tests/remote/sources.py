@@ -388,6 +388,10 @@ def what_is_read_twice_comes_from_the_cache_the_second_time():
     good = good and not os.listdir("cache")
     good = good and is_refused("--cache-size needs --cache-dir", "convert", web("scanned/"), "refused", "--to", "nvfp4-w4a16", "--cache-size", "8M")
     good = good and is_refused("nothing is read twice from a URL", "convert", "model", "refused", "--to", "nvfp4-w4a16", "--cache-dir", "cache")
+    cached = ["--to", "nvfp4-w4a16", "--cache-dir", "cache"]
+    good = good and is_refused("not part of a plan", "convert", web("scanned/"), "refused", *cached, "--plan-out", "refused.json")
+    good = good and is_refused("nothing is read twice from a URL", "convert", "model", "refused", *cached, "--dry-run")
+    good = good and is_refused("only for one output", "convert", web("scanned/"), "refused", *cached, "--also", "refused2=bf16")
     return good and is_refused("nowhere", "convert", web("scanned/"), "refused", "--to", "nvfp4-w4a16", "--cache-dir", "nowhere")
 
 

@@ -202,6 +202,11 @@ Status set_cache(const PlannedConversion& planned, const std::string& folder,
   }
   if (folder.empty()) return {};
   options.cache_folder = folder;
+  if (planned.plan.outputs.size() > 1) {
+    return fail_with_hint(ErrorCode::kUsage, "one output at a time",
+                          "--cache-dir {}: only for one output; this plan has {}", folder,
+                          planned.plan.outputs.size());
+  }
   bool is_read_far = false, is_scanned = false;
   each_source(planned.plan,
               [&](const ByteSource& source) { is_read_far |= is_url(source.name()); });

@@ -162,10 +162,17 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   CKPT_TRY(check_if_needed(conversion, is_dry, plan_out));
   const bool is_new = !is_dry && plan_out.empty() && !conversion.if_needed;
   CKPT_TRY(settle_target(conversion, is_new, console, common));
+  const std::string cache = options.value("cache-dir"), cache_size = options.value("cache-size");
+  if (!plan_out.empty() && !(cache + cache_size).empty()) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt execute PLAN --cache-dir DIR",
+                          "--cache-dir and --cache-size are not part of a plan");
+  }
   if (!plan_out.empty()) return write_plan(std::move(conversion), plan_out, console);
   conversion.is_only_shown = is_dry;
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
   for (const std::string& note : planned.notes) console.warn(note);
+  ExecuteOptions how;
+  CKPT_TRY(set_cache(planned, cache, cache_size, how));
   if (is_dry) {
     show_plan(console, planned.plan);
     return show_verdicts(planned, console);
@@ -174,10 +181,8 @@ Result<int> convert(const CommandOptions& options, const Console& console,
     CKPT_ASSIGN(const auto made, find_made(planned.plan));
     if (made) return show_made(planned, *made, console);
   }
-  ExecuteOptions how;
   how.allow_nonfinite = conversion.allow_nonfinite;
   how.force = conversion.force;
-  CKPT_TRY(set_cache(planned, options.value("cache-dir"), options.value("cache-size"), how));
   return carry_out(planned, conversion, how, console, common);
 }
 

@@ -59,7 +59,7 @@ void declare_common(CommandOptions& options, CommonOptions& common) {
   add("--memory SIZE", &common.typed_memory, "what buffers may take (default: 512M)").environment =
       "CKPT_MEMORY";
   add("--limit-rate SIZE", &common.typed_limit_rate,
-      "bytes a second from URLs and to them, all together (default: no limit)")
+      "bytes per second from and to URLs, in total (default: no limit)")
       .environment = "CKPT_LIMIT_RATE";
   add("--progress MODE", &common.progress,
       "auto (default), plain (a line every 30 seconds, as without a terminal), json (objects "

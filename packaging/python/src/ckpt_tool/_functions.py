@@ -21,7 +21,7 @@ def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | st
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "sort": sort, "metadata": metadata,
         "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
@@ -61,8 +61,8 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     dry_run: show the plan, write nothing.
     if_needed: do nothing where OUT is already what this plan makes, of the same IN.
     force: replace OUT, if it holds nothing but a checkpoint.
-    cache_dir: of a URL: a folder for what is read twice and does not fit in --memory; it is empty afterwards.
-    cache_size: at most so much of it (default: 64G).
+    cache_dir: for URLs: a folder that holds, during the run, what is read twice and does not fit in --memory.
+    cache_size: the most that --cache-dir may hold (default: 64G).
     to: type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, with {type} in
         OUT; default: keep the types.
     target_size: choose types of tensors so that OUT has at most this size, like 24GB.
@@ -107,7 +107,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
         "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size, "header_slack": header_slack,
@@ -134,13 +134,13 @@ def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | Non
 
     part: I/N: only this share of the work; the last of N to finish ends it.
     index: like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is; not with --part.
-    cache_dir: of a URL: a folder for what is read twice and does not fit in --memory; it is empty afterwards.
-    cache_size: at most so much of it (default: 64G).
+    cache_dir: for URLs: a folder that holds, during the run, what is read twice and does not fit in --memory.
+    cache_size: the most that --cache-dir may hold (default: 64G).
     force: replace OUT, if it holds nothing but a checkpoint.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"part": part, "index": index, "cache_dir": cache_dir, "cache_size": cache_size,
         "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
@@ -167,7 +167,7 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "step": step, "out": out, "link": link,
         "rewrite_weights": rewrite_weights, "header_slack": header_slack, "dry_run": dry_run,
@@ -195,7 +195,7 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequ
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"for_": for_, "base": base, "fix": fix, "out": out, "dry_run": dry_run,
         "rewrite_weights": rewrite_weights, "deep": deep, "imatrix": imatrix, "moments": moments,
@@ -220,7 +220,7 @@ def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool
         that became all zeros), nonfinite (values that are NaN or Inf, of both sides).
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"values": values, "tensors": tensors, "follow_links": follow_links, "top": top,
         "fail_if": fail_if, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
@@ -243,7 +243,7 @@ def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path 
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"against": against, "imatrix": imatrix, "eval": eval, "out": out, "open": open,
         "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
@@ -266,7 +266,7 @@ def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, te
     force: merge, fill: replace an older importance matrix.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "out": out, "chunk_size": chunk_size, "with_": with_,
         "min_count": min_count, "force": force, "threads": threads, "memory": memory, "limit_rate": limit_rate,
@@ -289,7 +289,7 @@ def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | N
     ignore: relative path that may exist without being listed, or a folder (may repeat).
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"unpack": unpack, "signature": signature, "public_key": public_key,
         "certificate": certificate, "ca": ca, "ignore": ignore, "threads": threads, "memory": memory,
@@ -328,7 +328,7 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
     rehash: read every file, also those hashed while converting.
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"sign": sign, "certificate": certificate, "password_file": password_file,
         "lfs": lfs, "archive": archive, "to": to, "as_": as_, "force": force, "unsigned": unsigned,
@@ -346,7 +346,7 @@ def list(what: str = "", *, progress: ProgressCall | None = None, threads: int |
 
     threads: cores to use (default: all); environment: CKPT_THREADS.
     memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
-    limit_rate: bytes a second from URLs and to them, all together (default: no limit); environment: CKPT_LIMIT_RATE.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.list(what, progress, options, [])

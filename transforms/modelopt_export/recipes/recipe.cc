@@ -25,7 +25,7 @@ struct RecipeField {
   std::string_view words = {}, expected = "true or false", hint = {};
   double most = std::numeric_limits<float>::max();  // of kNumber
 };
-using Fields = std::span<const RecipeField>;
+using RecipeFields = std::span<const RecipeField>;
 
 constexpr RecipeField kRecipeFields[] = {{"metadata"}, {"quantize"}};
 constexpr RecipeField kMetadataFields[] = {{"recipe_type"}, {"description"}};
@@ -104,7 +104,7 @@ bool fits(const RecipeField& field, const JsonValue* value) {
 }
 
 // Fails on a key of `map` that is not among `fields`, and on a value that does not fit.
-Status check_fields(const JsonValue& map, Fields fields, std::string_view where) {
+Status check_fields(const JsonValue& map, RecipeFields fields, std::string_view where) {
   if (!map.is_object()) return refused(where, &map, "a mapping");
   for (const auto& [key, value] : map.items()) {
     if (std::ranges::find(fields, key, &RecipeField::key) != fields.end()) continue;

@@ -23,6 +23,8 @@ struct ProfileInfo {
   std::string_view help;  // "vLLM 0.17.1 with transformers 4.57"
 };
 std::vector<ProfileInfo> all_profiles();
+// Whether the profile's program runs GGUF files before all.
+bool is_for_gguf(std::string_view profile);
 
 // A check as `ckpt list checks` shows it.
 struct CheckInfo {
@@ -67,8 +69,9 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& erro
 // must be applied. Those that rewrite weights are left out unless `rewrite_weights`.
 std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights);
 
-// The shell command that serves `path` there; empty for programs that do not serve.
+// The shell command that serves `path` there, of a GGUF with its projector if it has one, both as
+// words of a shell; empty for programs that do not serve.
 std::string serve_command(std::string_view profile, const Checkpoint& checkpoint,
-                          const std::string& path);
+                          const std::string& path, const std::string& projector = {});
 
 }  // namespace ckpt

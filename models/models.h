@@ -396,4 +396,9 @@ inline constexpr DenseLayersByCount kDenseLayersByCount[] = {
     {"glm4_moe_lite", 1, std::nullopt},
 };
 
+// Programs in Ollama that take the place of the chat template, for the architectures of GGUF that
+// have one; empty for the others.
+std::string_view ollama_renderer(std::string_view architecture);
+std::string_view ollama_parser(std::string_view architecture);
+
 }  // namespace ckpt

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/base/sha256.h"
@@ -32,24 +31,6 @@ void set_known(ArtifactJson& json, const char* key, const std::string& value) {
 
 bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
-}
-
-struct OllamaFamily {
-  std::string_view architecture, renderer, parser;
-};
-// Source: ollama/ollama server/create.go, createModel().
-constexpr std::array kOllamaFamilies{
-    OllamaFamily{"gemma4", "gemma4", "gemma4"},
-    OllamaFamily{"laguna", "laguna", "laguna"},
-    OllamaFamily{"nemotron_h", "nemotron-3-nano", "nemotron-3-nano"},
-    OllamaFamily{"nemotron_h_moe", "nemotron-3-nano", "nemotron-3-nano"},
-    OllamaFamily{"nemotron_h_omni", "nemotron-3-nano", "nemotron-3-nano"},
-};
-
-const OllamaFamily* find_ollama_family(std::string_view architecture) {
-  const auto* const found =
-      std::ranges::find(kOllamaFamilies, architecture, &OllamaFamily::architecture);
-  return found == kOllamaFamilies.end() ? nullptr : found;
 }
 
 }  // namespace
@@ -147,16 +128,6 @@ std::string ollama_count(uint64_t parameters) {
   if (parameters >= kMillion) return in_units(kMillion, 2, 'M');
   if (parameters >= kThousand) return in_units(kThousand, 0, 'K');
   return std::to_string(parameters);
-}
-
-std::string_view ollama_renderer(std::string_view architecture) {
-  const OllamaFamily* const family = find_ollama_family(architecture);
-  return family == nullptr ? "" : family->renderer;
-}
-
-std::string_view ollama_parser(std::string_view architecture) {
-  const OllamaFamily* const family = find_ollama_family(architecture);
-  return family == nullptr ? "" : family->parser;
 }
 
 std::string render_ollama_config(const OllamaFacts& facts) {

@@ -88,10 +88,6 @@ struct OllamaFacts {
 };
 // "2.30M", "7.6B", "8B"
 std::string ollama_count(uint64_t parameters);
-// Programs in Ollama that take the place of the chat template, for the architectures that have
-// one; empty for the others.
-std::string_view ollama_renderer(std::string_view architecture);
-std::string_view ollama_parser(std::string_view architecture);
 std::string render_ollama_config(const OllamaFacts& facts);
 std::string render_ollama_manifest(std::string_view config,
                                    const std::vector<ArtifactLayer>& layers);

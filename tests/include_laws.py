@@ -53,7 +53,6 @@ NAMING = {  # where the words are those of another program, or whole tables by t
     "checks/subject/subject.h",  # Qwen3.5, by the start of its types
     "checks/subject/towers.cc", "transforms/vl/config.cc", "transforms/vl/families.cc",  # wrappers
     "transforms/to_mmproj/families/gemma3.cc", "transforms/to_mmproj/families/llama4.cc",
-    "publish/artifact.cc",  # families of Ollama
     "tools/report/memory.cc", "transforms/llama_quantize/mixture_model.cc",  # architectures of GGUF
     "transforms/from_gguf/vocabulary.cc", "transforms/to_gguf/tokenizer/hashes.cc",  # pre-tokenizers
     "transforms/to_gguf/tokenizer/pieces.cc", "transforms/to_gguf/tokenizer/pre.cc",

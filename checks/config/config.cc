@@ -106,6 +106,12 @@ Status look_model_class(const Look& look) {
         "implementation is not compatible with SGLang",
         on.model_class);
   }
+  if (look.profile.program == Program::kOllama) {
+    found.symptom = fmt::format("unsupported architecture \"{}\"", on.model_class);
+    found.fix = gguf_instead(on);
+    look.out.push_back(std::move(found));
+    return {};
+  }
   const bool may_fall_back =
       look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
   if (may_fall_back && has_fallback_class(look.profile, on.model_class) &&
@@ -326,7 +332,8 @@ constexpr Check kConfigChecks[] = {
     {"C02", "the program knows the model_type", "U: vllm* sglang transformers*", "", "vl-wrap", "",
      look_model_type},
     {"C03", "the program has the model class",
-     "U: vllm* sglang tensorrt-llm llama.cpp, I: transformers-4.57", "unsupported architecture",
+     "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4.57",
+     "unsupported architecture",
      "vl-wrap", "", look_model_class},
     {"C04", "a wrapper's model_type or class has a text_config", "S: all",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",

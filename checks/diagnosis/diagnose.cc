@@ -36,6 +36,7 @@ std::vector<const Check*> check_list() {
                            tokenizer_value_checks(),
                            processor_checks(),
                            gguf_checks(),
+                           ollama_checks(),
                            value_checks()}) {
     for (const Check& check : theme) out.push_back(&check);
   }
@@ -43,8 +44,10 @@ std::vector<const Check*> check_list() {
 }
 
 bool is_named(std::string_view name, const Profile& profile) {
-  if (name.ends_with('*')) return profile.rated.starts_with(name.substr(0, name.size() - 1));
-  return name == profile.rated || name == "all";
+  return name == "all" || std::ranges::any_of(profile.rated, [&](std::string_view own) {
+           return name.ends_with('*') ? own.starts_with(name.substr(0, name.size() - 1))
+                                      : own == name;
+         });
 }
 
 std::optional<Severity> rating(const Check& check, const Profile& profile) {
@@ -145,8 +148,11 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
   if (!examination.profiles.empty()) return out;
   for (const Profile& profile : profiles()) {
     // Unasked, releases from before the model was known have nothing to say.
-    const bool could = on == nullptr || profile.rules != Rules::kVllm16 || !on->is_qwen35();
-    if (could) out.push_back(&profile);
+    const bool is_too_old = on != nullptr && profile.rules == Rules::kVllm16 && on->is_qwen35();
+    // Ollama's own conversion takes few folders; everybody gives it GGUF.
+    const bool is_other_form =
+        profile.program == Program::kOllama && (on == nullptr || !on->is_gguf);
+    if (!is_too_old && !is_other_form) out.push_back(&profile);
   }
   return out;
 }
@@ -189,11 +195,13 @@ void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) 
 
 // An adapter is not a model for any program, so that no check of models is asked.
 void add_adapter(const std::string& words, bool is_gguf, const Profile& profile, Diagnosis& out) {
-  const bool is_llama = profile.program == Program::kLlamaCpp;
   Fix fix;
-  fix.advice = is_gguf && is_llama
-                   ? std::string("llama-cli -m MODEL.gguf --lora IN")
-                   : fmt::format("merge it into its base model: {}", kMergedAdapter);
+  fix.advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
+  if (is_gguf && profile.program == Program::kLlamaCpp) {
+    fix.advice = "llama-cli -m MODEL.gguf --lora IN";
+  } else if (is_gguf && profile.program == Program::kOllama) {
+    fix.advice = "in the Modelfile: FROM MODEL.gguf, then ADAPTER IN";
+  }
   out.verdicts.push_back({std::string(profile.name), false, true, {}});
   out.findings.push_back({is_gguf ? "G01" : "C01", std::string(profile.name), Severity::kUnloaded,
                           is_gguf ? "general.type" : "adapter_config.json",
@@ -208,6 +216,11 @@ std::vector<ProfileInfo> all_profiles() {
   std::vector<ProfileInfo> out;
   for (const Profile& profile : profiles()) out.push_back({profile.name, profile.help});
   return out;
+}
+
+bool is_for_gguf(std::string_view profile) {
+  const Profile* found = find_profile(profile);
+  return found != nullptr && found->runs_llama_server();
 }
 
 std::vector<CheckInfo> all_checks() {
@@ -230,7 +243,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
     return adapter;
   }
   const bool asks_llama = std::ranges::any_of(
-      asked, [](const Profile* profile) { return profile->program == Program::kLlamaCpp; });
+      asked, [](const Profile* profile) { return profile->runs_llama_server(); });
   if (asks_llama && examination.tokenizer_findings != nullptr) {
     on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
   }

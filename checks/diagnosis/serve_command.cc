@@ -1,7 +1,10 @@
 // The command line that serves a folder, with the options that its files ask for.
 //
 // Sources: vLLM docs/cli/serve; SGLang docs/advanced_features/server_arguments; llama.cpp
-// tools/server/README.md; TensorRT-LLM docs/source/commands/trtllm-serve.
+// tools/server/README.md; TensorRT-LLM docs/source/commands/trtllm-serve; Ollama
+// docs/modelfile.mdx.
+#include <cctype>
+
 #include "checks/subject/subject.h"
 
 namespace ckpt {
@@ -45,14 +48,29 @@ std::string sglang_command(const Examined& on, const std::string& path) {
   return out;
 }
 
+// One name for the model and its Modelfile.
+std::string ollama_command(const Checkpoint& checkpoint, const std::string& path,
+                           const std::string& projector) {
+  std::string name = checkpoint.name;
+  for (char& c : name) {
+    const bool is_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (!is_word && c != '-' && c != '.' && c != '_') c = '-';
+  }
+  return fmt::format(
+      "printf 'FROM %s\\n' {}{}{} > {}.Modelfile && ollama create {} -f {}.Modelfile && "
+      "ollama run {}",
+      checkpoint.is_projector() ? "MODEL.gguf " : "", path,
+      projector.empty() ? projector : " " + projector, name, name, name, name);
+}
+
 }  // namespace
 
 std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
-                          const std::string& path) {
+                          const std::string& path, const std::string& projector) {
   const Profile* profile = find_profile(name);
   if (profile == nullptr) return {};
-  // A GGUF file is served by llama.cpp, and llama.cpp serves nothing else.
-  if ((profile->program == Program::kLlamaCpp) != (checkpoint.format == "gguf")) return {};
+  // A GGUF file is served by llama.cpp's server, and that serves nothing else.
+  if (profile->runs_llama_server() != (checkpoint.format == "gguf")) return {};
   const Examined on(checkpoint);
   switch (profile->program) {
     case Program::kVllm:
@@ -62,8 +80,11 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
     case Program::kTensorrt:
       return fmt::format("trtllm-serve {}", path);
     case Program::kLlamaCpp:
-      return fmt::format("llama-server -m {}{}",
-                         checkpoint.is_projector() ? "MODEL.gguf --mmproj " : "", path);
+      return fmt::format("llama-server -m {}{}{}",
+                         checkpoint.is_projector() ? "MODEL.gguf --mmproj " : "", path,
+                         projector.empty() ? projector : " --mmproj " + projector);
+    case Program::kOllama:
+      return is_split(checkpoint) ? std::string() : ollama_command(checkpoint, path, projector);
     case Program::kTransformers:
       return {};
   }

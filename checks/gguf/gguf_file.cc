@@ -1,4 +1,5 @@
-// Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token.
+// Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token, and programs
+// that run its server ("llama-server" in ratings).
 //
 // G08 asks for the other programs: vLLM vllm/model_executor/model_loader/gguf_loader.py and
 // layers/quantization/gguf.py of 0.17.1 (from 0.24 on they are the package vllm-gguf-plugin);
@@ -33,9 +34,8 @@ bool is_in(std::string_view words, std::string_view word) {
          words.find(fmt::format(" {} ", word)) != words.npos;
 }
 
-// To llama.cpp, whichever program is asked about.
-bool is_known(std::string_view list, std::string_view word) {
-  return has_listed(*find_profile("llama.cpp"), list, word, false);
+bool is_known(const Look& look, std::string_view list, std::string_view word) {
+  return has_listed(look.profile, list, word, false);
 }
 
 const Metadata& keys(const Look& look) { return look.on.checkpoint.metadata; }
@@ -45,8 +45,12 @@ std::string architecture(const Look& look) {
   return name == nullptr ? std::string() : *name;
 }
 
-// A language model; llama.cpp reads a projector ("clip") by other code.
-bool is_asked(const Look& look) { return look.on.is_gguf && architecture(look) != "clip"; }
+// A language model; llama.cpp reads a projector ("clip") by other code, and Ollama a file that
+// holds one too.
+bool is_asked(const Look& look) {
+  return look.on.is_gguf && architecture(look) != "clip" &&
+         patched_by(look.on, look.profile) == nullptr;
+}
 
 // Elements of an array; nullopt: no such key, or no array.
 std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
@@ -56,11 +60,11 @@ std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
 }
 
 Status look_architecture(const Look& look) {
-  if (!look.on.is_gguf) return {};
+  if (!look.on.is_gguf || patched_by(look.on, look.profile) != nullptr) return {};
   const std::string name = architecture(look);
   if (name.empty()) {
     look.report("general.architecture", "missing");
-  } else if (!is_known("gguf architectures", name)) {
+  } else if (!is_known(look, "gguf architectures", name)) {
     look.report("general.architecture", fmt::format("'{}'", name));
   }
   return {};
@@ -104,7 +108,7 @@ void look_alignment(const Look& look) {
 
 Status look_keys(const Look& look) {
   if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
-  if (!is_asked(look) || !is_known("gguf architectures", architecture(look))) return {};
+  if (!is_asked(look) || !is_known(look, "gguf architectures", architecture(look))) return {};
   look_alignment(look);
   for (const std::string_view key : {"embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
@@ -161,7 +165,7 @@ Status look_pre_tokenizer(const Look& look) {
                         "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
                         "in training",
                         {}});
-  } else if (!is_known("gguf pre-tokenizers", *pre)) {
+  } else if (!is_known(look, "gguf pre-tokenizers", *pre)) {
     look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
   }
   return {};
@@ -179,17 +183,6 @@ Status look_special_tokens(const Look& look) {
   return {};
 }
 
-// The number in "blk.N.".
-std::optional<uint64_t> block_of(std::string_view name) {
-  if (!name.starts_with("blk.")) return std::nullopt;
-  uint64_t out = 0;
-  size_t at = 4;
-  for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && at < 12; ++at) {
-    out = out * 10 + static_cast<uint64_t>(name[at] - '0');
-  }
-  return at > 4 && at < name.size() && name[at] == '.' ? std::optional(out) : std::nullopt;
-}
-
 Status look_blocks(const Look& look) {
   if (!is_asked(look)) return {};
   const auto count = keys(look).find_unsigned(architecture(look) + ".block_count");
@@ -199,14 +192,16 @@ Status look_blocks(const Look& look) {
     CKPT_TRY(look_keys({look.on, look.profile, look.served, faults}));
     return faults.empty() ? look_gguf_tensors(look, *rules) : Status();
   }
-  const bool is_listed = is_known("gguf architectures", architecture(look));
+  const bool is_listed = is_known(look, "gguf architectures", architecture(look));
   if (!count || *count > kMaxBlocks || !is_listed) return {};
   std::vector<bool> has(*count);
   std::string beyond;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    const auto block = block_of(tensor.name);
-    if (block && *block < *count) has[*block] = true;
-    if (block && *block >= *count && beyond.empty()) beyond = tensor.name;
+    const int64_t block = block_of(tensor.name);
+    if (block < 0) continue;
+    const auto at = static_cast<uint64_t>(block);
+    if (at < *count) has[at] = true;
+    if (at >= *count && beyond.empty()) beyond = tensor.name;
   }
   // Vocabularies alone, and encoders that count their blocks under another name.
   if (std::find(has.begin(), has.end(), true) == has.end()) return {};
@@ -304,21 +299,21 @@ Status look_other_programs(const Look& look) {
 }
 
 constexpr Check kGgufChecks[] = {
-    {"G01", "llama.cpp knows the architecture of a GGUF", "U: llama.cpp",
+    {"G01", "llama.cpp knows the architecture of a GGUF", "U: llama-server",
      "unknown model architecture", "", "ckpt convert FOLDER OUT; or a newer llama.cpp",
      look_architecture},
-    {"G02", "a GGUF has its keys, of their types", "U: llama.cpp", "key not found in model", "",
+    {"G02", "a GGUF has its keys, of their types", "U: llama-server", "key not found in model", "",
      "ckpt convert FOLDER OUT", look_keys},
-    {"G03", "a GGUF holds its tokenizer", "U: llama.cpp", "cannot find tokenizer in model file", "",
-     "ckpt convert FOLDER OUT", look_tokenizer},
-    {"G04", "the pre-tokenizer of a GGUF is known", "U: llama.cpp", "unknown pre-tokenizer type",
+    {"G03", "a GGUF holds its tokenizer", "U: llama-server",
+     "cannot find tokenizer in model file", "", "ckpt convert FOLDER OUT", look_tokenizer},
+    {"G04", "the pre-tokenizer of a GGUF is known", "U: llama-server", "unknown pre-tokenizer type",
      "", "ckpt convert FOLDER OUT; or with --tokenizer-pre NAME, when it is known by another name",
      look_pre_tokenizer},
-    {"G05", "special tokens of a GGUF are tokens", "W: llama.cpp", "special token ignored", "",
+    {"G05", "special tokens of a GGUF are tokens", "W: llama-server", "special token ignored", "",
      "ckpt convert FOLDER OUT", look_special_tokens},
-    {"G06", "tensors of a GGUF are those of its architecture", "U: llama.cpp", "missing tensor", "",
-     "ckpt convert FOLDER OUT", look_blocks},
-    {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "S: llama.cpp",
+    {"G06", "tensors of a GGUF are those of its architecture", "U: llama-server",
+     "missing tensor", "", "ckpt convert FOLDER OUT", look_blocks},
+    {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "S: llama-server",
      "wrong answers: weights are off by a factor", "", "ckpt convert FOLDER OUT", look_scales},
     {"G08", "the program reads GGUF files of this kind",
      "U: vllm* sglang tensorrt-llm transformers*", "", "",
@@ -328,9 +323,14 @@ constexpr Check kGgufChecks[] = {
 
 }  // namespace
 
-std::string gguf_not_checked(const Examined& on) {
+std::string gguf_not_checked(const Examined& on, const Profile& profile) {
   const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
   if (name == nullptr) return {};
+  if (const Tensor* tensor = patched_by(on, profile); tensor != nullptr) {
+    return fmt::format("everything: '{}' in a language model is read by changes to llama.cpp that "
+                       "are not known here",
+                       tensor->name);
+  }
   if (find_gguf_architecture(*name) == nullptr) {
     return fmt::format("the weights: no list of the tensors and keys of the architecture '{}'",
                        *name);

@@ -1,6 +1,8 @@
 // Reads data/profiles/*.txt, which cmake/embed_profiles.cmake puts into the program:
 //
 //   key value                    order, help, program, rules, rated, algos
+//   rated NAME ...               the names in the ratings of checks that it goes by; its own
+//                                without this key. Programs may share one: "llama-server"
 //   [section]                    words follow, between spaces and over any number of lines
 //   also PROFILE                 the words of that profile's section count too
 //   without WORD ...             but not these
@@ -38,6 +40,7 @@ constexpr std::pair<std::string_view, Program> kPrograms[] = {
     {"sglang", Program::kSglang},
     {"tensorrt-llm", Program::kTensorrt},
     {"llama.cpp", Program::kLlamaCpp},
+    {"ollama", Program::kOllama},
     {"transformers", Program::kTransformers}};
 constexpr std::pair<std::string_view, Rules> kRules[] = {{"vllm-0.16", Rules::kVllm16},
                                                          {"vllm-0.17", Rules::kVllm17},
@@ -57,7 +60,8 @@ void read_key(std::string_view key, std::string_view value, Profile& profile) {
   } else if (key == "rules") {
     profile.rules = value_named(kRules, value);
   } else if (key == "rated") {
-    profile.rated = value;
+    profile.rated.clear();
+    while (!value.empty()) profile.rated.push_back(take_word(value));
   } else {
     CKPT_CHECK(key == "algos");
     profile.algos = fmt::format(" {} ", value);
@@ -81,7 +85,8 @@ void read_line(std::string_view line, std::vector<Profile>& out, WordList*& sect
   const std::string_view key = take_word(value);
   if (key == "profile") {
     Profile& made = out.emplace_back();
-    made.name = made.rated = value;
+    made.name = value;
+    made.rated = {value};
     section = nullptr;
   } else if (line.starts_with('[')) {
     section = &out.back().lists[line.substr(1, line.size() - 2)];

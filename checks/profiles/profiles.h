@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kTransformers };
+enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kOllama, kTransformers };
 // Releases that the checks tell apart.
 enum class Rules : uint8_t { kVllm16, kVllm17, kVllm32, kSglang, kTransformers4, kTransformers5 };
 
@@ -26,8 +26,8 @@ struct Profile {
   std::string_view name, help;
   Program program = Program::kTransformers;
   Rules rules = Rules::kTransformers5;
-  std::string_view
-      rated;          // the profile that it is rated as: its own name, if the file has no other
+  // Names by which checks rate it: its own, if the file has no others.
+  std::vector<std::string_view> rated;
   std::string algos;  // quant_algo values of ModelOpt that it takes, between spaces
   std::map<std::string_view, WordList> lists = {};
   uint32_t order = 0;  // in lists of profiles
@@ -38,6 +38,10 @@ struct Profile {
   // vllm/model_executor/model_loader/weight_utils.py (filter_duplicate_safetensors_files).
   bool takes_files_alone() const { return program == Program::kVllm; }
   bool serves() const { return program != Program::kTransformers; }
+  // Runs GGUF files by llama.cpp's own server.
+  bool runs_llama_server() const {
+    return program == Program::kLlamaCpp || program == Program::kOllama;
+  }
   bool reads_old_tokenizers_alone() const {
     return rules == Rules::kVllm16 || rules == Rules::kVllm17 || rules == Rules::kTransformers4;
   }

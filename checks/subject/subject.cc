@@ -143,6 +143,13 @@ bool Module::is_linear() const {
       word);
 }
 
+Fix gguf_instead(const Examined& on) {
+  Fix out;
+  const bool is_float = std::ranges::all_of(on.checkpoint.tensors, &Tensor::is_plain_float);
+  out.advice = fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to q4_k_m" : "");
+  return out;
+}
+
 void Mismatch::add(const std::string& name) {
   if (count++ == 0) first = name;
 }

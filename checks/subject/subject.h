@@ -218,8 +218,9 @@ std::string_view ruling_type(const Look& look);
 
 // One entry of a check list.
 //   ratings   "U: vllm* sglang, W: llama.cpp": a letter (U unloaded, S unsound, W warning, I info)
-//             and the profiles that it holds for; "vllm*" is each release, "all" every profile.
-//             Other profiles are not asked.
+//             and the profiles that it holds for, by a name that they are rated by; "vllm*" is each
+//             release, "llama-server" each program that runs GGUF files by it, "all" every
+//             profile. Other profiles are not asked.
 struct Check {
   std::string_view id, title, ratings, symptom;
   std::string_view step;    // that fixes it, or empty
@@ -232,7 +233,14 @@ struct Check {
 Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination);
 
 // Requirements of llama.cpp for a GGUF that are not known here; empty: all are known.
-std::string gguf_not_checked(const Examined& on);
+std::string gguf_not_checked(const Examined& on, const Profile& profile);
+// A model with tensors of a projector in its file, which Ollama reads with changes of its own to
+// llama.cpp; the first such tensor, or null.
+const Tensor* patched_by(const Examined& on, const Profile& profile);
+// Of a GGUF: whether it was read from several files.
+bool is_split(const Checkpoint& checkpoint);
+// Of a folder that a program does not convert as it is: the command that makes a GGUF of it.
+Fix gguf_instead(const Examined& on);
 
 // The themes, one file each.
 std::span<const Check> config_checks();
@@ -257,6 +265,7 @@ std::span<const Check> weight_checks();
 std::span<const Check> parameter_checks();
 std::span<const Check> file_checks();
 std::span<const Check> gguf_checks();
+std::span<const Check> ollama_checks();
 std::span<const Check> value_checks();
 
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"

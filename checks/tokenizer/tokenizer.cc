@@ -221,6 +221,8 @@ Status look_tools(const Look& look) {
 }
 
 Status look_llama_ids(const Look& look) {
+  // Of a folder it is about llama.cpp's converter.
+  if (!look.on.is_gguf && look.profile.program != Program::kLlamaCpp) return {};
   for (const Finding& each : look.on.llama_tokenizer) {
     look.out.push_back({each.place, each.found, each.severity, each.symptom, each.fix});
   }
@@ -259,7 +261,7 @@ constexpr Check kTokenizerChecks[] = {
      look_template},
     {"T11", "which parser reads tool calls", "I: vllm* sglang", "tool calls stay in the text", "",
      "see the serve command", look_tools},
-    {"T19", "llama.cpp splits texts as the tokenizer does", "W: llama.cpp",
+    {"T19", "llama.cpp splits texts as the tokenizer does", "W: llama-server",
      "other token ids than in training", "", "", look_llama_ids},
 };
 

@@ -34,7 +34,7 @@ bool is_asked(const Look& look, ModelPart part) {
   if (program == Program::kTransformers) {
     return part != ModelPart::kMtp && look.on.quantization() == nullptr && !look.on.is_quantized();
   }
-  return part != ModelPart::kVision || program != Program::kLlamaCpp;
+  return part != ModelPart::kVision || !look.profile.runs_llama_server();
 }
 
 // Findings of one check: one a severity, however many tensors.
@@ -123,6 +123,8 @@ Rating rate_missing(const Look& look, const Deviation& missing) {
     case Program::kTensorrt:
     case Program::kLlamaCpp:
       return Severity::kUnloaded;
+    case Program::kOllama:  // not asked
+      break;
   }
   return std::nullopt;
 }
@@ -309,6 +311,7 @@ bool is_refused(const Look& look, const Extra& extra) {
     case Program::kLlamaCpp:
       return !extra.is_tower;
     case Program::kTensorrt:
+    case Program::kOllama:
     case Program::kTransformers:
       return false;
   }
@@ -413,10 +416,13 @@ constexpr Check kParameterChecks[] = {
 
 std::string weights_not_checked(const Examined& on, const Profile& profile) {
   if (on.is_gguf) {
-    if (profile.program == Program::kLlamaCpp) return gguf_not_checked(on);
+    if (profile.runs_llama_server()) return gguf_not_checked(on, profile);
     if (!profile.reads_gguf()) return "the weights: GGUF files are not read at all";
     return profile.serves() ? "the weights: of a GGUF, only the architecture and types are checked"
                             : "the weights: of a GGUF, only the architecture is checked";
+  }
+  if (profile.program == Program::kOllama) {
+    return "the weights: `ollama create` converts a folder by code of its own";
   }
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
   if (profile.program == Program::kTransformers && is_quantized) {

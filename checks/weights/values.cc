@@ -185,11 +185,11 @@ Status look_inputs(const Look& look) {
 }
 
 constexpr Check kValueChecks[] = {
-    {"W07", "all values are finite", "S: vllm* sglang tensorrt-llm llama.cpp transformers-5",
+    {"W07", "all values are finite", "S: vllm* sglang tensorrt-llm llama-server transformers-5",
      "NaN logits", "", "download it again, or convert it again from the source", look_finite, true},
-    {"Q24", "scales are above zero", "S: vllm* sglang tensorrt-llm llama.cpp", "NaN or noise", "",
-     "{again}", look_scale_values, true},
-    {"Q21", "no quantized row is all zeros", "W: vllm* sglang tensorrt-llm llama.cpp",
+    {"Q24", "scales are above zero", "S: vllm* sglang tensorrt-llm llama-server", "NaN or noise",
+     "", "{again}", look_scale_values, true},
+    {"Q21", "no quantized row is all zeros", "W: vllm* sglang tensorrt-llm llama-server",
      "incoherent text", "", "{again}; or leave this module in BF16", look_zero_rows, true},
     {"Q12", "parts that are run as one share their scales", "W: vllm* sglang tensorrt-llm",
      "global scale for input or weight are different; quality is lost", "", "{again}", look_unequal,

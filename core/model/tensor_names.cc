@@ -1,6 +1,8 @@
 #include "core/model/tensor_names.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace ckpt {
 
@@ -31,6 +33,23 @@ std::optional<ExpertName> expert_name(std::string_view name) {
   const bool is_number = read.ec == std::errc() && length < digits.size() && digits[length] == '.';
   if (!is_number) return std::nullopt;
   return ExpertName{name.substr(0, at + kExperts.size()), number, digits.substr(length + 1)};
+}
+
+int64_t block_of(std::string_view name) {
+  constexpr std::string_view kBlock = "blk.";
+  if (!name.starts_with(kBlock)) return -1;
+  int64_t block = -1;
+  for (size_t i = kBlock.size(); i < name.size() && name[i] >= '0' && name[i] <= '9'; ++i) {
+    block = std::min<int64_t>(std::max<int64_t>(block, 0) * 10 + (name[i] - '0'),
+                              std::numeric_limits<int32_t>::max());
+  }
+  return block;
+}
+
+bool quantized_order(std::string_view a, std::string_view b) {
+  const int64_t block_a = block_of(a);
+  const int64_t block_b = block_of(b);
+  return block_a != block_b ? block_a < block_b : a < b;
 }
 
 }  // namespace ckpt

@@ -33,4 +33,10 @@ struct ExpertName {
 std::optional<ExpertName> expert_name(std::string_view name);
 inline bool is_of_expert(std::string_view name) { return expert_name(name).has_value(); }
 
+// Of a GGUF: the number N of "blk.N."; -1 for tensors outside of blocks.
+int64_t block_of(std::string_view name);
+// Order of tensors in a file of llama-quantize: by block, then by the bytes of the name. Source:
+// llama.cpp src/llama-model-loader.h (weight_name_comparer).
+bool quantized_order(std::string_view a, std::string_view b);
+
 }  // namespace ckpt

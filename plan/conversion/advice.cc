@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "checks/checks.h"
 #include "core/base/printable.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/option_table.h"
@@ -65,6 +66,7 @@ std::string with_paths(std::string_view text, const AdvisedFor& on) {
     std::string made =
         on.base.empty() || is_part ? std::string(word) : with_word(std::string(word), "BASE", base);
     if (word == "OUT") made = free_name(on.path, ending_of(text));
+    if (word == "OUT.gguf") made = free_name(on.path, ending_of(text), ".gguf");
     if (made == word) made = with_word(std::move(made), "IN", shell_path(on.path.string()));
     words += made;
     words += rest.substr(end, 1);
@@ -75,7 +77,7 @@ std::string with_paths(std::string_view text, const AdvisedFor& on) {
 
 }  // namespace
 
-std::string free_name(const fs::path& path, std::string_view ending) {
+std::string free_name(const fs::path& path, std::string_view ending, std::string_view extension) {
   fs::path from = (path / "").parent_path();
   if (from.filename() == "." || from.filename() == ".." || from.filename().empty()) {
     from = (fs::absolute(from) / "").lexically_normal().parent_path();
@@ -88,11 +90,12 @@ std::string free_name(const fs::path& path, std::string_view ending) {
   const std::string stem = !cached.empty() ? cached
                            : is_gguf       ? from.stem().string()
                                            : from.filename().string();
+  const std::string_view last = is_gguf ? ".gguf" : extension;
   const fs::path folder = is_here ? fs::path() : parent;
   std::error_code error;
   for (int i = 1;; ++i) {
     const std::string number = i == 1 ? std::string() : fmt::format("-{}", i);
-    fs::path made = folder / fmt::format("{}-{}{}{}", stem, ending, number, is_gguf ? ".gguf" : "");
+    fs::path made = folder / fmt::format("{}-{}{}{}", stem, ending, number, last);
     if (fs::symlink_status(made, error).type() == fs::file_type::not_found) {
       return shell_path(made.string());
     }
@@ -100,6 +103,7 @@ std::string free_name(const fs::path& path, std::string_view ending) {
 }
 
 std::string with_profiles(std::string line, const std::vector<std::string>& profiles) {
+  if (profiles.size() == all_profiles().size()) return line + " --for all";
   for (const std::string& profile : profiles) line += " --for " + shell_word(profile);
   return line;
 }

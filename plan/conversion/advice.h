@@ -5,7 +5,7 @@
 //     words     take config.json from the source model
 //
 //   IN     the checkpoint that was diagnosed      BASE   the unquantized model, where it is known
-//   OUT    a name next to it that is free
+//   OUT    a name next to it that is free; so is OUT.gguf
 #pragma once
 
 #include <filesystem>
@@ -25,8 +25,10 @@ struct AdvisedFor {
 };
 
 // A name that is free, as a word of a shell: "m-fixed", "q4-fixed.gguf", "m-nvfp4"; next to
-// `path`, or in the current folder where nothing can be written there or it is a cache.
-std::string free_name(const std::filesystem::path& path, std::string_view ending);
+// `path`, or in the current folder where nothing can be written there or it is a cache. With
+// `extension`, or that of a GGUF.
+std::string free_name(const std::filesystem::path& path, std::string_view ending,
+                      std::string_view extension = {});
 
 // The command at the start of `advice`; empty where there is none.
 std::string advised_command(std::string_view advice, const AdvisedFor& on);

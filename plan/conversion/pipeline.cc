@@ -45,11 +45,11 @@ Status check_whole_model(const Checkpoint& checkpoint, const Conversion& convers
   return {};
 }
 
-// A GGUF that is made in addition to the folder that --for checks is meant for llama.cpp.
+// A GGUF that is made in addition to the folder that --for checks is meant for programs of GGUF.
 std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
   std::vector<std::string> out = conversion.profiles;
   if (checkpoint.format == "gguf" && conversion.is_beside_folder) {
-    std::erase_if(out, [](const std::string& profile) { return profile != "llama.cpp"; });
+    std::erase_if(out, [](const std::string& profile) { return !is_for_gguf(profile); });
   }
   return out;
 }

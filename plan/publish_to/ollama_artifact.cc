@@ -15,6 +15,7 @@
 #include "core/json/json_edit.h"
 #include "core/json/json_string.h"
 #include "formats/formats.h"
+#include "models/models.h"
 #include "plan/conversion/targets.h"
 #include "plan/publish_to/artifacts.h"
 #include "quantizers/quantizers.h"

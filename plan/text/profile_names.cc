@@ -22,9 +22,14 @@ std::string profile_letters(std::string_view text) {
   return out;
 }
 
-Result<std::string> profile_named(std::string_view text) {
+std::vector<std::string> every_profile() {
   std::vector<std::string> names;
   for (const ProfileInfo& profile : all_profiles()) names.emplace_back(profile.name);
+  return names;
+}
+
+Result<std::string> profile_named(std::string_view text) {
+  const std::vector<std::string> names = every_profile();
   const std::string letters = profile_letters(text);
   for (const std::string& name : names) {
     const std::string own = profile_letters(name);
@@ -43,6 +48,7 @@ Result<std::string> profile_named(std::string_view text) {
 Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts) {
+    if (is_same_word(text, "all")) return every_profile();
     size_t start = 0;
     while (start <= text.size()) {
       const size_t end = std::min(text.find(',', start), text.size());

@@ -9,7 +9,7 @@
 namespace ckpt {
 
 // "vLLM" is vllm, "llamacpp" is llama.cpp, "vllm-0.17.1" and "vllm==0.17" are vllm-0.17, and
-// "vllm,sglang" are two. Each once. Fails: kUsage, with the nearest.
+// "vllm,sglang" are two, "all" is every one. Each once. Fails: kUsage, with the nearest.
 Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts);
 
 }  // namespace ckpt

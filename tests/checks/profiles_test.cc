@@ -60,7 +60,12 @@ void check_section(const std::string& place, std::string_view section, const Wor
 TEST(Profiles, SectionsBuildOnOthersThatExist) {
   for (const Profile& profile : profiles()) {
     EXPECT_FALSE(profile.help.empty()) << profile.name;
-    EXPECT_NE(find_profile(profile.rated), nullptr) << profile.name;
+    for (const std::string_view name : profile.rated) {
+      const auto sharing = std::ranges::count_if(profiles(), [&](const Profile& other) {
+        return std::ranges::count(other.rated, name) != 0;
+      });
+      EXPECT_TRUE(find_profile(name) != nullptr || sharing > 1) << profile.name << ' ' << name;
+    }
     for (const auto& [section, list] : profile.lists) {
       check_section(fmt::format("{} [{}]", profile.name, section), section, list);
     }
@@ -102,8 +107,10 @@ void check_ratings(const Check& check) {
     const size_t before = rated.size();
     for (const Profile& profile : profiles()) {
       const bool is_meant =
-          word == "all" || word == profile.name ||
-          (word.ends_with('*') && profile.name.starts_with(word.substr(0, word.size() - 1)));
+          word == "all" || std::ranges::any_of(profile.rated, [&](std::string_view name) {
+            return word.ends_with('*') ? name.starts_with(word.substr(0, word.size() - 1))
+                                       : name == word;
+          });
       if (!is_meant) continue;
       EXPECT_TRUE(rated.insert(profile.name).second) << check.id << ' ' << word;
     }
@@ -134,9 +141,17 @@ TEST(Profiles, RatingsNameProfiles) {
                            parameter_checks,
                            file_checks,
                            gguf_checks,
+                           ollama_checks,
                            value_checks}) {
     for (const Check& check : theme()) check_ratings(check);
   }
+}
+
+TEST(Ollama, OnlySomeArchitecturesHaveRenderers) {
+  EXPECT_EQ(ollama_renderer("nemotron_h_moe"), "nemotron-3-nano");
+  EXPECT_EQ(ollama_parser("laguna"), "laguna");
+  EXPECT_EQ(ollama_renderer("qwen3"), "");
+  EXPECT_EQ(ollama_parser("gemma3"), "");
 }
 
 }  // namespace

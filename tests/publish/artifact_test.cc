@@ -63,8 +63,7 @@ TEST(Ollama, ConfigAndManifestAreThoseOfCreate) {
             "\"model_type\":\"2.30M\",\"file_type\":\"Q4_K_M\",\"architecture\":\"amd64\","
             "\"os\":\"linux\"}\n");
   const std::string with_programs =
-      render_ollama_config({"gemma4", "4B", "Q8_0", std::string(ollama_renderer("gemma4")),
-                            std::string(ollama_parser("gemma4"))});
+      render_ollama_config({"gemma4", "4B", "Q8_0", "gemma4", "gemma4"});
   EXPECT_NE(with_programs.find("\"file_type\":\"Q8_0\",\"renderer\":\"gemma4\",\"parser\":"
                                "\"gemma4\",\"architecture\""),
             std::string::npos)
@@ -80,13 +79,6 @@ TEST(Ollama, ConfigAndManifestAreThoseOfCreate) {
           hex + "\",\"size\":7}]}\n");
   EXPECT_EQ(render_ollama_params({{"top_k", "20"}, {"stop", "[\"<|im_end|>\"]"}}),
             "{\"stop\":[\"<|im_end|>\"],\"top_k\":20}\n");
-}
-
-TEST(Ollama, OnlySomeArchitecturesHaveRenderers) {
-  EXPECT_EQ(ollama_renderer("nemotron_h_moe"), "nemotron-3-nano");
-  EXPECT_EQ(ollama_parser("laguna"), "laguna");
-  EXPECT_EQ(ollama_renderer("qwen3"), "");
-  EXPECT_EQ(ollama_parser("gemma3"), "");
 }
 
 }  // namespace

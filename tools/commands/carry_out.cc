@@ -26,12 +26,11 @@ std::string first_path(const Output& output) {
   return shell_path(final_path(output, output.layout.files[0]).string());
 }
 
-// " --mmproj FILE" with the projector that the plan makes; "" where it makes none.
-std::string projector_words(const Plan& plan) {
+// The projector that the plan makes; "" where it makes none.
+std::string projector_path(const Plan& plan) {
   const auto projector = std::ranges::find_if(
       plan.outputs, [](const Output& each) { return each.checkpoint.is_projector(); });
-  return projector == plan.outputs.end() ? std::string()
-                                         : fmt::format(" --mmproj {}", first_path(*projector));
+  return projector == plan.outputs.end() ? std::string() : first_path(*projector);
 }
 
 // A GGUF file that llama.cpp does not take.
@@ -67,9 +66,9 @@ std::string next_command(const Output& output, const Plan& plan,
     if (std::ranges::any_of(plan.outputs, is_model)) return {};
     return fmt::format("llama-mtmd-cli -m MODEL.gguf --mmproj {}", first_path(output));
   }
-  const std::string projector = projector_words(plan);
-  return fmt::format("{} -m {}{}", projector.empty() ? "llama-cli" : "llama-mtmd-cli",
-                     first_path(output), projector);
+  const std::string projector = projector_path(plan);
+  if (projector.empty()) return fmt::format("llama-cli -m {}", first_path(output));
+  return fmt::format("llama-mtmd-cli -m {} --mmproj {}", first_path(output), projector);
 }
 
 // The commands that serve the output where it was made for, and where it will load.
@@ -85,10 +84,9 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
     const std::string path = output.layout.is_folder
                                  ? output.path.string()
                                  : final_path(output, output.layout.files[0]).string();
-    std::string command = serve_command(profile, output.checkpoint, shell_path(path));
-    if (command.empty()) continue;
-    if (output.checkpoint.format == "gguf") command += projector_words(planned.plan);
-    console.talk(fmt::format("{}: {}", profile, command));
+    const std::string command = serve_command(profile, output.checkpoint, shell_path(path),
+                                              projector_path(planned.plan));
+    if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
   }
 }
 

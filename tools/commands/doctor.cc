@@ -415,14 +415,8 @@ Status settle_statistics(TypedDoctor& typed, const Console& console) {
   return {};
 }
 
-// "--for all" is every program; without --for a GGUF is asked of llama.cpp alone.
+// Without --for a GGUF is asked of llama.cpp alone.
 Status settle_profiles(TypedDoctor& typed) {
-  const bool asks_all = std::ranges::any_of(
-      typed.profiles, [](const std::string& name) { return is_same_word(name, "all"); });
-  if (asks_all) {
-    typed.profiles.clear();
-    return {};
-  }
   CKPT_ASSIGN(typed.profiles, profiles_named(typed.profiles));
   if (!typed.profiles.empty()) return {};
   const auto format = recognize(typed.path);

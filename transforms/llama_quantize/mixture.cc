@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/model/tensor_names.h"
+
 namespace ckpt {
 namespace {
 

@@ -106,11 +106,6 @@ struct ModelFacts {
 inline constexpr uint64_t kMaxLayers = 100'000;
 Result<ModelFacts> model_facts(const Metadata& metadata);
 
-// The number N of "blk.N."; -1 for tensors outside of blocks.
-int64_t block_of(std::string_view name);
-// Order of tensors in a quantized file: by block, then by the bytes of the name.
-bool quantized_order(std::string_view a, std::string_view b);
-
 enum class Category : uint8_t {
   kOutput,
   kTokenEmbedding,

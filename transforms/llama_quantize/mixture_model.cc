@@ -1,6 +1,6 @@
 // Reads the facts for the mixture rules from a model: names of tensors and GGUF metadata.
-// Source: llama.cpp src/llama-quant.cpp (categories, exclusions), src/llama-model-loader.h (order),
-// src/llama-model.cpp and src/models/*.cpp (layers, heads, which models count as 70B).
+// Source: llama.cpp src/llama-quant.cpp (categories, exclusions), src/llama-model.cpp and
+// src/models/*.cpp (layers, heads, which models count as 70B).
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -66,7 +66,6 @@ constexpr std::string_view kCopied[] = {
     "mm.a.code_embd",
 };
 
-bool is_name_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A number, or the number of the first layer where there is one for each.
 uint64_t first_number(const Metadata& metadata, const std::string& key, uint64_t otherwise) {
@@ -91,24 +90,6 @@ bool is_70b(const Metadata& metadata, const ModelFacts& facts, uint64_t heads, u
 }
 
 }  // namespace
-
-int64_t block_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
-  size_t i = kPrefix.size();
-  int64_t block = -1;
-  for (; i < name.size() && is_name_digit(name[i]); ++i) {
-    block = std::min<int64_t>(std::max<int64_t>(block, 0) * 10 + (name[i] - '0'),
-                              std::numeric_limits<int32_t>::max());
-  }
-  return block;
-}
-
-bool quantized_order(std::string_view a, std::string_view b) {
-  const int64_t block_a = block_of(a);
-  const int64_t block_b = block_of(b);
-  return block_a != block_b ? block_a < block_b : a < b;
-}
 
 Category category_of(std::string_view name) {
   if (name == "output.weight") return Category::kOutput;

@@ -14,6 +14,7 @@
 
 #include "core/chunks/repack.h"
 #include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"

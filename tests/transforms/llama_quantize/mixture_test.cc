@@ -154,25 +154,6 @@ TEST(Mixture, NamesAreFoundInEitherCaseAndByAlias) {
   EXPECT_EQ(named("q4"), nullptr);
 }
 
-TEST(Mixture, BlocksAreReadFromNames) {
-  EXPECT_EQ(block_of("blk.0.attn_v.weight"), 0);
-  EXPECT_EQ(block_of("blk.123.x"), 123);
-  EXPECT_EQ(block_of("blk.7"), 7);
-  EXPECT_EQ(block_of("blk.x"), -1);
-  EXPECT_EQ(block_of("blk."), -1);
-  EXPECT_EQ(block_of("v.blk.3.x"), -1);
-  EXPECT_EQ(block_of("output.weight"), -1);
-  EXPECT_EQ(block_of("blk.99999999999999999999.x"), 2147483647);
-}
-
-TEST(Mixture, OrderIsByBlockThenByBytes) {
-  EXPECT_TRUE(quantized_order("output.weight", "token_embd.weight"));
-  EXPECT_TRUE(quantized_order("token_embd.weight", "blk.0.a"));
-  EXPECT_TRUE(quantized_order("blk.2.z", "blk.10.a"));
-  EXPECT_TRUE(quantized_order("blk.2.Z", "blk.2.a"));
-  EXPECT_FALSE(quantized_order("blk.2.a", "blk.2.a"));
-}
-
 TEST(Mixture, MoreBitsGoToBothEndsAndEveryThird) {
   std::set<uint64_t> more;
   for (uint64_t i = 0; i < 33; ++i) {

@@ -1,0 +1,149 @@
+// Checks for Ollama, beyond those of llama.cpp's server, which it runs since 0.30: what
+// `ollama create` makes of a file or folder.
+//
+// Sources: ollama/ollama v0.32.15 server/create.go (rewriting, splits, tensors that are kept),
+// convert/reader_safetensors.go (types), server/images.go (chat templates).
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+std::string_view ollama_architecture(const Examined& on) {
+  const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
+  return name == nullptr ? std::string_view() : std::string_view(*name);
+}
+
+// Of a tower, a projector or a draft model; such tensors are a file of their own elsewhere.
+bool is_embedded(const Tensor& tensor) {
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"a.", "mm.", "mtp.", "s.", "v."},
+      [&](std::string_view front) { return tensor.name.starts_with(front); });
+}
+
+// ---- folders ---------------------------------------------------------------------------------
+
+bool is_converted(const Tensor& tensor, const Examined& on) {
+  switch (tensor.codec->scheme) {
+    case Scheme::kPlain:
+      break;
+    case Scheme::kFp8Block:
+      return true;
+    case Scheme::kMxfp4:
+      return on.model_class == "GptOssForCausalLM";
+    default:
+      return false;
+  }
+  const auto type = plain_dtype(*tensor.codec);
+  return type == Dtype::kF32 || type == Dtype::kF16 || type == Dtype::kBF16 || type == Dtype::kU8;
+}
+
+Status look_converted_types(const Look& look) {
+  if (look.on.is_gguf) return {};
+  Mismatch found;
+  std::string_view type;
+  bool is_fp8 = false;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (is_converted(tensor, look.on)) continue;
+    if (found.count == 0) type = tensor.codec->name;
+    found.add(tensor.name);
+    is_fp8 |= std::ranges::any_of(tensor.codec->parts,
+                                  [](const auto& part) { return part.dtype == Dtype::kF8E4M3; });
+  }
+  if (found.count == 0) return {};
+  look.out.push_back(
+      {found.first,
+       found.text_at_first(fmt::format("in {}, which `ollama create` does not convert", type)),
+       {},
+       is_fp8 ? "missing fp8 block size metadata for tensor" : "unknown data type",
+       gguf_instead(look.on)});
+  return {};
+}
+
+// ---- GGUF files ------------------------------------------------------------------------------
+
+// Not where a program of Ollama's takes the template's place, nor of a model that does not chat.
+Status look_ollama_template(const Look& look) {
+  const Metadata& metadata = look.on.checkpoint.metadata;
+  const std::string_view architecture = ollama_architecture(look.on);
+  const bool chats = look.on.is_gguf && architecture != "clip" &&
+                     metadata.find(fmt::format("{}.pooling_type", architecture)) == nullptr;
+  if (!chats || !ollama_renderer(architecture).empty()) return {};
+  const std::string* text = metadata.find_text("tokenizer.chat_template");
+  if (text == nullptr || text->empty()) {
+    look.out.push_back({"tokenizer.chat_template",
+                        "missing",
+                        Severity::kWarning,
+                        "prompts are sent as they are typed",
+                        Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"}});
+    return {};
+  }
+  look.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");
+  return {};
+}
+
+// As llama-quantize writes a file, which therefore copies it unchanged.
+bool is_as_quantized(const Checkpoint& checkpoint) {
+  const std::vector<MetaEntry>& keys = checkpoint.metadata.entries;
+  const size_t count = keys.size();
+  const bool has_end = count >= 2 && keys[count - 1].key == "general.file_type" &&
+                       keys[count - 2].key == "general.quantization_version";
+  const auto after = [](const Tensor& a, const Tensor& b) {
+    return quantized_order(b.name, a.name);
+  };
+  const std::vector<Tensor>& tensors = checkpoint.tensors;
+  return has_end && std::ranges::none_of(tensors, &Tensor::has_scales) &&
+         std::ranges::adjacent_find(tensors, after) == tensors.end();
+}
+
+Status look_same_bytes(const Look& look) {
+  const Checkpoint& checkpoint = look.on.checkpoint;
+  const bool is_copied = look.on.is_gguf && ollama_architecture(look.on) != "clip" &&
+                         !is_split(checkpoint) &&
+                         std::ranges::none_of(checkpoint.tensors, is_embedded);
+  if (!is_copied || is_as_quantized(checkpoint)) return {};
+  look.report("the file", "its tensors or keys are not in the order of llama-quantize, which "
+                          "`ollama create` writes");
+  return {};
+}
+
+Status look_split(const Look& look) {
+  if (!look.on.is_gguf || !is_split(look.on.checkpoint)) return {};
+  look.report("the file", "split; a Modelfile must name the folder, or each file in a FROM line");
+  return {};
+}
+
+constexpr Check kOllamaChecks[] = {
+    {"Q36", "the program converts weights of these types", "U: ollama", "", "", "",
+     look_converted_types},
+    {"G09", "the chat template of a GGUF is used", "I: ollama",
+     "before 0.30 prompts are sent without the chat format", "",
+     "REQUIRES 0.30.0 in the Modelfile; for older releases TEMPLATE too, in Go's syntax",
+     look_ollama_template},
+    {"G10", "`ollama create` keeps the bytes of a GGUF", "I: ollama",
+     "the model in Ollama has another SHA-256 than the file", "",
+     "of the folder that holds it: ckpt publish DIR --to ollama:NAME", look_same_bytes},
+    {"G11", "a GGUF is one file", "W: ollama", "split GGUF has 1 shards, expected more", "",
+     "ckpt convert IN OUT", look_split},
+};
+
+}  // namespace
+
+bool is_split(const Checkpoint& checkpoint) {
+  return std::ranges::any_of(checkpoint.tensors, [&](const Tensor& tensor) {
+    return tensor.home != checkpoint.tensors.front().home;
+  });
+}
+
+const Tensor* patched_by(const Examined& on, const Profile& profile) {
+  if (profile.program != Program::kOllama || ollama_architecture(on) == "clip") return nullptr;
+  const auto found = std::ranges::find_if(on.checkpoint.tensors, is_embedded);
+  return found == on.checkpoint.tensors.end() ? nullptr : &*found;
+}
+
+std::span<const Check> ollama_checks() { return kOllamaChecks; }
+
+}  // namespace ckpt

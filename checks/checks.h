@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ struct CheckInfo {
 };
 std::vector<CheckInfo> all_checks();
 
+// Texts that llama.cpp splits differently from the tokenizer, or from that of `base`.
+using TokenizerFindings =
+    std::function<std::vector<Finding>(const Checkpoint& checkpoint, const std::string& base)>;
+
 struct Examination {
   std::vector<std::string> profiles;  // names; empty: every profile that knows the model
   bool deep = false;                  // read tensors too
@@ -47,10 +52,8 @@ struct Examination {
   // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
-  // Texts that llama.cpp splits differently from the tokenizer, or from that of `base`; null: not
-  // known.
-  std::vector<Finding> (*tokenizer_findings)(const Checkpoint& checkpoint,
-                                             const std::string& base) = nullptr;
+  // Empty: not known.
+  TokenizerFindings tokenizer_findings = {};
 };
 
 // Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read;

@@ -18,24 +18,23 @@ Result<const Format*> recognize(const std::filesystem::path& path);
 // The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the
 // table is in hf_documents.cc); weights are not read. Fails: kIo; kUsage for a link that leads
 // elsewhere; kUnsupported for a document that is only an LFS pointer, or larger than any is.
-Result<std::vector<Document>> read_documents(const std::filesystem::path& folder);
+Result<std::vector<Document>> read_documents(const std::filesystem::path& folder,
+                                             const ReadOptions& options);
 
 // A folder of safetensors as servers read it, whose index only says which files there are: all
 // tensors of those are taken, wherever the index puts them. Fails: as reading does; kUnsupported
 // where nothing is named by an index.
-Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs);
+Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
+                                      const ReadOptions& options);
 
 // Whether `path`, a folder or a file, holds weights as PyTorch saves them, which are read but not
 // changed in place.
 bool holds_torch_weights(const std::filesystem::path& path);
 
-// Documents and indexes that are links lead where they want, not only inside their folder and to
-// the blobs of the hub's cache. Of the whole run: call it before anything is read.
-void follow_links(bool anywhere);
-
 // The index of a Hugging Face folder and the files at its top that it names; without an index, the
 // weights that would be read, where they are named as a model's are. Fails: as reading would.
-Result<std::vector<std::string>> files_of_weights(const std::filesystem::path& folder);
+Result<std::vector<std::string>> files_of_weights(const std::filesystem::path& folder,
+                                                  const ReadOptions& options);
 // Whether a file of this name, relative to a Hugging Face folder, is one of those documents, the
 // index, or weights as they are named when a model is saved. Looks at no file.
 bool is_checkpoint_file(const std::string& path);

@@ -111,7 +111,7 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
   return {};
 }
 
-Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs) {
+Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs, const ReadOptions&) {
   CKPT_ASSIGN(GgufFile file, read_gguf_file(path, codecs));
   Checkpoint checkpoint;
   checkpoint.format = kGguf.name;

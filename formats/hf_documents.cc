@@ -110,10 +110,13 @@ bool is_large(const std::string& path) {
   return kLarge.matches_any(path);
 }
 
-Result<Document> read_document(const std::filesystem::path& folder, const std::string& path) {
+Result<Document> read_document(const std::filesystem::path& folder, const std::string& path,
+                               const ReadOptions& options) {
   const bool is_vocabulary = is_large(path) && path != "modelopt_state.pth";
-  if (is_vocabulary && is_url(folder) && skips_vocabularies_of_urls()) return Document(path, "");
-  CKPT_ASSIGN(const SharedSource source, open_document(folder, path));
+  if (is_vocabulary && is_url(folder) && options.skip_vocabularies_of_urls) {
+    return Document(path, "");
+  }
+  CKPT_ASSIGN(const SharedSource source, open_document(folder, path, options));
   CKPT_ASSIGN(std::string text,
               read_text(*source, is_large(path) ? kMaxVocabularyBytes : kMaxDocumentBytes));
   if (text.starts_with("version https://git-lfs")) {
@@ -144,7 +147,8 @@ bool is_checkpoint_file(const std::string& path) {
                      [&](std::string_view pattern) { return glob_matches(pattern, path); });
 }
 
-Result<std::vector<Document>> read_documents(const std::filesystem::path& folder) {
+Result<std::vector<Document>> read_documents(const std::filesystem::path& folder,
+                                             const ReadOptions& options) {
   CKPT_TRY(refuse_unfinished_output(folder));
   std::set<std::string> paths;
   if (is_url(folder)) {
@@ -157,7 +161,7 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
   }
   std::vector<Document> documents;
   for (const std::string& path : paths) {
-    CKPT_ASSIGN(Document document, read_document(folder, path));
+    CKPT_ASSIGN(Document document, read_document(folder, path, options));
     documents.push_back(std::move(document));
   }
   return documents;

@@ -190,8 +190,9 @@ std::string_view index_name(const Names& names) {
   return has_torch_weights(names) ? kTorchIndexName : kIndexName;
 }
 
-Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view name) {
-  CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(name)));
+Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view name,
+                                    const ReadOptions& options) {
+  CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(name), options));
   CKPT_TRY(in(source->name(), refuse_other_files(*source, "an index in JSON")));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxIndexBytes));
   return in(source->name(), parse_index(text));
@@ -312,14 +313,15 @@ Result<Names> shards_there(const fs::path& folder, const SafetensorsIndex& index
   return Names(shards.begin(), shards.end());
 }
 
-Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, bool trusts_index = true) {
+Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const ReadOptions& options,
+                               bool trusts_index = true) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   Checkpoint checkpoint;
   std::vector<SafetensorsFile> files;
   NameIndex entries;
   const std::string_view listed = index_name(names);
   if (contains(names, listed)) {
-    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed));
+    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
     CKPT_ASSIGN(const Names shards,
                 trusts_index ? shards_of(folder, index, names) : shards_there(folder, index));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
@@ -340,7 +342,7 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, bool trust
   for (SafetensorsFile& file : files) {
     checkpoint.file_metadata[file.path] = std::move(file.header.metadata);
   }
-  CKPT_ASSIGN(checkpoint.documents, read_documents(folder));
+  CKPT_ASSIGN(checkpoint.documents, read_documents(folder, options));
   return checkpoint;
 }
 
@@ -394,8 +396,9 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
   return checkpoint;
 }
 
-Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs) {
-  return is_folder(path) ? in_file(path.string(), read_folder(path, codecs))
+Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs,
+                                    const ReadOptions& options) {
+  return is_folder(path) ? in_file(path.string(), read_folder(path, codecs, options))
                          : read_one_file(path, codecs);
 }
 
@@ -410,7 +413,7 @@ Status find_weights(const fs::path& folder) {
   return in_file(folder.string(), find());
 }
 
-Result<Names> files_of_weights(const fs::path& folder) {
+Result<Names> files_of_weights(const fs::path& folder, const ReadOptions& options) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   const std::string_view listed = index_name(names);
   Names out;
@@ -419,7 +422,7 @@ Result<Names> files_of_weights(const fs::path& folder) {
     std::erase_if(shards, [](const std::string& name) { return !is_checkpoint_file(name); });
     return shards;
   }
-  CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed));
+  CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
   std::set<std::string> shards{std::string(listed)};
   for (const auto& [tensor, file] : index.weight_map) {
     const bool is_weights = file.ends_with(kSafetensorsEnding) || is_torch_weights(file);
@@ -428,11 +431,12 @@ Result<Names> files_of_weights(const fs::path& folder) {
   return Names(shards.begin(), shards.end());
 }
 
-Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs) {
+Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs,
+                                      const ReadOptions& options) {
   const auto read = [&]() -> Result<Checkpoint> {
     CKPT_ASSIGN(const Names names, list_files(folder));
     if (!contains(names, kIndexName)) return fail(ErrorCode::kUnsupported, "no {}", kIndexName);
-    return read_folder(folder, codecs, false);
+    return read_folder(folder, codecs, options, false);
   };
   if (!is_folder(folder))
     return fail(ErrorCode::kUnsupported, "{} is not a folder", folder.string());

@@ -3,19 +3,15 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "core/io/remote_files.h"
-#include "formats/formats.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-std::atomic<bool> follows_anywhere = false;
 
 bool is_below(const fs::path& path, const fs::path& folder) {
   const auto [folder_end, rest] =
@@ -38,11 +34,10 @@ Failure not_opened(const fs::path& path, const std::error_code& error) {
 
 }  // namespace
 
-void follow_links(bool anywhere) { follows_anywhere = anywhere; }
-
-Result<SharedSource> open_document(const fs::path& folder, const std::string& path) {
+Result<SharedSource> open_document(const fs::path& folder, const std::string& path,
+                                   const ReadOptions& options) {
   const fs::path named = folder / path;
-  if (follows_anywhere || is_url(folder)) return open_file(named);
+  if (options.follow_links || is_url(folder)) return open_file(named);
   std::error_code error;
   const fs::path own = fs::canonical(folder, error);
   if (error) return not_opened(folder, error);

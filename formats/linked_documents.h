@@ -6,6 +6,7 @@
 
 #include "core/base/result.h"
 #include "core/io/bytes.h"
+#include "core/model/format.h"
 
 namespace ckpt {
 
@@ -15,8 +16,8 @@ namespace ckpt {
 //   models--ORG--NAME/blobs/0f3a...                             what is opened
 //   models--ORG--NAME/snapshots/REVISION/config.json ─▶ ../../blobs/0f3a...
 //
-// Elsewhere only where follow_links() (formats/formats.h) allows it. Fails: kUsage, naming the
-// target; kIo.
-Result<SharedSource> open_document(const std::filesystem::path& folder, const std::string& path);
+// Elsewhere only with ReadOptions::follow_links. Fails: kUsage, naming the target; kIo.
+Result<SharedSource> open_document(const std::filesystem::path& folder, const std::string& path,
+                                   const ReadOptions& options);
 
 }  // namespace ckpt

@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   std::vector<std::string> notes;
-  Context context = step_context(&notes);
+  Context context = step_context(&notes, {});
   const auto base = [&] { return fuzz::make_checkpoint(files, "base/", all_codecs()); };
   context.open = [&](const auto&) { return Result<Checkpoint>(base()); };
   context.documents = [&](const auto&) { return Result<std::vector<Document>>(base().documents); };

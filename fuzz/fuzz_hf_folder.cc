@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   folder.fill(files);
   const auto format = recognize(folder.path());
   if (!format) return 0;
-  const auto checkpoint = (*format)->read(folder.path(), all_codecs());
+  const auto checkpoint = (*format)->read(folder.path(), all_codecs(), {});
   if (checkpoint) lay_out_again(*checkpoint);
   return 0;
 }

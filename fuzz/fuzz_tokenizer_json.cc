@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Checkpoint ours = fuzz::make_checkpoint(files, "", all_codecs());
   const Checkpoint theirs = fuzz::make_checkpoint(files, "base/", all_codecs());
   std::vector<std::string> notes;
-  Context context = step_context(&notes);
+  Context context = step_context(&notes, {});
   context.open = [&](const auto&) { return Result<Checkpoint>(theirs); };
   context.documents = [&](const auto&) { return Result<std::vector<Document>>(theirs.documents); };
   fix_checkpoint(ours, context);

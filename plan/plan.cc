@@ -33,6 +33,7 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
   made.profiles = options.profiles;
   made.steps = options.steps;
   made.force = options.force;
+  made.reading = options.reading;
   if (!made.to.empty()) made.given.push_back({"to", made.to, false});
   for (const auto& [name, value] : options.more) {
     const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
@@ -85,13 +86,14 @@ Result<Converted> convert(const fs::path& in, const fs::path& out, const Convert
 }
 
 Result<ExecuteReport> patch(const fs::path& path, const std::vector<std::string>& steps,
-                            Observer* observer) {
+                            Observer* observer, const ReadOptions& reading) {
   Observer silent;
   Observer& told = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
   CKPT_TRY(finish_earlier_patch(path));
   Patching patching;
   patching.path = path;
+  patching.reading = reading;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
   for (const std::string& note : planned.notes) told.note(note);
@@ -107,9 +109,11 @@ Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Obs
   const FilesRead files_read;
   const std::unique_ptr<Progress> progress = told.progress("reading");
   CKPT_ASSIGN(const std::vector<std::string> profiles, profiles_named(options.profiles));
-  const Examination examination{profiles,     options.deep,   options.base,     is_given_step,
-                                packed_forms, progress.get(), told.cancelled(), tokenizer_findings};
-  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination));
+  const Context context = step_context(nullptr, options.reading);
+  const Examination examination{
+      profiles,     options.deep,   options.base,     is_given_step,
+      packed_forms, progress.get(), told.cancelled(), tokenizer_findings(context)};
+  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, options.reading));
   return std::move(examined.diagnosis);
 }
 

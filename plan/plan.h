@@ -10,6 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/model/findings.h"
+#include "core/model/format.h"
 #include "core/outputs/execute_options.h"
 #include "plan/conversion/observer.h"
 
@@ -23,6 +24,7 @@ struct ConvertOptions {
   // All others by their names: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.
   std::vector<std::pair<std::string, std::string>> more = {};
   bool force = false;    // replace OUT, if it holds nothing but a checkpoint
+  ReadOptions reading = {};
   unsigned threads = 0;  // 0 = all cores
   uint64_t memory_bytes = uint64_t{512} << 20;
 };
@@ -40,12 +42,14 @@ Result<Converted> convert(const std::filesystem::path& in, const std::filesystem
 // Changes a checkpoint in place by `steps`: all files that differ, or none. Finishes a patch that
 // was interrupted first. Fails: as `ckpt patch`.
 Result<ExecuteReport> patch(const std::filesystem::path& path,
-                            const std::vector<std::string>& steps, Observer* observer = nullptr);
+                            const std::vector<std::string>& steps, Observer* observer = nullptr,
+                            const ReadOptions& reading = {});
 
 struct DoctorOptions {
   std::vector<std::string> profiles = {};  // empty: every profile that knows the model
   std::string base = {};                   // the unquantized model, for fixes that need it
   bool deep = false;                       // read the tensors too
+  ReadOptions reading = {};
 };
 
 // Whether programs will load `path` and compute what it means, and what fixes it. Fails: as

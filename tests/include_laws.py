@@ -15,6 +15,8 @@
   types     a type of namespace ckpt is defined in one file; two of one name would be one to the linker
   families  a model_type is named in models/ and in the files of NAMING alone; whatever else depends on it
             asks for a quirk, and every quirk of a family is asked for
+  state     outside tools/, no variable of the process can change but those of SHARED: what a caller wants
+            travels as a parameter
   words     a list of words over several lines breaks at spaces, never within a word
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
@@ -31,6 +33,20 @@ BELOW = {"models"}  # leaves may include its header
 PLAN = "plan"  # above leaves, below tools; a library without a terminal
 TERMINAL = re.compile(r"\bCLI::|CLI/|\bstd(out|err)[,);]|\bstd::(cout|cerr|fwrite|printf)|\bfmt::print\(|^(static|extern) (?!const)")
 FREE = {"tools", "tests", "bench", "fuzz"}
+QUALIFIED = r"(?:(?:static|inline|thread_local|constinit|extern)\s+)"
+VARIABLE = re.compile(  # of a namespace, or static within a function or type; not const
+    rf"^(?:{QUALIFIED}*|\s+{QUALIFIED}*(?:static|thread_local)\s+{QUALIFIED}*)"
+    r"(?!(?:const|constexpr|static|inline|thread_local|constinit|extern|using|typedef|namespace|struct|class|enum"
+    r"|template|return|friend|goto|public|private|protected)\b)[A-Za-z_][\w:<>,* &]*[ &*>](\w+)(?:\[\w*\])?( = |\{|;)")
+SHARED = {  # one for the process: caches, pools, and what the machine has once
+    "core/base/trace.cc": {"log", "events"}, "core/base/trace.h": {"on_"},
+    "core/io/buffers.cc": {"pool"}, "core/io/buffers.h": {"all_bytes_"},
+    "core/io/files_read.cc": {"made"}, "core/io/open_files.cc": {"all"}, "core/io/paths.cc": {"mutex", "known"},
+    "core/io/remote_files.cc": {"served_files"},  # whether this program opens URLs
+    "quantizers/simd/dispatch.cc": {"forced_target"},  # of tests
+    "remote/http.cc": {"mutex", "gates"}, "remote/http_transfer.cc": {"made"},
+    "remote/rate_limit.cc": {"bytes_per_second", "mutex", "paid_until"},  # one network
+}
 FLOORS = {  # lowest first; "." is the folder itself
     "core": ["base", "json", "io", "readers", "model", "computed", "chunks", "outputs", "resume", "engine", "patch"],
     "transforms": ["facts", "packed", "vl", "to_gguf/tokenizer", "to_gguf/general",
@@ -134,6 +150,9 @@ def line_breach(where, line):
         return "a codec is known by its scheme or dtype, not by its name"
     if where.parts[0] == PLAN and TERMINAL.search(code):
         return "plan has no terminal and no global state; use an Observer"
+    state = None if where.parts[0] in FREE else VARIABLE.match(code)
+    if state and "(" not in code[:state.start(2)] and state.group(1) not in SHARED.get(str(where), ()):
+        return f"{state.group(1)} is state of the process; what a caller wants travels as a parameter"
     if OTHER_CAST.search(code):
         return "no dynamic_cast; computed_as() knows the kinds of a source"
     if where.parts[0] not in {"tests", "bench", "fuzz"} and PLAIN_SOURCE.search(code) and str(where) not in PLAIN_SOURCES:
@@ -290,6 +309,9 @@ PLANTED = {  # file: what is added to it, what must be said
     "plan/conversion/pipeline.h": ('#include "tools/say/console.h"', "plan knows no tool"),
     "plan/conversion/steps.h": ("inline void say() { fmt::print(stderr, text); }", "plan has no terminal"),
     "plan/conversion/targets.cc": ("static bool was_asked = false;", "no global state"),
+    "formats/sniff.cc": ("std::atomic<bool> follows_links = false;", "follows_links is state of the process"),
+    "core/io/paths.cc": ("  static std::map<int, int> seen;", "seen is state of the process"),
+    "publish/publish.cc": ("  thread_local int depth{0};", "depth is state of the process"),
     "checks/subject/subject.h": ('#include "core/engine/execute.h"', "only tools start the engine"),
     "plan/conversion/fixing.h": ("struct Examined {\n};", "is also defined in checks/subject/subject.h"),
     "publish/lonely.h": ("", "no other file includes it"),
@@ -298,10 +320,10 @@ PLANTED = {  # file: what is added to it, what must be said
     "transforms/edit/drop.cc": ('#include "core/outputs/file_writer.h"', "transforms include core/outputs/file_writer.h"),
     "transforms/edit/cast.cc": ("auto source = open_file(path);", "Context does"),
     "checks/weights/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),
-    "plan/conversion/targets.h": ("inline auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
+    "plan/conversion/targets.h": ("inline const auto* t = dynamic_cast<const TurnedSource*>(source);", "no dynamic_cast"),
     "core/computed/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
     "checks/config/config_words.cc": ('    " opal opal-"', "breaks within a word"),
-    "checks/weights/tied_head.cc": ('bool is_it = type == "exaone4";', "names the family exaone4"),
+    "checks/weights/tied_head.cc": ('  bool is_it = type == "exaone4";', "names the family exaone4"),
     "models/families/llama.cc": ('.quirks = "unheard_of"', "no source asks for the quirk unheard_of"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }

@@ -45,10 +45,16 @@ BufferPool& BufferPool::shared() {
   return pool;
 }
 
-void BufferPool::set_limit(uint64_t limit_bytes) {
+void BufferPool::begin_share(uint64_t limit_bytes) {
   const std::lock_guard lock(mutex_);
-  limit_bytes_ = limit_bytes;
-  shrink_to(limit_bytes_);
+  shares_bytes_ += limit_bytes;
+  shrink_to(this->limit_bytes());
+}
+
+void BufferPool::end_share(uint64_t limit_bytes) {
+  const std::lock_guard lock(mutex_);
+  shares_bytes_ -= limit_bytes;
+  shrink_to(this->limit_bytes());
 }
 
 AlignedBuffer BufferPool::remove(Sizes::iterator found) {
@@ -74,7 +80,7 @@ AlignedBuffer BufferPool::take(uint64_t size_bytes) {
     if (found != sizes_.end() && found->first <= wanted + wanted / 4) {
       return remove(std::prev(sizes_.upper_bound(found->first)));  // the one used last
     }
-    shrink_to(limit_bytes_ - std::min(limit_bytes_, wanted));
+    shrink_to(limit_bytes() - std::min(limit_bytes(), wanted));
   }
   // Of what was asked for here, whatever is reserved later: so it fits the next who asks for that.
   AlignedBuffer fresh;
@@ -86,7 +92,7 @@ void BufferPool::give(AlignedBuffer buffer) {
   const uint64_t size_bytes = buffer.capacity_bytes();
   if (size_bytes == 0) return;
   const std::lock_guard lock(mutex_);
-  if (AlignedBuffer::all_bytes() > limit_bytes_) return;
+  if (AlignedBuffer::all_bytes() > limit_bytes()) return;
   free_bytes_ += size_bytes;
   sizes_.emplace(size_bytes, free_.insert(free_.end(), std::move(buffer)));
 }

@@ -53,8 +53,11 @@ class BufferPool {
  public:
   static constexpr uint64_t kUsualBytes = uint64_t{96} << 20;
   // `limit_bytes`: of all buffers of the process, free ones go back to the system beyond that.
-  explicit BufferPool(uint64_t limit_bytes = kUsualBytes) : limit_bytes_(limit_bytes) {}
-  void set_limit(uint64_t limit_bytes);
+  explicit BufferPool(uint64_t limit_bytes = kUsualBytes) : idle_limit_bytes_(limit_bytes) {}
+  // Of a run that begins, or of one that ends: the limit is what all that work want together, and
+  // the first one while none does.
+  void begin_share(uint64_t limit_bytes);
+  void end_share(uint64_t limit_bytes);
   // Of what reads and writes tensors in this process.
   static BufferPool& shared();
 
@@ -69,8 +72,11 @@ class BufferPool {
   AlignedBuffer remove(Sizes::iterator found);
   void shrink_to(uint64_t all_bytes);
 
+  uint64_t limit_bytes() const { return shares_bytes_ == 0 ? idle_limit_bytes_ : shares_bytes_; }
+
   mutable std::mutex mutex_;
-  uint64_t limit_bytes_;
+  const uint64_t idle_limit_bytes_;
+  uint64_t shares_bytes_ = 0;
   Free free_;    // longest unused first
   Sizes sizes_;  // the same by capacity, equal ones by age
   uint64_t free_bytes_ = 0;

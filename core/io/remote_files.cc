@@ -26,7 +26,6 @@ class NoFiles final : public RemoteFiles {
 
 const NoFiles kNoFiles;
 std::atomic<const RemoteFiles*> served_files = &kNoFiles;
-std::atomic<bool> vocabularies_skipped = false;
 
 }  // namespace
 
@@ -41,10 +40,6 @@ bool is_url(const std::filesystem::path& path) {
 void serve_urls(const RemoteFiles& files) { served_files = &files; }
 
 const RemoteFiles& url_files() { return *served_files; }
-
-void skip_vocabularies_of_urls() { vocabularies_skipped = true; }
-
-bool skips_vocabularies_of_urls() { return vocabularies_skipped; }
 
 Result<std::vector<std::string>> names_at_url(const std::filesystem::path& folder) {
   CKPT_ASSIGN(const auto entries, url_files().list(folder.string()));

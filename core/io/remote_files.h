@@ -43,11 +43,6 @@ void serve_urls(const RemoteFiles& files);
 // Where nobody serves them, all fail: kUnsupported.
 const RemoteFiles& url_files();
 
-// Documents of vocabularies get their names and no text, where a URL names the folder: for commands
-// that show no more than the names. Of the whole run: call it before anything is read.
-void skip_vocabularies_of_urls();
-bool skips_vocabularies_of_urls();
-
 // Names of the files and folders in a folder, sorted. Fails: as RemoteFiles::list().
 Result<std::vector<std::string>> names_at_url(const std::filesystem::path& folder);
 // RemoteFiles::pinned(); a path as it is.

@@ -48,10 +48,20 @@ struct LayoutOptions {
   uint64_t shift_bytes = 0;
 };
 
+// How a caller wants files read.
+struct ReadOptions {
+  // Documents and indexes that are links lead anywhere, not only inside their folder and to the
+  // blobs of the hub's cache.
+  bool follow_links = false;
+  // Documents of vocabularies get their names and no text, where a URL names the folder: for
+  // callers that show only the names.
+  bool skip_vocabularies_of_urls = false;
+};
+
 struct Format {
   std::string_view name, help;
   bool (*recognizes)(const std::filesystem::path&);  // by magic number or folder content
-  Result<Checkpoint> (*read)(const std::filesystem::path&, Codecs);
+  Result<Checkpoint> (*read)(const std::filesystem::path&, Codecs, const ReadOptions&);
   Result<Layout> (*lay_out)(const Checkpoint&, const LayoutOptions&, Codecs);
 };
 

@@ -18,16 +18,17 @@ class OutputFiles {
   explicit OutputFiles(const Plan& plan) : plan_(plan) {}
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
-  ~OutputFiles() { pool_.set_limit(BufferPool::kUsualBytes); }
+  ~OutputFiles() { pool_.end_share(pool_share_bytes_); }
 
   // Makes all of them, or takes them over. Fails: as check_space, Place::make and
   // FileWriter::create.
   Status open(bool force, Leftovers leftovers, FileMode mode);
   FileWriter& writer(uint32_t output, uint32_t file) { return *writers_[output][file]; }
   BufferPool& pool() { return pool_; }
-  // Of buffers, and of those the pieces that wait for a hash.
+  // Of buffers, and of those the pieces that wait for a hash. Called once.
   void limit_memory(uint64_t buffers_bytes, uint64_t pieces_bytes) {
-    pool_.set_limit(buffers_bytes);
+    pool_share_bytes_ = buffers_bytes;
+    pool_.begin_share(buffers_bytes);
     room_.limit_bytes = pieces_bytes;
   }
   // Syncs every file. Requires: all bytes were put.
@@ -40,6 +41,7 @@ class OutputFiles {
  private:
   const Plan& plan_;
   BufferPool& pool_ = BufferPool::shared();
+  uint64_t pool_share_bytes_ = 0;
   WaitingRoom room_;
   std::vector<Place> places_;
   std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file

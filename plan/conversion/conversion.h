@@ -52,6 +52,7 @@ struct Conversion {
   bool force = false;
   bool if_needed = false;  // do nothing where OUT is what the plan makes
   bool is_only_shown = false;  // --dry-run
+  ReadOptions reading;         // of IN and of everything else that is read
   // Options typed or set by a recipe, in order: each must have an effect (added_steps.h). Empty
   // for a conversion that a program made.
   std::vector<GivenOption> given;

@@ -22,9 +22,9 @@ constexpr std::string_view kForNew = "=json:VALUE or =text:VALUE for a new key";
 // The documents of a folder, for questions about one after the other.
 class Documents {
  public:
-  static Result<Documents> read(const fs::path& folder) {
+  static Result<Documents> read(const fs::path& folder, const ReadOptions& reading) {
     Documents out;
-    CKPT_ASSIGN(out.checkpoint_.documents, read_documents(folder));
+    CKPT_ASSIGN(out.checkpoint_.documents, read_documents(folder, reading));
     if (!out.checkpoint_.documents.empty()) return out;
     return fail_with_hint(ErrorCode::kUsage, "ckpt set FILE KEY=VALUE",
                           "{}: holds no document of a model", folder.string());
@@ -149,7 +149,7 @@ Result<JsonText> parse_value(const JsonText* old, const std::string& value) {
 
 Result<JsonText> parse_file(const JsonText* old, const std::string& path) {
   constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
-  CKPT_ASSIGN(const std::string text, step_context(nullptr).file_text(path, kMaxFileBytes));
+  CKPT_ASSIGN(const std::string text, step_context(nullptr, {}).file_text(path, kMaxFileBytes));
   if (!is_utf8(text)) return fail(ErrorCode::kUsage, "{}: is not text in UTF-8", path);
   if (old == nullptr || !(old->is_object() || old->is_array())) return JsonText::text(text);
   return in(path, JsonText::parse(text));
@@ -254,7 +254,8 @@ DocumentKey document_key(const std::string& typed) {
   return is_file ? DocumentKey{file, typed.substr(colon + 1)} : DocumentKey{"config.json", typed};
 }
 
-Result<std::vector<Step>> steps_of_edits(const fs::path& path, const std::vector<KeyEdit>& edits) {
+Result<std::vector<Step>> steps_of_edits(const fs::path& path, const std::vector<KeyEdit>& edits,
+                                         const ReadOptions& reading) {
   const bool in_folder = is_folder(path);
   CKPT_TRY(check_once(edits, in_folder));
   StepsByFile steps;
@@ -265,7 +266,7 @@ Result<std::vector<Step>> steps_of_edits(const fs::path& path, const std::vector
     }
     return steps.take();
   }
-  CKPT_ASSIGN(Documents documents, Documents::read(path));
+  CKPT_ASSIGN(Documents documents, Documents::read(path, reading));
   for (const KeyEdit& edit : edits) CKPT_TRY(add_document_edit(documents, edit, steps));
   return steps.take();
 }

@@ -28,6 +28,7 @@ DocumentKey document_key(const std::string& typed);
 // Fails: kUsage: a key twice; a value of another kind than the one that is replaced; a key that was
 // probably mistyped, with the right one; as reading the folder's documents.
 Result<std::vector<Step>> steps_of_edits(const std::filesystem::path& path,
-                                         const std::vector<KeyEdit>& edits);
+                                         const std::vector<KeyEdit>& edits,
+                                         const ReadOptions& reading);
 
 }  // namespace ckpt

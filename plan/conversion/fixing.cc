@@ -59,14 +59,18 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
 
-std::vector<Finding> tokenizer_findings(const Checkpoint& checkpoint, const std::string& base) {
-  return find_tokenizer_findings(checkpoint, base, step_context(nullptr));
+TokenizerFindings tokenizer_findings(Context context) {
+  context.notes = nullptr;
+  return [context = std::move(context)](const Checkpoint& checkpoint, const std::string& base) {
+    return find_tokenizer_findings(checkpoint, base, context);
+  };
 }
 
-Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination) {
+Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination,
+                               const ReadOptions& reading) {
   ExaminedFolder out;
   CKPT_ASSIGN(const Format* format, recognize(path));
-  auto checkpoint = format->read(path, all_codecs());
+  auto checkpoint = format->read(path, all_codecs(), reading);
   if (checkpoint) {
     CKPT_ASSIGN(out.diagnosis, diagnose(*checkpoint, examination));
     out.checkpoint = std::move(*checkpoint);
@@ -74,7 +78,7 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
   }
   const Error error = checkpoint.error();
   if (error.code != ErrorCode::kCorrupt) return Failure(error);
-  auto files = read_despite_index(path, all_codecs());
+  auto files = read_despite_index(path, all_codecs(), reading);
   if (!files) {
     CKPT_ASSIGN(out.diagnosis, unreadable(error, examination));
     return out;
@@ -88,7 +92,7 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
   Fixed out{std::move(checkpoint), {}, {}, {}, false};
   const Examination examination{fixing.profiles, false,   fixing.base, is_given_step,
-                                packed_forms,    nullptr, nullptr,     tokenizer_findings};
+                                packed_forms,    nullptr, nullptr,     tokenizer_findings(context)};
   std::set<std::string> settled;        // applied, or found to change nothing
   std::map<std::string, Error> failed;  // what another step fixes first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {

@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "checks/checks.h"
+#include "core/model/format.h"
 #include "core/model/transform.h"
 
 namespace ckpt {
 
 // Examination::has_step of this program.
 bool is_given_step(std::string_view name);
-// Examination::tokenizer_findings of this program.
-std::vector<Finding> tokenizer_findings(const Checkpoint& checkpoint, const std::string& base);
+// Examination::tokenizer_findings of this program, which reads BASE as `context` does.
+TokenizerFindings tokenizer_findings(Context context);
 
 struct ExaminedFolder {
   Diagnosis diagnosis;
@@ -27,7 +28,8 @@ struct ExaminedFolder {
 };
 // Reads `path` and diagnoses it; one that is damaged gets its verdicts too. Fails: as recognize(),
 // as reading but for kCorrupt, and as diagnose().
-Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination);
+Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination,
+                               const ReadOptions& reading);
 
 // A step that a finding asks for and that changes nothing.
 struct IdleStep {

@@ -78,7 +78,7 @@ Result<PlannedPatch> plan_documents(const Patching& patching, const Context& con
   Checkpoint before;
   before.format = "safetensors";
   before.name = patching.path.filename().string();
-  CKPT_ASSIGN(before.documents, read_documents(patching.path));
+  CKPT_ASSIGN(before.documents, read_documents(patching.path, patching.reading));
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
   CKPT_CHECK(after.tensors.empty());
   Output now{patching.path, std::move(before), {}};
@@ -90,9 +90,10 @@ Result<PlannedPatch> plan_documents(const Patching& patching, const Context& con
 }
 
 // A tokenizer and configurations whose weights lie elsewhere, or are of a kind that is not read.
-bool is_folder_of_documents(const fs::path& path, const Result<const Format*>& format) {
-  if (format || format.error().code != ErrorCode::kUnsupported || !is_folder(path)) return false;
-  const auto documents = read_documents(path);
+bool is_folder_of_documents(const Patching& patching, const Result<const Format*>& format) {
+  if (format || format.error().code != ErrorCode::kUnsupported) return false;
+  if (!is_folder(patching.path)) return false;
+  const auto documents = read_documents(patching.path, patching.reading);
   return documents && !documents->empty();
 }
 
@@ -105,7 +106,7 @@ Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
                           "{}: the weights are files of PyTorch, which are not patched",
                           patching.path.string());
   }
-  CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs()));
+  CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs(), patching.reading));
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
   if (after.format != before.format) {
     return fail_with_hint(ErrorCode::kUsage, "ckpt convert",
@@ -186,11 +187,11 @@ Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& ho
 
 Result<PlannedPatch> plan_patching(const Patching& patching) {
   std::vector<std::string> notes;
-  const Context context = step_context(&notes);
+  const Context context = step_context(&notes, patching.reading);
   const bool in_folder = is_folder(patching.path);
   const bool documents_only = touches(patching.steps) == Touches::kDocuments;
   auto found = recognize(patching.path);
-  const bool needs_weights = !documents_only || !is_folder_of_documents(patching.path, found);
+  const bool needs_weights = !documents_only || !is_folder_of_documents(patching, found);
   if (!found && needs_weights) return Failure(std::move(found.error()));
   const Step* idle =
       documents_only && !in_folder ? step_without_documents(patching.steps, found) : nullptr;

@@ -23,6 +23,7 @@ struct Patching {
   bool elsewhere = false;        // for write_patched: every file is laid out
   bool rewrite_weights = false;  // steps may change values
   uint64_t header_slack_bytes = 0;
+  ReadOptions reading;
 };
 
 struct PlannedPatch {

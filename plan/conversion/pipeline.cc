@@ -211,16 +211,16 @@ struct Planning {
   std::vector<OutputVerdict> verdicts = {};
 
   Context context(const Conversion& conversion) {
-    Context out = step_context(&notes);
+    Context out = step_context(&notes, conversion.reading);
     out.is_only_shown = conversion.is_only_shown;
     if (!conversion.imatrix.empty()) out.imatrix = &imatrix;
     return out;
   }
 };
 
-Result<Checkpoint> read_checkpoint(const fs::path& path) {
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+Result<Checkpoint> read_checkpoint(const Conversion& conversion) {
+  CKPT_ASSIGN(const Format* format, recognize(conversion.in));
+  return format->read(conversion.in, all_codecs(), conversion.reading);
 }
 
 // A person's own steps, and the tokenizer that was asked for.
@@ -228,7 +228,8 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
                                    const Conversion& conversion, Planning& planning) {
   const Context context = planning.context(conversion);
   if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
-    CKPT_ASSIGN(const std::vector<Document> documents, read_documents(conversion.tokenizer));
+    CKPT_ASSIGN(const std::vector<Document> documents,
+                read_documents(conversion.tokenizer, conversion.reading));
     CKPT_TRY(take_tokenizer_files(documents, conversion.tokenizer.string(), checkpoint));
     planning.use.add("tokenizer");
   }
@@ -356,7 +357,7 @@ class IdleOptions {
   Result<std::string> digest_from_start(const std::vector<Step>& steps,
                                         const Conversion& tried) const {
     Planning unsaid{planning_.imatrix};
-    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried.in));
+    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried));
     CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
     return digest(checkpoint, tried);
   }
@@ -401,7 +402,7 @@ Error in_input(Error error, const fs::path& input) {
 Result<ConversionInput> read_input(const Conversion& typed) {
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   ConversionInput out;
-  CKPT_ASSIGN(out.checkpoint, read_checkpoint(conversion.in));
+  CKPT_ASSIGN(out.checkpoint, read_checkpoint(conversion));
   CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));
@@ -425,11 +426,13 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   if (steps.empty()) steps = conversion.recipe_steps;
   CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, conversion, planning));
   CKPT_ASSIGN(out.plan, make_plan(checkpoint, conversion, planning));
-  CKPT_TRY(check_options_used(conversion, planning.use, step_context(&planning.notes)));
+  const Context context = step_context(&planning.notes, conversion.reading);
+  CKPT_TRY(check_options_used(conversion, planning.use, context));
   if (!conversion.given.empty()) {
     CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
   }
-  CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), conversion.force));
+  const Replacing replacing{conversion.force, conversion.reading};
+  CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), replacing));
   // A note about the source is printed once for several outputs.
   for (std::string& note : planning.notes) {
     const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();

@@ -93,7 +93,7 @@ class ReplacedFolder {
  public:
   explicit ReplacedFolder(const Output& output)
       : output_(output), folder_(output.path), planned_(planned_names(output)) {}
-  Result<std::vector<std::string>> run();
+  Result<std::vector<std::string>> run(const ReadOptions& reading);
 
  private:
   // How a file that stays is shown; empty for one that goes.
@@ -138,10 +138,10 @@ std::string ReplacedFolder::stays(const FolderEntry& entry) const {
   return goes ? std::string() : path;
 }
 
-Result<std::vector<std::string>> ReplacedFolder::run() {
+Result<std::vector<std::string>> ReplacedFolder::run(const ReadOptions& reading) {
   if (::stat(folder_.c_str(), &own_) != 0) return io_failure(folder_, "cannot be examined", errno);
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder_, {}));
-  const auto weights = files_of_weights(folder_);
+  const auto weights = files_of_weights(folder_, reading);
   if (weights) weights_.insert(weights->begin(), weights->end());
   std::vector<std::string> others, gone;
   for (const FolderEntry& entry : entries) {
@@ -166,8 +166,9 @@ Result<std::vector<std::string>> ReplacedFolder::run() {
 
 }  // namespace
 
-Result<std::vector<std::string>> replaceable_files(const Output& output) {
-  return ReplacedFolder(output).run();
+Result<std::vector<std::string>> replaceable_files(const Output& output,
+                                                   const ReadOptions& reading) {
+  return ReplacedFolder(output).run(reading);
 }
 
 Status check_unfinished_folder(const Output& output) {

@@ -11,11 +11,6 @@
 namespace ckpt {
 namespace {
 
-Result<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
-}
-
 Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t limit_bytes) {
   CKPT_TRY(refuse_unfinished_output(path));
   CKPT_ASSIGN(const SharedSource source, open_file(path));
@@ -109,9 +104,13 @@ Touches touches(const std::vector<Step>& steps) {
   return most;
 }
 
-Context step_context(std::vector<std::string>* notes) {
-  return {all_codecs(),   nullptr,        notes,           open_checkpoint,
-          read_documents, read_file_text, low_rank_product};
+Context step_context(std::vector<std::string>* notes, const ReadOptions& reading) {
+  const auto open = [reading](const std::filesystem::path& path) -> Result<Checkpoint> {
+    CKPT_ASSIGN(const Format* format, recognize(path));
+    return format->read(path, all_codecs(), reading);
+  };
+  const auto documents = [reading](const auto& folder) { return read_documents(folder, reading); };
+  return {all_codecs(), nullptr, notes, open, documents, read_file_text, low_rank_product};
 }
 
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/format.h"
 #include "core/model/transform.h"
 
 namespace ckpt {
@@ -38,8 +39,9 @@ Status add_option(Step& step, std::string_view key, std::string value);
 // The most that the steps together may change; kDocuments without steps.
 Touches touches(const std::vector<Step>& steps);
 
-// The context of transforms: every codec, other checkpoints, documents. `notes` may be null.
-Context step_context(std::vector<std::string>* notes);
+// The context of transforms: every codec, other checkpoints, documents, which are read as `reading`
+// asks. `notes` may be null.
+Context step_context(std::vector<std::string>* notes, const ReadOptions& reading);
 
 // Fails: kUsage for more than kMaxSteps; as the first step that fails, naming it.
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,

@@ -130,12 +130,12 @@ bool is_mount_point(const fs::path& path) {
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-Status check_replaceable_folder(Output& output) {
+Status check_replaceable_folder(Output& output, const ReadOptions& reading) {
   if (is_mount_point(output.path)) {
     return fail_with_hint(ErrorCode::kUsage, shell_path((output.path / "NAME").string()),
                           "{}: a mount point, which --force cannot replace", output.path.string());
   }
-  CKPT_ASSIGN(output.replaced, replaceable_files(output));
+  CKPT_ASSIGN(output.replaced, replaceable_files(output, reading));
   return {};
 }
 
@@ -147,14 +147,14 @@ Status check_replaceable_file(const fs::path& path) {
       source && (*source)->read(0, magic) && std::memcmp(magic.data(), "GGUF", 4) == 0;
   const Format* safetensors = find_format("safetensors");
   CKPT_CHECK(safetensors != nullptr);
-  if (is_gguf || safetensors->read(path, all_codecs())) return {};
+  if (is_gguf || safetensors->read(path, all_codecs(), {})) return {};
   return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
                         "{}: exists and does not look like a checkpoint; --force replaces only "
                         "checkpoints",
                         path.string());
 }
 
-Status check_replaceable(Output& output) {
+Status check_replaceable(Output& output, const ReadOptions& reading) {
   const bool is_folder = output.layout.is_folder;
   std::vector<fs::path> names{output.path};
   if (!is_folder) {
@@ -169,13 +169,14 @@ Status check_replaceable(Output& output) {
       return fail_with_hint(ErrorCode::kUsage, shell_path((name / "NAME.gguf").string()),
                             "{}: is a folder; expected a file or nothing", name.string());
     }
-    CKPT_TRY(S_ISDIR(status->st_mode) ? check_replaceable_folder(output)
+    CKPT_TRY(S_ISDIR(status->st_mode) ? check_replaceable_folder(output, reading)
                                       : check_replaceable_file(name));
   }
   return {};
 }
 
-Status check_output(const Plan& plan, Output& output, const Inputs& inputs, bool force) {
+Status check_output(const Plan& plan, Output& output, const Inputs& inputs,
+                    const Replacing& replacing) {
   std::vector<fs::path> temporaries, finals;
   if (output.layout.is_folder) {
     temporaries.push_back(partial_path(output));
@@ -193,9 +194,9 @@ Status check_output(const Plan& plan, Output& output, const Inputs& inputs, bool
   }
   if (output.layout.is_folder) CKPT_TRY(check_unfinished_folder(output));
   CKPT_TRY(refuse_input(inputs, ledger_path(output)));
-  if (!force || output.goes_into) return {};
+  if (!replacing.force || output.goes_into) return {};
   for (const fs::path& path : finals) CKPT_TRY(refuse_inputs_in(inputs, path));
-  return check_replaceable(output);
+  return check_replaceable(output, replacing.reading);
 }
 
 bool is_inside(const fs::path& inner, const fs::path& outer) {
@@ -285,10 +286,10 @@ Status check_new_out(const fs::path& out) {
   return into ? Status() : refuse_existing(out);
 }
 
-Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, bool force) {
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Replacing& replacing) {
   CKPT_TRY(check_outputs_apart(plan));
   const Inputs files = files_read(plan, inputs);
-  for (Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, force));
+  for (Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, replacing));
   return {};
 }
 

@@ -43,16 +43,22 @@ Result<bool> goes_into(const std::filesystem::path& out, const Layout& layout);
 // Fails: kUsage; kIo.
 Status check_new_out(const std::filesystem::path& out);
 
+// Whether a checkpoint that is at OUT may go, and how it is read before that.
+struct Replacing {
+  bool force = false;
+  ReadOptions reading = {};
+};
 // Looks at everything that carrying the plan out would write, replace or remove, and notes in the
 // plan what goes. Fails: kUsage, naming the input that would be lost, or what is there and no
 // checkpoint's; kIo.
-Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, bool force);
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Replacing& replacing);
 
 // ---- folders that --force replaces (replaced_folder.cc) -----------------------------------------
 
 // The files of the folder at `output.path` that go, relative to it. Fails: kUsage with the list of
 // what would be lost; kIo.
-Result<std::vector<std::string>> replaceable_files(const Output& output);
+Result<std::vector<std::string>> replaceable_files(const Output& output,
+                                                   const ReadOptions& reading);
 
 // Requires of what stands under the temporary name of a folder that runs of ckpt have put it there.
 // Fails: kUsage with the list of the rest; kIo.

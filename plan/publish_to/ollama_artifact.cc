@@ -60,7 +60,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
           path.string());
     }
     CKPT_ASSIGN(const Format* format, recognize(path));
-    CKPT_ASSIGN(Checkpoint checkpoint, format->read(path, all_codecs()));
+    CKPT_ASSIGN(Checkpoint checkpoint, format->read(path, all_codecs(), {}));
     out.push_back({&file, std::move(checkpoint)});
   }
   if (!out.empty()) return out;

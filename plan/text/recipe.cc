@@ -272,7 +272,7 @@ Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
   std::vector<fs::path> out;
   for (const std::string& preset : presets) {
     if (!find_rule(exporting->options, "preset")->is_path(preset)) continue;
-    CKPT_ASSIGN(const auto loaded, load_quant_recipe(preset, step_context(&notes)));
+    CKPT_ASSIGN(const auto loaded, load_quant_recipe(preset, step_context(&notes, {})));
     for (const fs::path& file : loaded.files) {
       if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
     }

@@ -119,7 +119,7 @@ void expect(const Checkpoint& checkpoint, const std::string& profile, std::strin
 Result<Checkpoint> open(const std::string& name) {
   const fs::path path = fs::path(CKPT_TESTDATA) / name;
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), {});
 }
 
 const std::vector<std::string> kServers = {"vllm-0.16", "vllm-0.17", "vllm", "sglang"};

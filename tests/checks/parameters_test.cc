@@ -21,7 +21,7 @@ Checkpoint open_model(const std::string& name) {
   const fs::path path = fs::path(CKPT_TESTDATA) / name;
   const auto format = recognize(path);
   EXPECT_TRUE(format.has_value());
-  auto checkpoint = (*format)->read(path, all_codecs());
+  auto checkpoint = (*format)->read(path, all_codecs(), {});
   EXPECT_TRUE(checkpoint.has_value());
   return std::move(*checkpoint);
 }

@@ -29,6 +29,21 @@ TEST(BufferPool, KeepsNoMoreThanItMay) {
   EXPECT_EQ(pool.free_bytes(), BufferPool::kUsualBytes);
 }
 
+TEST(BufferPool, LimitsOfRunsAtTheSameTimeAddUp) {
+  constexpr uint64_t kShareBytes = 8 << 20;
+  BufferPool pool(0);
+  pool.begin_share(kShareBytes);
+  pool.begin_share(kShareBytes);
+  std::vector<AlignedBuffer> buffers;
+  for (int i = 0; i < 3; ++i) buffers.push_back(pool.take(kShareBytes));
+  for (AlignedBuffer& buffer : buffers) pool.give(std::move(buffer));
+  EXPECT_EQ(pool.free_bytes(), 2 * kShareBytes);
+  pool.end_share(kShareBytes);
+  EXPECT_EQ(pool.free_bytes(), kShareBytes);
+  pool.end_share(kShareBytes);
+  EXPECT_EQ(pool.free_bytes(), 0u);
+}
+
 TEST(BufferPool, GivesWhatIsThereToWhomItFits) {
   BufferPool pool;
   for (const uint64_t size_bytes : {5u << 20, 1u << 20, 9u << 18}) {

@@ -28,7 +28,7 @@ std::string message_of(const fs::path& path, const fs::path& folder) {
     if (!imatrix) text = imatrix.error().text();
   } else if (const auto format = recognize(path); !format) {
     text = format.error().text();
-  } else if (const auto checkpoint = (*format)->read(path, all_codecs()); !checkpoint) {
+  } else if (const auto checkpoint = (*format)->read(path, all_codecs(), {}); !checkpoint) {
     text = checkpoint.error().text();
   }
   const std::string prefix = folder.string() + "/";
@@ -90,7 +90,7 @@ void expect_every_cut_fails(const fs::path& good, std::string_view ending, size_
     fs::resize_file(path, size);
     const auto format = recognize(path);
     if (!format) continue;
-    const auto checkpoint = (*format)->read(path, all_codecs());
+    const auto checkpoint = (*format)->read(path, all_codecs(), {});
     ASSERT_FALSE(checkpoint) << good << " cut to " << size << " bytes";
     EXPECT_NE(checkpoint.error().text().find(path.string()), std::string::npos);
   }
@@ -125,7 +125,7 @@ TEST(Bad, AMillionBracketsAreRefusedAtTheFirstTooMany) {
   std::string objects;
   for (size_t i = 0; i < kDepth; ++i) objects += "{\"a\":";
   const auto message = [](const fs::path& path) {
-    const auto read = find_format("safetensors")->read(path, all_codecs());
+    const auto read = find_format("safetensors")->read(path, all_codecs(), {});
     return read ? "" : read.error().what;
   };
   write_file(file, framed("{\"a\":" + std::string(kDepth, '[')));

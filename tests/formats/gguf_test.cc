@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 const Format& gguf() { return *find_format("gguf"); }
 
 Checkpoint read_gguf_file(const fs::path& path) {
-  auto checkpoint = gguf().read(path, all_codecs());
+  auto checkpoint = gguf().read(path, all_codecs(), {});
   if (!checkpoint) {
     ADD_FAILURE() << checkpoint.error().text();
     return {};
@@ -79,7 +79,7 @@ TEST(Gguf, PaddingAfterTheLastTensorMayBeMissing) {
   write_file(folder.path() / "x.gguf", bytes.substr(0, bytes.size() - 8));
   EXPECT_EQ(read_gguf_file(folder.path() / "x.gguf").tensors.size(), 5u);
   write_file(folder.path() / "x.gguf", bytes.substr(0, bytes.size() - 9));
-  EXPECT_FALSE(gguf().read(folder.path() / "x.gguf", all_codecs()));
+  EXPECT_FALSE(gguf().read(folder.path() / "x.gguf", all_codecs(), {}));
 }
 
 TEST(Gguf, AnyNonZeroByteIsTrue) {

@@ -23,7 +23,7 @@ Checkpoint read_folder(const fs::path& path) {
     ADD_FAILURE() << format.error().text();
     return {};
   }
-  auto checkpoint = (*format)->read(path, all_codecs());
+  auto checkpoint = (*format)->read(path, all_codecs(), {});
   if (!checkpoint) {
     ADD_FAILURE() << checkpoint.error().text();
     return {};

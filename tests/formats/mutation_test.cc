@@ -59,7 +59,7 @@ TEST_P(Mutation, IsReadOrRefused) {
     }
     const auto format = recognize(path);
     if (!format) continue;
-    const auto checkpoint = (*format)->read(path, all_codecs());
+    const auto checkpoint = (*format)->read(path, all_codecs(), {});
     if (!checkpoint) {
       EXPECT_FALSE(checkpoint.error().what.empty());
       continue;

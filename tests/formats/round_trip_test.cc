@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 Checkpoint read_back(const fs::path& path) {
   const auto format = recognize(path);
   CKPT_CHECK(format);
-  auto checkpoint = (*format)->read(path, all_codecs());
+  auto checkpoint = (*format)->read(path, all_codecs(), {});
   if (!checkpoint) {
     ADD_FAILURE() << checkpoint.error().text();
     return {};

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 const Format& safetensors() { return *find_format("safetensors"); }
 
 Checkpoint read(const fs::path& path, Codecs codecs = all_codecs()) {
-  auto checkpoint = safetensors().read(path, codecs);
+  auto checkpoint = safetensors().read(path, codecs, {});
   if (!checkpoint) {
     ADD_FAILURE() << checkpoint.error().text();
     return {};

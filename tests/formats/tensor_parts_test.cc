@@ -164,7 +164,7 @@ TEST(TensorParts, AxesOfOneAreWrittenAsTheyWereRead) {
   const auto path = folder.path() / "model.safetensors";
   write_file(path, file + header + std::string(32776, 'x'));
   const Format* format = *recognize(path);
-  Checkpoint checkpoint = *format->read(path, all_codecs());
+  Checkpoint checkpoint = *format->read(path, all_codecs(), {});
   ASSERT_EQ(checkpoint.tensors.size(), 1u);
   EXPECT_EQ(checkpoint.tensors[0].codec->name, "fp8_block_spread");
   checkpoint.tensors[0].name = "model.w";

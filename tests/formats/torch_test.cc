@@ -15,7 +15,7 @@ namespace {
 
 Result<Checkpoint> opened(const std::filesystem::path& path) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), {});
 }
 
 struct Content {

@@ -69,8 +69,8 @@ TEST_P(FromGguf, NothingButTheFileIsNeeded) {
   ExecuteOptions small;
   small.chunk_bytes = 4096;
   ASSERT_EQ(error_of(alone, small), "no error");
-  const auto based = find_format("safetensors")->read(folder_ / "back", all_codecs());
-  const auto made = find_format("safetensors")->read(folder_ / "alone", all_codecs());
+  const auto based = find_format("safetensors")->read(folder_ / "back", all_codecs(), {});
+  const auto made = find_format("safetensors")->read(folder_ / "alone", all_codecs(), {});
   ASSERT_TRUE(based && made);
   size_t packed = 0;
   for (const Tensor& tensor : made->tensors) {
@@ -126,7 +126,7 @@ TEST_P(FromGgufRefusals, AnotherBase) {
   make(GetParam());
   const fs::path other = folder_ / "other";
   fs::copy(testdata(model_), other);
-  const auto read = find_format("safetensors")->read(other, all_codecs());
+  const auto read = find_format("safetensors")->read(other, all_codecs(), {});
   ASSERT_TRUE(read);
   const Tensor* norm = read->find_tensor("model.norm.weight");
   ASSERT_NE(norm, nullptr);
@@ -145,7 +145,7 @@ TEST_P(FromGgufRefusals, AnotherBase) {
 TEST_P(FromGgufRefusals, AScaleThatIsNone) {
   make(GetParam());
   const fs::path file = folder_ / "file.gguf";
-  const auto read = find_format("gguf")->read(file, all_codecs());
+  const auto read = find_format("gguf")->read(file, all_codecs(), {});
   ASSERT_TRUE(read);
   const Slice slice = read->find_tensor("blk.0.ffn_up.weight")->stored().parts[0][0];
   std::string text = read_file(file);

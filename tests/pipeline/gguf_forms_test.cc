@@ -21,7 +21,7 @@ Checkpoint bf16_file_of(const std::string& family, const fs::path& scratch) {
   std::string pre;
   if (answered >> pre) conversion.flags.add("tokenizer-pre", pre);
   EXPECT_EQ(error_of(conversion), "no error");
-  auto read = find_format("gguf")->read(conversion.out, all_codecs());
+  auto read = find_format("gguf")->read(conversion.out, all_codecs(), {});
   EXPECT_TRUE(read);
   return read ? std::move(*read) : Checkpoint();
 }

@@ -88,7 +88,7 @@ Conversion folder_of(const fs::path& in, const fs::path& out) {
 }
 
 Checkpoint returned_folder(const fs::path& folder) {
-  auto read = find_format("safetensors")->read(folder, all_codecs());
+  auto read = find_format("safetensors")->read(folder, all_codecs(), {});
   EXPECT_TRUE(read) << read.error().text();
   return read ? std::move(*read) : Checkpoint();
 }
@@ -130,8 +130,8 @@ void expect_same_tensors(const Checkpoint& source, const Checkpoint& back) {
 
 // Tensors byte for byte, and every key that is not of the architecture.
 void expect_same_weights(const fs::path& a, const fs::path& b) {
-  const auto left = find_format("gguf")->read(a, all_codecs());
-  const auto right = find_format("gguf")->read(b, all_codecs());
+  const auto left = find_format("gguf")->read(a, all_codecs(), {});
+  const auto right = find_format("gguf")->read(b, all_codecs(), {});
   ASSERT_TRUE(left && right);
   ASSERT_EQ(left->tensors.size(), right->tensors.size());
   for (const Tensor& tensor : left->tensors) {
@@ -234,7 +234,7 @@ TEST(GgufToFolderMxfp4, ExpertsBecomeFloatsWhereATypeIsNamed) {
   EXPECT_EQ(read_file(folder / "back" / "config.json").find("quantization_config"),
             std::string::npos);
   // The same values as the file's, [out, in] there.
-  const auto file = find_format("gguf")->read(folder / "there.gguf", all_codecs());
+  const auto file = find_format("gguf")->read(folder / "there.gguf", all_codecs(), {});
   ASSERT_TRUE(file);
   const auto theirs = read_values(*file->find_tensor("blk.0.ffn_down_exps.weight"), 1 << 20);
   const auto ours = read_values(*down, 1 << 20);
@@ -325,7 +325,7 @@ TEST(GgufToFolderBase, ConfigurationSaysTheChosenType) {
 
 Result<Checkpoint> returned_with(const fs::path& file, const MetaEntry& changed,
                                  std::vector<std::string>& notes) {
-  CKPT_ASSIGN(Checkpoint read, find_format("gguf")->read(file, all_codecs()));
+  CKPT_ASSIGN(Checkpoint read, find_format("gguf")->read(file, all_codecs(), {}));
   read.metadata.set(changed.key, changed.value);
   return find_transform("from-gguf")->apply(std::move(read), {}, {all_codecs(), nullptr, &notes});
 }
@@ -335,7 +335,7 @@ TEST(GgufToFolderRefusals, TokenOfAMegabyte) {
   const ReturnedModel source = micro_model("qwen3-micro", "qwen2");
   const fs::path file = folder / "file.gguf";
   ASSERT_EQ(error_of(gguf_of(source, source.folder, file, "q8_0")), "no error");
-  const auto read = find_format("gguf")->read(file, all_codecs());
+  const auto read = find_format("gguf")->read(file, all_codecs(), {});
   ASSERT_TRUE(read);
   auto tokens = std::get<MetaArray>(read->metadata.find("tokenizer.ggml.tokens")->value);
   tokens.texts[7] = std::string(1 << 20, 'x');
@@ -374,7 +374,7 @@ TEST(GgufToFolderRefusals, AnyKeyMayLie) {
     const ReturnedModel source = micro_model(name, is_llama ? "llama-bpe" : "qwen35");
     const fs::path file = folder / (std::string(name) + ".gguf");
     ASSERT_EQ(error_of(gguf_of(source, source.folder, file, "bf16")), "no error");
-    const auto read = find_format("gguf")->read(file, all_codecs());
+    const auto read = find_format("gguf")->read(file, all_codecs(), {});
     ASSERT_TRUE(read);
     for (size_t i = 0; i < read->metadata.entries.size(); ++i) {
       const std::string& key = read->metadata.entries[i].key;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 Result<Checkpoint> open(const fs::path& path) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), {});
 }
 
 // A folder that ModelOpt's export of a model is equal to, under the name that its reference had.

@@ -122,7 +122,7 @@ inline std::string error_of(const Status& status) {
 inline Checkpoint read(const fs::path& path) {
   const auto format = recognize(path);
   EXPECT_TRUE(format) << (format ? "" : format.error().text());
-  auto checkpoint = (*format)->read(path, all_codecs());
+  auto checkpoint = (*format)->read(path, all_codecs(), {});
   EXPECT_TRUE(checkpoint) << (checkpoint ? "" : checkpoint.error().text());
   return std::move(*checkpoint);
 }

@@ -77,6 +77,32 @@ TEST(Plan, CancellingOneOfTwoConversionsLeavesTheOther) {
   EXPECT_EQ(again->report.files[0].sha256, whole->report.files[0].sha256);
 }
 
+TEST(Plan, FollowsLinksForTheCallThatAsksForItOnly) {
+  const TemporaryFolder folder;
+  const auto in = folder / "in";
+  std::filesystem::copy(kModel, in);
+  std::filesystem::rename(in / "generation_config.json", folder / "apart.json");
+  std::filesystem::create_symlink("../apart.json", in / "generation_config.json");
+  constexpr ReadOptions kFollowing{.follow_links = true};
+  const std::vector<std::string> steps = {"config:set=max_position_embeddings=64"};
+  ASSERT_TRUE(patch(in, steps, nullptr, kFollowing)) << "once more changes nothing";
+  const auto refusals = [&](const ReadOptions& reading, const std::string& out) {
+    int found = 0;
+    for (int i = 0; i < 20; ++i) {
+      const auto made = convert(in, folder / out, {.force = true, .reading = reading});
+      const auto patched = patch(in, steps, nullptr, reading);
+      found += (made ? 0 : 1) + (patched ? 0 : 1) + (doctor(in, {.reading = reading}) ? 0 : 1);
+    }
+    return found;
+  };
+  int refused = 0;
+  std::thread other([&] { refused = refusals({}, "refused"); });
+  EXPECT_EQ(refusals(kFollowing, "followed"), 0);
+  other.join();
+  EXPECT_EQ(refused, 60);
+  EXPECT_FALSE(std::filesystem::exists(folder / "refused"));
+}
+
 TEST(Plan, ReadsAFileWhereAFolderWas) {
   const TemporaryFolder folder;
   const auto in = folder / "in";

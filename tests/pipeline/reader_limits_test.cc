@@ -191,11 +191,11 @@ struct Worst {
 
 bool read_checkpoint(const fs::path& path, const std::string&) {
   const auto format = recognize(path);
-  return format && (*format)->read(path, all_codecs()).has_value();
+  return format && (*format)->read(path, all_codecs(), {}).has_value();
 }
 
 bool read_folder(const fs::path& path, const std::string&) {
-  return find_format("safetensors")->read(path.parent_path(), all_codecs()).has_value();
+  return find_format("safetensors")->read(path.parent_path(), all_codecs(), {}).has_value();
 }
 
 std::vector<Worst> worst_inputs() {

@@ -13,7 +13,7 @@ namespace ckpt {
 namespace {
 
 Checkpoint read_reported(const std::filesystem::path& path) {
-  auto checkpoint = (*recognize(path))->read(path, all_codecs());
+  auto checkpoint = (*recognize(path))->read(path, all_codecs(), {});
   EXPECT_TRUE(checkpoint) << checkpoint.error().text();
   return checkpoint ? *checkpoint : Checkpoint();
 }

@@ -126,12 +126,12 @@ TEST(Replacing, ADocumentThatWasChangedSinceCkptWroteItStays) {
     GTEST_SKIP() << "no extended attributes here";
   }
   const Output output = folder_output(folder / "out", {});
-  const auto gone = replaceable_files(output);
+  const auto gone = replaceable_files(output, {});
   ASSERT_TRUE(gone) << gone.error().text();
   EXPECT_EQ(std::count(gone->begin(), gone->end(), "README.md"), 1);
   std::ofstream(folder / "out/config.json", std::ios::app) << "\n";
   std::ofstream(folder / "out/README.md", std::ios::app) << "by hand";
-  const auto refused = replaceable_files(output);
+  const auto refused = replaceable_files(output, {});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text().find("README.md (changed since ckpt wrote it), config.json "
                                         "(changed since ckpt wrote it)"),

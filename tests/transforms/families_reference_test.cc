@@ -76,7 +76,7 @@ Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
 Result<std::string> made_sha256(const FamilyFile& row, const std::filesystem::path& out) {
   const std::filesystem::path folder = kFamilyFolders / row.family / "hf";
   CKPT_ASSIGN(const Format* format, recognize(folder));
-  CKPT_ASSIGN(Checkpoint checkpoint, format->read(folder, all_codecs()));
+  CKPT_ASSIGN(Checkpoint checkpoint, format->read(folder, all_codecs(), {}));
   checkpoint.name = row.family;  // the folder's name when the reference was made
   CKPT_ASSIGN(checkpoint, made_as(row, std::move(checkpoint)));
   CKPT_ASSIGN(Layout layout, find_format("gguf")->lay_out(
@@ -103,7 +103,7 @@ TEST_P(FamilyReference, IsTheFileOfLlamaCpp) {
 
 Checkpoint qwen3_vl_moe() {
   const std::filesystem::path folder = kFamilyFolders / "qwen3-vl-moe" / "hf";
-  return (*recognize(folder))->read(folder, all_codecs()).value();
+  return (*recognize(folder))->read(folder, all_codecs(), {}).value();
 }
 
 // The first values of each axis, and of those that `axes` names in another order.

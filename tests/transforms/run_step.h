@@ -24,7 +24,7 @@ namespace ckpt::step_test {
 
 inline Result<Checkpoint> open(const std::filesystem::path& path) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), {});
 }
 
 inline Result<std::string> text(const std::filesystem::path& path, uint64_t limit_bytes) {

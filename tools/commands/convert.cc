@@ -145,6 +145,7 @@ Status check_if_needed(const Conversion& conversion, bool is_dry, const std::str
 Result<int> convert(const CommandOptions& options, const Console& console,
                     const CommonOptions& common) {
   Conversion conversion;
+  conversion.reading.follow_links = options.has("follow-links");
   CKPT_TRY(take_typed(options, conversion));
   CKPT_TRY(check_sizes(options, conversion.shard_bytes, console));
   CKPT_TRY(take_places(options, conversion));
@@ -202,7 +203,7 @@ Run declare_convert(CommandOptions& options) {
     option.is_checked_later = true;
     if (row.step() != nullptr && row.takes_value()) option.choices = row.rule().words();
   }
-  declare_follow_links(options);
+  declare_follow_links(options, std::function<void()>([] {}));
   return [&options](const Console& console, const CommonOptions& common) {
     return convert(options, console, common);
   };

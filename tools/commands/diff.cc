@@ -89,6 +89,7 @@ struct TypedDiff {
   std::string tensors;
   std::vector<std::string> fail_if;
   uint64_t top = UINT64_MAX;
+  ReadOptions reading;
 };
 
 // Differences, gathered, so that the verdict comes first.
@@ -268,9 +269,9 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
   pair_up(a.documents, b.documents, key_of, compare, out.adder("document"));
 }
 
-Result<Checkpoint> read_any(const std::string& path) {
+Result<Checkpoint> read_any(const std::string& path, const ReadOptions& reading) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), reading);
 }
 
 // An adapter has no tensor of its model, so that everything differs.
@@ -329,9 +330,9 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
 Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
   const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
-  const Result<Checkpoint> a = read_any(typed.a);
+  const Result<Checkpoint> a = read_any(typed.a, typed.reading);
   if (!a) return unsound(console, a.error());
-  const Result<Checkpoint> b = read_any(typed.b);
+  const Result<Checkpoint> b = read_any(typed.b, typed.reading);
   if (!b) return unsound(console, b.error());
   note_adapters(*a, *b, console);
   if (!wants_values && are_in_one_form(*a, *b)) {
@@ -368,7 +369,7 @@ Run declare_diff(CommandOptions& options) {
               "not compared");
   options.add("--tensors", &typed->tensors, "with --values: only tensors that match GLOB")
       .value_name = "GLOB";
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   Option& top = options.add("--top", &typed->top, "show the N differences that are worst");
   top.bounds = {1, std::numeric_limits<int>::max()};
   top.value_name = "N";

@@ -123,23 +123,23 @@ Result<MomentsFit> fit_moments(const Checkpoint& model, const Checkpoint& moment
   return out;
 }
 
-Result<Checkpoint> read_headers(const std::filesystem::path& path) {
+Result<Checkpoint> read_headers(const std::filesystem::path& path, const ReadOptions& reading) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), reading);
 }
 
 // False where a size is another, or no name is of this model: then no conversion can use the file.
 // From headers alone. Fails: kUsage: `path` is a GGUF, or the file holds no moments; as reading
 // both.
 Result<bool> show_moments(const std::filesystem::path& path, const std::filesystem::path& moments,
-                          const Console& console) {
-  CKPT_ASSIGN(const Checkpoint model, read_headers(path));
+                          const ReadOptions& reading, const Console& console) {
+  CKPT_ASSIGN(const Checkpoint model, read_headers(path, reading));
   if (model.format == "gguf") {
     return fail_with_hint(ErrorCode::kUsage, "the folder that it was made from",
                           "--moments {}: {} is a GGUF; moments are of the layers of a folder",
                           moments.string(), path.string());
   }
-  CKPT_ASSIGN(const Checkpoint measured, read_headers(moments));
+  CKPT_ASSIGN(const Checkpoint measured, read_headers(moments, reading));
   const bool has_any = std::ranges::any_of(
       measured.tensors, [](const Tensor& tensor) { return tensor.name.ends_with(kInputMoments); });
   if (!has_any) {
@@ -217,9 +217,8 @@ void say_fit(const std::string& file, const ImatrixFit& fit, bool is_good, bool 
 // False where a size is another, or no name is of this model: then no conversion can use the file.
 // Fails: as reading the checkpoint and fit_imatrix().
 Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
-                             const Console& console) {
-  CKPT_ASSIGN(const Format* format, recognize(checkpoint));
-  CKPT_ASSIGN(const Checkpoint model, format->read(checkpoint, all_codecs()));
+                             const ReadOptions& reading, const Console& console) {
+  CKPT_ASSIGN(const Checkpoint model, read_headers(checkpoint, reading));
   CKPT_ASSIGN(const ImatrixFit fit, in(checkpoint.string(), fit_imatrix(model, sums)));
   const bool is_good = fit.wrong.empty() && !fit.entries.empty();
   say_fit(sums.file, fit, is_good, sums.is_legacy, console);
@@ -243,6 +242,7 @@ struct FixRequest {
   std::filesystem::path out;  // where the fixed checkpoint goes; empty: PATH itself changes
   Fixing fixing;
   bool dry_run = false;  // say which files would change, write nothing
+  ReadOptions reading;
 };
 
 struct FixDone {
@@ -275,6 +275,7 @@ Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
                    const Console& console, const CommonOptions& common) {
   Patching patching;
   patching.path = fix.path;
+  patching.reading = fix.reading;
   patching.elsewhere = !fix.out.empty();
   patching.rewrite_weights = fix.fixing.rewrite_weights;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));
@@ -304,10 +305,10 @@ Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
                             const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
   if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
-  CKPT_ASSIGN(const Format* format, recognize(fix.path));
-  CKPT_ASSIGN(Checkpoint checkpoint, format->read(fix.path, all_codecs()));
+  CKPT_ASSIGN(Checkpoint checkpoint, read_headers(fix.path, fix.reading));
   std::vector<std::string> notes;
-  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fix.fixing, step_context(&notes)));
+  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fix.fixing,
+                                          step_context(&notes, fix.reading)));
   for (const std::string& note : notes) console.warn(note);
   if (fixed.steps.empty()) {
     console.answer(
@@ -330,6 +331,7 @@ struct TypedDoctor {
   std::string base;
   bool deep = false;
   bool fix = false, dry_run = false, rewrite_weights = false;
+  ReadOptions reading;
 };
 
 // Each command once, for the first program that it serves in.
@@ -359,12 +361,13 @@ bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
 }
 
 // Tries the fixes, on headers alone; what steps say of themselves is not repeated here.
-Status try_fixes(Checkpoint checkpoint, bool deep, Report& report) {
+Status try_fixes(Checkpoint checkpoint, const TypedDoctor& typed, Report& report) {
   std::vector<std::string> notes;
   const Diagnosis found = report.diagnosis;
-  const Fixing fixing{report.profiles, report.base, true, deep ? nullptr : &found};
-  report.idle = idle_alone(checkpoint, report.diagnosis, step_context(&notes));
-  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fixing, step_context(&notes)));
+  const Fixing fixing{report.profiles, report.base, true, typed.deep ? nullptr : &found};
+  const Context context = step_context(&notes, typed.reading);
+  report.idle = idle_alone(checkpoint, report.diagnosis, context);
+  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fixing, context));
   report.steps = std::move(fixed.steps);
   for (IdleStep& idle : fixed.idle) {
     if (!asks_for(report.diagnosis, idle.step)) report.idle.push_back(std::move(idle));
@@ -377,19 +380,21 @@ Status try_fixes(Checkpoint checkpoint, bool deep, Report& report) {
 Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& path,
                          const Console& console) {
   ProgressLine progress(console, "reading");
-  const Examination examination{typed.profiles, typed.deep, typed.base,   is_given_step,
-                                packed_forms,   &progress,  &interrupted, tokenizer_findings};
+  const Context context = step_context(nullptr, typed.reading);
+  const Examination examination{
+      typed.profiles, typed.deep, typed.base,   is_given_step,
+      packed_forms,   &progress,  &interrupted, tokenizer_findings(context)};
   Report report;
   report.path = path;
   report.profiles = typed.profiles;
   report.base = typed.base;
-  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination));
+  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, typed.reading));
   report.diagnosis = std::move(examined.diagnosis);
   if (!examined.checkpoint) return report;
   find_serving(*examined.checkpoint, report);
   report.is_training = is_training_checkpoint(*examined.checkpoint);
   if (examined.is_whole) {
-    CKPT_TRY(try_fixes(std::move(*examined.checkpoint), typed.deep, report));
+    CKPT_TRY(try_fixes(std::move(*examined.checkpoint), typed, report));
   }
   return report;
 }
@@ -438,7 +443,8 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
     const Fixing fixing{typed.profiles, typed.base, typed.rewrite_weights};
     // "fixed/" is the folder "fixed".
     const auto out = typed.out.has_filename() ? typed.out : typed.out.parent_path();
-    CKPT_ASSIGN(done, apply_fixes({typed.path, out, fixing, typed.dry_run}, console, common));
+    const FixRequest fix{typed.path, out, fixing, typed.dry_run, typed.reading};
+    CKPT_ASSIGN(done, apply_fixes(fix, console, common));
   }
   const std::filesystem::path& path = done.path;
   Report report{path, typed.profiles, typed.base, {}, true, {}, {}, {}, false, false, {}};
@@ -450,10 +456,10 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   show_diagnosis(console, report);
   bool fits = true;
   if (sums) {
-    CKPT_ASSIGN(fits, show_statistics(path, *sums, console));
+    CKPT_ASSIGN(fits, show_statistics(path, *sums, typed.reading, console));
   }
   if (!typed.moments.empty()) {
-    CKPT_ASSIGN(const bool are_its, show_moments(path, typed.moments, console));
+    CKPT_ASSIGN(const bool are_its, show_moments(path, typed.moments, typed.reading, console));
     fits = fits && are_its;
   }
   console.object("summary", {{"path", path.string()},
@@ -482,7 +488,7 @@ Run declare_doctor(CommandOptions& options) {
               "also check whether this importance matrix (GGUF or .dat) is of the model");
   options.add("--moments FILE", &typed->moments,
               "also check whether these second moments (docs/SEARCH.md) are of the model's layers");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions& common) {
     return doctor(*typed, console, common);
   };

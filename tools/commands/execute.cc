@@ -20,6 +20,7 @@ struct TypedExecute {
   fs::path plan;
   std::string part, index, cache_folder, cache_size;
   bool force = false;
+  ReadOptions reading;
 };
 
 // "I/N", I counted from `first`.
@@ -57,6 +58,7 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   const fs::path folder = fs::absolute(typed.plan, error).parent_path();
   CKPT_ASSIGN(PlanFile file, in(place, parse_plan_file(text, folder)));
   file.conversion.force = typed.force;
+  file.conversion.reading = typed.reading;
   ExecuteOptions options;
   options.allow_nonfinite = file.conversion.allow_nonfinite;
   options.force = typed.force;
@@ -85,7 +87,7 @@ Run declare_execute(CommandOptions& options) {
     options.add(fmt::format("--{} {}", name, row.value), text, std::string(row.help));
   }
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions& common) {
     return run(*typed, console, common);
   };

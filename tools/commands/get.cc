@@ -20,6 +20,7 @@ struct TypedGet {
   std::string path;
   std::vector<std::string> keys;
   bool raw = false;
+  ReadOptions reading;
 };
 
 struct Answer {
@@ -57,7 +58,7 @@ Failure no_such_key(const TypedGet& typed, const std::string& key,
 
 Result<Answers> metadata_answers(const TypedGet& typed) {
   CKPT_ASSIGN(const Format* format, recognize(typed.path));
-  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
+  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs(), typed.reading));
   Metadata all = checkpoint.metadata;
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
     for (const MetaEntry& entry : metadata.entries) all.entries.push_back(entry);
@@ -85,7 +86,7 @@ Result<Answers> metadata_answers(const TypedGet& typed) {
 // Without keys: the members of the two documents that hold a model's settings.
 Result<Answers> document_answers(const TypedGet& typed) {
   Checkpoint checkpoint;
-  CKPT_ASSIGN(checkpoint.documents, read_documents(typed.path));
+  CKPT_ASSIGN(checkpoint.documents, read_documents(typed.path, typed.reading));
   Answers out;
   for (const char* name : {"config.json", "generation_config.json"}) {
     if (!typed.keys.empty()) break;
@@ -146,7 +147,7 @@ Run declare_get(CommandOptions& options) {
       "key to print; a single one is printed entirely (default: all, a line each); in a folder "
       "DOCUMENT.json:KEY");
   options.add("--raw", &typed->raw, "only the bytes of one value, for a file");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions&) { return get(*typed, console); };
 }
 

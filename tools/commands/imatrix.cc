@@ -441,7 +441,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
   plan.outputs.push_back(std::move(output));
   std::vector<InputPath> inputs;
   for (const std::string& file : typed.files) inputs.push_back({"FILE", file});
-  CKPT_TRY(check_targets(plan, inputs, false));
+  CKPT_TRY(check_targets(plan, inputs, {}));
   ExecuteOptions options;
   options.threads = common.threads;
   options.memory_bytes = common.memory_bytes;

@@ -12,6 +12,7 @@ struct TypedPatch {
   std::string header_slack, recipe;
   std::vector<Step> recipe_steps;  // when none were typed
   bool rewrite_weights = false;
+  ReadOptions reading;
 };
 
 std::string conversion_key(const Recipe& recipe) {
@@ -43,6 +44,7 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
   CKPT_TRY(check_patched_out(typed.run));
   Patching patching;
   patching.path = typed.run.path;
+  patching.reading = typed.reading;
   patching.elsewhere = !typed.run.out.empty();
   patching.rewrite_weights = typed.rewrite_weights;
   if (!typed.header_slack.empty()) {
@@ -81,7 +83,7 @@ Run declare_patch(CommandOptions& options) {
               "room for later edits, in headers that are rewritten");
   options.add("--dry-run", &typed->run.dry_run, "show the changes to each file, write nothing");
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions& common) {
     return patch(*typed, console, common);
   };

@@ -84,7 +84,7 @@ Result<std::string> render_model_card(const fs::path& folder,
   std::string out = fmt::format("{}\n## Quantization\n\n", kCardBegin);
   const Result<const Format*> format = recognize(folder);
   if (format) {
-    CKPT_ASSIGN(const Checkpoint checkpoint, (*format)->read(folder, all_codecs()));
+    CKPT_ASSIGN(const Checkpoint checkpoint, (*format)->read(folder, all_codecs(), {}));
     out += table_of(checkpoint) + "\n";
   }
   for (const FileDigest& file : files) {
@@ -93,7 +93,7 @@ Result<std::string> render_model_card(const fs::path& folder,
     const auto numbered = parse_numbered(fs::path(file.name).filename());
     if (numbered && numbered->of(1) != fs::path(file.name).filename()) continue;
     CKPT_ASSIGN(const Format* gguf, recognize(folder / file.name));
-    CKPT_ASSIGN(const Checkpoint checkpoint, gguf->read(folder / file.name, all_codecs()));
+    CKPT_ASSIGN(const Checkpoint checkpoint, gguf->read(folder / file.name, all_codecs(), {}));
     out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));
   }
   out += "## Files\n\n| file | size | SHA-256 |\n|---|---:|---|\n";

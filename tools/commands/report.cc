@@ -21,6 +21,7 @@ struct TypedReport {
   std::vector<std::string> paths;
   fs::path against, imatrix, evaluation, out;
   bool force = false, opens = false;
+  ReadOptions reading;
 };
 
 // A browser goes by the name.
@@ -69,6 +70,7 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   CKPT_TRY(check_open(typed, out));
   if (!out.empty()) CKPT_TRY(check_report_target(out, typed.force));
   ReportQuestion question;
+  question.reading = typed.reading;
   question.against = typed.against;
   question.imatrix = typed.imatrix;
   question.evaluation = typed.evaluation;
@@ -105,7 +107,7 @@ Run declare_report(CommandOptions& options) {
   options.add("--out,-o FILE", &typed->out, "the page (default: report.html; with --json none)");
   options.add("--open", &typed->opens, "open the page in the browser, with xdg-open");
   options.add("--force", &typed->force, "replace an older report");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions& common) {
     return report(*typed, console, common);
   };

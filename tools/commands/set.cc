@@ -9,6 +9,7 @@ namespace {
 struct TypedSet {
   PatchRun run;
   std::vector<std::string> set, removed;
+  ReadOptions reading;
 };
 
 // "KEY VALUE", "--set KEY=VALUE" of other programs.
@@ -40,9 +41,10 @@ Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& co
   CKPT_ASSIGN(const std::vector<KeyEdit> edits, read_edits(typed));
   Patching patching;
   patching.path = typed.run.path;
+  patching.reading = typed.reading;
   patching.elsewhere = !typed.run.out.empty();
   if (!typed.run.dry_run && !patching.elsewhere) CKPT_TRY(finish_earlier(console, patching.path));
-  CKPT_ASSIGN(patching.steps, steps_of_edits(patching.path, edits));
+  CKPT_ASSIGN(patching.steps, steps_of_edits(patching.path, edits, typed.reading));
   typed.run.most_values = edits.size();
   return run_patch(typed.run, patching, console, common);
 }
@@ -58,7 +60,7 @@ Run declare_set(CommandOptions& options) {
   options.add("--out PATH", &typed->run.out,
               "write the edited checkpoint here; PATH stays as it is");
   options.add("--dry-run", &typed->run.dry_run, "show each value before and after, write nothing");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions& common) {
     return set(*typed, console, common);
   };

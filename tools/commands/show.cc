@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/base/glob.h"
-#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
@@ -25,6 +24,7 @@ struct TypedShow {
   bool all_tensors = false;
   std::string tensors;  // a glob
   bool metadata = false;
+  ReadOptions reading;
 };
 
 struct Totals {
@@ -196,9 +196,8 @@ Result<int> show(const TypedShow& typed, const Console& console) {
     return fail_with_hint(ErrorCode::kUsage, "--tensors --sort " + typed.sort,
                           "--sort {}: orders the list of --tensors", typed.sort);
   }
-  skip_vocabularies_of_urls();
   CKPT_ASSIGN(const Format* format, recognize(typed.path));
-  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs()));
+  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs(), typed.reading));
   QuantSummary summary;
   if (auto found = summarize_quantization(checkpoint)) {
     summary = std::move(*found);
@@ -217,6 +216,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
 
 Run declare_show(CommandOptions& options) {
   auto typed = std::make_shared<TypedShow>();
+  typed->reading.skip_vocabularies_of_urls = true;
   options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files")
       .is_required = true;
   Option& tensors = options.add(
@@ -233,7 +233,7 @@ Run declare_show(CommandOptions& options) {
            "order of --tensors: name, type or bytes; default: as stored")
       .choices = {"name", "type", "bytes"};
   options.add("--metadata", &typed->metadata, "list metadata");
-  declare_follow_links(options);
+  declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions&) {
     return run_for_each(typed->paths, console, [&](const std::string& path) {
       typed->path = path;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "formats/formats.h"
 
 namespace ckpt {
 
@@ -70,9 +69,9 @@ void declare_common(CommandOptions& options, CommonOptions& common) {
   color.environment = "CKPT_COLOR";
 }
 
-void declare_follow_links(CommandOptions& options) {
+void declare_follow_links(CommandOptions& options, OptionTarget target) {
   options.add(
-      "--follow-links", [] { follow_links(true); },
+      "--follow-links", std::move(target),
       "read config, tokenizer and other small files through links that lead out of the folder");
 }
 

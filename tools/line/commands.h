@@ -31,7 +31,7 @@ std::string_view group_of(const Command& command);  // "Convert and edit"
 // The options of every command.
 void declare_common(CommandOptions& options, CommonOptions& common);
 // --follow-links, of every command that reads a folder.
-void declare_follow_links(CommandOptions& options);
+void declare_follow_links(CommandOptions& options, OptionTarget target);
 
 // Runs for each path separately: an error of one is printed, and the others still run.
 // Returns the greatest exit code; for a single path its result.

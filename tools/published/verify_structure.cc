@@ -17,6 +17,9 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
+// Links are named where files are compared.
+constexpr ReadOptions kLinksFollowed{.follow_links = true};
+
 using StructureVerdict = StructureFinding::Verdict;
 
 void add_bad(std::vector<StructureFinding>& found, const std::string& path, Error error) {
@@ -32,7 +35,7 @@ void add_bad(std::vector<StructureFinding>& found, const std::string& path, Erro
 // Returns the names of the files that the checkpoint is in, where it is sound.
 Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
                                     std::vector<StructureFinding>& found) {
-  const Result<Checkpoint> checkpoint = format.read(path, all_codecs());
+  const Result<Checkpoint> checkpoint = format.read(path, all_codecs(), kLinksFollowed);
   std::set<std::string> files;
   if (checkpoint) {
     const std::string adapter = adapter_words(*checkpoint);
@@ -90,7 +93,6 @@ Status judge_loose_files(const fs::path& folder,
 }  // namespace
 
 Result<std::vector<StructureFinding>> find_structure(const fs::path& path) {
-  follow_links(true);  // links are named where files are compared
   std::vector<StructureFinding> found;
   std::set<std::string> files;
   const bool is_folder = ckpt::is_folder(path);

@@ -52,10 +52,11 @@ Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::m
 
 // Only a command that leaves a yes is advised.
 Result<std::string> fix_command(const std::filesystem::path& path, const Checkpoint& checkpoint,
-                                const std::string& profile) {
+                                const std::string& profile,
+                                const ReadOptions& reading) {
   std::vector<std::string> notes;
   const Fixing fixing{{profile}, "", true};
-  CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes)));
+  CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes, reading)));
   if (fixed.steps.empty() || !fixed.left.is_good()) return std::string();
   return fmt::format("ckpt doctor {} --for {} --fix{}", shell_path(path.string()), profile,
                      fixed.rewrites_weights ? " --rewrite-weights" : "");
@@ -96,7 +97,7 @@ Json explained(const Diagnosis& diagnosis, const Verdict& verdict,
 
 // [{"name", "loads", "sound", "findings", "fix", "serve"}], from headers and documents alone.
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
-                             const Console& console) {
+                             const ReadOptions& reading, const Console& console) {
   ProgressLine progress(console, "reading");
   CKPT_ASSIGN(
       const Diagnosis diagnosis,
@@ -108,7 +109,7 @@ Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint
     const bool is_good = verdict.loads && verdict.sound;
     std::string fix, serve;
     if (!is_good) {
-      CKPT_ASSIGN(fix, fix_command(path, checkpoint, verdict.profile));
+      CKPT_ASSIGN(fix, fix_command(path, checkpoint, verdict.profile, reading));
     } else if (verdict.not_checked.empty()) {
       serve = serve_command(verdict.profile, checkpoint, shell_path(path.string()));
     }
@@ -362,9 +363,9 @@ Json json_of_memory(const Checkpoint& checkpoint, uint64_t tensor_bytes) {
 
 // ---- one checkpoint -----------------------------------------------------------------------------
 
-Result<Checkpoint> read_reported(const fs::path& path) {
+Result<Checkpoint> read_reported(const fs::path& path, const ReadOptions& reading) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs());
+  return format->read(path, all_codecs(), reading);
 }
 
 CellSums total_of(const Cells& cells) {
@@ -382,12 +383,13 @@ struct Reported {
   const Checkpoint& checkpoint;
   const Cells& cells;
   const Json& values;  // null: not compared
+  const ReadOptions& reading;
 };
 
 Result<Json> json_of(const Reported& reported, const Console& console) {
-  const auto& [path, checkpoint, cells, values] = reported;
+  const auto& [path, checkpoint, cells, values, reading] = reported;
   CKPT_ASSIGN(const ReportedFiles files, reported_files(path));
-  CKPT_ASSIGN(Json profiles, report_profiles(path, checkpoint, console));
+  CKPT_ASSIGN(Json profiles, report_profiles(path, checkpoint, reading, console));
   const CardFacts card = card_facts(checkpoint);
   const CellSums total = total_of(cells);
   return Json{{"name", checkpoint.name},
@@ -443,11 +445,13 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   Json against;
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
-    CKPT_ASSIGN(base, read_reported(question.against));
-    CKPT_ASSIGN(against, json_of({question.against, *base, cells_of(*base), Json()}, console));
+    CKPT_ASSIGN(base, read_reported(question.against, question.reading));
+    CKPT_ASSIGN(against,
+                json_of({question.against, *base, cells_of(*base), Json(), question.reading},
+                        console));
   }
   for (const fs::path& path : question.paths) {
-    CKPT_ASSIGN(const Checkpoint checkpoint, read_reported(path));
+    CKPT_ASSIGN(const Checkpoint checkpoint, read_reported(path, question.reading));
     Cells cells = cells_of(checkpoint);
     Json values, coverage;
     if (measured.imatrix) {
@@ -459,7 +463,7 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
                   in(path.string(), report_values(*base, checkpoint, cells, console, common)));
       values = json_of_values(compared);
     }
-    CKPT_ASSIGN(Json one, json_of({path, checkpoint, cells, values}, console));
+    CKPT_ASSIGN(Json one, json_of({path, checkpoint, cells, values, question.reading}, console));
     one["imatrix"] = std::move(coverage);
     one["evaluation"] = measured.evaluation;
     checkpoints.push_back(std::move(one));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/model/format.h"
 #include "tools/say/console.h"
 
 namespace ckpt {
@@ -13,6 +14,7 @@ struct ReportQuestion {
   std::filesystem::path against;     // empty: values are not compared
   std::filesystem::path imatrix;     // empty: none
   std::filesystem::path evaluation;  // empty: none
+  ReadOptions reading;
 };
 
 // Reads headers and documents, and with `against` all values. Fails: as reading and comparing do.

@@ -10,7 +10,7 @@ using namespace ckpt;
 Result<ExecuteReport> quantize_one(const char* in, const char* name, const char* out) {
   const Codecs codecs = all_codecs();
   CKPT_ASSIGN(const Format* format, recognize(in));
-  CKPT_ASSIGN(const Checkpoint source, format->read(in, codecs));
+  CKPT_ASSIGN(const Checkpoint source, format->read(in, codecs, {}));
   const Tensor* found = source.find_tensor(name);
   if (found == nullptr) return fail(ErrorCode::kUsage, "{}: has no tensor {}", in, name);
 

@@ -39,7 +39,7 @@ Imatrix make_file_imatrix(const Checkpoint& checkpoint) {
 Result<std::string> quantized_sha256(const OrderedJson& row, const std::filesystem::path& out) {
   const Format* gguf = find_format("gguf");
   CKPT_ASSIGN(Checkpoint checkpoint,
-              gguf->read(kFolder / (row["name"].get<std::string>() + ".gguf"), all_codecs()));
+              gguf->read(kFolder / (row["name"].get<std::string>() + ".gguf"), all_codecs(), {}));
   const Imatrix imatrix = make_file_imatrix(checkpoint);
   Options options;
   options.add("type", row["type"]);

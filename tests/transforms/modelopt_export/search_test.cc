@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Checkpoint open_model(const fs::path& path) {
-  return (*recognize(path))->read(path, all_codecs()).value();
+  return (*recognize(path))->read(path, all_codecs(), {}).value();
 }
 
 using ExportPairs = std::vector<std::pair<std::string, std::string>>;

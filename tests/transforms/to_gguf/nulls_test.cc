@@ -43,7 +43,7 @@ struct Folder {
   explicit Folder(const std::string& family) {
     const std::filesystem::path path = kFolders / family;
     std::ifstream(path / "PRE") >> pre;
-    auto read = (*recognize(path / "hf"))->read(path / "hf", all_codecs());
+    auto read = (*recognize(path / "hf"))->read(path / "hf", all_codecs(), {});
     EXPECT_TRUE(read) << read.error().text();
     checkpoint = std::move(*read);
     checkpoint.name = family;

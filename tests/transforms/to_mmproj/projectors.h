@@ -15,7 +15,7 @@ namespace ckpt::mmproj_test {
 
 inline Checkpoint family(const std::string& name) {
   const auto folder = testdata("families/" + name + "/hf");
-  auto checkpoint = (*recognize(folder))->read(folder, all_codecs());
+  auto checkpoint = (*recognize(folder))->read(folder, all_codecs(), {});
   EXPECT_TRUE(checkpoint);
   return std::move(*checkpoint);
 }

@@ -29,7 +29,7 @@ inline std::map<std::string, std::vector<Document>> made_bases;
 
 inline Result<std::vector<Document>> documents(const std::filesystem::path& path) {
   const auto found = made_bases.find(path.string());
-  return found == made_bases.end() ? read_documents(path) : found->second;
+  return found == made_bases.end() ? read_documents(path, {}) : found->second;
 }
 
 inline Result<Checkpoint> run(std::string_view step, Checkpoint input,

@@ -14,7 +14,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
 #include "core/model/packed_forms.h"
-#include "core/outputs/execute_options.h"
+#include "core/outputs/progress.h"
 
 namespace ckpt {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/outputs/execute_options.h"
+#include "core/outputs/progress.h"
 
 namespace ckpt {
 

@@ -222,16 +222,15 @@ constexpr ParameterRules kGemma3TowerLists[] = {kSiglipLayers, kGemma3Projector}
 constexpr ParameterRules kLlama4TowerLists[] = {kLlama4Tower};
 
 constexpr TowerTable kTowers[] = {
-    {" qwen3_vl qwen3_vl_moe ", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
+    {"deepstack", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
      kQwen3VlTowerFields},
-    {" qwen2_5_vl ", "model.visual.blocks", "depth", "num_heads", kQwen25VlLists,
-     kQwen25VlTowerFields},
-    {" qwen2_vl ", "model.visual.blocks", "depth", "num_heads", kQwen2VlLists, kQwen2VlTowerFields},
-    {" mistral3 ", "vision_tower.transformer.layers", "num_hidden_layers", "num_attention_heads",
+    {"windowed", "model.visual.blocks", "depth", "num_heads", kQwen25VlLists, kQwen25VlTowerFields},
+    {"resized", "model.visual.blocks", "depth", "num_heads", kQwen2VlLists, kQwen2VlTowerFields},
+    {"pixtral", "vision_tower.transformer.layers", "num_hidden_layers", "num_attention_heads",
      kMistral3Lists, kMistral3TowerFields},
-    {" gemma3 ", "vision_tower.vision_model.encoder.layers", "num_hidden_layers",
+    {"siglip", "vision_tower.vision_model.encoder.layers", "num_hidden_layers",
      "num_attention_heads", kGemma3TowerLists, kGemma3TowerFields},
-    {" llama4 ", "vision_model.model.layers", "num_hidden_layers", "num_attention_heads",
+    {"shuffled", "vision_model.model.layers", "num_hidden_layers", "num_attention_heads",
      kLlama4TowerLists, kLlama4TowerFields},
 };
 
@@ -278,10 +277,11 @@ Result<uint64_t> count_of(const TowerTable& tower, const Family& table, const Js
 }  // namespace
 
 const TowerTable* tower_of(std::string_view wrapper_type) {
-  const auto* found =
-      std::find_if(std::begin(kTowers), std::end(kTowers),
-                   [&](const TowerTable& tower) { return has_word(tower.types, wrapper_type); });
-  return found == std::end(kTowers) ? nullptr : found;
+  const auto kinds = words_after(quirks_of(wrapper_type), "tower:");
+  if (kinds.empty()) return nullptr;
+  const auto* found = std::ranges::find(kTowers, kinds.front(), &TowerTable::kind);
+  CKPT_CHECK(found != std::end(kTowers));
+  return found;
 }
 
 Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,

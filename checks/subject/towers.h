@@ -13,14 +13,14 @@ namespace ckpt {
 
 // The part of a wrapper's model that reads images, and its projector. Fields of its shapes are
 // those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" is next to both.
-//   types    model_type of the wrapper, between spaces
+//   kind     that the quirk "tower:KIND" of the wrapper names
 //   layers   before the number of a layer: "vision_tower.transformer.layers"
 //   depth    the field that counts them
 //   heads    the field that counts heads of its attention
 // A rule whose name has {} is there once for each entry of deepstack_visual_indexes; `when` is a
 // field that must be true.
 struct TowerTable {
-  std::string_view types, layers, depth, heads;
+  std::string_view kind, layers, depth, heads;
   std::span<const std::span<const ParameterRule>> lists;
   std::span<const ClassDefault> defaults;
 };

@@ -79,7 +79,8 @@ const Family kCohere = {
     .architectures = "CohereForCausalLM",
     .model_types = "cohere",
     .quirks = "ignores_layer_types needs_rope_type no_bias:.self_attn. natural_heads"
-              " skips_tied_head asserts_tied tells:use_qk_norm=attn_q_norm.weight",
+              " skips_tied_head asserts_tied tells:use_qk_norm=attn_q_norm.weight"
+              " mlp_beside_attention",
     .names = kCohereLists,
     .keys = kCohereKeys,
     .defaults = kCohereDefaults,
@@ -90,7 +91,8 @@ const Family kCohere2 = {
     .name = "cohere2",
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
-    .quirks = "needs_rope_type no_bias:.self_attn. natural_heads skips_tied_head asserts_tied",
+    .quirks = "needs_rope_type no_bias:.self_attn. natural_heads skips_tied_head asserts_tied"
+              " mlp_beside_attention full_attention_each:4",
     .names = kCohere2Lists,
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,

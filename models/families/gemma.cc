@@ -115,7 +115,8 @@ const Family kGemma = {
     .architectures = "GemmaForCausalLM",
     .model_types = "gemma",
     .quirks = "stops_at:head_dim=z ignores_layer_types activation:gelu asks_nothing_of_rope"
-              " no_bias:.self_attn. skips_tied_head looks_up_scales asserts_tied",
+              " no_bias:.self_attn. skips_tied_head looks_up_scales asserts_tied"
+              " norms_feed_linears",
     .names = kGemma1Lists,
     .keys = {kGemma2Keys, kGemma1KeyCount},
     .defaults = kGemmaDefaults,
@@ -132,7 +133,8 @@ const Family kGemma2 = {
     .architectures = "Gemma2ForCausalLM",
     .model_types = "gemma2",
     .quirks = "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
-              " two_activations asks_nothing_of_rope skips_tied_head asserts_tied",
+              " two_activations asks_nothing_of_rope skips_tied_head asserts_tied"
+              " norms_feed_linears full_attention_each:2",
     .names = kGemma2Lists,
     .keys = kGemma2Keys,
     .defaults = kGemma2Defaults,
@@ -149,8 +151,9 @@ const Family kGemma3 = {
     .model_types = "gemma3_text gemma3",
     .quirks = "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
               " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
-              " yarn_without_length skips_tied_head",
-    .wrapper_quirks = "vision_activation:any yarn_without_length",
+              " yarn_without_length skips_tied_head norms_feed_linears"
+              " full_attention_each:6",
+    .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
     .names = kGemma3Lists,
     .keys = kGemma3Keys,
     .defaults = kGemma3Defaults,

@@ -50,7 +50,8 @@ const Family kMistral = {
     .headless = "MistralModel",
     .model_types = "mistral",
     .quirks = "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
-              " null:head_dim demands:sliding_window=n biases_in_vllm skips_tied_head",
+              " null:head_dim demands:sliding_window=n biases_in_vllm skips_tied_head"
+              " norms_feed_linears",
     .names = kMistral3Lists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
@@ -78,7 +79,8 @@ const Family kMistral3 = {
     .name = "mistral3",
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
-    .quirks = "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts",
+    .quirks = "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
+              " norms_feed_linears tower:pixtral",
     .names = kMistral3Lists,
     .keys = kMistral3Keys,
     .defaults = kMistralDefaults,

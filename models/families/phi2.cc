@@ -67,7 +67,7 @@ const Family kPhi2 = {
     .architectures = "PhiForCausalLM",
     .model_types = "phi",
     .quirks = "shares_no_key_heads ignores_layer_types activation:any natural_heads"
-              " looks_up_scales asserts_untied width_of_up",
+              " looks_up_scales asserts_untied width_of_up mlp_beside_attention",
     .names = kPhi2Lists,
     .keys = kPhi2Keys,
     .defaults = kPhi2Defaults,

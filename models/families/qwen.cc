@@ -96,7 +96,8 @@ const Family kQwen2 = {
     .quirks = "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
               " null:num_key_value_heads null:head_dim demands:sliding_window=n"
               " demands:use_sliding_window=t demands:max_window_layers=w natural_heads"
-              " skips_tied_head looks_up_proj_scales refuses_fused_alone",
+              " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears"
+              " tokenizer_class:Qwen2",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen2Defaults,
@@ -108,7 +109,8 @@ const Family kQwen2Moe = {
     .name = "qwen2moe",
     .architectures = "Qwen2MoeForCausalLM",
     .model_types = "qwen2_moe",
-    .quirks = "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads",
+    .quirks = "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads"
+              " norms_feed_linears",
     .names = kQwenMoeLists,
     .keys = kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
@@ -123,7 +125,7 @@ const Family kQwen3 = {
     .quirks = "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
               " null:num_key_value_heads demands:attention_bias=t demands:sliding_window=n"
               " demands:use_sliding_window=t demands:max_window_layers=w no_bias:.o_proj."
-              " skips_tied_head looks_up_proj_scales refuses_fused_alone",
+              " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen3Defaults,
@@ -137,7 +139,7 @@ const Family kQwen3Moe = {
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
     .quirks = "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
-              " no_bias:.o_proj. passes_over_scales",
+              " no_bias:.o_proj. passes_over_scales norms_feed_linears",
     .names = kQwenMoeLists,
     .keys = kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,

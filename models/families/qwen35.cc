@@ -96,7 +96,7 @@ const Family kQwen35 = {
     .model_types = "qwen3_5_text qwen3_5",
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
               " joined:.linear_attn.in_proj_qkv refuses_experts_alone deepstack_list theta_inside"
-              " full_attention_interval",
+              " full_attention_interval norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tokenizer_by_type deepstack_list theta_inside"
                       " full_attention_interval",
     .names = kQwen35DenseLists,
@@ -116,7 +116,7 @@ const Family kQwen35Moe = {
               " demands:num_experts_per_tok=w demands:num_experts=w demands:output_router_logits=t"
               " demands:router_aux_loss_coef=f joined:.linear_attn.in_proj_qkv"
               " refuses_experts_alone stacked_experts deepstack_list theta_inside"
-              " full_attention_interval",
+              " full_attention_interval norms_feed_linears",
     .wrapper_quirks = "flat_wrapper deepstack_list theta_inside full_attention_interval",
     .names = kQwen35MoeLists,
     .keys = kQwen35Keys,

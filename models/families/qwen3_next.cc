@@ -73,7 +73,7 @@ const Family kQwen3Next = {
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
     .quirks = "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
-              " refuses_nothing never_ties",
+              " refuses_nothing never_ties norms_feed_linears",
     .names = kQwen3NextLists,
     .keys = kQwen3NextKeys,
     .defaults = kQwen3NextDefaults,

@@ -102,8 +102,8 @@ const Family kQwen3Vl = {
     .name = "qwen3vl",
     .architectures = "Qwen3VLForConditionalGeneration",
     .model_types = "qwen3_vl_text qwen3_vl",
-    .quirks = "activation:silu needs_rope_type no_bias:.o_proj.",
-    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact",
+    .quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears",
+    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact tower:deepstack",
     .names = kQwen3VlLists,
     .keys = kQwen3VlKeys,
     .defaults = kQwen3VlDefaults,
@@ -118,8 +118,9 @@ const Family kQwen3VlMoe = {
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
     .quirks = "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
-              " stacked_experts exchanged_experts",
-    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact exchanged_experts",
+              " stacked_experts exchanged_experts norms_feed_linears",
+    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
+                      " tower:deepstack",
     .names = kQwen3VlMoeLists,
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,

@@ -205,17 +205,20 @@ class Keys {
 // Windows that llama.cpp knows by the architecture: every how many layers one has none, and how
 // many tokens where no key says so. Of others all attention is full, whatever the key.
 struct UsualWindow {
-  std::string_view architecture;
   uint64_t interval = 0, tokens = 0;
 };
 
 UsualWindow usual_window(std::string_view architecture) {
-  constexpr UsualWindow kUsual[] = {
-      {"gemma2", 2}, {"gemma3", 6}, {"gpt-oss", 2}, {"cohere2", 4}, {"llama4", 4, 8192}};
-  for (const UsualWindow& usual : kUsual) {
-    if (usual.architecture == architecture) return usual;
+  UsualWindow out;
+  const auto family = std::ranges::find(families(), architecture, &Family::name);
+  if (family == families().end()) return out;
+  for (std::string_view layers : words_after((*family)->quirks, "full_attention_each:")) {
+    take_number(layers, out.interval);
   }
-  return {};
+  for (GraphConstant constant : (*family)->graph_constants) {
+    if (constant.field == "attention_chunk_size") take_number(constant.value, out.tokens);
+  }
+  return out;
 }
 
 bool has_window(const Keys& key, uint64_t layer, const UsualWindow& usual) {

@@ -10,29 +10,30 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
+#include "transforms/facts/family_kin.h"
 
 namespace ckpt {
 namespace {
 
+constexpr std::string_view kSparseAttention = "layer_type:deepseek_sparse_attention deepseek_v32";
+
 // The first rule that fits wins.
 const std::vector<SharedInput> kSharedInputs = {
     // attention and MLP side by side behind one norm
-    {"cohere",
-     {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj"},
+    {"mlp_beside_attention",
+     {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj",
+      "mlp.fc1"},
      false},
     {"gptj", {"attn.q_proj", "attn.k_proj", "attn.v_proj", "mlp.fc_in"}, false},
-    {"phi", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.fc1"}, false},
     {"falcon", {"self_attention.query_key_value", "mlp.dense_h_to_4h"}, false},
     // attention whose keys come from elsewhere
     {"", {"cross_attn.k_proj", "cross_attn.v_proj"}, true},
     {"", {"encoder_attn.k_proj", "encoder_attn.v_proj"}, true},
     // sparse attention: its indexer reads what attention reads
-    {"glm_moe_dsa", {"q_a_proj", "kv_a_proj_with_mqa", "indexer.wk", "indexer.weights_proj"}, true},
-    {"deepseek_v32",
+    {kSparseAttention,
      {"q_a_proj", "kv_a_proj_with_mqa", "indexer.wk", "indexer.weights_proj"},
      true},
-    {"glm_moe_dsa", {"q_b_proj", "indexer.wq_b"}, false},
-    {"deepseek_v32", {"q_b_proj", "indexer.wq_b"}, false},
+    {kSparseAttention, {"q_b_proj", "indexer.wq_b"}, false},
     // multi-head latent attention reads its input through one or two of these
     {"", {"q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_with_mqa"}, true},
     {"", {"wq", "wk", "wv"}, true},
@@ -44,15 +45,20 @@ const std::vector<SharedInput> kSharedInputs = {
     {"", {"w1", "w3"}, true},
 };
 
-bool has_family(const SharedInput& rule, std::string_view model_type) {
-  return rule.families.empty() || model_type.starts_with(rule.families);
+bool has_family(const SharedInput& rule, std::string_view model_type, std::string_view quirks) {
+  if (rule.families.empty()) return true;
+  return std::ranges::any_of(words_after(rule.families, ""), [&](std::string_view word) {
+    return has_word(quirks, word) || model_type.starts_with(word);
+  });
 }
 
 }  // namespace
 
 SharedGroup find_group(std::string_view module, std::string_view model_type) {
+  const Family* family = kin_of(model_type);
+  const std::string_view quirks = family == nullptr ? std::string_view() : family->quirks;
   for (const SharedInput& rule : kSharedInputs) {
-    if (!has_family(rule, model_type)) continue;
+    if (!has_family(rule, model_type, quirks)) continue;
     for (const std::string_view member : rule.members) {
       if (!module.ends_with(member)) continue;
       const std::string_view parent = module.substr(0, module.size() - member.size());

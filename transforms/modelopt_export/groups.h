@@ -11,7 +11,9 @@ namespace ckpt {
 
 // A set of sibling modules that read the same tensor.
 struct SharedInput {
-  std::string_view families;              // model_type prefixes, separated by spaces; "" = all
+  // Words of which one is a quirk of the family or, where no table has it, the start of its
+  // model_type; "" = all.
+  std::string_view families;
   std::vector<std::string_view> members;  // names below the module that holds them all
   bool is_fused = true;                   // servers join them into one matrix
   bool is_joined_late = false;            // ModelOpt's export shares what its calibration did not

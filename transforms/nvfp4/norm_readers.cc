@@ -2,16 +2,13 @@
 #include <span>
 
 #include "core/model/tensor_names.h"
+#include "transforms/facts/family_kin.h"
 #include "transforms/nvfp4/mixed_model.h"
 
 namespace ckpt {
 namespace {
 
-// Beginnings of model types.
-constexpr std::string_view kKnown[] = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma"};
-// Layers in which more happens between norm and linear, or between two linears.
-constexpr std::string_view kOthers[] = {"llama4", "gemma3n", "gemma4", "mistral4"};
-constexpr std::string_view kOnePlus[] = {"qwen3_5", "qwen3_next", "gemma"};
+constexpr std::string_view kFirstNorm = "input_layernorm";
 
 constexpr std::string_view kAttention[] = {
     "self_attn.q_proj",        "self_attn.k_proj",         "self_attn.v_proj",
@@ -26,11 +23,6 @@ constexpr std::string_view kMlp[] = {"mlp.gate_proj",
                                      "block_sparse_moe.gate"};
 // Of every expert.
 constexpr std::string_view kExpertInputs[] = {"gate_proj", "up_proj", "w1", "w3"};
-
-bool starts_with_any(std::string_view name, std::span<const std::string_view> beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view each) { return name.starts_with(each); });
-}
 
 void add_experts(const TensorIndex& index, const std::string& parent, NormReaders& out) {
   for (const std::string_view group : {"mlp.experts.", "block_sparse_moe.experts."}) {
@@ -77,22 +69,28 @@ std::vector<std::string> TensorIndex::starting_with(std::string_view prefix) con
 }
 
 bool has_known_layers(std::string_view model_type) {
-  return starts_with_any(model_type, kKnown) && !starts_with_any(model_type, kOthers);
+  return kin_has_quirk(model_type, "norms_feed_linears");
 }
 
 bool adds_one_to_norms(std::string_view model_type) {
-  return starts_with_any(model_type, kOnePlus) && !model_type.starts_with("gemma3n") &&
-         !model_type.starts_with("gemma4");
+  const Family* family = kin_of(model_type);
+  if (family == nullptr) return false;
+  const auto adds_one = [](const NameRule& rule) {
+    return rule.change == Change::kAddOne && rule.from.ends_with(kFirstNorm);
+  };
+  return std::ranges::any_of(family->names, [&](std::span<const NameRule> rules) {
+    return std::ranges::any_of(rules, adds_one);
+  });
 }
 
 std::vector<NormReaders> find_norm_readers(const TensorIndex& index, std::string_view model_type) {
   std::vector<NormReaders> out;
   if (!has_known_layers(model_type)) return out;
-  constexpr std::string_view kFirst = "input_layernorm.weight";
+  const std::string first = std::string(kFirstNorm) + std::string(kWeight);
   for (const std::string& name : index.starting_with("")) {
-    if (!name.ends_with(kFirst)) continue;
-    const std::string parent = name.substr(0, name.size() - kFirst.size());
-    out.push_back(readers_of(index, parent, "input_layernorm", kAttention));
+    if (!name.ends_with(first)) continue;
+    const std::string parent = name.substr(0, name.size() - first.size());
+    out.push_back(readers_of(index, parent, kFirstNorm, kAttention));
     // Gemma 2 and 3 have norms behind attention and MLP too: the name says where it stands.
     const bool is_sandwich = index.has(parent + "pre_feedforward_layernorm.weight");
     const std::string_view second =

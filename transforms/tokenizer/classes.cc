@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/models.h"
 #include "transforms/tokenizer/file.h"
 #include "transforms/tokenizer/jobs.h"
 #include "transforms/tokenizer/model.h"
@@ -225,7 +226,8 @@ std::string_view class_of_processor(std::string_view model_type) {
 Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
                                            const TokenizerFile& file) {
   // One model type gets its own class whatever the folder names.
-  const std::string_view stem = model_type == "qwen2" ? "Qwen2" : stem_of(name);
+  const auto own = words_after(quirks_of(model_type), "tokenizer_class:");
+  const std::string_view stem = own.empty() ? stem_of(name) : own.front();
   for (const OwnRules& rules : kOwnRules) {
     if (rules.stem != stem) continue;
     CKPT_ASSIGN(const bool same, says(file, rules));

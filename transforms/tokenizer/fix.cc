@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "core/model/json_documents.h"
+#include "models/models.h"
 #include "transforms/tokenizer/file.h"
 #include "transforms/tokenizer/jobs.h"
 #include "transforms/tokenizer/model.h"
@@ -151,12 +152,14 @@ Status TokenizerFix::settle_frame(ClassChoice& choice) {
 
 // transformers 5 and 4.57 read the same folder differently: nothing here can make both right.
 void TokenizerFix::note_rules(const std::string& named) const {
+  const bool has_own_class =
+      !words_after(quirks_of(model_.model_type), "tokenizer_class:").empty();
   context_.note(fmt::format(
       "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
       "in "
       "{}, which differ; {} is right in both",
       named, kTokenizerJson,
-      model_.model_type == "qwen2" ? "no class" : fmt::format("class={}", kPlainClass)));
+      has_own_class ? "no class" : fmt::format("class={}", kPlainClass)));
 }
 
 Status TokenizerFix::name_class(const OptionValues& options) {

@@ -166,6 +166,9 @@ TEST(ExportGroups, FollowTheInput) {
   EXPECT_NE(key("a.cross_attn.q_proj"), key("a.cross_attn.k_proj"));
   EXPECT_NE(key("a.self_attn.q_proj"), key("a.mlp.up_proj"));
   EXPECT_EQ(key("a.self_attn.q_proj", "cohere2"), key("a.mlp.up_proj", "cohere2"));
+  EXPECT_EQ(key("a.self_attn.q_proj", "phi"), key("a.mlp.fc1", "phi"));
+  EXPECT_EQ(key("a.self_attn.q_proj", "cohere2_vision"), key("a.mlp.up_proj", "cohere2_vision"));
+  EXPECT_TRUE(find_group("a.self_attn.q_proj", "phimoe").rule->is_fused);
   EXPECT_EQ(without_expert("a.experts.12.up_proj"), "a.experts.*.up_proj");
   EXPECT_EQ(without_expert("a.shared_experts.up_proj"), "a.shared_experts.up_proj");
 }

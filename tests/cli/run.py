@@ -16,7 +16,6 @@ usage: run.py CKPT [--accept] [--try-advice] [COMMAND[.NAME] | NAME ...]
   --accept       rewrites .exact files and .exit, and writes what is missing: .stdout.exact, .stderr.glob
   --try-advice   also types what ckpt advises in a script, where it advises it (docs/advice_of_tools.py)
 """
-import json
 import os
 import pathlib
 import re
@@ -28,6 +27,9 @@ HERE = pathlib.Path(__file__).parent
 TESTDATA = HERE.parent.parent / "testdata"
 DOCS = HERE.parent / "docs"
 SUPPORT = HERE.parent / "support"
+sys.path.insert(0, str(DOCS))
+import advice_of_tools
+
 TIME = re.compile(r"\bin [\d.]+ \w+ \([\d.]+ \w+/s\)")
 
 
@@ -45,25 +47,23 @@ def without_room(text):
     return re.sub(r'"free_bytes":\d+', '"free_bytes":N', re.sub(r"(: needs .+, )\S+ \S+ are free", r"\1N are free", text))
 
 
-def notes_of(log):
-    """What tests/docs/advice_of_tools.py noted: the advice that does not work."""
-    calls = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    return [f"advice of: {call['line']}\n    {problem}" for call in calls for problem in call["problems"]]
-
-
 def run(script, binary, tries_advice):
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as noted:
-        log = pathlib.Path(noted) / "log"
         env = dict(os.environ, ckpt=str(binary), testdata=str(TESTDATA), LC_ALL="C.UTF-8", TZ="UTC",
                    PYTHONPATH=str(SUPPORT), PYTHONDONTWRITEBYTECODE="1")
         env.pop("NO_COLOR", None)
+        typed = lambda: subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=900,
+                                       stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        problems = []
         if tries_advice:
-            env.update(ckpt=str(DOCS / "noting_advice.sh"), REAL_CKPT=str(binary), ADVICE_LOG=str(log),
-                       ADVICE_OF_TOOLS=str(DOCS / "advice_of_tools.py"))
-        done = subprocess.run(["sh", "-u", str(script)], cwd=folder, env=env, timeout=900,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+            with advice_of_tools.Listener(binary, pathlib.Path(noted)) as listener:
+                env.update(listener.variables, ckpt=str(DOCS / "noting_advice.sh"))
+                done = typed()
+            problems = listener.problems
+        else:
+            done = typed()
         hide = lambda text: without_room(text.replace(str(TESTDATA), "TESTDATA").replace(folder, "DIR"))
-        return done.returncode, hide(done.stdout), hide(done.stderr), notes_of(log)
+        return done.returncode, hide(done.stdout), hide(done.stderr), problems
 
 
 def check(script, binary, accept, tries_advice):

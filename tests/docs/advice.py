@@ -76,7 +76,7 @@ def typed(run, command, folder):
         copy = pathlib.Path(top) / "copy"
         shutil.copytree(folder, copy, symlinks=True, ignore=pipes)
         command = with_copies(command.replace(str(folder) + "/", str(copy) + "/"), top)
-        done = subprocess.run(["bash", "-c", command], cwd=copy, env=fixtures.environment(run.ckpt, copy), timeout=120,
+        done = subprocess.run(["bash", "-c", command], cwd=copy, env=fixtures.environment(run.ckpt, copy, run.environment), timeout=120,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     run.counts["lines"] += 1
     if done.returncode not in (0, 1):

@@ -18,14 +18,14 @@ TESTDATA = ROOT / "testdata"
 WRITES = {"--also", "--mmproj", "--plan-out", "--archive", "--lfs", "--unpack", "--out"}
 
 
-def environment(ckpt, folder):
-    """PATH with `ckpt` alone in front, and a home that is the scratch folder."""
+def environment(ckpt, folder, variables=os.environ):
+    """`variables` with PATH with `ckpt` alone in front, and a home that is the scratch folder."""
     bin_folder = pathlib.Path(str(folder) + ".bin")
     bin_folder.mkdir(exist_ok=True)
     link = bin_folder / "ckpt"
     if not link.is_symlink():
         link.symlink_to(ckpt)
-    env = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
+    env = dict(variables, PATH=f"{bin_folder}:{variables['PATH']}", LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
     env.pop("NO_COLOR", None)
     return env
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # $ckpt of the scripts that tests/cli/run.py --try-advice runs: passes on what the program prints, and has
-# the advice in it tried; most lines have none, and need no Python.
+# the advice in it tried (advice_of_tools.py); most lines have none.
 printed=$ADVICE_LOG.$$
 if [ /proc/$$/fd/1 -ef /proc/$$/fd/2 ]; then   # 2>&1: in the order in which both were written
   "$REAL_CKPT" "$@" > "$printed.out" 2>&1
@@ -13,6 +13,10 @@ fi
 cat "$printed.out"
 cat "$printed.err" >&2
 if grep -qE '^Next: |^ +fix: ckpt |^Fix |Try: ' "$printed.out" "$printed.err"; then
-  python3 "$ADVICE_OF_TOOLS" "$printed" "$@"
+  printf '%s\0' "$(pwd -P)" "$@" > "$printed.words"
+  env -0 > "$printed.env"
+  mkfifo "$printed.done"
+  echo "$printed" > "$ADVICE_ASK"
+  read -r _ < "$printed.done"
 fi
 exit $code

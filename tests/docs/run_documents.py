@@ -123,7 +123,8 @@ def applies(table, document, line):
 
 class Run:
     def __init__(self, ckpt):
-        self.ckpt, self.failures, self.counts = ckpt, [], {"blocks": 0, "lines": 0, "advice": 0, "not run": 0}
+        self.ckpt, self.environment, self.failures = ckpt, os.environ, []
+        self.counts = {"blocks": 0, "lines": 0, "advice": 0, "not run": 0}
 
     def fail(self, place, line, why):
         self.failures.append(f"{place}: {line}\n    " + why.strip().replace("\n", "\n    "))

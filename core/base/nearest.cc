@@ -1,5 +1,7 @@
 #include "core/base/nearest.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -57,6 +59,14 @@ std::string alternatives(const std::vector<std::string>& words) {
     out += words[i];
   }
   return out;
+}
+
+std::string first_names(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  const size_t shown = std::min(names.size(), kShown);
+  return fmt::format(
+      "{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
 bool is_same_word(std::string_view a, std::string_view b) {

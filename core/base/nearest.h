@@ -14,6 +14,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 // "a, b or c", for what was expected.
 std::string alternatives(const std::vector<std::string>& words);
+// "a, b, c and 4 more".
+std::string first_names(const std::vector<std::string>& names);
 
 // The same but for the case of letters.
 bool is_same_word(std::string_view a, std::string_view b);

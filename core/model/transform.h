@@ -19,6 +19,13 @@
 
 namespace ckpt {
 
+// A weight that was decoded, and that an adapter was merged into.
+struct MergedWeight {
+  std::string tensor, codec;  // the one that it was decoded from
+  double kept;                // part of what was added that is left when it is encoded so again
+  bool is_below_rounding;     // what was added is smaller than the error of encoding
+};
+
 // Input of a transform in addition to the checkpoint.
 struct Context {
   Codecs codecs;
@@ -36,6 +43,8 @@ struct Context {
 
   // The plan is shown and not carried out, so what only its execution lacks may be a note.
   bool is_only_shown = false;
+
+  std::vector<MergedWeight>* merged = nullptr;  // may be null
 
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));

@@ -9,8 +9,6 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kFitNamesShown = 3;
-
 uint64_t matrices_of(const Tensor& tensor) {
   return tensor.rows() / std::max<uint64_t>(1, tensor.shape[tensor.shape.size() - 2]);
 }
@@ -73,13 +71,6 @@ Result<ImatrixFit> fit_imatrix(const Checkpoint& checkpoint, const ImatrixSums& 
     if (!known.contains(name)) out.unknown.push_back(name);
   }
   return out;
-}
-
-std::string first_names(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kFitNamesShown);
-  return fmt::format(
-      "{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-      shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
 }  // namespace ckpt

@@ -35,7 +35,4 @@ bool is_imatrix_file(const std::filesystem::path& path);
 // Notes for a user who passes one as `path` to --moments.
 std::string note_of_imatrix_as_moments(const std::filesystem::path& path);
 
-// "a, b, c and 4 more".
-std::string first_names(const std::vector<std::string>& names);
-
 }  // namespace ckpt

@@ -208,10 +208,12 @@ struct Planning {
   const Imatrix& imatrix;
   OptionUse use = {};
   std::vector<std::string> notes = {};
+  std::vector<MergedWeight> merged = {};
   std::vector<OutputVerdict> verdicts = {};
 
   Context context(const Conversion& conversion) {
     Context out = step_context(&notes, conversion.reading);
+    out.merged = &merged;
     out.is_only_shown = conversion.is_only_shown;
     if (!conversion.imatrix.empty()) out.imatrix = &imatrix;
     return out;
@@ -438,6 +440,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
     const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();
     if (is_new) out.notes.push_back(std::move(note));
   }
+  out.merged = std::move(planning.merged);
   out.verdicts = std::move(planning.verdicts);
   return out;
 }

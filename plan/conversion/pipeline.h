@@ -6,6 +6,7 @@
 
 #include "core/model/imatrix.h"
 #include "core/model/plan.h"
+#include "core/model/transform.h"
 #include "plan/conversion/conversion.h"
 
 namespace ckpt {
@@ -14,6 +15,7 @@ struct PlannedConversion {
   Plan plan;
   std::string in_format;
   std::vector<std::string> notes;       // things a person should know
+  std::vector<MergedWeight> merged;     // by --step lora
   std::vector<OutputVerdict> verdicts;  // of --for, for each folder and profile
 };
 

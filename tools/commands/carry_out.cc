@@ -259,6 +259,16 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   return show_verdicts(planned, console);
 }
 
+void show_findings(const PlannedConversion& planned, const Console& console) {
+  for (const std::string& note : planned.notes) console.warn(note);
+  for (const MergedWeight& one : planned.merged) {
+    console.object("merged", {{"tensor", one.tensor},
+                              {"tensor_type", one.codec},
+                              {"kept", one.kept},
+                              {"below_rounding", one.is_below_rounding}});
+  }
+}
+
 Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
                        const Console& console) {
   const bool to_stdout = path == "-";
@@ -269,7 +279,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
   if (!to_stdout) CKPT_TRY(check_plan_target(path, conversion.force));
   CKPT_ASSIGN(conversion, settled(std::move(conversion)));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
-  for (const std::string& note : planned.notes) console.warn(note);
+  show_findings(planned, console);
   CKPT_ASSIGN(const PlanFile file, plan_file_of(std::move(conversion), planned.plan));
   const std::string text = render_plan_file(file, planned.plan);
   if (text.find("\\ufffd") != text.npos) {

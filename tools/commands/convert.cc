@@ -171,7 +171,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   if (!plan_out.empty()) return write_plan(std::move(conversion), plan_out, console);
   conversion.is_only_shown = is_dry;
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
-  for (const std::string& note : planned.notes) console.warn(note);
+  show_findings(planned, console);
   ExecuteOptions how;
   CKPT_TRY(set_cache(planned, cache, cache_size, how));
   if (is_dry) {

@@ -68,7 +68,7 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   CKPT_ASSIGN(const PlannedConversion planned,
               in(place, plan_again(file, with_common(options, common))));
   CKPT_TRY(set_cache(planned, typed.cache_folder, typed.cache_size, options));
-  for (const std::string& note : planned.notes) console.warn(note);
+  show_findings(planned, console);
   return carry_out(planned, file.conversion, options, console, common);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/nearest.h"
 #include "core/base/result.h"
 #include "formats/formats.h"
 #include "plan/conversion/imatrix_fit.h"

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/nearest.h"
 #include "core/computed/strided_source.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
@@ -56,6 +57,29 @@ Result<Tensor> turned_factor(const Tensor& tensor) {
   return reshape(std::move(out), {columns, rows});
 }
 
+// How much of what an adapter adds is left where quantized weights are quantized again.
+std::string kept_of(const std::vector<MergedWeight>& merged) {
+  const auto least = std::ranges::min_element(merged, {}, &MergedWeight::kept);
+  double sum = 0;
+  std::vector<std::string> below;
+  for (const MergedWeight& each : merged) {
+    sum += each.kept;
+    if (each.is_below_rounding) below.push_back(each.tensor);
+  }
+  std::string out = fmt::format(
+      "encoded as {} again, weights keep {:.0f} % of what the adapter adds, in the mean of {} "
+      "(least: {:.0f} %, '{}')",
+      least->codec, 100 * sum / static_cast<double>(merged.size()), merged.size(),
+      100 * least->kept, least->tensor);
+  if (!below.empty()) {
+    out += fmt::format(
+        "; in {} of them it is smaller than the rounding error ({}): merge into the weights before "
+        "quantizing instead",
+        below.size(), first_names(below));
+  }
+  return out;
+}
+
 class LoraMerge {
  public:
   LoraMerge(Checkpoint& checkpoint, const StackedExperts& given, const Context& context)
@@ -76,8 +100,10 @@ class LoraMerge {
       return fail(ErrorCode::kCorrupt, "nothing in it changes a tensor of the model");
     }
     note_unknown_order();
-    if (const std::string note = weights_.survival(); !note.empty()) {
-      context_.note("lora: " + note);
+    const std::vector<MergedWeight>& merged = weights_.merged();
+    if (!merged.empty()) context_.note("lora: " + kept_of(merged));
+    if (context_.merged != nullptr) {
+      context_.merged->insert(context_.merged->end(), merged.begin(), merged.end());
     }
     return {};
   }

@@ -59,9 +59,10 @@ Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
 
 // By the projection of what is left on what was added, over some rows.
 Status ModelWeights::measure(const Tensor& base, const Tensor& merged, const Codec& codec) {
-  if (survivals_.size() == kMeasured) return {};
+  const uint64_t limit_values =
+      std::clamp(kMeasuredValues / (merged_.size() + 1), kLeastMeasured, kMostMeasured);
   CKPT_ASSIGN(const Tensor encoded, recode(merged, codec));
-  CKPT_ASSIGN(const RowSample after, sample_rows(encoded, kSampleValues / 4));
+  CKPT_ASSIGN(const RowSample after, sample_rows(encoded, limit_values));
   const uint64_t columns = base.row_values();
   double product = 0, squares = 0, error = 0;
   for (size_t i = 0; i < after.rows.size(); ++i) {
@@ -78,28 +79,8 @@ Status ModelWeights::measure(const Tensor& base, const Tensor& merged, const Cod
     }
   }
   if (squares == 0) return {};
-  survivals_.push_back({base.name, std::string(codec.name), product / squares, squares < error});
+  merged_.push_back({base.name, std::string(codec.name), product / squares, squares < error});
   return {};
-}
-
-std::string ModelWeights::survival() const {
-  if (survivals_.empty()) return {};
-  const auto least = std::ranges::min_element(survivals_, {}, &Survival::share);
-  double sum = 0;
-  for (const Survival& each : survivals_) sum += each.share;
-  const auto below = std::ranges::count_if(survivals_, &Survival::is_below_step);
-  std::string out = fmt::format(
-      "encoded as {} again, weights keep {:.0f} % of what the adapter adds, in the mean of {} "
-      "measured (least: {:.0f} %, '{}')",
-      least->codec, 100 * sum / static_cast<double>(survivals_.size()), survivals_.size(),
-      100 * least->share, least->name);
-  if (below > 0) {
-    out += fmt::format(
-        "; in {} of them it is smaller than the rounding error: merge into the weights before "
-        "quantizing instead",
-        below);
-  }
-  return out;
 }
 
 Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update) {

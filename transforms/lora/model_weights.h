@@ -3,7 +3,7 @@
 //
 //   stored floats        the sum, rounded to their type
 //   decoded by a step    the sum in float, rounded as that step rounds; how much of it the base's
-//                        own codec would keep is measured on samples of up to kMeasured weights
+//                        own codec would keep is measured on a sample of each
 #pragma once
 
 #include <map>
@@ -29,24 +29,19 @@ class ModelWeights {
   // Adds it to rows [first, first + those of update.left) alone.
   Status merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update);
   uint64_t added() const { return added_; }
-  // A note on how much of the products is left where quantized weights are quantized again; empty:
-  // none are.
-  std::string survival() const;
+  // Of those that were decoded, a sample of each. Empty: none were.
+  const std::vector<MergedWeight>& merged() const { return merged_; }
 
  private:
-  static constexpr size_t kMeasured = 64;
-  // Of one weight: the part of what is added that its codec keeps.
-  struct Survival {
-    std::string name, codec;
-    double share;
-    bool is_below_step;  // smaller than the error of rounding
-  };
+  // Of all weights together, but for the least of each: there may be thousands of experts.
+  static constexpr uint64_t kMeasuredValues = uint64_t{1} << 22;
+  static constexpr uint64_t kLeastMeasured = uint64_t{1} << 12, kMostMeasured = uint64_t{1} << 16;
   Status merge_decoded(Tensor& weight, LowRankUpdate update);
   Status measure(const Tensor& base, const Tensor& merged, const Codec& codec);
 
   Checkpoint& checkpoint_;
   const Context& context_;
-  std::vector<Survival> survivals_;
+  std::vector<MergedWeight> merged_;
   std::map<std::string, size_t, std::less<>> index_;
   uint64_t added_ = 0;
 };

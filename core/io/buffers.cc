@@ -47,12 +47,14 @@ BufferPool& BufferPool::shared() {
 
 void BufferPool::begin_share(uint64_t limit_bytes) {
   const std::lock_guard lock(mutex_);
+  ++shares_;
   shares_bytes_ += limit_bytes;
   shrink_to(this->limit_bytes());
 }
 
 void BufferPool::end_share(uint64_t limit_bytes) {
   const std::lock_guard lock(mutex_);
+  --shares_;
   shares_bytes_ -= limit_bytes;
   shrink_to(this->limit_bytes());
 }

@@ -72,11 +72,11 @@ class BufferPool {
   AlignedBuffer remove(Sizes::iterator found);
   void shrink_to(uint64_t all_bytes);
 
-  uint64_t limit_bytes() const { return shares_bytes_ == 0 ? idle_limit_bytes_ : shares_bytes_; }
+  uint64_t limit_bytes() const { return shares_ == 0 ? idle_limit_bytes_ : shares_bytes_; }
 
   mutable std::mutex mutex_;
   const uint64_t idle_limit_bytes_;
-  uint64_t shares_bytes_ = 0;
+  uint64_t shares_ = 0, shares_bytes_ = 0;  // a share may be of 0 bytes
   Free free_;    // longest unused first
   Sizes sizes_;  // the same by capacity, equal ones by age
   uint64_t free_bytes_ = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/model/plan.h"
@@ -18,7 +19,9 @@ class OutputFiles {
   explicit OutputFiles(const Plan& plan) : plan_(plan) {}
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
-  ~OutputFiles() { pool_.end_share(pool_share_bytes_); }
+  ~OutputFiles() {
+    if (pool_share_bytes_) pool_.end_share(*pool_share_bytes_);
+  }
 
   // Makes all of them, or takes them over. Fails: as check_space, Place::make and
   // FileWriter::create.
@@ -41,7 +44,7 @@ class OutputFiles {
  private:
   const Plan& plan_;
   BufferPool& pool_ = BufferPool::shared();
-  uint64_t pool_share_bytes_ = 0;
+  std::optional<uint64_t> pool_share_bytes_;
   WaitingRoom room_;
   std::vector<Place> places_;
   std::vector<std::vector<std::unique_ptr<FileWriter>>> writers_;  // by output, then file

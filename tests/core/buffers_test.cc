@@ -44,6 +44,14 @@ TEST(BufferPool, LimitsOfRunsAtTheSameTimeAddUp) {
   EXPECT_EQ(pool.free_bytes(), 0u);
 }
 
+TEST(BufferPool, ARunWithoutRoomKeepsNoFreeBuffers) {
+  BufferPool pool;
+  pool.begin_share(0);
+  pool.give(pool.take(1 << 20));
+  EXPECT_EQ(pool.free_bytes(), 0u);
+  pool.end_share(0);
+}
+
 TEST(BufferPool, GivesWhatIsThereToWhomItFits) {
   BufferPool pool;
   for (const uint64_t size_bytes : {5u << 20, 1u << 20, 9u << 18}) {

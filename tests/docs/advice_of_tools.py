@@ -18,7 +18,7 @@ class Run:
 
 
 def problems_of(printed, ckpt):
-    """What is wrong with the advice of one call, of which noting_advice.sh wrote PRINTED.out, .err, .words and .env."""
+    """What is wrong with the advice of one call, of which noting_advice.sh wrote PRINTED.out and .err, and writes .words and .env."""
     words = [word.decode(errors="surrogateescape") for word in pathlib.Path(printed + ".words").read_bytes().split(b"\0")[:-1]]
     variables = pathlib.Path(printed + ".env").read_bytes().decode(errors="surrogateescape").split("\0")[:-1]
     text = "".join(pathlib.Path(printed + stream).read_text(errors="replace") for stream in (".out", ".err"))
@@ -57,6 +57,9 @@ class Listener:
 
     def __exit__(self, *_):
         self.asked.write(b"\n")
-        self.thread.join()
+        self.thread.join(60)
+        if self.thread.is_alive():   # a call was killed while it asked
+            self.problems.append("a call asked for its advice to be tried, and did not say which")
+            return
         for descriptor in (*self.answered, self.asked):
             os.close(descriptor) if isinstance(descriptor, int) else descriptor.close()

@@ -13,10 +13,10 @@ fi
 cat "$printed.out"
 cat "$printed.err" >&2
 if grep -qE '^Next: |^ +fix: ckpt |^Fix |Try: ' "$printed.out" "$printed.err"; then
+  mkfifo "$printed.words" "$printed.env" "$printed.done"   # pipes, because a script may limit the size of files
+  echo "$printed" > "$ADVICE_ASK"
   printf '%s\0' "$(pwd -P)" "$@" > "$printed.words"
   env -0 > "$printed.env"
-  mkfifo "$printed.done"
-  echo "$printed" > "$ADVICE_ASK"
   read -r _ < "$printed.done"
 fi
 exit $code

@@ -4,11 +4,14 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 
+#include "core/base/arithmetic.h"
 #include "core/base/sha256.h"
 #include "core/base/threads.h"
 #include "core/computed/gather.h"
+#include "core/io/remote_files.h"
 
 namespace ckpt {
 namespace {
@@ -63,15 +66,23 @@ Result<std::string> hash_file(const std::filesystem::path& path,
                               const std::atomic<bool>* interrupted,
                               const std::function<void(uint64_t)>& advanced, GitId* git_id) {
   CKPT_ASSIGN(const SharedSource source, open_file(path));
+  const uint64_t size_bytes = source->size_bytes();
+  std::vector<AlignedBuffer> buffers(is_url(path) ? kReadsOfServer / kUrlsHashed : 1);
+  std::vector<std::span<const std::byte>> parts;
   Sha256 sha256;
-  AlignedBuffer buffer;
-  for (uint64_t at = 0; at < source->size_bytes(); at += kReadBytes) {
+  for (uint64_t at = 0; at < size_bytes; at += parts.size() * kReadBytes) {
     if (interrupted != nullptr && *interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
-    const uint64_t here = std::min(kReadBytes, source->size_bytes() - at);
-    CKPT_ASSIGN(const auto bytes, source->fetch(at, here, buffer));
-    sha256.add(bytes);
-    if (git_id != nullptr) git_id->add(bytes);
-    if (advanced) advanced(here);
+    parts.resize(std::min<uint64_t>(buffers.size(), divide_up(size_bytes - at, kReadBytes)));
+    CKPT_TRY(for_each_parallel(parts.size(), kReadsOfServer, [&](size_t i) -> Status {
+      const uint64_t start = at + i * kReadBytes, here = std::min(kReadBytes, size_bytes - start);
+      CKPT_ASSIGN(parts[i], source->fetch(start, here, buffers[i]));
+      return {};
+    }));
+    for (const std::span<const std::byte> bytes : parts) {
+      sha256.add(bytes);
+      if (git_id != nullptr) git_id->add(bytes);
+      if (advanced) advanced(bytes.size());
+    }
   }
   return sha256.finish();
 }

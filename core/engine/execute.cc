@@ -92,7 +92,6 @@ struct Worker {
 
 // More threads than cores: while some wait for the disk or a server, others compute.
 unsigned waiting_threads(const Plan& plan, unsigned cores) {
-  constexpr unsigned kReadsOfServer = 16;  // of 4 to 8 MB: 1 GB a second at 50 ms of latency
   bool is_read_far = false;
   each_source(plan, [&](const ByteSource& source) { is_read_far |= is_url(source.name()); });
   return std::max(is_read_far ? kReadsOfServer : 2, cores / 2);

@@ -358,6 +358,20 @@ def many_ranges_are_asked_for_at_once_and_fewer_of_a_server_that_refuses():
 
 
 @case
+def verify_asks_for_many_ranges_of_a_file_at_once():
+    strike()
+    folder = SERVER.root / "web/large"
+    folder.mkdir()
+    write_gguf(folder / "large.gguf", 48 << 20)
+    subprocess.run([CKPT, "publish", "-q", folder], check=True, stdout=subprocess.DEVNULL)
+    SERVER.latency, SERVER.most_at_once = 0.1, 0
+    code, text = run("verify", web("large/large.gguf"))
+    SERVER.latency = 0
+    shutil.rmtree(folder)
+    return code == 0 and "SHA-256 of 1 file" in text and 4 <= SERVER.most_at_once <= 9 or print(code, text, SERVER.most_at_once)
+
+
+@case
 def the_rate_keeps_its_limit():
     strike()
     write_gguf(SERVER.root / "web/slow.gguf", 3 << 20)

@@ -56,7 +56,8 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     const std::lock_guard lock(mutex);
     progress.advanced(done_bytes += bytes, total_bytes);
   };
-  CKPT_TRY(for_each_parallel(out.size(), options.threads, [&](size_t i) -> Status {
+  const unsigned threads = is_url(folder) ? kUrlsHashed : options.threads;
+  CKPT_TRY(for_each_parallel(out.size(), threads, [&](size_t i) -> Status {
     if (!out[i].sha256.empty()) return {};
     Status done = digest_file(folder / out[i].name, *files[i], out[i], advanced);
     if (done || !options.keep_faults || done.error().code != ErrorCode::kCorrupt) return done;

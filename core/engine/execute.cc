@@ -39,15 +39,17 @@ class ScanBoard {
   // Numbers of some rows; the same rows may come twice.
   void add(uint32_t scan, const Stats& stats);
   // Counts a task of a scan as over, done or failed, so that nobody waits for it for ever.
-  void ended(const Jobs& jobs, const Task& task);
+  void ended(const Jobs& jobs, const Task& task, const Status& status);
   // The numbers that a tensor shares with its peers. Waits until all were scanned; the scans stand
-  // before in the list of tasks, so somebody is at work on them.
-  Stats wait_for(const Jobs& jobs, const TensorJob& job);
+  // before in the list of tasks, so somebody is at work on them. Fails: as the first of them that
+  // failed; a task with the numbers of the others would write other bytes, and be done.
+  Result<Stats> wait_for(const Jobs& jobs, const TensorJob& job);
 
  private:
   struct Scanned {
     Stats stats;
     uint32_t ended = 0;
+    std::optional<Error> error = {};
   };
   std::vector<Scanned> scanned_;  // by Jobs::scans
   std::mutex mutex_;
@@ -59,19 +61,21 @@ void ScanBoard::add(uint32_t scan, const Stats& stats) {
   combine(scanned_[scan].stats, stats);
 }
 
-void ScanBoard::ended(const Jobs& jobs, const Task& task) {
+void ScanBoard::ended(const Jobs& jobs, const Task& task, const Status& status) {
   if (task.kind != Task::Kind::kScan) return;
   const std::lock_guard lock(mutex_);
+  if (!status && !scanned_[task.job].error) scanned_[task.job].error = status.error();
   if (++scanned_[task.job].ended == jobs.scans[task.job].tasks) changed_.notify_all();
 }
 
-Stats ScanBoard::wait_for(const Jobs& jobs, const TensorJob& job) {
+Result<Stats> ScanBoard::wait_for(const Jobs& jobs, const TensorJob& job) {
   const Recoded& recoded = job.tensor->recoded();
   Stats stats = recoded.stats.value_or(Stats{});
   stats.own_amax = stats.amax;
   std::unique_lock lock(mutex_);
   for (const uint32_t scan : job.scans) {
     changed_.wait(lock, [&] { return scanned_[scan].ended == jobs.scans[scan].tasks; });
+    if (scanned_[scan].error) return Failure(*scanned_[scan].error);
     combine(stats, scanned_[scan].stats);
     if (scan == job.scans.front()) stats.own_amax = scanned_[scan].stats.amax;
   }
@@ -142,10 +146,11 @@ class Engine {
   Result<Source> load(const Stored& stored, const Task& task, Worker& worker);
   template <class Work>
   Status compute(const char* name, const Work& work);
-  Stats wait_for_scans(const TensorJob& job);
+  Result<Stats> wait_for_scans(const TensorJob& job);
   Status recode(const Task& task, Worker& worker);
   Status scan(const Task& task, Worker& worker);
   void failed(size_t order, Error error);
+  Status first_error();
   void advanced(uint64_t bytes);
   using Turn = FileWriter::Turn;
   FileWriter& writer(const Task& task, uint32_t file) { return files_.writer(task.output, file); }
@@ -181,6 +186,11 @@ void Engine::failed(size_t order, Error error) {
   if (order >= error_order_) return;
   error_order_ = order;
   error_ = std::move(error);
+}
+
+Status Engine::first_error() {
+  const std::lock_guard lock(mutex_);
+  return Failure(*error_);
 }
 
 void Engine::advanced(uint64_t bytes) {
@@ -268,7 +278,7 @@ Status Engine::compute(const char* name, const Work& work) {
   return status;
 }
 
-Stats Engine::wait_for_scans(const TensorJob& job) {
+Result<Stats> Engine::wait_for_scans(const TensorJob& job) {
   const TraceSpan span("wait for scans");
   return scans_->wait_for(jobs_, job);
 }
@@ -292,7 +302,7 @@ Status Engine::scan(const Task& task, Worker& worker) {
 Status Engine::recode(const Task& task, Worker& worker) {
   const TensorJob& job = jobs_.tensors[task.output][task.job];
   const Tensor& tensor = *job.tensor;
-  const Stats stats = wait_for_scans(job);
+  CKPT_ASSIGN(const Stats stats, wait_for_scans(job));
   const Stored stored{*tensor.recoded().from, job.slices, job.grain, !job.scans.empty()};
   CKPT_ASSIGN(const Source source, load(stored, task, worker));
   CKPT_ASSIGN(const std::vector<float> block_amax, load_block_amax(job, task));
@@ -374,7 +384,7 @@ void Engine::do_task(size_t index, Worker& worker) {
   const Task& task = jobs_.tasks[index];
   // Tasks before a failed one still run, so that the error told is always the first in the plan.
   if (task.order > error_order_) {
-    scans_->ended(jobs_, task);
+    scans_->ended(jobs_, task, first_error());
     return;
   }
   const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
@@ -383,7 +393,7 @@ void Engine::do_task(size_t index, Worker& worker) {
   Status status = is_interrupted ? Status(fail(ErrorCode::kInterrupted, "interrupted"))
                   : is_done      ? pass_over(task)
                                  : run_task(task, worker);
-  scans_->ended(jobs_, task);
+  scans_->ended(jobs_, task, status);
   if (!status) {
     failed(task.order, std::move(status.error()));
     return;

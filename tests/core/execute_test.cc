@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "core/engine/compare.h"
 #include "core/model/float_convert.h"
@@ -60,6 +63,22 @@ class FailingSource final : public ByteSource {
   std::string name_ = "failing";
 };
 
+// A file whose reads take long enough for other threads to wait for them, and then fail.
+class LateFailure final : public ByteSource {
+ public:
+  explicit LateFailure(SharedSource file) : file_(std::move(file)) {}
+  Status read(uint64_t /*offset_bytes*/, std::span<std::byte> /*out*/) const override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return fail(ErrorCode::kIo, "the disk is on fire");
+  }
+  uint64_t size_bytes() const override { return file_->size_bytes(); }
+  const std::string& name() const override { return file_->name(); }
+  const FileState* file_state() const override { return file_->file_state(); }
+
+ private:
+  SharedSource file_;
+};
+
 constexpr uint64_t kRows = 300, kColumns = 64;
 
 std::vector<std::byte> floats(float largest) {
@@ -98,6 +117,26 @@ Plan make_plan(const std::filesystem::path& out, const Codec& codec, SharedSourc
   file.extents = {{0, 1, 0, 4}, {1, 1, 4, 4}, {0, 0, 8, codes}, {1, 0, 8 + codes, codes}};
   file.size_bytes = 8 + 2 * codes;
   return plan;
+}
+
+// A part that waited for a scan that failed would be encoded with the scale of the other scans, and
+// a run that resumes would keep it.
+TEST(Execute, NothingIsKeptThatWaitedForAScanThatFailed) {
+  const TemporaryFolder folder;
+  const Codec codec = scaled_codec();
+  const std::vector<std::byte> large = floats(4);
+  write_file(folder / "b", {reinterpret_cast<const char*>(large.data()), large.size()});
+  const SharedSource a = make_blob("a", floats(1)), b = open_file(folder / "b").value();
+  ExecuteOptions options;
+  options.threads = 4;
+  options.chunk_bytes = 1 << 14;
+  options.resume = {true, "test", "ckpt convert"};
+  const auto late = std::make_shared<LateFailure>(b);
+  ASSERT_FALSE(execute(make_plan(folder / "out", codec, a, late), options));
+  const auto resumed = execute(make_plan(folder / "out", codec, a, b), options);
+  ASSERT_TRUE(resumed) << resumed.error().text();
+  ASSERT_TRUE(execute(make_plan(folder / "whole", codec, a, b), {}));
+  EXPECT_EQ(read_file(folder / "out"), read_file(folder / "whole"));
 }
 
 TEST(Execute, PeersShareTheLargestMagnitude) {

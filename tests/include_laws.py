@@ -17,6 +17,8 @@
             NAMING alone; whatever else depends on it asks for a quirk, and every quirk of a family is asked for
   state     outside tools/, no variable of the process can change but those of SHARED: what a caller wants
             travels as a parameter
+  waiting   threads wait by mutex and condition_variable: semaphores, latches and barriers of libstdc++ 12 and 13
+            can miss what they wait for (libstdc++ 104928)
   words     a list of words over several lines breaks at spaces, never within a word
 
 usage: include_laws.py ROOT      prints each breach as "file:line: law" and exits 1
@@ -60,6 +62,7 @@ FLOORS = {  # lowest first; "." is the folder itself
 ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # besides base, json, readers, model and computed
 READS = re.compile(r"\bopen_file\(|->read\(")
 COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")
+WAITS_OTHERWISE = re.compile(r"\bstd::(\w+_semaphore|latch|barrier)\b")
 OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
 PLAIN_SOURCES = {"core/io/bytes.cc", "core/computed/computed_source.h", "transforms/from_gguf/skeleton.cc", "remote/remote_source.cc"}
@@ -150,6 +153,8 @@ def line_breach(where, line):
     state = None if where.parts[0] in FREE else VARIABLE.match(code)
     if state and "(" not in code[:state.start(2)] and state.group(1) not in SHARED.get(str(where), ()):
         return f"{state.group(1)} is state of the process; what a caller wants travels as a parameter"
+    if WAITS_OTHERWISE.search(code):
+        return "a wait that can last for ever with libstdc++ 12 and 13; use a condition_variable"
     if OTHER_CAST.search(code):
         return "no dynamic_cast; computed_as() knows the kinds of a source"
     if where.parts[0] not in {"tests", "bench", "fuzz"} and PLAIN_SOURCE.search(code) and str(where) not in PLAIN_SOURCES:
@@ -315,6 +320,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "publish/lonely.h": ("", "no other file includes it"),
     "tools/commands/carry_out.h": ("inline auto j = nlohmann::json::parse(text);", "another parser of JSON"),
     "checks/checks.h": ("//\n" * 600, "more than 600 lines"),
+    "core/engine/share.cc": ("std::binary_semaphore done(0);", "can last for ever"),
     "transforms/edit/drop.cc": ('#include "core/outputs/file_writer.h"', "transforms include core/outputs/file_writer.h"),
     "transforms/edit/cast.cc": ("auto source = open_file(path);", "Context does"),
     "checks/weights/weights.cc": ('bool is_ours = codec.name == "nvfp4_ours";', "by its scheme or dtype"),

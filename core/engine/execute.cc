@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -82,6 +81,31 @@ Result<Stats> ScanBoard::wait_for(const Jobs& jobs, const TensorJob& job) {
   return stats;
 }
 
+// Lets as many threads compute at a time as there are cores to use. Thread-safe. Not the semaphore
+// of the standard library: that of GCC 12 and 13 can let a thread sleep for ever, as a release
+// between its two looks at the count wakes nobody (libstdc++ 104928).
+class Cores {
+ public:
+  explicit Cores(unsigned count) : free_(count) {}
+  void take() {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [this] { return free_ > 0; });
+    --free_;
+  }
+  void give() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++free_;
+    }
+    freed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  unsigned free_;
+};
+
 // Of the memory for pieces that wait for a hash, for each file that is written at a time.
 constexpr uint64_t kPieceOfFileBytes = 6 << 20;
 
@@ -116,7 +140,7 @@ class Engine {
                                       : std::max(1u, std::thread::hardware_concurrency())),
         workers_(threads_ + waiting_threads(plan, threads_)),
         files_(plan),
-        computing_(static_cast<std::ptrdiff_t>(threads_)) {}
+        cores_(threads_) {}
 
   Result<ExecuteReport> run();
 
@@ -166,7 +190,7 @@ class Engine {
   std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
   FeedbackCache feedback_;
-  std::counting_semaphore<> computing_;  // as many at a time as there are cores to use
+  Cores cores_;
 
   std::optional<ScanBoard> scans_;
   std::optional<TaskGate> gate_;
@@ -265,16 +289,15 @@ Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Work
   return source;
 }
 
-// On as many threads at a time as there are cores to use.
 template <class Work>
 Status Engine::compute(const char* name, const Work& work) {
   {
     const TraceSpan span("wait for a core");
-    computing_.acquire();
+    cores_.take();
   }
   const TraceSpan span(name);
   Status status = work();
-  computing_.release();
+  cores_.give();
   return status;
 }
 

@@ -43,7 +43,8 @@ VARIABLE = re.compile(  # of a namespace, or static within a function or type; n
 SHARED = {  # one for the process: caches, pools, and what the machine has once
     "core/base/trace.cc": {"log", "events"}, "core/base/trace.h": {"on_"},
     "core/io/buffers.cc": {"pool"}, "core/io/buffers.h": {"all_bytes_"},
-    "core/io/files_read.cc": {"made"}, "core/io/open_files.cc": {"all"}, "core/io/paths.cc": {"mutex", "known"},
+    "core/base/threads.cc": {"current"},  # for whom a thread works
+    "core/io/open_files.cc": {"all"}, "core/io/paths.cc": {"mutex", "known"},
     "core/io/remote_files.cc": {"served_files"},  # whether this program opens URLs
     "quantizers/simd/dispatch.cc": {"forced_target"},  # of tests
     "remote/http.cc": {"mutex", "gates"}, "remote/http_transfer.cc": {"made"},

@@ -4,11 +4,20 @@
 
 namespace ckpt {
 
+void*& inherited_pointer() {
+  thread_local void* current = nullptr;
+  return current;
+}
+
 std::vector<std::thread> start_threads(unsigned count, const std::function<void()>& work) {
   std::vector<std::thread> threads;
   threads.reserve(count);
+  const auto begin = [work, pointer = inherited_pointer()] {
+    inherited_pointer() = pointer;
+    work();
+  };
   try {
-    while (threads.size() < count) threads.emplace_back(work);
+    while (threads.size() < count) threads.emplace_back(begin);
   } catch (const std::system_error&) {
     // The standard library reports in no other way that it cannot start a thread.
   }

@@ -6,10 +6,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <thread>
-#include <vector>
 
+#include "core/base/threads.h"
 #include "core/io/remote_files.h"
 
 namespace ckpt {
@@ -18,15 +17,6 @@ namespace {
 // More than a tick of the clock that the system takes times of files from.
 constexpr int64_t kTickNs = 20'000'000;
 constexpr int kMostTicks = 50;  // of a file that is written to all the time
-
-struct Recorders {
-  std::mutex mutex;
-  std::vector<FilesRead*> all;
-};
-Recorders& recorders() {
-  static Recorders* const made = new Recorders;  // read by objects that outlive main()
-  return *made;
-}
 
 int64_t now_ns() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -44,6 +34,8 @@ Result<struct stat> settled_status(const Descriptor& file) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs - age_ns));
   }
 }
+
+FilesRead* of_thread() { return static_cast<FilesRead*>(inherited_pointer()); }
 
 Failure changed(const std::filesystem::path& path, std::string what) {
   return Failure(Error{ErrorCode::kCorrupt, path.string(), std::move(what) + " while it was read",
@@ -87,39 +79,27 @@ Status check_unchanged(const std::filesystem::path& path, const FileState& befor
   return changed(path, fmt::format("went from {} to {} bytes", before.size_bytes, now.size_bytes));
 }
 
-FilesRead::FilesRead() {
-  const std::lock_guard lock(recorders().mutex);
-  recorders().all.push_back(this);
-}
+FilesRead::FilesRead() : outer_(of_thread()) { inherited_pointer() = this; }
 
-FilesRead::~FilesRead() {
-  const std::lock_guard lock(recorders().mutex);
-  std::erase(recorders().all, this);
-}
+FilesRead::~FilesRead() { inherited_pointer() = outer_; }
 
 Status check_files_read() {
   std::set<std::pair<std::string, FileState>> files;
-  {
-    const std::lock_guard lock(recorders().mutex);
-    for (const FilesRead* recorder : recorders().all) {
-      files.insert(recorder->files_.begin(), recorder->files_.end());
-    }
+  for (FilesRead* each = of_thread(); each != nullptr; each = each->outer_) {
+    const std::lock_guard lock(each->mutex_);
+    files.insert(each->files_.begin(), each->files_.end());
   }
   for (const auto& [path, state] : files) CKPT_TRY(check_unchanged(path, state));
   return {};
 }
 
 Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::path& path) {
-  bool is_noted = false;
-  {
-    const std::lock_guard lock(recorders().mutex);
-    is_noted = !recorders().all.empty();
-  }
-  if (!is_noted) return in(path.string(), status_of(file));
+  FilesRead* const innermost = of_thread();
+  if (innermost == nullptr) return in(path.string(), status_of(file));
   CKPT_ASSIGN(const struct stat status, in(path.string(), settled_status(file)));
-  const std::lock_guard lock(recorders().mutex);
-  for (FilesRead* recorder : recorders().all) {
-    recorder->files_.emplace(path.string(), state_of(status));
+  for (FilesRead* each = innermost; each != nullptr; each = each->outer_) {
+    const std::lock_guard lock(each->mutex_);
+    each->files_.emplace(path.string(), state_of(status));
   }
   return status;
 }

@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,9 +35,10 @@ FileState state_of(const struct stat& status);
 // one that was written to.
 Status check_unchanged(const std::filesystem::path& path, const FileState& before);
 
-// While one of these lives, every file that open_file() opens, in any thread, is written down. One
-// that was written to in this very moment is waited for: a second write within a tick of the
-// system's clock would leave the same time.
+// While one of these lives, every file that open_file() opens, in this thread and in those that it
+// starts, is written down. A file that was written to in this very moment is waited for: a second
+// write within a tick of the system's clock would leave the same time. It ends in the thread in
+// which it began, the last one first.
 class FilesRead {
  public:
   FilesRead();
@@ -48,16 +50,19 @@ class FilesRead {
   friend Status check_files_read();
   friend Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::path& path);
 
+  FilesRead* const outer_;  // may be null
+  std::mutex mutex_;
   std::set<std::pair<std::string, FileState>> files_;
 };
 
-// Requires that no file which a living FilesRead has written down has changed since it was opened.
-// Fails: as check_unchanged().
+// Requires that no file which a FilesRead of this thread, or of the one that started it, has
+// written down has changed since it was opened. Fails: as check_unchanged().
 Status check_files_read();
 
 // Fails: kIo.
 Result<struct stat> status_of(const Descriptor& file);
-// For open_file(): the state of `file`, which every living FilesRead writes down. Fails: kIo.
+// For open_file(): the state of `file`, which each FilesRead of this thread writes down.
+// Fails: kIo.
 Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::path& path);
 
 }  // namespace ckpt

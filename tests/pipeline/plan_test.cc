@@ -2,6 +2,8 @@
 #include "plan/plan.h"
 
 #include <atomic>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "tests/pipeline/pipeline.h"
@@ -101,6 +103,35 @@ TEST(Plan, FollowsLinksForTheCallThatAsksForItOnly) {
   other.join();
   EXPECT_EQ(refused, 60);
   EXPECT_FALSE(std::filesystem::exists(folder / "refused"));
+}
+
+// Does something between the plan and the work.
+class Between final : public Observer {
+ public:
+  explicit Between(std::function<void()> what) : what_(std::move(what)) {}
+  std::unique_ptr<Progress> progress(std::string_view) override {
+    what_();
+    return nullptr;
+  }
+
+ private:
+  std::function<void()> what_;
+};
+
+TEST(Plan, AFileThatChangesEndsTheCallThatReadItOnly) {
+  const TemporaryFolder folder;
+  const auto in = folder / "in";
+  std::filesystem::copy(kModel, in);
+  Result<Converted> other = fail(ErrorCode::kUsage, "not run");
+  Between between([&] {
+    std::ofstream(in / "config.json", std::ios::app) << "\n";
+    std::thread([&] { other = convert(kModel, folder / "other.gguf", to_q4()); }).join();
+  });
+  const auto made = convert(in, folder / "made.gguf", to_q4(), &between);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kCorrupt);
+  EXPECT_FALSE(std::filesystem::exists(folder / "made.gguf"));
+  EXPECT_TRUE(other) << other.error().text();
 }
 
 TEST(Plan, ReadsAFileWhereAFolderWas) {

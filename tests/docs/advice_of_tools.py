@@ -9,8 +9,6 @@ import pathlib
 import shlex
 import threading
 
-import advice
-
 
 class Run:
     def __init__(self, ckpt, environment):
@@ -19,6 +17,8 @@ class Run:
 
 def problems_of(printed, ckpt):
     """What is wrong with the advice of one call, of which noting_advice.sh wrote PRINTED.out and .err, and writes .words and .env."""
+    import advice   # with all that it imports for the scripts alone that print advice
+
     words = [word.decode(errors="surrogateescape") for word in pathlib.Path(printed + ".words").read_bytes().split(b"\0")[:-1]]
     variables = pathlib.Path(printed + ".env").read_bytes().decode(errors="surrogateescape").split("\0")[:-1]
     text = "".join(pathlib.Path(printed + stream).read_text(errors="replace") for stream in (".out", ".err"))

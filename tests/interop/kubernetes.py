@@ -49,6 +49,10 @@ def check(manifest, plan, parts):
         pod = job["spec"]["template"]["spec"]
         args = [expanded(word, {"JOB_COMPLETION_INDEX": str(index)}) for word in pod["containers"][0]["args"]]
         said.append(args[:4])
+        # The API server refuses a policy otherwise; the schema does not say so.
+        failed, lost = job["spec"]["podFailurePolicy"]["rules"]
+        assert pod["restartPolicy"] == "Never" and failed["onExitCodes"]["containerName"] == pod["containers"][0]["name"]
+        assert (failed["action"], failed["onExitCodes"]["values"], lost["action"]) == ("FailJob", [2], "Ignore")
         mount = pod["containers"][0]["volumeMounts"][0]["mountPath"]
         assert plan.startswith(mount + "/"), (mount, plan)
     expected = [["execute", plan, "--index", index] for index in [*(f"{i}/{parts}" for i in range(parts)), "0/1"]]

@@ -99,9 +99,16 @@ spec:
   backoffLimit: 100
 @TEMPLATE@)job";
 
-constexpr std::string_view kPod = R"job(  template:
+constexpr std::string_view kPod = R"job(  podFailurePolicy:
+    rules:
+      # An error of ckpt would come again; a lost node does not count.
+      - action: FailJob
+        onExitCodes: {containerName: ckpt, operator: In, values: [2]}
+      - action: Ignore
+        onPodConditions: [{type: DisruptionTarget, status: "True"}]
+  template:
     spec:
-      restartPolicy: OnFailure
+      restartPolicy: Never
       containers:
         - name: ckpt
           image: registry.example/ckpt:@VERSION@

@@ -234,6 +234,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     return unexpected(words, app);
   } catch (const CLI::ParseError& error) {
     if (words.empty() || words[0].starts_with("-")) return no_command(words);
+    if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb));  // explains more than what is missing
     return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
   }
   if (!verb) return no_command(words);

@@ -237,7 +237,9 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
   }
   for (const Step& step : steps) {
     const std::string_view name = step.transform->name;
-    if (name == "quantize" || name == "export") planning.use.add("imatrix");
+    const bool encodes = name == "quantize" || name == "export";
+    const bool encodes_again = name == "lora" && checkpoint.format == "gguf";
+    if (encodes || encodes_again) planning.use.add("imatrix");
   }
   return apply_steps(steps, std::move(checkpoint), context);
 }
@@ -322,7 +324,8 @@ class IdleOptions {
     for (const std::string& name : names) {
       Conversion other = conversion_;
       clear_option(other, *find_convert_option(name));
-      const bool is_first = name == "tokenizer";  // taken before the steps
+      // taken before the steps, or by them
+      const bool is_first = name == "tokenizer" || (name == "imatrix" && !steps_.empty());
       if (is_first && !compares_steps && !steps_.empty()) continue;
       const auto found = is_first ? digest_from_start(steps_, other) : digest(prepared_, other);
       if (found && *found == whole) say(fmt::format("--{}", name));

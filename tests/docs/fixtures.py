@@ -249,6 +249,7 @@ MAKERS = {
     "models/base": copy_of("qwen3-micro"),
     "llama": copy_of("llama-micro"),
     "llama-fp4": conversion_of("llama-micro", "--to", "nvfp4-w4a16"),
+    "llama-q4_k_m.gguf": conversion_of("llama-micro", "--to", "q4_k_m"),
     "adapter": copy_of("lora/rslora"),
     "second-adapter": copy_of("lora/conventions/mlx"),
     "recipe.json": recipe,

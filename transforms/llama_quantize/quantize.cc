@@ -5,7 +5,6 @@
 // A reader would expect a tensor made as BF16 by an earlier step to be quantized from its original
 // values; it is rounded to BF16 first, so that one run equals two.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "transforms/llama_quantize/column_weights.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
 #include "transforms/modelopt_export/importance.h"
@@ -64,23 +64,6 @@ const TypeRule* find_rule(Job& job, const Tensor& tensor) {
   return found;
 }
 
-// The importance matrix's entry for `tensor`; null without one. Each matrix of a stack
-// has weights of its own.
-Result<SharedWeights> find_weights(const Imatrix& imatrix, const Tensor& tensor) {
-  const auto entry = imatrix.weights.find(tensor.name);
-  if (entry == imatrix.weights.end()) return nullptr;
-  uint64_t matrices = 1;
-  for (size_t i = 0; i + 2 < tensor.shape.size(); ++i) matrices *= tensor.shape[i];
-  const uint64_t found = entry->second.size();
-  const uint64_t expected = matrices * tensor.row_values();
-  if (found == expected) return std::make_shared<const ColumnWeights>(ColumnWeights{entry->second});
-  // No activations pass through a table that rows are looked up in: such an entry is an accident.
-  if (category_of(tensor.name) == Category::kTokenEmbedding) return nullptr;
-  return fail(ErrorCode::kCorrupt,
-              "importance matrix '{}' has {} values; expected {} ({} matrices of {} columns)",
-              imatrix.file, found, expected, matrices, tensor.row_values());
-}
-
 // ggml encodes these with column weights only.
 bool has_only_weighted_search(Dtype type) {
   return type == Dtype::kIq1S || type == Dtype::kIq2Xxs || type == Dtype::kIq2Xs;
@@ -106,7 +89,7 @@ Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
 Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) {
   SharedWeights weights;
   if (job.imatrix != nullptr) {
-    CKPT_ASSIGN(weights, find_weights(*job.imatrix, tensor));
+    CKPT_ASSIGN(weights, find_column_weights(*job.imatrix, tensor));
   }
   const bool needs_them = needs_column_weights(tensor.name, target, *job.options.mixture);
   if (weights == nullptr && needs_them) CKPT_TRY(miss_weights(job, tensor, target));
@@ -200,19 +183,6 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
     CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), weights_for(job, tensor, to)));
   }
   return tensor;
-}
-
-Status check_finite(const Imatrix& imatrix) {
-  for (const auto& [name, weights] : imatrix.weights) {
-    const auto bad = std::find_if(weights.begin(), weights.end(),
-                                  [](float weight) { return !std::isfinite(weight); });
-    if (bad == weights.end()) continue;
-    return fail(ErrorCode::kCorrupt,
-                "importance matrix '{}': value {} for '{}' is {}; expected a "
-                "finite number",
-                imatrix.file, bad - weights.begin(), name, *bad);
-  }
-  return {};
 }
 
 // A type that was asked for and reaches no tensor is mistyped; one to keep may be a habit.

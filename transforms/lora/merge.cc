@@ -20,12 +20,13 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/nearest.h"
 #include "core/computed/strided_source.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/lora/adapter.h"
+#include "transforms/lora/into_codes.h"
+#include "transforms/lora/into_gguf.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
 #include "transforms/packed/packed.h"
@@ -38,6 +39,7 @@ constexpr Choice kColumnOrders[] = {
     {"rank-major", ColumnOrder::kRankMajor},
     {"grouped-by-expert", ColumnOrder::kGroupedByExpert},
 };
+constexpr Choice kLoraSearches[] = {{"none", false}, {"best", true}};
 constexpr OptionRule kLoraOptions[] = {
     option::path("from", "DIR", "the adapter's folder").required(),
     option::number("scale", "NUMBER", "multiply what is added by this",
@@ -45,6 +47,10 @@ constexpr OptionRule kLoraOptions[] = {
         .by_default("1"),
     option::choice("columns", kColumnOrders,
                    "order of lora_B's columns of stacked experts, where the file does not tell"),
+    option::choice("search", kLoraSearches,
+                   "into quantized weights: search for better blocks of q4_k, q5_k, q6_k and NVFP4")
+        .by_default("none"),
+    option::path("base", "DIR", "into a GGUF: the folder that it was made from, for its names"),
 };
 
 constexpr std::string_view kTie = "tie_word_embeddings";
@@ -57,37 +63,15 @@ Result<Tensor> turned_factor(const Tensor& tensor) {
   return reshape(std::move(out), {columns, rows});
 }
 
-// How much of what an adapter adds is left where quantized weights are quantized again.
-std::string kept_of(const std::vector<MergedWeight>& merged) {
-  const auto least = std::ranges::min_element(merged, {}, &MergedWeight::kept);
-  double sum = 0;
-  std::vector<std::string> below;
-  for (const MergedWeight& each : merged) {
-    sum += each.kept;
-    if (each.is_below_rounding) below.push_back(each.tensor);
-  }
-  std::string out = fmt::format(
-      "encoded as {} again, weights keep {:.0f} % of what the adapter adds, in the mean of {} "
-      "(least: {:.0f} %, '{}')",
-      least->codec, 100 * sum / static_cast<double>(merged.size()), merged.size(),
-      100 * least->kept, least->tensor);
-  if (!below.empty()) {
-    out += fmt::format(
-        "; in {} of them it is smaller than the rounding error ({}): merge into the weights before "
-        "quantizing instead",
-        below.size(), first_names(below));
-  }
-  return out;
-}
-
 class LoraMerge {
  public:
-  LoraMerge(Checkpoint& checkpoint, const StackedExperts& given, const Context& context)
+  LoraMerge(Checkpoint& checkpoint, const StackedExperts& given, const Context& context,
+            ModelWeights::Manner manner)
       : checkpoint_(checkpoint),
         given_(given),
         adapter_(given.adapter),
         context_(context),
-        weights_(checkpoint, context) {}
+        weights_(checkpoint, context, manner) {}
 
   Status run() {
     CKPT_TRY(untie_where_needed());
@@ -100,11 +84,6 @@ class LoraMerge {
       return fail(ErrorCode::kCorrupt, "nothing in it changes a tensor of the model");
     }
     note_unknown_order();
-    const std::vector<MergedWeight>& merged = weights_.merged();
-    if (!merged.empty()) context_.note("lora: " + kept_of(merged));
-    if (context_.merged != nullptr) {
-      context_.merged->insert(context_.merged->end(), merged.begin(), merged.end());
-    }
     return {};
   }
 
@@ -476,25 +455,51 @@ class LoraMerge {
   uint64_t replaced_ = 0;
 };
 
+Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options) {
+  if (checkpoint.format == "gguf") return {};
+  const char* idle = options.has("base")                                 ? "base"
+                     : options.has("search") && !holds_codes(checkpoint) ? "search"
+                                                                         : nullptr;
+  if (idle != nullptr) {
+    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
+                          "{} has no effect: IN is not a {}", idle,
+                          idle[0] == 'b' ? "GGUF" : "GGUF, nor are its weights NVFP4");
+  }
+  if (!holds_packed_weights(checkpoint)) return {};
+  CKPT_ASSIGN(const auto packed, describe_packed_weights(checkpoint));
+  const auto first =
+      std::ranges::find_if(packed, [](const auto& each) { return !each.second.empty(); });
+  return fail_with_hint(
+      ErrorCode::kUnsupported, "--step dequantize before it, and --to for the type of the output",
+      "tensor '{}' is {}; adapters are added to floats, and nothing encodes that layout again",
+      first == packed.end() ? "" : first->first, first == packed.end() ? "packed" : first->second);
+}
+
 Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
   const std::string folder = options.text("from");
-  if (checkpoint.format != "safetensors") {
-    return fail_with_hint(ErrorCode::kUnsupported, "the model's Hugging Face folder as IN",
-                          "IN is {}; adapters are merged into safetensors", checkpoint.format);
-  }
-  if (holds_packed_weights(checkpoint)) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "--step dequantize before it, and --to for the type of the output",
-                          "IN holds packed weights; adapters are added to floats");
-  }
+  CKPT_TRY(check_base_of_lora(checkpoint, options));
   CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
   const StackedExperts given{
       adapter, options.number("scale").value_or(1),
       options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};
-  LoraMerge merge(checkpoint, given, context);
-  CKPT_TRY(in(adapter.path, merge.run()));
-  context.note(fmt::format("lora: {}: {}", folder, merge.summary()));
+  KeptShares kept;
+  const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);
+  const auto merge = [&](Checkpoint& floats) -> Status {
+    LoraMerge one(floats, given, context, {&kept, stays_coded});
+    CKPT_TRY(in(adapter.path, one.run()));
+    context.note(fmt::format("lora: {}: {}", folder, one.summary()));
+    return {};
+  };
+  const GgufMerge how{context, options.text("base"), options.choice<bool>("search")};
+  if (checkpoint.format == "gguf") {
+    CKPT_ASSIGN(checkpoint, merge_into_gguf(std::move(checkpoint), merge, how, kept));
+  } else if (holds_codes(checkpoint)) {
+    CKPT_ASSIGN(checkpoint, merge_into_codes(std::move(checkpoint), merge, how, kept));
+  } else {
+    CKPT_TRY(merge(checkpoint));
+  }
+  kept.report(context);
   if (!adapter.config.unknown.empty()) {
     context.note(fmt::format("lora: {}/adapter_config.json: not known and not used: {}", folder,
                              fmt::join(adapter.config.unknown, ", ")));

@@ -7,9 +7,20 @@
 #include "transforms/lora/adapter_key.h"
 
 namespace ckpt {
+namespace {
 
-ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context)
-    : checkpoint_(checkpoint), context_(context) {
+Result<bool> adds_anything(const LowRankUpdate& update) {
+  for (const Tensor* factor : {&update.left, &update.right}) {
+    CKPT_ASSIGN(const ValueError sums, measure_error(*factor, *factor, {}, UINT64_MAX));
+    if (sums.signal == 0) return false;
+  }
+  return update.scale != 0;
+}
+
+}  // namespace
+
+ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context, Manner manner)
+    : checkpoint_(checkpoint), context_(context), manner_(manner) {
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     index_.emplace(checkpoint.tensors[i].name, i);
   }
@@ -34,6 +45,10 @@ void ModelWeights::add(Tensor tensor) {
 
 Status ModelWeights::merge(Tensor& weight, LowRankUpdate update) {
   ++added_;
+  if (manner_.skips_zeros && !update.magnitudes) {
+    CKPT_ASSIGN(const bool adds, adds_anything(update));
+    if (!adds) return {};
+  }
   if (!weight.is_stored()) return merge_decoded(weight, std::move(update));
   if (!weight.is_plain_float()) {
     return fail_with_hint(
@@ -50,36 +65,11 @@ Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
   CKPT_ASSIGN(StoredValues values, stored_values(weight, f32));
   const Tensor base = values.values;
   CKPT_ASSIGN(Tensor merged, with_low_rank(base, std::move(update), context_.low_rank));
-  if (!is_plain_float(codec) && codec.encode != nullptr) {
-    CKPT_TRY(measure(base, merged, codec));
+  if (manner_.kept != nullptr && !is_plain_float(codec) && codec.encode != nullptr) {
+    CKPT_ASSIGN(const Tensor encoded, recode(merged, codec));
+    CKPT_TRY(manner_.kept->add({base, merged, encoded}));
   }
   CKPT_ASSIGN(weight, values.back(std::move(merged)));
-  return {};
-}
-
-// By the projection of what is left on what was added, over some rows.
-Status ModelWeights::measure(const Tensor& base, const Tensor& merged, const Codec& codec) {
-  const uint64_t limit_values =
-      std::clamp(kMeasuredValues / (merged_.size() + 1), kLeastMeasured, kMostMeasured);
-  CKPT_ASSIGN(const Tensor encoded, recode(merged, codec));
-  CKPT_ASSIGN(const RowSample after, sample_rows(encoded, limit_values));
-  const uint64_t columns = base.row_values();
-  double product = 0, squares = 0, error = 0;
-  for (size_t i = 0; i < after.rows.size(); ++i) {
-    CKPT_ASSIGN(const Tensor base_row, take_rows(base, after.rows[i], 1));
-    CKPT_ASSIGN(const Tensor merged_row, take_rows(merged, after.rows[i], 1));
-    CKPT_ASSIGN(const std::vector<float> before, read_values(base_row, columns));
-    CKPT_ASSIGN(const std::vector<float> meant, read_values(merged_row, columns));
-    for (size_t k = 0; k < columns; ++k) {
-      const double kept = after.values[i * columns + k];
-      const double delta = double{meant[k]} - before[k];
-      product += (kept - before[k]) * delta;
-      squares += delta * delta;
-      error += (kept - meant[k]) * (kept - meant[k]);
-    }
-  }
-  if (squares == 0) return {};
-  merged_.push_back({base.name, std::string(codec.name), product / squares, squares < error});
   return {};
 }
 

@@ -12,12 +12,19 @@
 
 #include "core/computed/low_rank_source.h"
 #include "core/model/transform.h"
+#include "transforms/lora/kept_shares.h"
 
 namespace ckpt {
 
 class ModelWeights {
  public:
-  ModelWeights(Checkpoint& checkpoint, const Context& context);
+  struct Manner {
+    KeptShares* kept = nullptr;  // where weights that were decoded are measured; may be null
+    // A product of zeros leaves a weight as it is, which would be encoded again for nothing; PEFT
+    // makes zeros positive.
+    bool skips_zeros = false;
+  };
+  ModelWeights(Checkpoint& checkpoint, const Context& context, Manner manner = {nullptr, false});
 
   // The tensor of a module, whose name is one of model_names(); nullptr: none.
   Tensor* find(const std::string& module, std::string_view ending);
@@ -29,19 +36,13 @@ class ModelWeights {
   // Adds it to rows [first, first + those of update.left) alone.
   Status merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update);
   uint64_t added() const { return added_; }
-  // Of those that were decoded, a sample of each. Empty: none were.
-  const std::vector<MergedWeight>& merged() const { return merged_; }
 
  private:
-  // Of all weights together, but for the least of each: there may be thousands of experts.
-  static constexpr uint64_t kMeasuredValues = uint64_t{1} << 22;
-  static constexpr uint64_t kLeastMeasured = uint64_t{1} << 12, kMostMeasured = uint64_t{1} << 16;
   Status merge_decoded(Tensor& weight, LowRankUpdate update);
-  Status measure(const Tensor& base, const Tensor& merged, const Codec& codec);
 
   Checkpoint& checkpoint_;
   const Context& context_;
-  std::vector<MergedWeight> merged_;
+  Manner manner_;
   std::map<std::string, size_t, std::less<>> index_;
   uint64_t added_ = 0;
 };

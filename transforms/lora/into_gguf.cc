@@ -1,0 +1,164 @@
+#include "transforms/lora/into_gguf.h"
+
+#include <algorithm>
+#include <map>
+
+#include "transforms/from_gguf/folder.h"
+#include "transforms/llama_quantize/column_weights.h"
+#include "transforms/lora/own_codecs.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kEmbeddingTensor = "token_embd.weight";
+constexpr std::string_view kHeadTensor = "output.weight";
+
+void add_inputs(const ByteSource& source, Sources& out) {
+  if (!out.insert(&source).second) return;
+  if (const ComputedSource* computed = source.computed()) {
+    computed->each_input([&](const Slice& slice) { add_inputs(*slice.source, out); });
+  }
+}
+
+Sources all_sources(const Tensor& tensor) {
+  Sources out;
+  for (const ByteSource* source : direct_sources(tensor)) add_inputs(*source, out);
+  return out;
+}
+
+bool share_any(const Sources& a, const Sources& b) {
+  return std::ranges::any_of(a, [&](const ByteSource* each) { return b.contains(each); });
+}
+
+class MergeIntoGguf {
+ public:
+  MergeIntoGguf(Checkpoint file, const GgufMerge& how, KeptShares& kept)
+      : file_(std::move(file)), how_(how), own_(how.context, how.searches, kept) {}
+
+  Result<Checkpoint> run(const MergeInto& merge) {
+    if (how_.context.imatrix != nullptr) CKPT_TRY(check_finite(*how_.context.imatrix));
+    CKPT_TRY(decode());
+    CKPT_ASSIGN(Checkpoint folder, returned_folder());
+    Sources known;
+    for (const Tensor& tensor : folder.tensors) known.merge(direct_sources(tensor));
+    CKPT_TRY(merge(folder));
+    Sources added;
+    for (const Tensor& tensor : folder.tensors) {
+      for (const ByteSource* source : direct_sources(tensor)) {
+        if (!known.contains(source)) added.insert(source);
+      }
+    }
+    CKPT_ASSIGN(const Forward forward, run_forward(folder, quiet()));
+    CKPT_TRY(take(forward, added));
+    own_.note(file_.metadata);
+    return std::move(file_);
+  }
+
+ private:
+  Context quiet() const {
+    Context out = how_.context;
+    out.notes = nullptr;
+    return out;
+  }
+
+  Status decode() {
+    if (file_.is_projector()) {
+      return fail_with_hint(ErrorCode::kUnsupported,
+                            "the folder that it was made from, then --mmproj-only",
+                            "IN is a projector, whose names are not those of the model");
+    }
+    floats_ = file_;
+    for (Tensor& tensor : floats_.tensors) {
+      CKPT_ASSIGN(tensor, own_.as_floats(tensor));
+    }
+    return {};
+  }
+
+  Result<Checkpoint> returned_folder() const {
+    ReturnedFolder found;
+    if (how_.base.empty()) {
+      auto made = find_folder(floats_, {plain_codec(how_.context.codecs, Dtype::kBF16)}, quiet());
+      if (!made) {
+        Error error = std::move(made.error());
+        if (!error.hint.empty()) error.hint = "base=DIR, the folder that the file was made from";
+        return Failure(std::move(error));
+      }
+      found = std::move(*made);
+    } else {
+      CKPT_ASSIGN(Checkpoint base, how_.context.open(how_.base));
+      if (base.format != "safetensors" || base.first_with_scales() != nullptr) {
+        return fail(ErrorCode::kUsage, "base={}: expected an unquantized Hugging Face folder",
+                    how_.base);
+      }
+      CKPT_ASSIGN(found, folder_of_base(floats_, std::move(base), quiet()));
+    }
+    CKPT_TRY(return_tensors(floats_, &own_.f32(), found, quiet()));
+    drop_others(found.folder);
+    return std::move(found.folder);
+  }
+
+  // Towers of the base, say, which no GGUF of the model holds.
+  void drop_others(Checkpoint& folder) const {
+    Sources file;
+    for (const Tensor& tensor : floats_.tensors) file.merge(direct_sources(tensor));
+    std::erase_if(folder.tensors,
+                  [&](const Tensor& tensor) { return !share_any(file, all_sources(tensor)); });
+  }
+
+  // Tensors of `forward` that read what was added take the place of the file's.
+  Status take(const Forward& forward, const Sources& added) {
+    std::map<std::string, size_t, std::less<>> places;
+    for (size_t i = 0; i < floats_.tensors.size(); ++i) places[floats_.tensors[i].name] = i;
+    for (const Tensor& made : forward.tensors) {
+      const bool is_changed = share_any(added, all_sources(made));
+      auto place = places.find(made.name);
+      const bool is_new = place == places.end();
+      if (is_new) place = places.find(kEmbeddingTensor);  // a head that was the embeddings
+      if (is_new && (made.name != kHeadTensor || place == places.end())) continue;
+      if (is_new || is_changed) CKPT_TRY(put(made, place->second, is_new, is_changed));
+    }
+    return {};
+  }
+
+  Status put(const Tensor& made, size_t place, bool is_new, bool is_changed) {
+    Tensor out = file_.tensors[place];
+    out.name = made.name;
+    if (is_changed) {
+      CKPT_TRY(check_no_scale(out));
+      CKPT_ASSIGN(out, own_.encoded(out, made));
+      CKPT_TRY(own_.measure(floats_.tensors[place], made, out));
+    }
+    if (is_new) {
+      file_.tensors.push_back(std::move(out));
+    } else {
+      file_.tensors[place] = std::move(out);
+    }
+    return {};
+  }
+
+  // Blocks of NVFP4 that are a part of their values alone.
+  Status check_no_scale(const Tensor& like) const {
+    if (plain_dtype(*like.codec) != Dtype::kNvfp4) return {};
+    const std::string scale = like.name.substr(0, like.name.rfind('.')) + ".scale";
+    if (file_.find_tensor(scale) == nullptr) return {};
+    return fail_with_hint(
+        ErrorCode::kUnsupported,
+        "ckpt convert IN FOLDER, then ckpt convert FOLDER OUT.gguf --step dequantize "
+        "--step lora:from=ADAPTER --to nvfp4-w4a16",
+        "tensor '{}' is nvfp4 with its scale in '{}', which the sum would change", like.name,
+        scale);
+  }
+
+  Checkpoint file_, floats_;  // the same tensors
+  const GgufMerge& how_;
+  OwnCodecs own_;
+};
+
+}  // namespace
+
+Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge, const GgufMerge& how,
+                                   KeptShares& kept) {
+  return MergeIntoGguf(std::move(file), how, kept).run(merge);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,118 @@
+#include "transforms/lora/own_codecs.h"
+
+#include <fmt/ranges.h>
+
+#include "core/computed/decoded_source.h"
+#include "transforms/llama_quantize/column_weights.h"
+
+namespace ckpt {
+
+Sources direct_sources(const Tensor& tensor) {
+  Sources out;
+  const Tensor& stored = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  each_slice(stored, [&](const Slice& slice) { out.insert(slice.source.get()); });
+  return out;
+}
+
+OwnCodecs::OwnCodecs(const Context& context, bool searches, KeptShares& kept)
+    : context_(context),
+      searches_(searches),
+      kept_(kept),
+      f32_(plain_codec(context.codecs, Dtype::kF32)) {}
+
+Result<Tensor> OwnCodecs::as_floats(const Tensor& tensor) const {
+  if (!tensor.is_stored()) {
+    CKPT_ASSIGN(StoredValues values, stored_values(tensor, f32_));
+    return std::move(values.values);
+  }
+  const auto dtype = plain_dtype(*tensor.codec);
+  const bool has_values = !dtype || is_float(*dtype) || is_block_type(*dtype);
+  return has_values && tensor.codec->decode != nullptr ? stored_as_f32(tensor, f32_) : tensor;
+}
+
+Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
+  const Codec& codec = *like.codec;
+  if (codec.encode == nullptr) {
+    return fail_with_hint(ErrorCode::kUnsupported, "a checkpoint of another type, or its source",
+                          "tensor '{}' is {}, which nothing encodes", like.name, codec.name);
+  }
+  CKPT_ASSIGN(made, reshape(std::move(made), like.shape));
+  made.name = like.name;
+  made.source_name = like.source_name;
+  made.home = like.home;
+  CKPT_ASSIGN(Tensor out, recode(std::move(made), codec));
+  if (!like.is_stored()) {  // as an earlier step had it
+    for (const ValueOp& op : like.recoded().ops) {
+      CKPT_ASSIGN(out, with_op(std::move(out), op));
+    }
+    std::get<Recoded>(out.origin).weights = like.recoded().weights;
+    std::get<Recoded>(out.origin).options = like.recoded().options;
+  }
+  if (is_plain_float(codec)) return out;
+  types_.insert(codec.name);
+  ++count_;
+  CKPT_TRY(in(fmt::format("tensor '{}'", out.name), set_encoding(out)));
+  return out;
+}
+
+Status OwnCodecs::set_encoding(Tensor& out) {
+  const auto type = plain_dtype(*out.codec);
+  if (type) CKPT_TRY(set_column_weights(out));
+  const bool has_search =
+      type ? info(*type).search == SearchUse::kScales
+           : out.codec->scheme == Scheme::kNvfp4 && out.codec->dialect == Dialect::kModelopt;
+  if (!searches_ || !has_search) return {};
+  std::get<Recoded>(out.origin).options.search = ScaleSearch::kBest;
+  ++searched_;
+  return {};
+}
+
+Status OwnCodecs::set_column_weights(Tensor& out) {
+  const DtypeInfo& type = info(*plain_dtype(*out.codec));
+  Recoded& recoded = std::get<Recoded>(out.origin);
+  if (type.importance == ImportanceUse::kIgnored) return {};
+  if (context_.imatrix != nullptr) {
+    CKPT_ASSIGN(recoded.weights, find_column_weights(*context_.imatrix, out));
+    if (recoded.weights == nullptr) without_weights_.push_back(out.name);
+  }
+  if (recoded.weights != nullptr) return {};
+  lacks_weights_ = true;
+  if (type.importance != ImportanceUse::kNeeded) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--imatrix FILE (llama-imatrix makes one)",
+                        "{} needs column weights, and {}", type.name,
+                        context_.imatrix == nullptr ? "no importance matrix was given"
+                                                    : "the importance matrix has none");
+}
+
+Status OwnCodecs::measure(const Tensor& base, const Tensor& made, const Tensor& encoded) {
+  if (is_plain_float(*encoded.codec)) return {};
+  CKPT_ASSIGN(const Tensor merged, reshape(made, encoded.shape));
+  return kept_.add({base, merged, encoded});
+}
+
+void OwnCodecs::note(const Metadata& metadata) const {
+  if (count_ > 0) {
+    context_.note(fmt::format("lora: {} weights are decoded and encoded as {} again", count_,
+                              fmt::join(types_, ", ")));
+  }
+  if (searches_ && searched_ == 0) {
+    context_.note(
+        "lora: search=best has no effect: no changed weight is q4_k, q5_k, q6_k or "
+        "nvfp4_modelopt");
+  }
+  const std::string* matrix = metadata.find_text("quantize.imatrix.file");
+  if (lacks_weights_ && matrix != nullptr && context_.imatrix == nullptr) {
+    context_.note(
+        fmt::format("lora: IN was quantized with the importance matrix '{}'; --imatrix FILE gives "
+                    "it to the changed weights",
+                    *matrix));
+  }
+  if (!without_weights_.empty()) {
+    context_.note(
+        fmt::format("lora: {} changed weights have no column weights in the importance matrix (the "
+                    "first: '{}')",
+                    without_weights_.size(), without_weights_[0]));
+  }
+}
+
+}  // namespace ckpt

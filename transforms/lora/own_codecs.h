@@ -1,0 +1,50 @@
+// Quantized weights as floats that adapters can be added to, and those that changed in the codecs
+// that they had.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/computed/computed_source.h"
+#include "core/model/transform.h"
+#include "transforms/lora/kept_shares.h"
+
+namespace ckpt {
+
+using Sources = std::set<const ByteSource*>;
+// Those that the bytes of a tensor, or what it is made of, are read from; not their inputs.
+Sources direct_sources(const Tensor& tensor);
+
+class OwnCodecs {
+ public:
+  OwnCodecs(const Context& context, bool searches, KeptShares& kept);
+
+  // The tensor as stored F32; as it is, where it has no values to change.
+  Result<Tensor> as_floats(const Tensor& tensor) const;
+  // Floats of `base` that changed, under the name and in the codec of `like`. Fails: kUnsupported:
+  // nothing encodes that; kUsage: a type that needs an importance matrix.
+  Result<Tensor> encoded(const Tensor& like, Tensor made);
+  // Of one that encoded() gave: how much of the change is left. `base`: its floats before.
+  Status measure(const Tensor& base, const Tensor& made, const Tensor& encoded);
+  // `metadata`: of the base.
+  void note(const Metadata& metadata) const;
+
+  const Codec& f32() const { return f32_; }
+
+ private:
+  Status set_encoding(Tensor& out);
+  Status set_column_weights(Tensor& out);
+
+  const Context& context_;
+  bool searches_;
+  KeptShares& kept_;
+  const Codec& f32_;
+  std::set<std::string_view> types_;
+  std::vector<std::string> without_weights_;
+  size_t count_ = 0, searched_ = 0;
+  bool lacks_weights_ = false;
+};
+
+}  // namespace ckpt

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "core/base/lines.h"
 #include "publish/publish.h"
 
 namespace ckpt {
@@ -93,9 +94,7 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
   std::vector<FileDigest> files;
   std::map<std::string, std::string> digests;  // by name
   for (uint64_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = take_line(text);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     std::optional<FileDigest> file = parse_line(line);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "core/base/lines.h"
 #include "core/io/bytes.h"
 #include "core/io/paths.h"
 
@@ -27,13 +28,6 @@ std::string first_of(std::initializer_list<const char*> names) {
     if (!value.empty()) return value;
   }
   return {};
-}
-
-std::string_view without_spaces(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
 // "" if the file does not exist.
@@ -76,13 +70,13 @@ bool is_yes(std::string value) {
 Result<std::string> hub_token() {
   if (is_yes(environment("HF_HUB_DISABLE_IMPLICIT_TOKEN"))) return std::string();
   const std::string said = first_of({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"});
-  std::string from = "HF_TOKEN", token(without_spaces(said));
+  std::string from = "HF_TOKEN", token(trimmed(said));
   if (token.empty()) {
     from = environment("HF_TOKEN_PATH");
     if (from.empty() && !hub_home().empty()) from = hub_home() + "/token";
     if (from.empty()) return std::string();
     CKPT_ASSIGN(const std::string text, text_of_file(from));
-    token = without_spaces(text);
+    token = trimmed(text);
   }
   CKPT_TRY(check_secret(token, from));
   return token;
@@ -95,18 +89,16 @@ Section section_of(std::string_view text, std::string_view title) {
   Section out;
   bool is_inside = false;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string_view words = without_spaces(line);
+    const std::string_view line = take_line(text);
+    const std::string_view words = trimmed(line);
     if (words.starts_with('[')) {
-      is_inside = without_spaces(words.substr(1, words.find(']') - 1)) == title;
+      is_inside = trimmed(words.substr(1, words.find(']') - 1)) == title;
       continue;
     }
     const size_t equals = words.find('=');
     const bool is_nested = !line.empty() && (line[0] == ' ' || line[0] == '\t');
     if (!is_inside || is_nested || equals == words.npos || words[0] == '#') continue;
-    out.emplace(without_spaces(words.substr(0, equals)), without_spaces(words.substr(equals + 1)));
+    out.emplace(trimmed(words.substr(0, equals)), trimmed(words.substr(equals + 1)));
   }
   return out;
 }

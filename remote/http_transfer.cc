@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/lines.h"
 #include "core/base/printable.h"
 #include "remote/certificates.h"
 #include "remote/http.h"
@@ -111,12 +112,6 @@ struct Exchange {
     return !failed;
   }
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() <= ' ')) text.remove_suffix(1);
-  while (!text.empty() && (text.front() <= ' ')) text.remove_prefix(1);
-  return text;
-}
 
 size_t on_header_line(char* data, size_t, size_t count, void* user) {
   Exchange& exchange = *static_cast<Exchange*>(user);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/lines.h"
 #include "core/json/json_read.h"
 #include "remote/root.h"
 
@@ -118,9 +119,7 @@ Status WebRoot::find_files() {
 // "HEX  NAME" a line; other lines are nothing that a file could be checked by.
 Status add_sums(std::string_view text, RemoteRoot::Files& files) {
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = take_line(text);
     const bool is_entry = line.size() > 66 && line[64] == ' ' &&
                           line.substr(0, 64).find_first_not_of("0123456789abcdef") == line.npos;
     if (!is_entry) continue;

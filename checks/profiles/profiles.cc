@@ -15,6 +15,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/lines.h"
 #include "core/base/result.h"
 #include "core/base/words.h"
 
@@ -103,8 +104,7 @@ std::vector<Profile> read_profiles() {
   WordList* section = nullptr;
   std::string_view text = kProfileFiles;
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view line = take_line(text);
     if (!line.empty() && line[0] != '#') read_line(line, out, section);
   }
   std::sort(out.begin(), out.end(),

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/lines.h"
 #include "core/base/words.h"
 #include "core/json/json_edit.h"
 
@@ -257,9 +258,7 @@ std::optional<std::string> front_matter(std::string_view card) {
   std::string out;
   bool first = true;
   while (!card.empty()) {
-    const size_t end = std::min(card.find('\n'), card.size());
-    std::string_view line = card.substr(0, end);
-    card.remove_prefix(std::min(end + 1, card.size()));
+    std::string_view line = take_line(card);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (first && line != "---") return std::nullopt;
     if (!first && line == "---") break;

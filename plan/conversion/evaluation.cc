@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/lines.h"
 #include "core/json/json_read.h"
 #include "plan/conversion/targets.h"
 
@@ -83,9 +84,7 @@ Result<std::vector<CsvCells>> lines_of_csv(std::string_view text) {
   std::vector<CsvCells> out;
   size_t number = 0;
   while (!text.empty()) {
-    const size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    std::string_view line = take_line(text);
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;

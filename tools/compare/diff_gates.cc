@@ -1,7 +1,8 @@
-#include "tools/compare/diff_values.h"
-
 #include <charconv>
 #include <cmath>
+
+#include "core/base/lines.h"
+#include "tools/compare/diff_values.h"
 
 namespace ckpt {
 namespace {
@@ -42,12 +43,6 @@ Failure bad_gate(std::string_view text) {
   return fail_with_hint(
       ErrorCode::kUsage, "--fail-if 'sqnr<20', 'total.cosine<0.99' or 'max>0.5'; metrics: " + names,
       "--fail-if '{}'; expected [total.]METRIC, one of < <= > >=, and a number", text);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/base/lines.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
@@ -124,11 +125,7 @@ Result<JsonValue> pre_tokenizer_named(std::string_view name) {
                           "tokenizer.ggml.pre is '{}', whose rules are not known here", name);
   }
   JsonValue list = JsonValue::array();
-  while (!steps.empty()) {
-    const size_t end = std::min(steps.find('\n'), steps.size());
-    list.push_back(pre_tokenizer_step(steps.substr(0, end)));
-    steps.remove_prefix(std::min(end + 1, steps.size()));
-  }
+  while (!steps.empty()) list.push_back(pre_tokenizer_step(take_line(steps)));
   if (list.size() == 1) return list[0];
   return JsonValue{{"type", "Sequence"}, {"pretokenizers", list}};
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/base/lines.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
@@ -47,8 +48,7 @@ std::optional<std::string> bytes_of_base64(std::string_view text) {
 Result<std::vector<RankedToken>> read_lines(std::string_view text) {
   std::vector<RankedToken> out;
   for (uint64_t line = 1; !text.empty(); ++line) {
-    std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    std::string_view row = take_line(text);
     if (row.ends_with('\r')) row.remove_suffix(1);
     if (row.empty()) continue;
     const size_t space = std::min(row.find(' '), row.size());

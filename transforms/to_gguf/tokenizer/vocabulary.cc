@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "core/base/lines.h"
+
 namespace ckpt {
 namespace {
 
@@ -89,9 +91,7 @@ std::vector<std::string> words(std::string_view line) {
 std::vector<std::string> merges_of_text(std::string_view text) {
   std::vector<std::string> out;
   for (bool first = true; !text.empty(); first = false) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = take_line(text);
     const std::vector<std::string> parts = words(line);
     const bool is_comment = first && !parts.empty() && parts[0].starts_with('#');
     if (parts.size() == 2 && !is_comment) out.push_back(parts[0] + " " + parts[1]);

@@ -1,0 +1,23 @@
+// Lines of a text, and what they say without the white space around it.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace ckpt {
+
+// Takes the first line off `text`, with its end.
+inline std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+}  // namespace ckpt

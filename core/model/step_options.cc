@@ -26,6 +26,10 @@ const Choice* find_choice_of(const OptionRule& rule, std::string_view text) {
   return found == choices.end() ? nullptr : &*found;
 }
 
+std::vector<std::string> other_words_of(const OptionRule& rule) {
+  return rule.other_words == nullptr ? std::vector<std::string>() : rule.other_words();
+}
+
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -69,6 +73,7 @@ std::vector<std::string> completions(std::string_view word, const std::vector<st
 Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string_view before) {
   std::vector<std::string> names;
   for (const Choice& choice : choices_of(rule)) names.emplace_back(choice.name);
+  std::ranges::move(other_words_of(rule), std::back_inserter(names));
   // Of a path, as other programs know such names by, the last word counts.
   const size_t slash = rule.file_endings.empty() ? value.npos : value.rfind('/');
   const std::string_view word = slash == value.npos ? value : value.substr(slash + 1);
@@ -95,7 +100,10 @@ Result<OptionValues::Value> read_value(const OptionRule& rule, const std::string
                                        std::string_view step) {
   CKPT_TRY(check_value(rule, text, fmt::format("{}:{}=", step, rule.name)));
   OptionValues::Value out{&rule, text};
-  if (const Choice* choice = find_choice_of(rule, text)) out.meaning = choice->meaning;
+  const Choice* choice = find_choice_of(rule, text);
+  if (choice != nullptr || rule.kind == ValueKind::kChoice) {
+    out.meaning = choice == nullptr ? -1 : choice->meaning;
+  }
   if (rule.kind == ValueKind::kNumber) out.number = number_in(text).value_or(0);
   return out;
 }
@@ -146,6 +154,7 @@ Status check_value(const OptionRule& rule, std::string_view value, std::string_v
     case ValueKind::kChoice:
     case ValueKind::kYesNo:
       if (find_choice_of(rule, value) != nullptr || rule.is_other_file(value)) return {};
+      if (std::ranges::count(other_words_of(rule), value) != 0) return {};
       return wrong_choice(rule, value, before);
     case ValueKind::kType:
       for (const std::string& name : type_names()) {

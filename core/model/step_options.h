@@ -49,10 +49,11 @@ struct OptionRule {
   bool repeats = false;
   bool is_required = false;
   bool may_be_empty = false;
-  // A choice that may be a file with one of these endings instead: ".yaml", ".yml". Names of
-  // choices that are not listed are then called `other_names`.
+  // A choice that may be a file with one of these endings instead: ".yaml", ".yml"; or one of other
+  // words, which are not listed but called `other_names`.
   std::span<const std::string_view> file_endings = {};
   std::string_view other_names = {};
+  std::vector<std::string> (*other_words)() = nullptr;
 
   // For declarations: kGlobOption.repeated().
   constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
@@ -61,9 +62,11 @@ struct OptionRule {
   constexpr OptionRule by_default(std::string_view value) const {
     return with(&OptionRule::otherwise, value);
   }
-  constexpr OptionRule or_file(std::span<const std::string_view> endings,
-                               std::string_view others) const {
-    return with(&OptionRule::file_endings, endings).with(&OptionRule::other_names, others);
+  constexpr OptionRule or_file(std::span<const std::string_view> endings) const {
+    return with(&OptionRule::file_endings, endings);
+  }
+  constexpr OptionRule or_word(std::string_view names, std::vector<std::string> (*list)()) const {
+    return with(&OptionRule::other_names, names).with(&OptionRule::other_words, list);
   }
   constexpr OptionRule called(std::string_view value) const {
     return with(&OptionRule::value_name, value);
@@ -85,9 +88,9 @@ struct OptionRule {
 
  private:
   template <class T>
-  constexpr OptionRule with(T OptionRule::*field, T value) const {
+  constexpr OptionRule with(T OptionRule::*field, T held) const {
     OptionRule out = *this;
-    out.*field = value;
+    out.*field = held;
     return out;
   }
 };
@@ -164,7 +167,7 @@ class OptionValues {
   struct Value {
     const OptionRule* rule;
     std::string text;   // as given
-    int meaning = 0;    // of a choice; 1 for yes
+    int meaning = 0;    // of a choice, -1 for a file or another word in its place; 1 for yes
     double number = 0;  // of a number
   };
 

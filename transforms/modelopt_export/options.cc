@@ -1,8 +1,5 @@
 #include "transforms/modelopt_export/options.h"
 
-#include <array>
-#include <utility>
-
 namespace ckpt {
 
 namespace {
@@ -11,29 +8,24 @@ constexpr Choice kExportTypes[] = {{"nvfp4", ExportType::kNvfp4},
                                    {"nvfp4-w4a16", ExportType::kNvfp4Weights},
                                    {"fp8", ExportType::kFp8}};
 constexpr std::string_view kRecipeEndings[] = {".yaml", ".yml"};
-enum class PresetWord : uint8_t {
+// kRecipe: a file, or the name of one that ModelOpt ships.
+enum class PresetWord : int8_t {
+  kRecipe = -1,
   kDefault,
   kMlpOnly,
   kExpertsOnly,
   kDefaultInputScale1,
   kMlpOnlyInputScale1,
   kExpertsOnlyInputScale1,
-  kWeightOnly,
-  kRecipe
+  kWeightOnly
 };
-// Recipes that ModelOpt ships are known by their names too.
-template <size_t... kRow>
-constexpr auto presets_with(std::index_sequence<kRow...>) {
-  return std::array{Choice("default", PresetWord::kDefault),
-                    Choice("mlp-only", PresetWord::kMlpOnly),
-                    Choice("experts-only", PresetWord::kExpertsOnly),
-                    Choice("default-input-scale1", PresetWord::kDefaultInputScale1),
-                    Choice("mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1),
-                    Choice("experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1),
-                    Choice("weight-only", PresetWord::kWeightOnly),
-                    Choice(kShippedRecipes[kRow], PresetWord::kRecipe, true)...};
-}
-constexpr auto kPresets = presets_with(std::make_index_sequence<std::size(kShippedRecipes)>());
+constexpr Choice kPresets[] = {{"default", PresetWord::kDefault},
+                               {"mlp-only", PresetWord::kMlpOnly},
+                               {"experts-only", PresetWord::kExpertsOnly},
+                               {"default-input-scale1", PresetWord::kDefaultInputScale1},
+                               {"mlp-only-input-scale1", PresetWord::kMlpOnlyInputScale1},
+                               {"experts-only-input-scale1", PresetWord::kExpertsOnlyInputScale1},
+                               {"weight-only", PresetWord::kWeightOnly}};
 constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
@@ -53,12 +45,9 @@ ExportPreset layers_of(PresetWord preset) {
 
 // Further facts of a preset: which type it is for, and what of the inputs is known.
 Status take_preset(const OptionValues& options, ExportOptions& out) {
-  const std::string given(options.text("preset"));
-  const bool is_file = std::ranges::any_of(
-      kRecipeEndings, [&](std::string_view ending) { return given.ends_with(ending); });
-  const auto word = is_file ? PresetWord::kRecipe : options.choice<PresetWord>("preset");
+  const auto word = options.choice<PresetWord>("preset");
   if (word == PresetWord::kRecipe) {
-    out.recipe_name = given;
+    out.recipe_name = options.text("preset");
     return {};
   }
   out.preset = layers_of(word);
@@ -119,7 +108,8 @@ constinit const OptionRule kExportOptions[12] = {
         "which layers; -input-scale1 and weight-only need no maxima of activations; or a "
         "recipe of ModelOpt: a file, or the NAME of one that it ships")
         .by_default("default")
-        .or_file(kRecipeEndings, "the name of a recipe of ModelOpt"),
+        .or_file(kRecipeEndings)
+        .or_word("the name of a recipe of ModelOpt", shipped_recipes),
     option::glob("keep", "tensors to leave as they are").repeated(),
     option::glob("only", "tensors to quantize; all others stay").repeated(),
     option::yes_no("fresh-weight-amax",

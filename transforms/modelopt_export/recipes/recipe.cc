@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include "core/base/words.h"
 
@@ -16,42 +15,48 @@ namespace {
 
 constexpr std::string_view kMeasuring = "ModelOpt itself, which runs the model over data";
 
-// kWord: one of `words`, in lower case where `any_case`. kTruth, kNumber, kNothing: or absent.
+// kRead: its reader checks it. kWord: one of `words`, in any case. All others: or absent.
 enum class FieldForm : uint8_t { kRead, kWord, kTruth, kNumber, kNothing };
 
 struct RecipeField {
-  std::string_view key;
-  FieldForm form = FieldForm::kRead;  // kRead: its reader checks it
+  std::string_view of, key;
+  FieldForm form = FieldForm::kRead;
   std::string_view words = {}, expected = "true or false", hint = {};
   double most = std::numeric_limits<float>::max();  // of kNumber
 };
-using RecipeFields = std::span<const RecipeField>;
 
-constexpr RecipeField kRecipeFields[] = {{"metadata"}, {"quantize"}};
-constexpr RecipeField kMetadataFields[] = {{"recipe_type"}, {"description"}};
-constexpr RecipeField kQuantizeFields[] = {{"algorithm"}, {"quant_cfg"}};
-constexpr RecipeField kAlgorithmFields[] = {
-    {"method"}, {"layerwise"}, {"skip_forward_without_activation_calib", FieldForm::kTruth}};
-// How ModelOpt goes through the data changes nothing of what an export stores.
-constexpr RecipeField kLayerwiseFields[] = {{"enable", FieldForm::kTruth},
-                                      {"calib_mutates_weights", FieldForm::kTruth}};
-constexpr RecipeField kRuleFields[] = {
-    {"quantizer_name"}, {"parent_class"}, {"cfg"}, {"enable", FieldForm::kTruth}};
-constexpr RecipeField kQuantizerFields[] = {
-    {"num_bits", FieldForm::kWord, "e2m1 e4m3", "e2m1 (NVFP4) or e4m3 (FP8)"},
-    {"block_sizes"},
-    {"axis", FieldForm::kNothing, "", "null: a scale for all"},
+// All fields that a recipe may have, by the mapping that holds them.
+constexpr RecipeField kRecipeFields[] = {
+    {"recipe", "metadata"},
+    {"recipe", "quantize"},
+    {"metadata", "recipe_type"},
+    {"metadata", "description"},
+    {"quantize", "algorithm"},
+    {"quantize", "quant_cfg"},
+    {"algorithm", "method"},
+    // How ModelOpt goes through the data changes nothing of what an export stores.
+    {"algorithm", "layerwise"},
+    {"algorithm", "skip_forward_without_activation_calib", FieldForm::kTruth},
+    {"layerwise", "enable", FieldForm::kTruth},
+    {"layerwise", "calib_mutates_weights", FieldForm::kTruth},
+    {"rule", "quantizer_name"},
+    {"rule", "parent_class"},
+    {"rule", "cfg"},
+    {"rule", "enable", FieldForm::kTruth},
+    {"cfg", "num_bits", FieldForm::kWord, "e2m1 e4m3", "e2m1 (NVFP4) or e4m3 (FP8)"},
+    {"cfg", "block_sizes"},
+    {"cfg", "axis", FieldForm::kNothing, "", "null: a scale for all"},
     // It weighs formats where a search chooses among them, and nothing here.
-    {"effective_bits", FieldForm::kNumber, "", "a number above 0, 16 at most", "", 16},
-    {"constant_amax", FieldForm::kNumber, "", "a number above zero, as 2688.0"},
-    {"use_constant_amax", FieldForm::kTruth}};
-constexpr RecipeField kBlockFields[] = {
-    {"scale_bits", FieldForm::kWord, "e4m3",
+    {"cfg", "effective_bits", FieldForm::kNumber, "", "a number above 0, 16 at most", "", 16},
+    {"cfg", "constant_amax", FieldForm::kNumber, "", "a number above zero, as 2688.0"},
+    {"cfg", "use_constant_amax", FieldForm::kTruth},
+    {"blocks", "scale_bits", FieldForm::kWord, "e4m3",
      "e4m3; servers take no other 4-bit weights of ModelOpt"},
-    {"-1", FieldForm::kWord, "16", "16; servers take NVFP4 in no other blocks"},
-    {"type", FieldForm::kWord, "dynamic", "dynamic; static scales are found by a search",
-     "a recipe without it and --search sweep, or --search four-over-six"}};
-constexpr RecipeField kTileFields[] = {{"-1"}, {"-2"}};
+    {"blocks", "-1", FieldForm::kWord, "16", "16; servers take NVFP4 in no other blocks"},
+    {"blocks", "type", FieldForm::kWord, "dynamic", "dynamic; static scales are found by a search",
+     "a recipe without it and --search sweep, or --search four-over-six"},
+    {"tiles", "-1"},
+    {"tiles", "-2"}};
 
 Failure refused(std::string_view key, const JsonValue* value, std::string_view expected,
                 std::string_view hint = {}) {
@@ -67,6 +72,7 @@ bool is_one_of(const JsonValue* value, std::string_view words) {
          has_word(words, value->get_ref<const std::string&>());
 }
 
+constexpr std::string_view kTruthWords = "true True TRUE false False FALSE";
 bool is_true(const JsonValue* value) { return is_one_of(value, "true True TRUE"); }
 
 // Digits, and a fraction: numbers that all readers of YAML read as the same.
@@ -83,39 +89,34 @@ std::optional<double> plain_number(const JsonValue& value) {
 }
 
 bool fits(const RecipeField& field, const JsonValue* value) {
-  const bool is_absent = value == nullptr || value->is_null();
-  switch (field.form) {
-    case FieldForm::kRead:
-      return true;
-    case FieldForm::kWord:
-      return value != nullptr && value->is_string() &&
-             has_word(field.words, lower_case(value->get_ref<const std::string&>()));
-    case FieldForm::kTruth:
-      return value == nullptr || is_true(value) || is_one_of(value, "false False FALSE");
-    case FieldForm::kNumber:
-      if (const auto number = is_absent ? std::nullopt : plain_number(*value)) {
-        return std::isnormal(static_cast<float>(*number)) && *number <= field.most;
-      }
-      return is_absent;
-    case FieldForm::kNothing:
-      break;
+  if (field.form == FieldForm::kRead) return true;
+  if (field.form == FieldForm::kTruth) {
+    return value == nullptr || is_one_of(value, kTruthWords);
   }
-  return is_absent;
+  if (field.form == FieldForm::kWord) {
+    return value != nullptr && value->is_string() &&
+           has_word(field.words, lower_case(value->get_ref<const std::string&>()));
+  }
+  if (value == nullptr || value->is_null()) return true;
+  const auto number = field.form == FieldForm::kNumber ? plain_number(*value) : std::nullopt;
+  return number && std::isnormal(static_cast<float>(*number)) && *number <= field.most;
 }
 
-// Fails on a key of `map` that is not among `fields`, and on a value that does not fit.
-Status check_fields(const JsonValue& map, RecipeFields fields, std::string_view where) {
+// Fails on a key of `map` that is not a field of `kind`, and on a value that does not fit.
+Status check_fields(const JsonValue& map, std::string_view kind, std::string_view where) {
   if (!map.is_object()) return refused(where, &map, "a mapping");
-  for (const auto& [key, value] : map.items()) {
-    if (std::ranges::find(fields, key, &RecipeField::key) != fields.end()) continue;
-    std::vector<std::string_view> known;
-    for (const RecipeField& field : fields) known.push_back(field.key);
-    return refused(fmt::format("{}.{}", where, key), &value,
-                   fmt::format("no other keys than {}", fmt::join(known, ", ")));
+  std::vector<std::string_view> keys;
+  for (const RecipeField& field : kRecipeFields) {
+    if (field.of == kind) keys.push_back(field.key);
   }
-  for (const RecipeField& field : fields) {
+  for (const auto& [key, value] : map.items()) {
+    if (std::ranges::find(keys, key) != keys.end()) continue;
+    return refused(fmt::format("{}.{}", where, key), &value,
+                   fmt::format("no other keys than {}", fmt::join(keys, ", ")));
+  }
+  for (const RecipeField& field : kRecipeFields) {
     const JsonValue* value = member(map, field.key);
-    if (fits(field, value)) continue;
+    if (field.of != kind || fits(field, value)) continue;
     return refused(fmt::format("{}.{}", where, field.key), value, field.expected, field.hint);
   }
   return {};
@@ -125,11 +126,11 @@ Result<NumberForm> read_numbers(const JsonValue& cfg, const std::string& where) 
   const JsonValue* blocks = known(cfg, "block_sizes");
   const std::string key = where + ".block_sizes";
   if (lower_case(*text_of(cfg, "num_bits")) == "e2m1") {
-    CKPT_TRY(check_fields(blocks == nullptr ? JsonValue::object() : *blocks, kBlockFields, key));
+    CKPT_TRY(check_fields(blocks == nullptr ? JsonValue::object() : *blocks, "blocks", key));
     return NumberForm::kNvfp4;
   }
   if (blocks == nullptr) return NumberForm::kFp8;
-  CKPT_TRY(check_fields(*blocks, kTileFields, key));
+  CKPT_TRY(check_fields(*blocks, "tiles", key));
   if (!is_one_of(member(*blocks, "-1"), "128") || !is_one_of(member(*blocks, "-2"), "128")) {
     return refused(key, blocks, "-1: 128 and -2: 128");
   }
@@ -138,7 +139,7 @@ Result<NumberForm> read_numbers(const JsonValue& cfg, const std::string& where) 
 
 Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) {
   if (cfg.is_array()) return refused(where, &cfg, "one mapping; two quantizers are not exported");
-  CKPT_TRY(check_fields(cfg, kQuantizerFields, where));
+  CKPT_TRY(check_fields(cfg, "cfg", where));
   QuantizerForm out;
   CKPT_ASSIGN(out.numbers, read_numbers(cfg, where));
   if (const JsonValue* amax = known(cfg, "constant_amax")) {
@@ -150,7 +151,7 @@ Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) 
 }
 
 Result<std::optional<QuantizerRule>> read_rule(const JsonValue& item, const std::string& where) {
-  CKPT_TRY(check_fields(item, kRuleFields, where));
+  CKPT_TRY(check_fields(item, "rule", where));
   const std::string* name = text_of(item, "quantizer_name");
   if (name == nullptr) return refused(where, &item, "a quantizer_name");
   const JsonValue *cfg = known(item, "cfg"), *enable = member(item, "enable");
@@ -178,27 +179,25 @@ Status check_algorithm(const JsonValue& algorithm) {
         key, method == nullptr ? &algorithm : method, "max",
         is_one_of(method, "mse") ? "a recipe of max and --search sweep: less error" : kMeasuring);
   }
-  CKPT_TRY(check_fields(algorithm, kAlgorithmFields, key));
+  CKPT_TRY(check_fields(algorithm, "algorithm", key));
   const JsonValue* layerwise = member(algorithm, "layerwise");
-  if (layerwise == nullptr) return {};
-  constexpr RecipeField kLayerwise[] = {{"layerwise", FieldForm::kTruth}};
-  if (layerwise->is_string())
-    return check_fields(JsonValue::object({{"layerwise", *layerwise}}), kLayerwise, key);
-  return check_fields(*layerwise, kLayerwiseFields, key + ".layerwise");
+  if (layerwise == nullptr || is_one_of(layerwise, kTruthWords)) return {};
+  if (layerwise->is_string()) return refused(key + ".layerwise", layerwise, "true or false");
+  return check_fields(*layerwise, "layerwise", key + ".layerwise");
 }
 
 Result<QuantRecipe> read_rules(const std::string& name, const JsonValue& recipe) {
   const JsonValue *metadata = member(recipe, "metadata"), *quantize = member(recipe, "quantize");
   if (metadata == nullptr) return fail(ErrorCode::kUnsupported, "no metadata; expected a recipe");
-  CKPT_TRY(check_fields(*metadata, kMetadataFields, "metadata"));
+  CKPT_TRY(check_fields(*metadata, "metadata", "metadata"));
   const JsonValue* type = member(*metadata, "recipe_type");
   if (!is_one_of(type, "ptq")) {
     return refused("metadata.recipe_type", type, "ptq",
                    is_one_of(type, "auto_quantize") ? kMeasuring : std::string_view());
   }
-  CKPT_TRY(check_fields(recipe, kRecipeFields, "recipe"));
+  CKPT_TRY(check_fields(recipe, "recipe", "recipe"));
   if (quantize == nullptr) return fail(ErrorCode::kUnsupported, "no quantize; expected a recipe");
-  CKPT_TRY(check_fields(*quantize, kQuantizeFields, "quantize"));
+  CKPT_TRY(check_fields(*quantize, "quantize", "quantize"));
   const JsonValue *algorithm = member(*quantize, "algorithm"),
                   *list = member(*quantize, "quant_cfg");
   const bool is_none = algorithm != nullptr && algorithm->is_null();

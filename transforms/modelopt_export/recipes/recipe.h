@@ -51,34 +51,7 @@ struct QuantRecipe {
   std::vector<QuantizerRule> rules;
 };
 
-// Those that ModelOpt ships, in data/modelopt_recipes.yaml.
-inline constexpr std::string_view kShippedRecipes[] = {
-    "fp8_default-kv_fp8",
-    "fp8_default-kv_fp8_cast",
-    "int4_blockwise_weight_only",
-    "mxfp4_mlp_weight_only",
-    "nvfp4_act_headroom-kv_fp8_cast",
-    "nvfp4_default-kv_fp8",
-    "nvfp4_default-kv_fp8_cast",
-    "nvfp4_default-kv_none-gptq",
-    "nvfp4_default-kv_nvfp4_cast",
-    "nvfp4_experts_only-kv_fp8",
-    "nvfp4_experts_only-kv_fp8_cast",
-    "nvfp4_experts_only-kv_fp8_layerwise",
-    "nvfp4_experts_only-kv_fp8_layerwise_offload",
-    "nvfp4_experts_only_input_scale1-kv_fp8_cast",
-    "nvfp4_experts_only_mse-kv_fp8_cast",
-    "nvfp4_mlp_only-kv_fp8",
-    "nvfp4_mlp_only-kv_fp8_cast",
-    "nvfp4_mlp_only-novit-kv_fp8",
-    "nvfp4_mlp_only_mse-kv_fp8_cast",
-    "nvfp4_mlp_weight_only",
-    "nvfp4_omlp_only-kv_fp8",
-    "nvfp4_omlp_only-kv_fp8_cast",
-    "nvfp4_weight_only-kv_fp16",
-    "nvfp4_weight_only-kv_fp8_cast",
-    "w4a16_nvfp4-fp8_attn-kv_fp8_cast",
-    "nvfp4_experts-fp8_pb_attention"};
+std::vector<std::string> shipped_recipes();  // names of those that ModelOpt ships
 
 struct LoadedRecipe {
   JsonValue value;                           // with its imports in their places

@@ -215,8 +215,8 @@ struct Family {
   std::string_view headless = {};       // the same classes without a head: known, not converted
   std::string_view model_types = {};    // the text part's, then the wrapper's
   // Where programs treat the class otherwise than others (quirks_of), as words that checks and
-  // steps look for: of the first of model_types, and of the second.
-  std::string_view quirks = {}, wrapper_quirks = {};
+  // steps look for: of the first of model_types, of the second, and of both.
+  std::string_view quirks = {}, wrapper_quirks = {}, shared_quirks = {};
   std::span<const std::span<const NameRule>> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
   std::span<const ClassDefault> defaults = {};

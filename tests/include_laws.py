@@ -68,17 +68,14 @@ OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
 PLAIN_SOURCES = {"core/io/bytes.cc", "core/computed/computed_source.h", "transforms/from_gguf/skeleton.cc", "remote/remote_source.cc"}
 NAMING = {  # where the words are those of another program, or whole tables by type
-    "checks/diagnosis/serve_command.cc",  # parsers of servers
     "checks/gguf/gguf_dense.cc", "checks/gguf/gguf_experts.cc", "checks/gguf/gguf_hybrids.cc",  # llama.cpp's loader
-    "checks/subject/subject.h",  # Qwen3.5, by the start of its types
-    "transforms/vl/config.cc", "transforms/vl/families.cc",  # wrappers
+    "transforms/vl/families.cc",  # wrappers
     "transforms/llama_quantize/mixture_model.cc",  # architectures of GGUF
-    "transforms/from_gguf/vocabulary.cc", "transforms/to_gguf/tokenizer/hashes.cc",  # pre-tokenizers
-    "transforms/to_gguf/tokenizer/pieces.cc", "transforms/to_gguf/tokenizer/pre.cc",
-    "transforms/tokenizer/classes.cc",  # tokenizers by type
+    "transforms/to_gguf/tokenizer/hashes.cc", "transforms/to_gguf/tokenizer/pieces.cc",  # pre-tokenizers
+    "transforms/to_gguf/tokenizer/pre.cc",
 }
 TOKENIZER_MODELS = {"llama", "gemma4"}  # tokenizer.ggml.model
-FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|bare_quirks) = ((?:\s*"[^"]*")+)')
+FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|shared_quirks|bare_quirks) = ((?:\s*"[^"]*")+)')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.M)
@@ -224,12 +221,11 @@ def types_of(text):
 
 @functools.cache
 def literals_of(text):
-    """Words of all literals, each with the line of its first."""
+    """Words of all literals, each with the line of its first; command lines are other programs'."""
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
         for literal in LITERAL.findall(line.split("//")[0]):
-            found.setdefault(literal, number)
-            for word in literal.split():
+            for word in [literal] if " --" in literal else [literal, *literal.split()]:
                 found.setdefault(word, number)
     return found
 

@@ -175,7 +175,7 @@ constexpr std::array<std::string_view, 4> kRopeKeys = {"rope_parameters", "rope_
 
 Status look_rope(const Look& look) {
   const Examined& on = look.on;
-  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  if (!has_quirk(on.text_type, "theta_inside") || !on.has_text_config()) return {};
   for (const std::string_view key : kRopeKeys) {
     if (known(on.config, key) != nullptr) {
       look.report(fmt::format("config.json: {}", key),
@@ -271,7 +271,7 @@ Status look_layer_types(const Look& look) {
                                                         is_newer ? " for this server" : ""));
     return {};
   }
-  if (look.on.is_qwen35()) look_layer_kinds(look, types);
+  if (has_quirk(look.on.text_type, "delta_class")) look_layer_kinds(look, types);
   return {};
 }
 
@@ -300,7 +300,7 @@ Status look_vision_config(const Look& look) {
 
 Status look_interval(const Look& look) {
   const Examined& on = look.on;
-  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  if (!has_quirk(on.text_type, "full_attention_interval") || !on.has_text_config()) return {};
   if (known(on.text_config(), "full_attention_interval") != nullptr) return {};
   look.report("config.json: text_config.full_attention_interval",
               "absent; the loader does not derive it from layer_types");

@@ -23,7 +23,8 @@ constexpr NumberRule kText[] = {
     {"num_key_value_heads", '-', 'U', 'U', 'S'}, {"head_dim", '-', 'S', 'U', 'S'},
     {"intermediate_size", 'U', 'U', 'U', 'S'},
 };
-constexpr NumberRule kQwen35[] = {
+// Of text models with layers of gated delta nets.
+constexpr NumberRule kDelta[] = {
     {"hidden_size", 'U', 'U', 'U', 'U'},
     {"vocab_size", 'U', 'U', 'U', 'U'},
     {"num_hidden_layers", 'U', 'U', 'U', 'U'},
@@ -85,8 +86,8 @@ std::vector<Level> levels_of(const Examined& on) {
   std::vector<Level> out;
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   const JsonValue& text = on.text_config();
-  if (on.is_qwen35()) {
-    out.push_back({prefix, &text, kQwen35});
+  if (has_quirk(on.text_type, "delta_class")) {
+    out.push_back({prefix, &text, kDelta});
     const bool has_experts = has_quirk(on.text_type, "experts_alone");
     out.push_back(
         {prefix, &text, has_experts ? std::span<const NumberRule>(kExpertNumbers) : kDenseNumbers});
@@ -94,7 +95,8 @@ std::vector<Level> levels_of(const Examined& on) {
     out.push_back({prefix, &text, kText});
   }
   const JsonValue* vision = known(on.config, "vision_config");
-  if (on.is_qwen35() && vision != nullptr && vision->is_object()) {
+  const bool is_read = vision != nullptr && has_quirk(on.text_type, "strict_tower");
+  if (is_read && vision->is_object()) {
     out.push_back({"config.json: vision_config.", vision, kVision, on.has_vision_tensors()});
   }
   return out;
@@ -171,7 +173,8 @@ Status look_theta_number(const Look& look) {
   const JsonValue* theta = known(on.text_config(), "rope_theta");
   const JsonValue* rope = known(on.text_config(), "rope_scaling");
   if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
-  const bool reads_inner = !look.profile.reads_old_tokenizers_alone() || on.is_qwen35();
+  const bool reads_inner =
+      !look.profile.reads_old_tokenizers_alone() || has_quirk(on.text_type, "theta_inside");
   if (theta == nullptr && rope != nullptr && reads_inner) theta = member(*rope, "rope_theta");
   if (theta == nullptr || theta->is_number() || theta->is_boolean()) return {};
   const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";

@@ -140,7 +140,8 @@ Status look_activation(const Look& look) {
          {}});
   }
   const JsonValue* vision = known(on.config, "vision_config");
-  said = vision == nullptr || !on.is_qwen35() ? nullptr : member(*vision, "hidden_act");
+  const bool is_read = vision != nullptr && has_quirk(on.text_type, "strict_tower");
+  said = is_read ? member(*vision, "hidden_act") : nullptr;
   if (said == nullptr) return {};
   const auto* name = said->get_ptr<const std::string*>();
   if (name != nullptr && has_word(kActivations, *name)) return {};

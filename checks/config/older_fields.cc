@@ -90,12 +90,13 @@ Status look_vision_rope(const Look& look) {
   return {};
 }
 
-// Qwen3.5's tower has none of Qwen3-VL's mergers, whose default is three.
+// The server runs the tower as Qwen3-VL's, whose list of mergers has three by default.
 Status look_mergers(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* vision = known(on.config, "vision_config");
-  if (on.is_gguf || !on.is_qwen35() || vision == nullptr || !vision->is_object()) return {};
-  if (vision->contains("deepstack_visual_indexes")) return {};
+  if (on.is_gguf || vision == nullptr || !vision->is_object()) return {};
+  const bool is_asked = has_quirk(on.text_type, "deepstack_list");
+  if (!is_asked || vision->contains("deepstack_visual_indexes")) return {};
   look.report("config.json: vision_config.deepstack_visual_indexes",
               "absent, as transformers 5 omits it; this server makes three mergers of random "
               "numbers; expected []");

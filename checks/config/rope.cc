@@ -85,13 +85,14 @@ std::vector<Rope> ropes_of(const Look& look) {
   return out;
 }
 
-// How many of a head's values are rotated; negative: not a number. Qwen3.5's class has a
-// default, which goes before what the dictionary says.
+// How many of a head's values are rotated; negative: not a number. A class's default goes before
+// what the dictionary says.
 double rotated_share(const Examined& on, const Rope& rope) {
+  const auto usual = words_after(quirks_of(on.text_type), "rotates:");
   const bool has_default =
-      on.is_qwen35() && !rope.is_first && member(*rope.around, kShare) == nullptr;
+      !usual.empty() && !rope.is_first && member(*rope.around, kShare) == nullptr;
   const JsonValue* share = has_default ? nullptr : rope.find(kShare);
-  if (share == nullptr) return on.is_qwen35() ? 0.25 : 1;
+  if (share == nullptr) return usual.empty() ? 1 : std::stod(std::string(usual.front()));
   if (share->is_boolean()) return share->get<bool>() ? 1 : 0;
   return number(*share).value_or(-1);
 }
@@ -263,7 +264,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
   // An empty one counts as none, but for the classes of transformers.
   const bool is_checked_by_class =
-      rope.place.ends_with("rope_scaling") && !look.on.is_qwen35() && !rope.is_first;
+      rope.place.ends_with("rope_scaling") && !has_word(quirks, "theta_inside") && !rope.is_first;
   if (!is_truthy(&said) && !is_checked_by_class) return {};
   if (!said.is_object()) return fmt::format("a JSON {}; expected an object", said.type_name());
   const std::string name = type_of(rope);
@@ -376,7 +377,7 @@ double default_theta(const Family& table) {
 // as 5.x writes it, their default goes before it.
 Status look_theta(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.is_qwen35() || known(on.text_config(), "rope_theta") != nullptr) return {};
+  if (on.is_gguf || known(on.text_config(), "rope_theta") != nullptr) return {};
   if (!has_quirk(on.text_type, "theta_outside")) return {};
   const double usual = default_theta(*table_of_model_type(on.text_type));
   for (const Rope& rope : ropes_of(look)) {

@@ -48,12 +48,10 @@ constexpr Field kTextFields[] = {
     {"bos_token_id", Kind::kWhole, true},
     {"eos_token_id", Kind::kWholes, true},
 };
-constexpr Field kQwen35Fields[] = {{"attention_bias", Kind::kTruth},
-                                   {"linear_conv_kernel_dim", Kind::kWhole},
-                                   {"linear_key_head_dim", Kind::kWhole},
-                                   {"linear_value_head_dim", Kind::kWhole},
-                                   {"linear_num_key_heads", Kind::kWhole},
-                                   {"linear_num_value_heads", Kind::kWhole}};
+constexpr Field kDeltaFields[] = {
+    {"attention_bias", Kind::kTruth},       {"linear_conv_kernel_dim", Kind::kWhole},
+    {"linear_key_head_dim", Kind::kWhole},  {"linear_value_head_dim", Kind::kWhole},
+    {"linear_num_key_heads", Kind::kWhole}, {"linear_num_value_heads", Kind::kWhole}};
 // By the letter of the quirk "demands:FIELD=LETTER", of a field that other classes do not check.
 constexpr std::pair<std::string_view, Field> kDemands[] = {{"w", {"", Kind::kWhole}},
                                                            {"n", {"", Kind::kWhole, true}},
@@ -131,7 +129,8 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
 Status look_types(const Look& look) {
   const Examined& on = look.on;
   const std::string& type = on.text_type;
-  const bool has_class = has_quirk(type, "text_class") || on.is_qwen35();
+  const bool is_delta = has_quirk(type, "delta_class");
+  const bool has_class = has_quirk(type, "text_class") || is_delta;
   if (on.is_gguf || on.config.is_null() || !has_class) return {};
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   const JsonValue& text = on.text_config();
@@ -139,8 +138,8 @@ Status look_types(const Look& look) {
   for (const Field& field : kTextFields) {
     if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
   }
-  if (on.is_qwen35()) {
-    for (const Field& field : kQwen35Fields) look_field(look, prefix, text, field);
+  if (is_delta) {
+    for (const Field& field : kDeltaFields) look_field(look, prefix, text, field);
   }
   for (const std::string_view demand : words_after(quirks_of(type), "demands:")) {
     const size_t sign = demand.find('=');
@@ -149,7 +148,7 @@ Status look_types(const Look& look) {
       if (letter == demand.substr(sign + 1)) look_field(look, prefix, text, field);
     }
   }
-  if (!on.is_qwen35() || !on.has_text_config()) return {};
+  if (!has_quirk(type, "strict_tower") || !on.has_text_config()) return {};
   for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);
   const JsonValue* vision = known(on.config, "vision_config");
   if (vision == nullptr || !vision->is_object()) return {};

@@ -64,9 +64,12 @@ Status look_stale(const Look& look) {
   return {};
 }
 
-// AWQ on norms that multiply by 1 + w needs the source's norms; to rename it alone would hide that.
+// Quirk of models whose norms multiply by 1 + w, which ModelOpt's AWQ takes for w.
+constexpr std::string_view kPlainFolds = "folds_norms_as_plain";
+
+// AWQ on such norms needs the source's norms; to rename it alone would hide that.
 Fix mend_of_algo(const Examined& on, const Quantization& said) {
-  if (on.is_qwen35() && (count_pre_scales(on) != 0 || says_awq(said))) {
+  if (has_quirk(on.text_type, kPlainFolds) && (count_pre_scales(on) != 0 || says_awq(said))) {
     return {"mixed-to-nvfp4:base=BASE", "BASE: the unquantized model's folder", {}, true, 0};
   }
   if (count_pre_scales(on) != 0 || says_awq(said) || said.algo == "MIXED_PRECISION") {
@@ -233,7 +236,7 @@ Status look_awq(const Look& look) {
 
 Status look_norm_fold(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (!look.on.is_qwen35() || said == nullptr || !says_awq(*said)) return {};
+  if (!has_quirk(look.on.text_type, kPlainFolds) || said == nullptr || !says_awq(*said)) return {};
   Fix repair = mend_of_algo(look.on, *said);
   if (has_word(look.profile.algos, said->algo) && said->algo != "MIXED_PRECISION") {
     repair.step = "awq-fold-repair:base=BASE";

@@ -160,8 +160,7 @@ class Statement {
     const bool is_old = profile_.rules == Rules::kVllm16 || profile_.rules == Rules::kVllm17;
     if (word == "lm_head") return is_old || profile_.program == Program::kSglang;
     if (word == "shared_expert_gate") return true;
-    const bool is_router_of_floats = on_.is_qwen35() || on_.model_class == "MiniMaxM2ForCausalLM";
-    if (word == "gate" && is_router_of_floats) return true;
+    if (word == "gate" && has_quirk(on_.text_type, "float_router")) return true;
     if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
     return name.find("vision_tower") != name.npos || name.find("vision_model") != name.npos;
   }
@@ -273,7 +272,8 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   if (has_word(" OlmoForCausalLM StableLmForCausalLM ", on.model_class)) {
     return has(".self_attn.") ? &kAttention : nullptr;
   }
-  if (!on.is_qwen35() || said->algo.find("FP4") == said->algo.npos) return nullptr;
+  const bool is_kept = has_quirk(on.text_type, "sglang_attention_of_floats");
+  if (!is_kept || said->algo.find("FP4") == said->algo.npos) return nullptr;
   return has(".linear_attn.") || has(".self_attn.") ? &kAttentionOfQwen : nullptr;
 }
 

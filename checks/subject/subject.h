@@ -160,7 +160,6 @@ class Examined {
     return quantizations.empty() ? nullptr : &quantizations.front();
   }
   bool is_quantized() const;  // some weight is stored as codes with scales
-  bool is_qwen35() const { return text_type.starts_with("qwen3_5"); }
   std::vector<std::string> layer_types() const;  // empty where there are none
 
  private:

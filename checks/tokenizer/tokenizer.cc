@@ -92,7 +92,7 @@ std::string split_patterns(const JsonValue& pre_tokenizer) {
 }
 
 Status look_pattern(const Look& look) {
-  if (!look.on.is_qwen35()) return {};
+  if (!has_quirk(look.on.text_type, "splits_marks")) return {};
   const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
   if (pre == nullptr) return {};
   const std::string pattern = split_patterns(*pre);
@@ -106,7 +106,8 @@ Status look_pattern(const Look& look) {
 Status look_class_rules(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
   const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
-  if (name == nullptr || pre == nullptr || !look.on.is_qwen35()) return {};
+  if (name == nullptr || pre == nullptr) return {};
+  if (!has_quirk(look.on.text_type, "splits_marks")) return {};
   if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return {};
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return {};
   // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).

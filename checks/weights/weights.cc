@@ -54,11 +54,12 @@ Status look_prefix(const Look& look) {
   const bool finds_any =
       look.profile.program == Program::kVllm && runs_by_fallback(look.profile, on.model_class);
   if (!on.parameters.is_compared() || finds_any) return {};
-  // Of text classes, Qwen3.5's alone take the wrapper's names too.
+  // Some text classes take the wrapper's names too.
   const bool is_bare =
       (root.empty() && !on.model_class.ends_with("Model")) || root == "language_model.";
-  const bool is_wrapped = !is_wrapper && root.find("language_model.") != root.npos &&
-                          !(on.is_qwen35() && look.profile.rules == Rules::kVllm32);
+  const bool is_wrapped =
+      !is_wrapper && root.find("language_model.") != root.npos &&
+      !(has_quirk(on.text_type, "takes_wrapper_names") && look.profile.rules == Rules::kVllm32);
   if (is_bare || is_wrapped) {
     std::string_view whose = is_wrapped ? "names of a wrapper" : "names of the text part alone";
     if (is_wrapped && !on.has_text_config()) {
@@ -66,8 +67,8 @@ Status look_prefix(const Look& look) {
     }
     Found found{root + "layers.*", fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
                                                is_wrapper ? "model.language_model." : "model.")};
-    // Only Qwen3.5's text model has one wrapper that it could be made into.
-    if (!on.is_qwen35()) found.fix = renaming(on);
+    // Of these one wrapper could be made, where others are renamed.
+    if (!has_quirk(on.text_type, "takes_wrapper_names")) found.fix = renaming(on);
     look.out.push_back(std::move(found));
   }
   return {};

@@ -81,12 +81,15 @@ std::vector<std::string_view> words_after(std::string_view words, std::string_vi
 }
 
 std::string_view quirks_of(std::string_view model_type) {
-  static const std::map<std::string_view, std::string_view> kByType = [] {
-    std::map<std::string_view, std::string_view> out;
+  static const std::map<std::string_view, std::string> kByType = [] {
+    std::map<std::string_view, std::string> out;
     for (const Family* family : kFamilies) {
-      out.emplace(family->text_type(), family->quirks);
+      const auto with_shared = [&](std::string_view quirks) {
+        return fmt::format("{} {}", quirks, family->shared_quirks);
+      };
+      out.emplace(family->text_type(), with_shared(family->quirks));
       for (const auto type : words_after(family->model_types, "")) {
-        out.emplace(type, family->wrapper_quirks);
+        out.emplace(type, with_shared(family->wrapper_quirks));
       }
       for (const auto type : words_after(family->bare_types, "")) {
         out.emplace(type, family->bare_quirks);
@@ -95,7 +98,7 @@ std::string_view quirks_of(std::string_view model_type) {
     return out;
   }();
   const auto found = kByType.find(model_type);
-  return found == kByType.end() ? std::string_view() : found->second;
+  return found == kByType.end() ? std::string_view() : std::string_view(found->second);
 }
 
 }  // namespace ckpt

@@ -94,11 +94,14 @@ const Family kQwen35 = {
     .name = "qwen35",
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
-    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
-              " joined:.linear_attn.in_proj_qkv refuses_experts_alone deepstack_list theta_inside"
-              " full_attention_interval norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper tokenizer_by_type deepstack_list theta_inside"
-                      " full_attention_interval",
+    .quirks =
+        "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
+        " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
+    .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
+    .shared_quirks =
+        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval"
+        " deepstack_list float_router sglang_attention_of_floats splits_marks"
+        " takes_wrapper_names folds_norms_as_plain after_vllm_0.16",
     .names = kQwen35DenseLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35Defaults,
@@ -111,13 +114,17 @@ const Family kQwen35Moe = {
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
-    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
-              " demands:moe_intermediate_size=w demands:shared_expert_intermediate_size=w"
-              " demands:num_experts_per_tok=w demands:num_experts=w demands:output_router_logits=t"
-              " demands:router_aux_loss_coef=f joined:.linear_attn.in_proj_qkv"
-              " refuses_experts_alone stacked_experts deepstack_list theta_inside"
-              " full_attention_interval norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper deepstack_list theta_inside full_attention_interval",
+    .quirks =
+        "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
+        " demands:moe_intermediate_size=w demands:shared_expert_intermediate_size=w"
+        " demands:num_experts_per_tok=w demands:num_experts=w demands:output_router_logits=t"
+        " demands:router_aux_loss_coef=f joined:.linear_attn.in_proj_qkv"
+        " refuses_experts_alone stacked_experts norms_feed_linears",
+    .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
+    .shared_quirks =
+        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval"
+        " deepstack_list float_router sglang_attention_of_floats splits_marks"
+        " takes_wrapper_names folds_norms_as_plain after_vllm_0.16",
     .names = kQwen35MoeLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35MoeDefaults,

@@ -103,7 +103,9 @@ const Family kQwen3Vl = {
     .architectures = "Qwen3VLForConditionalGeneration",
     .model_types = "qwen3_vl_text qwen3_vl",
     .quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears",
-    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact tower:deepstack",
+    .wrapper_quirks =
+        "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
+        " processor_tokenizer:Qwen2TokenizerFast",
     .names = kQwen3VlLists,
     .keys = kQwen3VlKeys,
     .defaults = kQwen3VlDefaults,
@@ -117,10 +119,12 @@ const Family kQwen3VlMoe = {
     .name = "qwen3vlmoe",
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
-    .quirks = "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
-              " stacked_experts exchanged_experts norms_feed_linears",
-    .wrapper_quirks = "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
-                      " tower:deepstack",
+    .quirks =
+        "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
+        " stacked_experts exchanged_experts norms_feed_linears",
+    .wrapper_quirks =
+        "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
+        " tower:deepstack processor_tokenizer:Qwen2TokenizerFast",
     .names = kQwen3VlMoeLists,
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,

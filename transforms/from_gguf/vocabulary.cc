@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::string_view kMetaspace = "\xe2\x96\x81";  // U+2581
 
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 // Vocabularies that were ranks before: a text that is a token is that token.
 bool was_ranked(const Checkpoint& file, std::string_view pre) {
   const std::string* architecture = file.metadata.find_text("general.architecture");
@@ -22,12 +19,6 @@ bool was_ranked(const Checkpoint& file, std::string_view pre) {
            return is_ranked && architecture != nullptr && *architecture == family->name;
          });
 }
-// Behavior of the published vocabularies of these names, without a key. Sources: tokenizer.json;
-// transformers models/{cohere,gpt_neox}/tokenization_*.py, and Arcade100k's code (stablelm2).
-bool normalizes_to_nfc(std::string_view pre) {
-  return is_one_of(pre, {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r", "olmo", "stablelm2"});
-}
-
 std::string text_of_normal_token(std::string text, bool is_byte_level) {
   if (!is_byte_level) return text;
   for (size_t at = 0; (at = text.find(kMetaspace, at)) != text.npos; ++at) {
@@ -194,7 +185,7 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                           "the file has no tokenizer.ggml.pre");
   }
   JsonValue out = tokenizer_json(table, true);
-  const bool is_nfc = normalizes_to_nfc(*name);
+  const bool is_nfc = pre_normalizes_to_nfc(*name);
   out["normalizer"] = is_nfc ? JsonValue{{"type", "NFC"}} : JsonValue();
   guessed.push_back(
       fmt::format("tokenizer.json: normalizer {}, as '{}' has it", is_nfc ? "NFC" : "none", *name));

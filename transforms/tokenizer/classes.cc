@@ -131,7 +131,8 @@ constexpr auto kStems = std::to_array<std::string_view>({
     "XLNet",
 });
 
-// Model types whose processor in 4.57 (or in vLLM 0.17 with it) takes one class only.
+// Model types whose processor in 4.57 (or in vLLM 0.17 with it) takes one class only. Families say
+// it by the quirk "processor_tokenizer:CLASS"; these are types without a table.
 struct ProcessorRow {
   std::string_view model_type, name;
 };
@@ -139,12 +140,6 @@ constexpr std::string_view kQwen2Pattern = "Qwen2TokenizerFast";
 constexpr std::string_view kLlama = "LlamaTokenizerFast";
 constexpr std::string_view kGemma = "GemmaTokenizerFast";
 constexpr ProcessorRow kProcessors[] = {
-    {"qwen2_vl", kQwen2Pattern},
-    {"qwen2_5_vl", kQwen2Pattern},
-    {"qwen3_vl", kQwen2Pattern},
-    {"qwen3_vl_moe", kQwen2Pattern},
-    {"qwen3_5", kQwen2Pattern},
-    {"qwen3_5_moe", kQwen2Pattern},
     {"qwen2_5_omni", kQwen2Pattern},
     {"qwen3_omni_moe", kQwen2Pattern},
     {"colqwen2", kQwen2Pattern},
@@ -218,6 +213,8 @@ bool is_class_of_4_57(std::string_view name) {
 }
 
 std::string_view class_of_processor(std::string_view model_type) {
+  const auto own = words_after(quirks_of(model_type), "processor_tokenizer:");
+  if (!own.empty()) return own.front();
   const auto* found = std::find_if(std::begin(kProcessors), std::end(kProcessors),
                                    [&](const auto& row) { return row.model_type == model_type; });
   return found == std::end(kProcessors) ? std::string_view() : found->name;

@@ -58,7 +58,8 @@ const JsonText* nested_text(const JsonText& config) {
 Result<std::string> model_type_of(const JsonText& config) {
   const auto model_type = config.find_text("model_type");
   if (!model_type) {
-    return fail(ErrorCode::kCorrupt, "config.json: no model_type; expected one, as qwen3_5_text");
+    return fail(ErrorCode::kCorrupt, "config.json: no model_type; expected one, as {}",
+                all_vl_families().front().texts.front().outside);
   }
   return *model_type;
 }

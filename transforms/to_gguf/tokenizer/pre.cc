@@ -196,6 +196,12 @@ bool pre_ignores_merges(std::string_view name) {
       name);
 }
 
+// Sources: tokenizer.json; transformers models/{cohere,gpt_neox}/tokenization_*.py, and
+// Arcade100k's code (stablelm2).
+bool pre_normalizes_to_nfc(std::string_view name) {
+  return has_word("qwen2 qwen35 deepseek-r1-qwen command-r olmo stablelm2", name);
+}
+
 Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const JsonValue& config,
                                             const TokenLists& lists,
                                             const std::vector<std::string>& merges) {

@@ -22,5 +22,7 @@ std::string_view pre_tokenizer_steps(std::string_view name);
 
 // Whether llama.cpp takes a word that is a token without merging, for the pre-tokenizer `name`.
 bool pre_ignores_merges(std::string_view name);
+// Whether published vocabularies of this pre-tokenizer bring texts to NFC; no key says it.
+bool pre_normalizes_to_nfc(std::string_view name);
 
 }  // namespace ckpt

@@ -12,7 +12,7 @@ namespace ckpt {
 namespace {
 
 // Values of a strip, which stays in the cache while it is changed.
-constexpr uint64_t kStripValues = 128 << 10;
+constexpr uint64_t kLowRankStripValues = 128 << 10;
 constexpr size_t kRuns = 8;
 
 // Values [first, first + out.size()) of a tensor of plain floats.
@@ -102,7 +102,7 @@ std::string LowRankSource::operation() const {
 }
 
 uint64_t LowRankSource::band_rows() const {
-  return std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, base_.row_values()));
+  return std::max<uint64_t>(1, kLowRankStripValues / std::max<uint64_t>(1, base_.row_values()));
 }
 
 // The base's bytes, two strips of floats and one of rounded ones, `right` as read and as floats,

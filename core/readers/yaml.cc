@@ -83,7 +83,7 @@ struct ValueTree {
   static void set(Value& map, const std::string& key, Value value) { map[key] = std::move(value); }
 };
 
-bool is_json_number(std::string_view text) {
+bool is_yaml_number(std::string_view text) {
   const bool is_numeric = !text.empty() && text.find_first_not_of("0123456789+-.eE") == text.npos;
   return is_numeric && JsonText::parse(text).has_value();
 }
@@ -96,7 +96,7 @@ struct TextTree {
     if (!event.is_plain()) return JsonText::text(text);
     if (text == "true" || text == "false") return JsonText::boolean(text == "true");
     if (yaml_scalar(event).is_null()) return JsonText::null();
-    return is_json_number(text) ? *JsonText::parse(text) : JsonText::text(text);
+    return is_yaml_number(text) ? *JsonText::parse(text) : JsonText::text(text);
   }
   static Value list() { return JsonText::array(); }
   static Value map() { return JsonText::object(); }

@@ -46,7 +46,7 @@ std::string one_line(std::string text) {
 }
 
 // Takes the next line off `text`, without its '\n'; nullopt when none is whole.
-std::optional<std::string_view> take_line(std::string_view& text) {
+std::optional<std::string_view> take_ended_line(std::string_view& text) {
   const size_t end = text.find('\n');
   if (end == text.npos) return std::nullopt;
   const std::string_view line = text.substr(0, end);
@@ -127,7 +127,7 @@ class LedgerParser {
     std::string_view rest = bytes;
     for (;;) {
       const size_t at = all.size() - rest.size();
-      const auto line = take_line(rest);
+      const auto line = take_ended_line(rest);
       if (!line) return std::nullopt;
       if (!line->starts_with(kBatchEnd)) continue;
       const std::string_view batch = all.substr(0, at);
@@ -139,9 +139,9 @@ class LedgerParser {
 
   bool parse_head(std::string_view batch) {
     LedgerHead& head = content_.head;
-    bool sound = take_line(batch) == kLedgerFirstLine;
+    bool sound = take_ended_line(batch) == kLedgerFirstLine;
     while (sound && !batch.empty()) {
-      std::string_view line = *take_line(batch);
+      std::string_view line = *take_ended_line(batch);
       const std::string_view word = take_word(line);
       if (word == "plan") {
         sound = is_sha256(line);
@@ -163,7 +163,7 @@ class LedgerParser {
 
   bool parse_batch(std::string_view batch) {
     while (!batch.empty()) {
-      std::string_view line = *take_line(batch);
+      std::string_view line = *take_ended_line(batch);
       const std::string_view word = take_word(line);
       if (word == "boot") {
         if (written_by_ != boot_) waiting_.clear();

@@ -43,7 +43,7 @@ constexpr uint32_t kMaxImports = 200;
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
 
 template <class... T>
-Failure unsupported(fmt::format_string<T...> text, T&&... values) {
+Failure bad_import(fmt::format_string<T...> text, T&&... values) {
   return fail(ErrorCode::kUnsupported, text, std::forward<T>(values)...);
 }
 
@@ -57,10 +57,10 @@ Result<std::string> schema_of(std::string_view text) {
     line = trimmed(line.substr(1));
     if (!line.starts_with(kSchemaMark)) continue;
     line = trimmed(line.substr(kSchemaMark.size()));
-    if (!out.empty()) return unsupported("two comments say modelopt-schema; expected one");
+    if (!out.empty()) return bad_import("two comments say modelopt-schema; expected one");
     if (line.starts_with(kSchemaFront)) out = line.substr(kSchemaFront.size());
     if (has_word(kSchemas, out)) continue;
-    return unsupported("modelopt-schema: {}; expected one of quantizers", line);
+    return bad_import("modelopt-schema: {}; expected one of quantizers", line);
   }
   return out;
 }
@@ -84,7 +84,7 @@ class ImportPlaces {
       CKPT_ASSIGN(out, find(*name, imports));
       if (is_item && value.size() == 1) return out;
       if (!out.is_object()) {
-        return unsupported("$import: {} is a list; expected a mapping there", name->dump());
+        return bad_import("$import: {} is a list; expected a mapping there", name->dump());
       }
     }
     for (const auto& [key, each] : value.items()) {
@@ -106,12 +106,11 @@ class ImportPlaces {
   Result<JsonValue> find(const JsonValue& name, const JsonValue& imports) {
     const auto* text = name.get_ptr<const std::string*>();
     const JsonValue* found = text == nullptr ? nullptr : member(imports, *text);
-    if (found == nullptr)
-      return unsupported("$import: {}; expected a name of imports", name.dump());
+    if (found == nullptr) return bad_import("$import: {}; expected a name of imports", name.dump());
     imported_values_ += count_values(*found);
     if (imported_values_ <= kMaxImportedValues) return *found;
-    return unsupported("$import: {}: more than {} values are imported", name.dump(),
-                       kMaxImportedValues);
+    return bad_import("$import: {}: more than {} values are imported", name.dump(),
+                      kMaxImportedValues);
   }
 
   uint64_t imported_values_ = 0;
@@ -166,8 +165,8 @@ class RecipeLoader {
     find_folders(name);
     CKPT_ASSIGN(JsonValue made, in(name, resolved(text, 0)));
     if (made.is_object()) return LoadedRecipe{std::move(made), std::move(files_)};
-    return unsupported("{}: {}; expected metadata and quantize", name,
-                       made.is_array() ? "a list" : "one value");
+    return bad_import("{}: {}; expected metadata and quantize", name,
+                      made.is_array() ? "a list" : "one value");
   }
 
  private:
@@ -202,7 +201,7 @@ class RecipeLoader {
   Result<JsonValue> find_import(const std::string& name, uint32_t depth) {
     const fs::path path(name);
     if (name.empty() || path.is_absolute() || std::ranges::count(path, "..") != 0) {
-      return unsupported("imports: '{}'; expected a path below modelopt_recipes", name);
+      return bad_import("imports: '{}'; expected a path below modelopt_recipes", name);
     }
     const Library& shipped = library();
     const std::string own = name.substr(0, name.size() - (name.ends_with(".yaml") ? 5 : 0));
@@ -220,35 +219,35 @@ class RecipeLoader {
       CKPT_ASSIGN(out, in(name, resolved(*text, depth + 1)));
     }
     if (schema.empty()) {
-      return unsupported("imports: '{}' has no comment that says its modelopt-schema", name);
+      return bad_import("imports: '{}' has no comment that says its modelopt-schema", name);
     }
     const bool is_list = schema == "QuantizerCfgListConfig";
     // A configuration that is a rule would be one where a list imports it.
     const bool is_rule = schema == "QuantizeConfig" && member(out, "quantizer_name") != nullptr;
     if (is_list ? out.is_array() : out.is_object() && !is_rule) return out;
-    return unsupported("{}: not what its modelopt-schema says; expected a {}", name,
-                       is_list   ? "list"
-                       : is_rule ? "mapping without quantizer_name"
-                                 : "mapping");
+    return bad_import("{}: not what its modelopt-schema says; expected a {}", name,
+                      is_list   ? "list"
+                      : is_rule ? "mapping without quantizer_name"
+                                : "mapping");
   }
 
   // The text as a value, without "imports" and "$import".
   Result<JsonValue> resolved(const std::string& text, uint32_t depth) {
     if (depth > kMaxImportDepth || ++resolved_ > kMaxImports) {
-      return unsupported("imports go round in a circle, or are too many");
+      return bad_import("imports go round in a circle, or are too many");
     }
     CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(text));
     const size_t count = documents.size();
     if (count == 0 || count > 2 || (count == 2 && !documents[0].is_object())) {
-      return unsupported("{} YAML documents; expected one, or imports and one", count);
+      return bad_import("{} YAML documents; expected one, or imports and one", count);
     }
     JsonValue& body = documents.back();
     if (count == 2) CKPT_TRY(check_header(documents[0], body));
     JsonValue imports = JsonValue::object();
     if (const JsonValue* said = known(documents[0], "imports")) {
-      if (!said->is_object()) return unsupported("imports: expected names and paths");
+      if (!said->is_object()) return bad_import("imports: expected names and paths");
       for (const auto& [name, path] : said->items()) {
-        if (!path.is_string()) return unsupported("imports: '{}': no path", name);
+        if (!path.is_string()) return bad_import("imports: '{}': no path", name);
         CKPT_ASSIGN(imports[name], find_import(path.get_ref<const std::string&>(), depth));
       }
     }
@@ -259,10 +258,10 @@ class RecipeLoader {
   // Of two documents the first has the imports.
   static Status check_header(const JsonValue& header, const JsonValue& body) {
     for (const auto& [key, value] : header.items()) {
-      if (key != "imports") return unsupported("'{}' before '---'; expected imports alone", key);
+      if (key != "imports") return bad_import("'{}' before '---'; expected imports alone", key);
     }
     if (member(body, "imports") == nullptr) return {};
-    return unsupported("imports before and behind '---'; expected one of them");
+    return bad_import("imports before and behind '---'; expected one of them");
   }
 
   const Context& context_;

@@ -38,10 +38,6 @@ Result<std::vector<std::string>> files_of_weights(const std::filesystem::path& f
 // Whether a file of this name, relative to a Hugging Face folder, is one of those documents, the
 // index, or weights as they are named when a model is saved. Looks at no file.
 bool is_checkpoint_file(const std::string& path);
-// Whether read_documents() takes a file of this name, relative to the folder.
-bool is_document(const std::string& path);
-// Whether it is one that people write: a card, a license.
-bool is_written_by_people(const std::string& path);
 // Whether a file of this name can be one of the checkpoint `path`. `name` is relative to the folder
 // that `path` is (documents, weights, the index) or is in (the file itself, the parts of a split
 // GGUF).

@@ -1,16 +1,11 @@
-// The small files of a Hugging Face folder that belong to the model.
-//
-// A list of what is taken, not of what is left out: a folder of a trainer also holds optimizer
-// states, random number states, logs and caches, and none of them may travel with the weights.
-// Python files (remote code) are left out too: they are programs, to be copied by a person who
-// has read them.
+// Reads the small files of a Hugging Face folder that belong to the model.
 #include <algorithm>
 #include <array>
 #include <set>
 
-#include "core/base/glob.h"
 #include "core/io/folder.h"
 #include "core/io/remote_files.h"
+#include "core/model/document_names.h"
 #include "core/model/transform.h"
 #include "core/resume/unfinished.h"
 #include "formats/linked_documents.h"
@@ -20,67 +15,10 @@
 namespace ckpt {
 namespace {
 
-// Globs over paths relative to the folder.
-constexpr auto kDocuments = std::to_array<std::string_view>({
-    // model
-    "config.json",
-    "generation_config.json",
-    "hf_quant_config.json",
-    "quantize_config.json",
-    "recipe.yaml",
-    "params.json",
-    "adapter_config.json",
-    // a quantization-aware training's account of its quantizers; read as data, never run
-    "modelopt_state.pth",
-    // tokenizer
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "tokenizer.model",
-    "tokenizer.model.v*",
-    "tiktoken.model",
-    "tekken.json",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    // chat templates
-    "chat_template.jinja",
-    "chat_template.json",
-    "chat_templates.json",
-    "additional_chat_templates/*.jinja",
-    // images, video, sound
-    "preprocessor_config.json",
-    "video_preprocessor_config.json",
-    "processor_config.json",
-    "image_processor_config.json",
-    "feature_extractor_config.json",
-    // embedding models
-    "modules.json",
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-    "?_Pooling/config.json",
-    "?_Normalize/config.json",
-});
-
-// Those that people write.
-constexpr auto kWords = std::to_array<std::string_view>({
-    "README.md",
-    "LICENSE",
-    "LICENSE.*",
-    "LICENCE*",
-    "NOTICE",
-    "NOTICE.*",
-    "USE_POLICY.md",
-    "MODEL_CARD.md",
-});
-
 bool has_subfolder_documents(const std::string& name) {
-  return std::any_of(kDocuments.begin(), kDocuments.end(), [&](std::string_view pattern) {
-    const size_t slash = pattern.find('/');
-    return slash != std::string_view::npos && glob_matches(pattern.substr(0, slash), name);
+  return std::ranges::any_of(document_names(), [&](const DocumentName& document) {
+    const size_t slash = document.glob.find('/');
+    return slash != std::string_view::npos && glob_matches(document.glob.substr(0, slash), name);
   });
 }
 
@@ -103,22 +41,17 @@ Status list(const std::filesystem::path& folder, const std::string& prefix,
   return io_failure(folder, "cannot be listed", error.value());
 }
 
-// Files that hold a vocabulary or its merges, or an entry for each of a model's quantizers.
-bool is_large(const std::string& path) {
-  static const GlobList kLarge(
-      {"tokenizer.*", "vocab.*", "merges.txt", "tekken.json", "*.model", "modelopt_state.pth"});
-  return kLarge.matches_any(path);
-}
-
 Result<Document> read_document(const std::filesystem::path& folder, const std::string& path,
                                const ReadOptions& options) {
-  const bool is_vocabulary = is_large(path) && path != "modelopt_state.pth";
+  const bool is_vocabulary = is_document_of(DocumentKind::kVocabulary, path);
+  // An entry for each of a model's quantizers.
+  const bool is_large = is_vocabulary || path == "modelopt_state.pth";
   if (is_vocabulary && is_url(folder) && options.skip_vocabularies_of_urls) {
     return Document(path, "");
   }
   CKPT_ASSIGN(const SharedSource source, open_document(folder, path, options));
   CKPT_ASSIGN(std::string text,
-              read_text(*source, is_large(path) ? kMaxVocabularyBytes : kMaxDocumentBytes));
+              read_text(*source, is_large ? kMaxVocabularyBytes : kMaxDocumentBytes));
   if (text.starts_with("version https://git-lfs")) {
     CKPT_TRY(in(source->name(), refuse_other_files(*source, path)));
   }
@@ -126,16 +59,6 @@ Result<Document> read_document(const std::filesystem::path& folder, const std::s
 }
 
 }  // namespace
-
-bool is_document(const std::string& path) {
-  static const GlobList list({kDocuments.begin(), kDocuments.end()});
-  return list.matches_any(path) || is_written_by_people(path);
-}
-
-bool is_written_by_people(const std::string& path) {
-  static const GlobList list({kWords.begin(), kWords.end()});
-  return list.matches_any(path);
-}
 
 bool is_checkpoint_file(const std::string& path) {
   constexpr auto kWeights = std::to_array<std::string_view>(

@@ -5,6 +5,7 @@
 #include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "core/io/remote_files.h"
+#include "core/model/document_names.h"
 #include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"

@@ -4,9 +4,15 @@
 // else what its index of shards says, and the documents that are there when they are asked for.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "core/base/lines.h"
+#include "core/base/threads.h"
 #include "core/json/json_read.h"
+#include "core/model/document_names.h"
 #include "remote/root.h"
 
 namespace ckpt {
@@ -15,17 +21,9 @@ namespace {
 constexpr uint64_t kMaxSumsBytes = 32 << 20, kMaxWebIndexBytes = 256 << 20;
 constexpr std::string_view kSums = "SHA256SUMS", kWebIndex = "model.safetensors.index.json";
 
-// Asked for one by one where nothing lists the files.
-// clang-format off
-constexpr auto kAskedFor = std::to_array<std::string_view>({
-    "model.safetensors", "config.json", "generation_config.json", "hf_quant_config.json",
-    "quantize_config.json", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json",
-    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
-    "vocab.txt", "merges.txt", "tokenizer.model", "tiktoken.model", "tekken.json", "spiece.model",
-    "sentencepiece.bpe.model", "chat_template.jinja", "chat_template.json",
-    "preprocessor_config.json", "video_preprocessor_config.json", "processor_config.json",
-});
-// clang-format on
+constexpr auto kWeights =
+    std::to_array<std::string_view>({"model.safetensors", "adapter_model.safetensors"});
+constexpr unsigned kAskedAtOnce = 16;
 
 class WebRoot final : public RemoteRoot {
  public:
@@ -41,12 +39,14 @@ class WebRoot final : public RemoteRoot {
 
  private:
   Result<bool> take_one(const std::string& path);
+  Status take_known();
   Status take_folder();
   // nullopt: it is not there.
   Result<std::optional<std::string>> text_of_file(std::string_view path, uint64_t limit_bytes);
   Status take_index(std::string_view text);
 
   Url base_;
+  std::mutex mutex_;  // of files_, while several are asked for
 };
 
 Result<bool> WebRoot::take_one(const std::string& path) {
@@ -63,8 +63,29 @@ Result<bool> WebRoot::take_one(const std::string& path) {
     file.size_bytes = response.file_bytes;
   }
   if (const std::string* const etag = response.header("etag")) file.etag = *etag;
+  const std::lock_guard lock(mutex_);
   files_[path] = std::move(file);
   return true;
+}
+
+// Where nothing lists the files: those whose whole names are known.
+Status WebRoot::take_known() {
+  std::vector<std::string> names(kWeights.begin(), kWeights.end());
+  for (const DocumentName& document : document_names()) {
+    if (document.is_plain()) names.emplace_back(document.glob);
+  }
+  std::vector<Status> taken(names.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < names.size(); i = next++) {
+      if (auto found = take_one(names[i]); !found) taken[i] = Failure(std::move(found.error()));
+    }
+  };
+  std::vector<std::thread> threads = start_threads(kAskedAtOnce, work);
+  if (threads.empty()) work();
+  for (std::thread& thread : threads) thread.join();
+  for (Status& each : taken) CKPT_TRY(each);
+  return {};
 }
 
 Result<std::optional<std::string>> WebRoot::text_of_file(std::string_view path,
@@ -101,8 +122,7 @@ Status WebRoot::take_folder() {
   }
   CKPT_ASSIGN(const auto index, text_of_file(kWebIndex, kMaxWebIndexBytes));
   if (index) CKPT_TRY(take_index(*index));
-  for (const std::string_view name : kAskedFor) CKPT_TRY(take_one(std::string(name)));
-  return {};
+  return take_known();
 }
 
 Status WebRoot::find_files() {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "checks/subject/subject.h"
+#include "core/model/document_names.h"
 #include "core/model/token_lists.h"
 #include "models/models.h"
 
@@ -17,14 +18,11 @@ namespace {
 
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
-constexpr std::array<std::string_view, 8> kTokenizers = {
-    "tokenizer.json", "tokenizer.model", "vocab.json",   "vocab.txt",
-    "tekken.json",    "tiktoken.model",  "spiece.model", "sentencepiece.bpe.model"};
-
 Status look_tokenizer_present(const Look& look) {
   if (look.on.is_gguf) return {};
-  const bool has = std::any_of(kTokenizers.begin(), kTokenizers.end(),
-                               [&](std::string_view path) { return look.on.has_document(path); });
+  const bool has = std::ranges::any_of(look.on.checkpoint.documents, [](const Document& each) {
+    return each.path != "merges.txt" && is_document_of(DocumentKind::kVocabulary, each.path);
+  });
   if (!has) look.report("tokenizer.json", "no tokenizer file at all");
   for (const std::string_view path : {"tokenizer.json", "tokenizer_config.json"}) {
     const auto broken = look.on.broken.find(std::string(path));

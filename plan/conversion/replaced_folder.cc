@@ -20,6 +20,7 @@
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
+#include "core/model/document_names.h"
 #include "core/outputs/place.h"
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
@@ -118,7 +119,7 @@ bool ReplacedFolder::is_owned(const std::string& path) const {
 std::string ReplacedFolder::document_stays(const std::string& path) const {
   if (remembered_digest(folder_ / path)) return {};
   const auto recorded = recorded_digest(folder_ / path);
-  const bool is_personal = is_written_by_people(path);
+  const bool is_personal = is_document_of(DocumentKind::kWords, path);
   if (!recorded && !is_personal) return {};
   const auto text = read_small(folder_ / path, kMaxComparedBytes);
   if (!text) return path;

@@ -87,7 +87,7 @@ def every_kind_of_source_gives_the_bytes_of_a_local_run():
 @case
 def inputs_that_are_scanned_first_give_the_bytes_of_a_local_run():
     strike()
-    return all([converts_alike(source, "nvfp4", "--to", "nvfp4-w4a16") for source in (HUB, BUCKET)])
+    return all([converts_alike(source, "nvfp4", "--to", "nvfp4-w4a16") for source in (HUB, BUCKET, web("indexed/model"))])
 
 
 @case
@@ -441,8 +441,10 @@ def an_authority_of_ones_own_is_trusted_where_it_is_named():
 
 def lay_out(root):
     shutil.copytree(MODEL, "model")
+    for name in ("README.md", "LICENSE", "chat_templates.json", "sentence_bert_config.json"):   # on no model's list of files
+        pathlib.Path("model", name).write_text("{}")
     for place in ("hub/org/model", "web/summed/model", "web/indexed/model", "s3/bucket/models/model"):
-        shutil.copytree(MODEL, root / place)
+        shutil.copytree("model", root / place)
     subprocess.run([CKPT, "publish", "-q", root / "web/summed/model"], check=True, stdout=subprocess.DEVNULL)
     (root / "s3/bucket/models/model-more").mkdir()
     (root / "s3/bucket/models/model-more/config.json").write_text("{}")   # not below the prefix "model"

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/base/nearest.h"
+#include "core/base/printable.h"
 #include "plan/conversion/sizes.h"
 #include "plan/conversion/version.h"
 #include "plan/text/type_names.h"
@@ -100,8 +101,19 @@ Status check_verb(const std::vector<std::string>& words) {
   return unknown_verb(words, verbs);
 }
 
-// A value that is none of an option's choices.
-Status check_choices(const CLI::App& app, const Verb& verb) {
+// As a shell reads them, with `right` in the place of the first that is `wrong`.
+std::string corrected(const std::vector<std::string>& words, const std::string& wrong,
+                      const std::string& right) {
+  const auto place = std::ranges::find(words, wrong);
+  std::string out;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    out += " " + shell_word(word == place ? right : *word);
+  }
+  return out;
+}
+
+// A value that is none of an option's choices. `words`: what was typed, where nothing is missing.
+Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<std::string>& words) {
   for (const Option& option : verb.options.declared()) {
     if (option.choices.empty() || option.is_checked_later) continue;
     const std::string name = option.names.substr(0, option.names.find(','));
@@ -110,9 +122,10 @@ Status check_choices(const CLI::App& app, const Verb& verb) {
       if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
       const bool is_alone = !name.starts_with("-");
       const std::string near = nearest(value, choices);
-      const std::string hint = near.empty() ? fmt::format("ckpt help {}", verb.command->name)
-                               : is_alone   ? fmt::format("ckpt {} {}", verb.command->name, near)
-                                            : fmt::format("{} {}", name, near);
+      const bool is_help = near.empty() || (is_alone && words.empty());
+      const std::string hint = is_help    ? fmt::format("ckpt help {}", verb.command->name)
+                               : is_alone ? "ckpt" + corrected(words, value, near)
+                                          : fmt::format("{} {}", name, near);
       return fail_with_hint(ErrorCode::kUsage, hint, "{} {}; expected {}", name, value,
                             alternatives(choices));
     }
@@ -234,11 +247,11 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     return unexpected(words, app);
   } catch (const CLI::ParseError& error) {
     if (words.empty() || words[0].starts_with("-")) return no_command(words);
-    if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb));  // explains more than what is missing
+    if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb, {}));  // says more than what is missing
     return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
   }
   if (!verb) return no_command(words);
-  CKPT_TRY(check_choices(*sub, *verb));
+  CKPT_TRY(check_choices(*sub, *verb, words));
   CKPT_TRY(take_environment(*sub, verb->options));
   verb->options.set_typed(typed_options(*sub));
   return verb;

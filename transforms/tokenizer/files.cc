@@ -2,29 +2,54 @@
 
 #include <algorithm>
 
+#include "core/model/document_names.h"
+
 namespace ckpt {
+namespace {
+
+bool is_vocabulary(const Document& document) {
+  return is_document_of(DocumentKind::kVocabulary, document.path);
+}
+
+bool is_of_tokenizer(const Document& document) {
+  return is_vocabulary(document) || is_document_of(DocumentKind::kTokenizer, document.path);
+}
+
+void exchange(const std::vector<Document>& documents, bool (*is_it)(const Document&),
+              Checkpoint& checkpoint) {
+  std::erase_if(checkpoint.documents, [&](const Document& old) {
+    return is_it(old) && std::ranges::find(documents, old.path, &Document::path) == documents.end();
+  });
+  for (const Document& document : documents) {
+    if (is_it(document)) checkpoint.set_document(document);
+  }
+}
+
+}  // namespace
+
+bool is_chat_template(const Document& document) {
+  return is_document_of(DocumentKind::kTemplate, document.path);
+}
+
+void exchange_tokenizer_files(const std::vector<Document>& documents, Checkpoint& checkpoint) {
+  exchange(documents, is_of_tokenizer, checkpoint);
+}
+
+void exchange_chat_templates(const std::vector<Document>& documents, Checkpoint& checkpoint) {
+  exchange(documents, is_chat_template, checkpoint);
+}
 
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,
                             Checkpoint& checkpoint) {
-  static constexpr std::string_view kFiles[] = {"tokenizer.json",
-                                                "tokenizer_config.json",
-                                                "special_tokens_map.json",
-                                                "added_tokens.json",
-                                                "vocab.json",
-                                                "merges.txt",
-                                                "tokenizer.model",
-                                                "tiktoken.model",
-                                                "chat_template.jinja",
-                                                "chat_template.json"};
-  bool has_any = false;
-  for (const Document& document : documents) {
-    if (std::ranges::find(kFiles, document.path) == std::end(kFiles)) continue;
-    has_any = true;
-    checkpoint.set_document(document);
+  if (std::ranges::none_of(documents, is_vocabulary)) {
+    return fail(ErrorCode::kUsage, "{}: no tokenizer.json or other vocabulary in this folder",
+                where);
   }
-  if (has_any) return {};
-  return fail(ErrorCode::kUsage, "{}: no tokenizer.json or tokenizer_config.json in this folder",
-              where);
+  exchange_tokenizer_files(documents, checkpoint);
+  if (std::ranges::any_of(documents, is_chat_template)) {
+    exchange_chat_templates(documents, checkpoint);
+  }
+  return {};
 }
 
 }  // namespace ckpt

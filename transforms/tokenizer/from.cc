@@ -9,6 +9,7 @@
 #include "core/model/json_documents.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/file.h"
+#include "transforms/tokenizer/files.h"
 #include "transforms/tokenizer/jobs.h"
 #include "transforms/tokenizer/model.h"
 
@@ -16,20 +17,6 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kTemplate = "chat_template.jinja";
-constexpr std::string_view kFiles[] = {"tokenizer.json",
-                                       "tokenizer_config.json",
-                                       "special_tokens_map.json",
-                                       "added_tokens.json",
-                                       "vocab.json",
-                                       "merges.txt"};
-
-bool is_tokenizer_file(std::string_view path) {
-  return std::find(std::begin(kFiles), std::end(kFiles), path) != std::end(kFiles);
-}
-
-bool is_template(std::string_view path) {
-  return path.starts_with("chat_template") || path.starts_with("additional_chat_templates/");
-}
 
 Result<Checkpoint> open_donor(const std::string& folder, const Context& context) {
   Checkpoint donor;
@@ -168,8 +155,7 @@ Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool want
   CKPT_ASSIGN(const JsonText own, template_of(before));
   CKPT_ASSIGN(const JsonText brought, template_of(checkpoint));
   if (own.is_null() || is_same(own, brought) || (wants_donor && !brought.is_null())) return {};
-  std::erase_if(checkpoint.documents,
-                [](const Document& document) { return is_template(document.path); });
+  std::erase_if(checkpoint.documents, is_chat_template);
   CKPT_TRY(drop_inline_template(checkpoint));
   if (before.find_document(kTemplate) == nullptr) {
     CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
@@ -177,7 +163,7 @@ Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool want
     write_json(checkpoint, kTokenizerConfig, *config);
   }
   for (const Document& document : before.documents) {
-    if (is_template(document.path)) checkpoint.set_document(document);
+    if (is_chat_template(document)) checkpoint.set_document(document);
   }
   if (!brought.is_null()) {
     context.note(
@@ -185,19 +171,6 @@ Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool want
         "chat-template=donor takes the other");
   }
   return {};
-}
-
-void exchange_files(Checkpoint& checkpoint, const Checkpoint& donor) {
-  const auto is_exchanged = [](const Document& document) {
-    return is_tokenizer_file(document.path) || is_template(document.path);
-  };
-  const auto goes = [&](const Document& document) {
-    return is_exchanged(document) && donor.find_document(document.path) == nullptr;
-  };
-  std::erase_if(checkpoint.documents, goes);
-  for (const Document& document : donor.documents) {
-    if (is_exchanged(document)) checkpoint.set_document(document);
-  }
 }
 
 }  // namespace
@@ -209,7 +182,8 @@ Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
   CKPT_TRY(in(folder, check_donor(checkpoint, donor, options, context)));
   Checkpoint before;
   before.documents = checkpoint.documents;
-  exchange_files(checkpoint, donor);
+  exchange_tokenizer_files(donor.documents, checkpoint);
+  exchange_chat_templates(donor.documents, checkpoint);
   return keep_template(checkpoint, before, options.choice<bool>("chat-template"), context);
 }
 

@@ -1,0 +1,36 @@
+// The small files of a Hugging Face folder that belong to the model.
+//
+// A list of what is taken, not of what is left out: a folder of a trainer also holds optimizer
+// states, random number states, logs and caches, and none of them may travel with the weights.
+// Python files (remote code) are left out too: they are programs, to be copied by a person who
+// has read them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace ckpt {
+
+enum class DocumentKind {
+  kModel,       // configuration of the model and of its quantization
+  kVocabulary,  // tokens and merges, in any form
+  kTokenizer,   // whatever else makes the tokenizer
+  kTemplate,    // of chats
+  kInputs,      // images, video, sound
+  kEmbedding,   // modules of embedding models
+  kWords,       // written by people: a card, a license
+};
+
+struct DocumentName {
+  std::string_view glob;  // over the path, relative to the folder
+  DocumentKind kind;
+
+  bool is_plain() const { return glob.find_first_of("*?[") == glob.npos; }
+};
+std::span<const DocumentName> document_names();
+
+// Whether `path` is one of those files.
+bool is_document(std::string_view path);
+bool is_document_of(DocumentKind kind, std::string_view path);
+
+}  // namespace ckpt

@@ -4,7 +4,8 @@
 //   lora:from=ADAPTER,scale=0.5       half of it
 //
 // The weights stay described: what is added is computed while they are read, so later steps and
-// any output take them. Several steps merge several adapters, one after the other.
+// any output take them. Several steps merge several adapters, one after the other. Quantized
+// weights are decoded and encoded again (into_gguf.h, into_codes.h).
 //
 //   lora_A, lora_B                    W + D             D = s B A
 //   lora_embedding_A, _B              W + round(D^T)

@@ -33,7 +33,11 @@ Result<Tensor> OwnCodecs::as_floats(const Tensor& tensor) const {
 Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
   const Codec& codec = *like.codec;
   if (codec.encode == nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported, "a checkpoint of another type, or its source",
+    const bool is_of_gguf = plain_dtype(codec).has_value();
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          is_of_gguf
+                              ? "--step from-gguf before it"
+                              : "--step dequantize before it, and --to for the type of the output",
                           "tensor '{}' is {}, which nothing encodes", like.name, codec.name);
   }
   CKPT_ASSIGN(made, reshape(std::move(made), like.shape));

@@ -1,4 +1,4 @@
-#include "transforms/lora/into_codes.h"
+#include "transforms/lora/into_quantized.h"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@ bool is_code(const Tensor& tensor) { return tensor.codec->scheme != Scheme::kPla
 
 class MergeIntoCodes {
  public:
-  MergeIntoCodes(Checkpoint checkpoint, const GgufMerge& how, KeptShares& kept)
+  MergeIntoCodes(Checkpoint checkpoint, const QuantizedMerge& how, KeptShares& kept)
       : coded_(std::move(checkpoint)), own_(how.context, how.searches, kept) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
@@ -132,7 +132,7 @@ bool holds_codes(const Checkpoint& checkpoint) {
 }
 
 Result<Checkpoint> merge_into_codes(Checkpoint checkpoint, const MergeInto& merge,
-                                    const GgufMerge& how, KeptShares& kept) {
+                                    const QuantizedMerge& how, KeptShares& kept) {
   return MergeIntoCodes(std::move(checkpoint), how, kept).run(merge);
 }
 

@@ -1,4 +1,4 @@
-#include "transforms/lora/into_gguf.h"
+#include "transforms/lora/into_quantized.h"
 
 #include <algorithm>
 #include <map>
@@ -32,7 +32,7 @@ bool share_any(const Sources& a, const Sources& b) {
 
 class MergeIntoGguf {
  public:
-  MergeIntoGguf(Checkpoint file, const GgufMerge& how, KeptShares& kept)
+  MergeIntoGguf(Checkpoint file, const QuantizedMerge& how, KeptShares& kept)
       : file_(std::move(file)), how_(how), own_(how.context, how.searches, kept) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
@@ -150,14 +150,14 @@ class MergeIntoGguf {
   }
 
   Checkpoint file_, floats_;  // the same tensors
-  const GgufMerge& how_;
+  const QuantizedMerge& how_;
   OwnCodecs own_;
 };
 
 }  // namespace
 
-Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge, const GgufMerge& how,
-                                   KeptShares& kept) {
+Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge,
+                                   const QuantizedMerge& how, KeptShares& kept) {
   return MergeIntoGguf(std::move(file), how, kept).run(merge);
 }
 

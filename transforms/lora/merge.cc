@@ -5,7 +5,7 @@
 //
 // The weights stay described: what is added is computed while they are read, so later steps and
 // any output take them. Several steps merge several adapters, one after the other. Quantized
-// weights are decoded and encoded again (into_gguf.h, into_codes.h).
+// weights are decoded and encoded again (into_quantized.h).
 //
 //   lora_A, lora_B                    W + D             D = s B A
 //   lora_embedding_A, _B              W + round(D^T)
@@ -26,8 +26,7 @@
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/lora/adapter.h"
-#include "transforms/lora/into_codes.h"
-#include "transforms/lora/into_gguf.h"
+#include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
 #include "transforms/packed/packed.h"
@@ -492,7 +491,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
     context.note(fmt::format("lora: {}: {}", folder, one.summary()));
     return {};
   };
-  const GgufMerge how{context, options.text("base"), options.choice<bool>("search")};
+  const QuantizedMerge how{context, options.text("base"), options.choice<bool>("search")};
   if (checkpoint.format == "gguf") {
     CKPT_ASSIGN(checkpoint, merge_into_gguf(std::move(checkpoint), merge, how, kept));
   } else if (holds_codes(checkpoint)) {

@@ -1,4 +1,6 @@
-// Adapters merged into a GGUF whose weights stay in the types they have.
+// Adapters merged into quantized weights, which stay in the codecs they have.
+//
+// A GGUF (into_gguf.cc):
 //
 //   file ── from-gguf, as F32 ─▶ folder ── merge ─▶ folder ── to-gguf ─▶ sums in the file's order
 //     │                                                                      │ encoded in its types
@@ -6,6 +8,12 @@
 //
 // So names and the order of rows are those of both steps, and the bytes are those of a file that
 // was decoded, merged and quantized tensor by tensor.
+//
+// Weights of safetensors that are stored as codes with scales, NVFP4 and FP8 (into_codes.cc):
+//
+//   q_proj, NVFP4 ─▶ F32, + D ─▶ NVFP4     its scale from the sum
+//   k_proj, NVFP4 ─▶ F32      ─▶ NVFP4     where servers join both: one tensor scale
+//   o_proj, NVFP4 ─▶ o_proj                its bytes
 #pragma once
 
 #include <functional>
@@ -19,15 +27,23 @@ namespace ckpt {
 // Merges an adapter into a folder of floats.
 using MergeInto = std::function<Status(Checkpoint& folder)>;
 
-struct GgufMerge {
+struct QuantizedMerge {
   const Context& context;
-  std::string base;       // a folder with the names of the model; empty: the file's keys give them
+  std::string base;  // of a GGUF: a folder with the model's names; empty: its keys give them
   bool searches = false;  // for the best blocks, where there is a search
 };
 
 // Fails: kUnsupported: a model that does not come back from GGUF, a changed tensor without an
 // encoder; kUsage: one that needs an importance matrix; kCorrupt; as `merge`.
-Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge, const GgufMerge& how,
-                                   KeptShares& kept);
+Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge,
+                                   const QuantizedMerge& how, KeptShares& kept);
+
+// Whether a weight of safetensors is stored so.
+bool holds_codes(const Checkpoint& checkpoint);
+
+// Fails: kUnsupported, naming it: a changed weight that nothing encodes, or whose columns were
+// scaled; as `merge`.
+Result<Checkpoint> merge_into_codes(Checkpoint checkpoint, const MergeInto& merge,
+                                    const QuantizedMerge& how, KeptShares& kept);
 
 }  // namespace ckpt

@@ -102,8 +102,8 @@ spec:
 constexpr std::string_view kPod = R"job(  podFailurePolicy:
     rules:
       # An error of ckpt would come again; a lost node does not count.
-      - action: FailJob
-        onExitCodes: {containerName: ckpt, operator: In, values: [2]}
+      - {action: FailJob, onPodConditions: [],
+         onExitCodes: {containerName: ckpt, operator: In, values: [2]}}
       - action: Ignore
         onPodConditions: [{type: DisruptionTarget, status: "True"}]
   template:

@@ -17,6 +17,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kTemplate = "chat_template.jinja";
+constexpr std::string_view kTemplateJson = "chat_template.json";  // of processors
 
 Result<Checkpoint> open_donor(const std::string& folder, const Context& context) {
   Checkpoint donor;
@@ -124,15 +125,18 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
 
 // ---- chat templates ----
 
-// The template that is in effect: the file's, before the one inside tokenizer_config.json; null
+// The template that is in effect: that of a file, before the one inside tokenizer_config.json; null
 // when there is none.
 Result<JsonText> template_of(const Checkpoint& checkpoint) {
   if (const Document* file = checkpoint.find_document(kTemplate)) {
     return JsonText::text(file->text());
   }
-  CKPT_ASSIGN(const auto config, read_json(checkpoint, kTokenizerConfig));
-  const JsonText* found = config ? config->root.find("chat_template") : nullptr;
-  return found == nullptr ? JsonText::null() : *found;
+  for (const std::string_view path : {kTemplateJson, kTokenizerConfig}) {
+    CKPT_ASSIGN(const auto json, read_json(checkpoint, path));
+    const JsonText* found = json ? json->root.find("chat_template") : nullptr;
+    if (found != nullptr) return *found;
+  }
+  return JsonText::null();
 }
 
 // The same text, however escaped.
@@ -157,7 +161,8 @@ Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool want
   if (own.is_null() || is_same(own, brought) || (wants_donor && !brought.is_null())) return {};
   std::erase_if(checkpoint.documents, is_chat_template);
   CKPT_TRY(drop_inline_template(checkpoint));
-  if (before.find_document(kTemplate) == nullptr) {
+  if (before.find_document(kTemplate) == nullptr &&
+      before.find_document(kTemplateJson) == nullptr) {
     CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
     config->root.set_sorted("chat_template", own);
     write_json(checkpoint, kTokenizerConfig, *config);

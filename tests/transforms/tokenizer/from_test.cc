@@ -217,6 +217,20 @@ TEST(TokenizerFrom, ModelKeepsItsChatTemplate) {
   EXPECT_FALSE(JsonValue::parse(out.text("tokenizer_config.json")).contains("chat_template"));
 }
 
+TEST(TokenizerFrom, ModelKeepsTheChatTemplateOfItsProcessor) {
+  constexpr const char* kMine = R"({"chat_template": "mine"})";
+  Case input;
+  input.our_files = {Document("chat_template.json", kMine)};
+  for (const std::vector<Document>& theirs :
+       {std::vector<Document>(), {Document("chat_template.jinja", "theirs")}}) {
+    input.their_files = theirs;
+    const Taken out = take(input);
+    EXPECT_EQ(out.text("chat_template.json"), kMine);
+    EXPECT_EQ(out.text("chat_template.jinja"), "");
+    EXPECT_FALSE(JsonValue::parse(out.text("tokenizer_config.json")).contains("chat_template"));
+  }
+}
+
 TEST(TokenizerFrom, TakenAndMended) {
   Case input;
   input.their_config["tokenizer_class"] = "TokenizersBackend";

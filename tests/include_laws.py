@@ -68,6 +68,7 @@ OTHER_CAST = re.compile(r"\bdynamic_cast<(?!const CLI::)")
 PLAIN_SOURCE = re.compile(r":\s*(public\s+)?ByteSource\b")
 PLAIN_SOURCES = {"core/io/bytes.cc", "core/computed/computed_source.h", "transforms/from_gguf/skeleton.cc", "remote/remote_source.cc"}
 NAMING = {  # where the words are those of another program, or whole tables by type
+    "checks/diagnosis/serve_command.cc",  # parsers of servers
     "checks/gguf/gguf_dense.cc", "checks/gguf/gguf_experts.cc", "checks/gguf/gguf_hybrids.cc",  # llama.cpp's loader
     "transforms/vl/families.cc",  # wrappers
     "transforms/llama_quantize/mixture_model.cc",  # architectures of GGUF
@@ -221,11 +222,11 @@ def types_of(text):
 
 @functools.cache
 def literals_of(text):
-    """Words of all literals, each with the line of its first; command lines are other programs'."""
+    """Words of all literals, each with the line of its first."""
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
         for literal in LITERAL.findall(line.split("//")[0]):
-            for word in [literal] if " --" in literal else [literal, *literal.split()]:
+            for word in [literal, *literal.split()]:
                 found.setdefault(word, number)
     return found
 

@@ -29,7 +29,7 @@ using MergeInto = std::function<Status(Checkpoint& folder)>;
 
 struct QuantizedMerge {
   const Context& context;
-  std::string base;  // of a GGUF: a folder with the model's names; empty: its keys give them
+  std::string base;       // of a GGUF: a folder with its names; empty: its keys give them
   bool searches = false;  // for the best blocks, where there is a search
 };
 

@@ -20,8 +20,6 @@ struct EncodedAgain {
 class KeptShares {
  public:
   Status add(const EncodedAgain& weight);
-  // Empty: nothing was encoded again, or nothing was added to it.
-  const std::vector<MergedWeight>& all() const { return all_; }
   // Notes it over all, and hands it to the context.
   void report(const Context& context) const;
 

@@ -100,9 +100,7 @@ void OwnCodecs::note(const Metadata& metadata) const {
                               fmt::join(types_, ", ")));
   }
   if (searches_ && searched_ == 0) {
-    context_.note(
-        "lora: search=best has no effect: no changed weight is q4_k, q5_k, q6_k or "
-        "nvfp4_modelopt");
+    context_.note("lora: search=best has no effect: no changed weight has a type with a search");
   }
   const std::string* matrix = metadata.find_text("quantize.imatrix.file");
   if (lacks_weights_ && matrix != nullptr && context_.imatrix == nullptr) {

@@ -20,6 +20,7 @@ import model
 CKPT, TESTDATA, ROUNDS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), int(sys.argv[3])
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 RNG = random.Random(SEED)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)   # under nohup it is ignored, by ckpt too
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

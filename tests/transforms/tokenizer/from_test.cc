@@ -320,7 +320,7 @@ TEST(TokenizerFrom, GgufRulesAndRows) {
 }
 
 // Kinds that no GGUF is made of, as large as released ones.
-Case full_size(std::string_view kind) {
+Case full_size_case(std::string_view kind) {
   constexpr uint64_t kSize = 151'936;
   JsonValue vocab = kind == "Unigram" ? JsonValue::array() : JsonValue::object();
   for (uint64_t id = 0; id < kSize; ++id) {
@@ -337,7 +337,7 @@ Case full_size(std::string_view kind) {
 }
 
 TEST(TokenizerFrom, OtherModelsOfFullSizeAreCompared) {
-  Case words = full_size("WordPiece"), pieces = full_size("Unigram");
+  Case words = full_size_case("WordPiece"), pieces = full_size_case("Unigram");
   EXPECT_EQ(take(words).error, "");
   EXPECT_EQ(take(pieces).error, "");
   std::swap(words.theirs["model"]["vocab"]["w0"], words.theirs["model"]["vocab"]["w7919"]);

@@ -10,20 +10,20 @@ namespace ckpt {
 Formats all_formats();
 const Format* find_format(std::string_view name);
 
-// Which format reads `path`. Fails: kUsage when there is nothing at `path`, or a patch of it was
+// The format that reads `path`. Fails: kUsage if `path` does not exist, a patch of it was
 // interrupted (core/patch/journal.h), or a run has not finished it (core/resume/unfinished.h);
-// kUnsupported, saying what was found there and what is accepted.
+// kUnsupported, naming what was found and what is accepted.
 Result<const Format*> recognize(const std::filesystem::path& path);
 
 // The small files of a Hugging Face folder that belong to a model (config, tokenizer, card; the
-// table is in hf_documents.cc); weights are not read. Fails: kIo; kUsage for a link that leads
-// elsewhere; kUnsupported for a document that is only an LFS pointer, or larger than any is.
+// table is in hf_documents.cc); weights are not read. Fails: kIo; kUsage for a link that leads out
+// of the folder; kUnsupported for a document that is an LFS pointer, or too large.
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder,
                                              const ReadOptions& options);
 
-// A folder of safetensors as servers read it, whose index only says which files there are: all
-// tensors of those are taken, wherever the index puts them. Fails: as reading does; kUnsupported
-// where nothing is named by an index.
+// A folder of safetensors as servers read it: they use the index only as a list of files, and read
+// all tensors of these files, whichever file the index gives for them. Fails: as reading does;
+// kUnsupported if an index names no files.
 Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
                                       const ReadOptions& options);
 
@@ -31,30 +31,30 @@ Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codec
 // changed in place.
 bool holds_torch_weights(const std::filesystem::path& path);
 
-// The index of a Hugging Face folder and the files at its top that it names; without an index, the
-// weights that would be read, where they are named as a model's are. Fails: as reading would.
+// The index of a Hugging Face folder and the top-level files that it names; without an index, the
+// weights that would be read, if they have the usual names. Fails: as reading would.
 Result<std::vector<std::string>> files_of_weights(const std::filesystem::path& folder,
                                                   const ReadOptions& options);
-// Whether a file of this name, relative to a Hugging Face folder, is one of those documents, the
-// index, or weights as they are named when a model is saved. Looks at no file.
+// Whether a name, relative to a Hugging Face folder, is that of one of these documents, of the
+// index, or of weights as they are usually named. Reads no file.
 bool is_checkpoint_file(const std::string& path);
-// Whether a file of this name can be one of the checkpoint `path`. `name` is relative to the folder
-// that `path` is (documents, weights, the index) or is in (the file itself, the parts of a split
-// GGUF).
+// Whether a file of this name can belong to the checkpoint `path`. If `path` is a folder, `name` is
+// relative to it (documents, weights, the index); if it is a file, to its folder (the file itself,
+// the parts of a split GGUF).
 bool is_file_of(const std::filesystem::path& path, const std::string& name);
 
 // Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);
-// The same of a file that is open.
+// The same for an open file.
 Result<Imatrix> read_imatrix(const SharedSource& source);
 // Its content, before sums are divided by counts.
 Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path);
 Result<ImatrixSums> read_imatrix_sums(const SharedSource& source);
 
-// A file that holds `sums`, as llama-imatrix writes it: legacy where `path` ends in ".dat", else
-// GGUF. Requires: of `sums`, counts and sums are those of inputs (is_legacy is false), chunk_size
-// is not 0. Fails: kUnsupported for a name that a GGUF cannot hold, for more than legacy counts
-// can.
+// A file with `sums`, as llama-imatrix writes it: legacy if `path` ends in ".dat", otherwise GGUF.
+// Requires: counts and sums are those of inputs (is_legacy is false), and chunk_size is not 0.
+// Fails: kUnsupported for a name that a GGUF cannot hold, or counts that the legacy format cannot
+// hold.
 Result<Output> lay_out_imatrix(const ImatrixSums& sums, const std::filesystem::path& path,
                                Codecs codecs);
 

@@ -2,7 +2,7 @@
 //
 //   "GGUF" | u32 version | u64 tensors | u64 keys | keys and values | tensor infos | pad | data
 //
-// docs/formats/gguf.md has the drawing, the limits and what readers get wrong.
+// docs/formats/gguf.md has the drawing, the limits and pitfalls for readers.
 #pragma once
 
 #include <filesystem>
@@ -19,14 +19,15 @@ namespace ckpt {
 inline constexpr std::string_view kGgufMagic = "GGUF";
 inline constexpr uint32_t kGgufVersion = 3;
 inline constexpr uint64_t kGgufDefaultAlignment = 32;
-// Of a file in which a header of 100 bytes is written again, up to this much is padding in memory.
+// Alignments up to this are accepted; a rewritten header of 100 bytes may need this much padding in
+// memory.
 inline constexpr uint64_t kMaxGgufAlignment = uint64_t{1} << 24;
 // Limits of ggml/src/gguf.cpp and ggml/include/ggml.h.
 inline constexpr uint64_t kMaxGgufTextBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kMaxGgufArrayCount = uint64_t{1} << 30;
 inline constexpr uint64_t kMaxGgufNameBytes = 63;
 inline constexpr uint64_t kMaxGgufDimensions = 4;
-// Ours: bounds on what no model needs.
+// Limits of ckpt, beyond what any model needs.
 inline constexpr uint64_t kMaxGgufKeys = 1'000'000;
 inline constexpr uint64_t kMaxGgufKeyBytes = 65'535;
 inline constexpr uint64_t kMaxGgufArrayNesting = 8;
@@ -56,7 +57,7 @@ struct GgufFile {
 // offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
 // byte order and files other than GGUF; kIo.
 Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
-// The same of a file that is open.
+// The same for an open file.
 Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs);
 
 // The value of a key: its type and value follow in `cursor`.
@@ -73,9 +74,9 @@ struct SplitName {
 std::optional<SplitName> parse_split_name(std::string_view path);
 std::string split_name(std::string_view prefix, uint64_t no, uint64_t count);
 
-// For edits in place: bytes of the header that `file`, whose extents count from its end, stands
-// behind already; `data_bytes` are those of its tensors, the padding of the last one too. nullopt
-// when its tensors are not just what one source holds, each where it is.
+// For edits in place: the size of the existing header before the tensors of `file`, whose extents
+// count from the end of the header; `data_bytes` are those of its tensors, including the padding of
+// the last one. nullopt if its tensors are not exactly those of one source, in the same places.
 std::optional<uint64_t> gguf_room(const Checkpoint& checkpoint, const OutputFile& file,
                                   uint64_t data_bytes);
 

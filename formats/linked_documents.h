@@ -1,4 +1,4 @@
-// Documents of a folder that are links, opened only where they may lead.
+// Opens documents of a folder that are links, if the links lead to an allowed place.
 #pragma once
 
 #include <filesystem>

@@ -3,7 +3,7 @@
 //   file   u64 n | n bytes of JSON, padded with spaces | tensor bytes, nothing between them
 //   folder *.safetensors, model.safetensors.index.json (which tensor is in which file), documents
 //
-// docs/formats/safetensors.md has the drawing, the limits and what readers get wrong.
+// docs/formats/safetensors.md has the drawing, the limits and pitfalls for readers.
 #pragma once
 
 #include <filesystem>
@@ -47,7 +47,7 @@ struct SafetensorsHeader {
   uint64_t data_start = 0;                // offset of the tensor bytes in the file
 };
 
-// Parses the JSON of a header; entries come as they are listed, offsets unchecked.
+// Parses the JSON of a header; entries are in the order of the text, offsets unchecked.
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view json);
 
 // Reads and checks the header of one file: offsets cover the file exactly, sizes follow from dtype
@@ -75,7 +75,7 @@ Result<std::vector<Tensor>> assemble_tensors(std::vector<SafetensorsFile>& files
 // fit the axes.
 std::optional<std::vector<uint64_t>> part_entry_shape(const PartRule& rule,
                                                       const std::vector<uint64_t>& shape);
-// True for shapes that axes of length 1 alone tell apart: [] and [1], [8, 4] and [8, 1, 4, 1].
+// True for shapes that differ only in axes of length 1: [] and [1], [8, 4] and [8, 1, 4, 1].
 bool same_but_for_axes_of_one(std::vector<uint64_t> a, std::vector<uint64_t> b);
 
 // model.safetensors.index.json: file name of each tensor, by name; metadata with its whole

@@ -13,7 +13,7 @@ struct Sniffed {
   std::string hint;  // what to try; may be empty
 };
 
-// Looks at the first bytes of `source`. Fails: kIo.
+// Reads the first bytes of `source`. Fails: kIo.
 Result<Sniffed> sniff(const ByteSource& source);
 
 // Fails with what sniff() finds, if it finds anything. `expected` ends the sentence: "a GGUF file".

@@ -7,9 +7,8 @@
 //   folder                pytorch_model.bin, or pytorch_model-00001-of-00003.bin and
 //                         pytorch_model.bin.index.json
 //
-// The pickle is read as data (core/readers/pickle.h): of what it would call, those that make
-// tensors are known, and everything else is refused. Source: PyTorch torch/serialization.py,
-// _utils.py.
+// The pickle is read as data (core/readers/pickle.h): the calls that make tensors are known, and
+// all others are rejected. Source: PyTorch torch/serialization.py, _utils.py.
 #pragma once
 
 #include <filesystem>

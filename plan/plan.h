@@ -1,5 +1,5 @@
-// ckpt::plan, for programs: what the commands do, as functions (docs/LIBRARY.md). They print
-// nothing and keep no state of the process; several may run at a time, each in its own thread.
+// ckpt::plan, for programs: the commands as functions (docs/LIBRARY.md). They print nothing and
+// have no global state; several may run at the same time, each in its own thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ConvertOptions {
   std::string to = {};                     // "q5_k_m", "nvfp4"; empty: keep existing types
   std::vector<std::string> profiles = {};  // programs that OUT is fixed for: "vllm-0.17"
   std::vector<std::string> steps = {};     // "name:key=value,..."
-  // All others by their names: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.
+  // All other options by their names: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.
   std::vector<std::pair<std::string, std::string>> more = {};
   bool force = false;    // replace OUT, if it holds nothing but a checkpoint
   ReadOptions reading = {};
@@ -39,8 +39,8 @@ struct Converted {
 Result<Converted> convert(const std::filesystem::path& in, const std::filesystem::path& out,
                           const ConvertOptions& options = {}, Observer* observer = nullptr);
 
-// Changes a checkpoint in place by `steps`: all files that differ, or none. Finishes a patch that
-// was interrupted first. Fails: as `ckpt patch`.
+// Applies `steps` to a checkpoint in place: changes all files that differ, or none. First finishes
+// a patch that was interrupted. Fails: as `ckpt patch`.
 Result<ExecuteReport> patch(const std::filesystem::path& path,
                             const std::vector<std::string>& steps, Observer* observer = nullptr,
                             const ReadOptions& reading = {});
@@ -52,8 +52,8 @@ struct DoctorOptions {
   ReadOptions reading = {};
 };
 
-// Whether programs will load `path` and compute what it means, and what fixes it. Fails: as
-// `ckpt doctor`; a checkpoint that cannot be read gets its verdicts.
+// Whether programs will load `path` and compute the right results, and the fixes. Fails: as `ckpt
+// doctor`; a damaged checkpoint gets verdicts too.
 Result<Diagnosis> doctor(const std::filesystem::path& path, const DoctorOptions& options = {},
                          Observer* observer = nullptr);
 

@@ -1,13 +1,13 @@
-// Archives of a published folder: a tar in zstd frames that can be read one by one. Bytes in, bytes
-// out; who reads and writes files is above.
+// Archives of a published folder: a tar in zstd frames that can be read one by one. Functions take
+// and return bytes; callers read and write files.
 //
 //   tar     header | content, zeros to 512 | header | ... | 1024 zeros     cut every 16 MiB
 //   file    frame | frame | ... | seek table, a frame that readers skip
 //
-// Every frame stands alone, so frames are made and read side by side, and matches reach no further
-// back than a frame. Bytes depend on the content and on libzstd's version, on nothing else.
-// Nothing that a file says of itself is true before it is checked, the seek table least of all.
-// Sources: POSIX.1-2017 pax, ustar and pax formats; GNU tar src/tar.h; facebook/zstd
+// Frames are independent, so they are made and read in parallel, and matches do not cross frames.
+// Bytes depend only on the content and the version of libzstd. Nothing that a file declares is
+// trusted before it is checked, including the seek table. Sources: POSIX.1-2017 pax, ustar and pax
+// formats; GNU tar src/tar.h; facebook/zstd
 // contrib/seekable_format/zstd_seekable_compression_format.md.
 #pragma once
 
@@ -37,7 +37,7 @@ struct TarMember {
 // for a name or a size that does not fit. Requires: a valid name.
 std::string render_tar_header(const TarMember& member);
 
-// Told what a tar holds, in its order.
+// Receives the members of a tar, in order.
 class TarSink {
  public:
   virtual ~TarSink() = default;
@@ -46,15 +46,15 @@ class TarSink {
   virtual Status end() = 0;                                    // all of its bytes were there
 };
 
-// Reads a tar that comes in pieces of any size: ustar, pax and GNU names and sizes. Names stay
-// inside the folder that they are unpacked to; none comes twice and no file is another's folder.
-// Everything but files and folders is refused by name. Remembers names only.
+// Reads a tar in pieces of any size: ustar, pax and GNU names and sizes. Names must stay inside the
+// folder that they are unpacked to, must not repeat, and no file may be the folder of another.
+// Everything but files and folders is rejected by name. Keeps only names in memory.
 class TarReader {
  public:
   explicit TarReader(TarSink& sink) : sink_(sink) {}
   // Fails: kCorrupt; kUnsupported; as the sink does.
   Status add(std::span<const std::byte> bytes);
-  // Requires: everything was added. Fails: kCorrupt when the end is missing.
+  // Requires: everything was added. Fails: kCorrupt if the end is missing.
   Status finish() const;
 
  private:
@@ -97,17 +97,18 @@ struct CompressedFrame {
 };
 // Requires: at most 1 GiB. Fails: kIo if memory runs out.
 Result<CompressedFrame> compress_frame(std::span<const std::byte> content);
-// The skippable frame that tells where frames start.
+// The skippable frame with the start positions of the frames.
 std::string render_seek_table(const std::vector<Frame>& frames);
 
-// The size of the seek table that ends a file of `file_bytes`; 0: it ends in none. `footer` is the
-// file's last kSeekFooterBytes. Fails: kCorrupt when it cannot be as long as it says.
+// The size of the seek table at the end of a file of `file_bytes`; 0 if it has none. `footer` is
+// the file's last kSeekFooterBytes. Fails: kCorrupt if the declared size is impossible.
 Result<uint64_t> seek_table_bytes(std::span<const std::byte> footer, uint64_t file_bytes);
 // Requires: `table` is that many bytes, the file's last. Fails: kCorrupt when the frames do not
 // fill the file up to the table.
 Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, uint64_t file_bytes);
 
-// Fills `out`, all of it. Fails: kCorrupt: damaged, or not the one frame that `frame` says.
+// Fills `out` completely. Fails: kCorrupt: damaged, or not exactly the frame that `frame`
+// describes.
 Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
                         std::span<std::byte> out);
 
@@ -115,8 +116,8 @@ Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
 class ZstdStream {
  public:
   using Out = std::function<Status(std::span<const std::byte>)>;
-  // Windows of up to 64 MiB are taken, and of 128 MiB in files of at least 64 MiB: nine bytes may
-  // ask for any.
+  // Accepts windows up to 64 MiB, and up to 128 MiB in files of at least 64 MiB, because nine bytes
+  // can request any size.
   explicit ZstdStream(uint64_t file_bytes);
   ~ZstdStream();
   // Fails: kCorrupt; kUnsupported for a larger window; as `out` does.

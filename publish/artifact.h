@@ -1,10 +1,10 @@
-// Artifacts of registries as values: which blobs they have, and the documents that name them.
+// Artifacts of registries as values: their blobs, and the documents that name them.
 //
 //   files ──▶ layers ──▶ config ──▶ manifest    the digest of the manifest names all of it
 //
-// No document holds a time, a user or the name of a machine, so equal folders give equal digests.
-// Sources: modelpack/model-spec v0.0.7, opencontainers/image-spec manifest.md, ollama/ollama
-// manifest/manifest.go, types/model/config.go.
+// No document contains a time, a user or the name of a machine, so identical folders give identical
+// digests. Sources: modelpack/model-spec v0.0.7, opencontainers/image-spec manifest.md,
+// ollama/ollama manifest/manifest.go, types/model/config.go.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ArtifactLayer {
 // "sha256:HEX"
 std::string blob_digest(std::string_view sha256);
 
-// Manifests as they are read, whoever wrote them.
+// Manifests read from a registry, written by any program.
 struct NamedBlob {
   std::string digest;  // "sha256:HEX"
   std::string name;    // the path of a layer, or its digest

@@ -1,5 +1,5 @@
-// Files that let others check what was published: sums, signatures, pointers, records. Text in,
-// text out: core hashes and writes.
+// Files that let others check published files: sums, signatures, pointers, records. Functions take
+// and return text; core hashes and writes.
 //
 //   digests ──▶ SHA256SUMS            sha256sum -c agrees
 //           ──▶ manifest ─▶ statement ─▶ bundle     model.sig, an OpenSSF model signature
@@ -39,7 +39,7 @@ inline constexpr std::string_view kProvenanceName = "provenance.json";
 // ---- SHA256SUMS ------------------------------------------------------------------------------
 // Lines sorted by name, in the form that sha256sum prints.
 std::string render_sha256sums(std::vector<FileDigest> files);
-// One line of it, without its end: what sha256sum -c reads, whatever the name holds.
+// One line of it, without its end, which sha256sum -c can read for any name.
 std::string sums_line(const std::string& name, const std::string& sha256);
 // Both forms: "hex  name" and "SHA256 (name) = hex"; sizes are unknown (0); a line that says
 // the same again counts once. Fails: kCorrupt, naming the line.
@@ -49,11 +49,10 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text);
 std::string render_lfs_pointer(const FileDigest& file);
 
 // ---- OpenSSF model signature -----------------------------------------------------------------
-// The signed files, and the paths that are left out.
+// The signed files, and the ignored paths.
 struct Manifest {
   std::string model;  // the folder's name; informational
-  // Relative paths that may be there unsigned, folders with all that is in them; nullopt: it does
-  // not say.
+  // Relative paths that may be unsigned, folders with their entire content; nullopt: not declared.
   std::optional<std::vector<std::string>> ignored;
   std::vector<FileDigest> files;  // sizes are not part of it
 };
@@ -76,16 +75,16 @@ Result<Bundle> parse_bundle(std::string_view json);
 struct Signer {
   std::string private_key_pem;
   std::string password;         // of an encrypted key
-  std::string certificate_pem;  // the signer's, then its issuers'; empty to sign with the key alone
+  std::string certificate_pem;  // the signer's, then its issuers'; empty to sign with the key only
 };
-// Fails: kUnsupported for other kinds of key, by name; kUsage when key and certificate differ,
-// and, as verifying does, where the configuration of OpenSSL has no provider for it.
+// Fails: kUnsupported for other kinds of key, by name; kUsage if key and certificate differ, and,
+// as for verifying, if the configuration of OpenSSL has no provider for the key.
 Result<Bundle> sign(std::string payload, const Signer& signer);
 
-// Fails: kCorrupt when the signature is not by that key.
+// Fails: kCorrupt if the signature is not by that key.
 Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem);
-// Whom to trust: the signer's own certificate, or authorities that a chain must lead to; both when
-// both are given.
+// Whom to trust: the signer's own certificate, or authorities that a chain must lead to; if both
+// are given, both are required.
 struct Trust {
   std::string certificate_pem;  // the signer's own, or one that issued it
   std::string authorities_pem;
@@ -95,7 +94,7 @@ struct Trust {
 Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust);
 
 std::string base64(std::string_view bytes);
-// Standard alphabet, padded; nullopt for all else.
+// Standard alphabet, padded; nullopt for other input.
 std::optional<std::string> from_base64(std::string_view text);
 
 // ---- provenance ------------------------------------------------------------------------------
@@ -115,8 +114,8 @@ struct Provenance {
 // An in-toto statement of SLSA provenance, indented. Fails: kCorrupt: the recipe is not JSON.
 Result<std::string> render_provenance(const Provenance& provenance);
 
-// git's own files, which no published folder's sums or signature speak of: the paths that
-// sigstore/model-transparency 1.1.1 ignores by default, and no others.
+// git's own files, which sums and signatures of a folder never cover: exactly the paths that
+// sigstore/model-transparency 1.1.1 ignores by default.
 std::vector<std::string> unpublished_paths();
 
 }  // namespace ckpt

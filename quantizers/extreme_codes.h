@@ -1,5 +1,5 @@
-// How many codes are at either end of a codec's codes: values that may have been cut off. Each
-// layout counts its own, with these functions.
+// Counts codes at either end of a codec's range: values that may have been clipped. Each layout
+// counts its own codes with these functions.
 //
 //   codes          ends                           types
 //   q of n bits    0 and 2^n - 1                  Q2_K to Q6_K, Q4_0 to Q5_1, IQ4_NL, IQ4_XS
@@ -7,8 +7,8 @@
 //   E2M1           7 and 15: 6 and -6             MXFP4, NVFP4
 //   E4M3           0x7E and 0xFE: 448 and -448    FP8, MXFP8
 //
-// Note: a block scaled by its largest magnitude has a code at an end by
-// construction, so a share of one in 16 is what NVFP4 has at least, not a sign of trouble.
+// Note: a block that is scaled by its largest magnitude has a code at an end by construction, so
+// NVFP4 always has a share of at least one in 16.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ inline int32_t truncate_to_int(float value) {
   return static_cast<int32_t>(value);
 }
 
-// Half away from zero, as an integer. What fits no int32_t, and NaN, give INT32_MIN.
+// Half away from zero, as an integer. Numbers that do not fit int32_t, and NaN, give INT32_MIN.
 // Adding the largest number below one half keeps 0.49999997 from becoming 1.
 inline int32_t round_half_away(float value) {
   return truncate_to_int(value + std::copysign(0x1.fffffep-2f, value));

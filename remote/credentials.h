@@ -1,5 +1,5 @@
-// Who we are to a hub and to S3: from the environment and from the files that their own programs
-// keep. Nothing is written, and no value is part of a message.
+// Credentials for a hub and for S3, from the environment and from the files of their own programs.
+// Nothing is written, and messages contain no values.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct HubAccess {
 };
 // Fails: kUsage for an HF_ENDPOINT that is not a URL, and for a token of more than one line.
 Result<HubAccess> hub_access();
-// Where the hub's own programs keep what they fetched: HF_HUB_CACHE, HF_HOME; "" without a home.
+// The download cache of the hub's own programs: HF_HUB_CACHE, HF_HOME; "" without a home.
 std::string hub_cache_folder();
 
 struct S3Access {

@@ -1,4 +1,4 @@
-// Requests over HTTP, repeated where the network fails and checked where a server may lie.
+// Requests over HTTP, repeated if the network fails, with checks of the server's answers.
 //
 //   HttpRequest ─▶ http_send ─▶ HttpResponse        one handle of libcurl a thread, kept in a pool
 //                    │ 301 302 303 307 308   followed here: same scheme, no credentials to others
@@ -24,8 +24,8 @@ namespace ckpt {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
-// Bytes that are sent. read(offset, out) fills `out`; called again from any offset when a request
-// is repeated.
+// Bytes to send. read(offset, out) fills `out`; called again from any offset if a request is
+// repeated.
 struct HttpBody {
   uint64_t size_bytes = 0;
   std::function<Status(uint64_t, std::span<std::byte>)> read;
@@ -35,8 +35,8 @@ struct HttpBody {
 
 struct HttpRange {
   uint64_t offset_bytes = 0, size_bytes = 0;  // size: at least 1
-  // Of the file, where it is known: an answer of another file is refused. Otherwise a range that
-  // passes the end is cut there.
+  // The size of the file, if known: an answer for another size is rejected. Otherwise a range that
+  // exceeds the end is cut.
   std::optional<uint64_t> file_bytes = {};
 };
 
@@ -44,21 +44,22 @@ struct HttpRequest {
   std::string method = "GET";
   Url url;
   HttpHeaders headers;
-  // Sent to the origin of `url` alone, and never in a message.
+  // Sent only to the origin of `url`, and never part of a message.
   HttpHeaders credentials;
-  // More of these, made for each try: signatures that hold the time.
+  // Further headers, made for each try: signatures that contain the time.
   std::function<HttpHeaders(const HttpRequest&)> sign;
   std::optional<HttpBody> body;
   // Adds the header, and requires 206 with exactly these bytes; 200 counts as all of a
   // file of that size.
   std::optional<HttpRange> range;
-  std::string etag;  // of the file, where it is known: the answer must have it
-  // Longer bodies end the request with an error; those of a range are as long as it is.
+  std::string etag;  // of the file, if known: the answer must have it
+  // Longer bodies end the request with an error; the body of a range has the size of the range.
   uint64_t max_response_bytes = uint64_t{1} << 20;
-  // Receives the body of an answer 2xx in order, in place of HttpResponse::body. Of a request that
-  // has no range it must take a body that begins again: `offset_bytes` says which byte is first.
+  // Receives the body of a 2xx answer in order, instead of HttpResponse::body. For a request
+  // without a range it must accept that the body begins again: `offset_bytes` is the position of
+  // the first byte.
   std::function<Status(uint64_t offset_bytes, std::span<const std::byte>)> sink;
-  // Whether it may be sent twice; by its method where this is empty: all but POST and PATCH.
+  // Whether the request may be sent twice; if empty, all methods but POST and PATCH.
   std::optional<bool> may_repeat;
   // 0: a redirect is an answer like others.
   int max_redirects = 8;
@@ -76,17 +77,17 @@ struct HttpResponse {
   bool is_good() const { return status >= 200 && status < 300; }
 };
 
-// Any status is an answer, after 408, 429 and 5xx were tried again. Fails: kIo when no answer
-// comes; kCorrupt when it is not what was asked for: another range, another ETag, an encoding, too
-// many bytes or headers, a redirect that leaves the scheme.
+// Every status is an answer, after 408, 429 and 5xx were tried again. Fails: kIo if there is no
+// answer; kCorrupt if the answer does not fit the request: another range, another ETag, an
+// encoding, too many bytes or headers, a redirect to another scheme.
 Result<HttpResponse> http_send(const HttpRequest& request);
 
-// Where `response`, a redirect, leads. Fails: kCorrupt for another scheme, and for this machine
-// when another one redirects to it.
+// The target of `response`, a redirect. Fails: kCorrupt for another scheme, and if another machine
+// redirects to this one.
 Result<Url> redirect_target(const HttpResponse& response);
 
 // The failure to report for a response that was not expected: "https://host/x: 404 Not Found".
-// `said`: the server's own words, which are made printable and cut.
+// `said`: the server's message, which is made printable and shortened.
 Failure http_failure(const HttpResponse& response, std::string_view said = {});
 
 // ---- one request by libcurl, which only http_transfer.cc includes -----------------------------
@@ -97,14 +98,14 @@ struct HttpTransfer {
   HttpHeaders headers;
   const HttpBody* body = nullptr;
   long stall_seconds = 30;
-  // After the headers of the final answer. Its failure ends the transfer.
+  // Called after the headers of the final answer. Its failure ends the transfer.
   std::function<Status(const HttpResponse&)> on_headers;
   std::function<Status(std::span<const std::byte>)> on_body;
 };
 
 struct TransferResult {
   HttpResponse response;  // all but the body
-  // Why it ended early; empty when all was received.
+  // Why the transfer ended early; empty if everything was received.
   std::string cut;
   bool may_pass = false;  // whether the next try may succeed
 };

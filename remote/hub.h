@@ -20,11 +20,11 @@ Result<HubName> parse_hub_name(std::string_view url);
 
 // A request for `path` ("/api/models/org/name"), with the token.
 HttpRequest hub_request(const HubAccess& access, std::string_view path);
-// Sends it; another status than 2xx is an error in the hub's words, with what to try.
+// Sends the request; a status other than 2xx is an error with the hub's message and a hint.
 Result<HttpResponse> ask_hub(const HttpRequest& request);
 
-// The commit of a revision, now. Fails: kUsage where the repository or revision does not exist or
-// may not be read.
+// The current commit of a revision. Fails: kUsage if the repository or revision does not exist or
+// access is denied.
 Result<std::string> hub_commit(const HubAccess& access, const HubName& name);
 
 }  // namespace ckpt

@@ -1,14 +1,14 @@
-// --limit-rate: all connections together.
+// --limit-rate, which applies to all connections together.
 #pragma once
 
 #include <cstdint>
 
 namespace ckpt {
 
-// From now on, of the whole program; 0: no limit.
+// Sets the limit of the entire program; 0: no limit.
 void set_rate_limit(uint64_t bytes_per_second);
 bool has_rate_limit();
-// Waits until so many bytes that came or will go are within the limit. Thread-safe.
+// Waits until so many received or sent bytes are within the limit. Thread-safe.
 void keep_to_rate(uint64_t size_bytes);
 
 }  // namespace ckpt

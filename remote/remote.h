@@ -1,5 +1,5 @@
-// Files of hubs, buckets and servers, read where a path is: hf://, s3://, https://; and requests
-// to them. The only header of this folder that others include.
+// Files of hubs, buckets and servers, read wherever a path is accepted: hf://, s3://, https://; and
+// requests to them. The only header of this folder that others include.
 #pragma once
 
 #include "remote/credentials.h"
@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-// From now on, core/io opens URLs. Nothing is connected to before one is opened.
+// Lets core/io open URLs. No connection is made before a URL is opened.
 void open_urls();
 
 }  // namespace ckpt

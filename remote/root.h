@@ -24,7 +24,7 @@ struct RemoteFile {
 
 class RemoteRoot {
  public:
-  // Paths below the root; the root itself, where it is a file, has the path "".
+  // Paths below the root; if the root is a file, its path is "".
   using Files = std::map<std::string, RemoteFile>;
 
   RemoteRoot() = default;
@@ -33,11 +33,11 @@ class RemoteRoot {
   virtual ~RemoteRoot() = default;
 
   const Files& files() const { return files_; }
-  // The URL that names the same files later, too.
+  // The URL that names the same files later too.
   const std::string& pinned() const { return pinned_; }
-  // How to ask for bytes of a file. `was_refused`: what it gave before does not do any more.
+  // The request for bytes of a file. `was_refused`: the previous request is no longer accepted.
   virtual Result<HttpRequest> request(const std::string& path, bool was_refused) const = 0;
-  // The file where this machine has it already; nullptr otherwise.
+  // The file if this machine already has it; nullptr otherwise.
   virtual Result<SharedSource> local(const std::string& /*path*/) const { return SharedSource(); }
 
  protected:
@@ -48,24 +48,24 @@ class RemoteRoot {
 using SharedRoot = std::shared_ptr<const RemoteRoot>;
 
 // "hf://ORG/NAME[@REVISION][/FOLDER]" (hub.cc), "s3://BUCKET/PREFIX" (s3.cc), "https://HOST/..."
-// (web.cc). Fail: kUsage when there is nothing of that name, or access is denied; as http_send().
+// (web.cc). Fail: kUsage if nothing has that name or access is denied; as http_send().
 Result<SharedRoot> open_hub(const std::string& url);
 Result<SharedRoot> open_s3(const std::string& url);
 Result<SharedRoot> open_web(const std::string& url);
 
 // Add a page of a listing to `files`: of a hub's tree in JSON, of a bucket's keys in XML, of
-// SHA256SUMS. Keys outside `prefix` are left out; the key that is `prefix` has the path "". Fail:
-// kCorrupt.
+// SHA256SUMS. Keys outside `prefix` are omitted; the key that equals `prefix` has the path "".
+// Fail: kCorrupt.
 Status add_hub_page(std::string_view json, RemoteRoot::Files& files);
 Status add_s3_page(std::string_view xml, const std::string& prefix, RemoteRoot::Files& files);
 Status add_sums(std::string_view text, RemoteRoot::Files& files);
 
-// A path of a listing, which a server may have made up: relative, without "..", '\\' and control
-// characters. Fails: kCorrupt.
+// Checks a path of a listing, which a server may have invented: relative, without "..", '\\' and
+// control characters. Fails: kCorrupt.
 Status check_listed_path(std::string_view path);
 
-// A file of a root, opened. Fails: as http_send(); when the server's file is another one than
-// listed.
+// A file of a root, opened. Fails: as http_send(); if the server's file differs from the listed
+// one.
 Result<SharedSource> open_remote(const std::string& url, SharedRoot root, const std::string& path);
 
 }  // namespace ckpt

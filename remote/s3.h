@@ -1,4 +1,4 @@
-// Buckets of S3 and of servers like it.
+// Buckets of S3 and of compatible servers.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ Result<S3Bucket> s3_bucket(const std::string& name);
 // A signed request for `key`; "" is the bucket.
 HttpRequest s3_request(const S3Bucket& bucket, std::string_view key,
                        std::vector<std::pair<std::string, std::string>> query = {});
-// The failure for an answer that is not 2xx: S3's code and message.
+// The failure for an answer other than 2xx: S3's code and message.
 Failure s3_failure(const HttpResponse& response);
 // The text of the first element `name` of an answer; "" without one.
 std::string s3_element(std::string_view xml, std::string_view name);

@@ -16,7 +16,7 @@ struct S3Keys {
   std::string access_key, secret_key, session_token;  // all empty: requests go unsigned
 };
 
-// Payloads that are not hashed before they are sent. Over https TLS keeps them.
+// For payloads that are not hashed before they are sent; over https, TLS protects them.
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 struct S3Signing {
@@ -25,8 +25,8 @@ struct S3Signing {
   std::string payload_sha256 = std::string(kUnsignedPayload);
 };
 
-// The headers that sign `request`, of its method, URL and headers x-amz-*, at `now`; none without
-// keys. The query of its URL is one of s3_query().
+// The headers that sign `request` (its method, URL and headers x-amz-*) at `now`; none without
+// keys. The query of its URL must come from s3_query().
 HttpHeaders s3_signature(const HttpRequest& request, const S3Signing& with, std::time_t now);
 // Makes http_send() sign each try.
 void sign_s3(HttpRequest& request, S3Signing with);

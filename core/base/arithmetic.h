@@ -1,5 +1,5 @@
-// Arithmetic on numbers that came from a file: a product or sum that does not fit is an answer,
-// not undefined behavior.
+// Arithmetic on numbers from a file: a product or sum that does not fit gives nullopt, not
+// undefined behavior.
 #pragma once
 
 #include <cstdint>

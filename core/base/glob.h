@@ -3,10 +3,10 @@
 //   "*.layers.[0-3].mlp*"     runs  ".layers." set ".mlp"    open in front and at the end
 //
 // A "]" right after the opening is a member of the set; a "[" that is never closed stands for
-// itself. Patterns and names come from files. Each run is looked for once, from where the one
-// before it was found; no choice is ever taken back, so that time grows with the pattern and with
-// the name, and never with their product. Lists of globs are looked up by parts that their names
-// must have, not tried one after the other.
+// itself. Patterns and names come from files. Each run is searched once, from the end of the run
+// before it, without backtracking, so that time grows with the pattern and with the name, not with
+// their product. Lists of globs are indexed by parts that matching names must contain, not tried
+// one by one.
 #pragma once
 
 #include <bitset>
@@ -33,7 +33,7 @@ class Glob {
   // Elements without a star between them.
   struct Run {
     size_t begin, end;        // of bytes_
-    bool is_literal;          // bytes alone
+    bool is_literal;          // only bytes
     size_t table = SIZE_MAX;  // of tables_, for long runs with sets
     size_t size() const { return end - begin; }
   };
@@ -57,7 +57,7 @@ class Glob {
   bool has_star_ = false, is_open_front_ = false, is_open_back_ = false;
 };
 
-// Many globs, asked for many names.
+// Many globs that are matched against many names.
 class GlobList {
  public:
   GlobList() = default;
@@ -75,7 +75,7 @@ class GlobList {
   std::vector<Glob> globs_;
   PartIndex keys_;  // of each glob the piece that the fewest globs have
   std::vector<std::vector<uint32_t>> globs_of_;  // by the number of the key
-  std::vector<uint32_t> without_key_;            // of wildcards alone
+  std::vector<uint32_t> without_key_;            // only wildcards
 };
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Lines of a text, and what they say without the white space around it.
+// Lines of a text, and their content without the white space around it.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-// Takes the first line off `text`, with its end.
+// Removes the first line of `text` with its line end, and returns it without the end.
 inline std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));

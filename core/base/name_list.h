@@ -1,8 +1,8 @@
-// A list of names and globs out of a configuration, asked for many names: which modules a
-// quantization leaves out.
+// A list of names and globs from a configuration that is matched against many names: for example,
+// the modules that a quantization excludes.
 //
-// Such lists have an entry for every module of models with tens of thousands, and may come from
-// anybody, so that trying each entry on each name would take hours.
+// Such a list may have an entry for each of tens of thousands of modules, and may come from
+// anybody. Trying each entry on each name would take hours.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ class NameList {
   const std::vector<std::string>& entries() const { return entries_; }
   // Some entry is `name`.
   bool holds(std::string_view name) const { return parts_.find(name).has_value(); }
-  // Some entry is `name`, or what stands before one of its dots.
+  // Some entry is `name`, or the part of it before one of its dots.
   bool holds_parent_of(std::string_view name) const { return parts_.has_parent_of(name); }
-  // Some entry is a part of `name`, wherever in it. Any name has the empty part.
+  // Some entry occurs anywhere in `name`. The empty entry occurs in every name.
   bool holds_part_of(std::string_view name) const { return parts_.has_part_of(name); }
-  // Some entry, as a glob, matches `name` whole.
+  // Some entry, as a glob, matches the entire `name`.
   bool matches(std::string_view name) const { return globs_.matches_any(name); }
 
  private:

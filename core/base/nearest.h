@@ -7,17 +7,17 @@
 
 namespace ckpt {
 
-// The candidate that fewest letters have to be changed, added, left out or swapped with their
-// neighbor in; case and the signs - _ . between letters do not count. "" when none is near: more
-// than a third of the letters. Of several the first.
+// The candidate with the fewest letters to change, add, remove or swap with a neighbor; case and
+// the signs - _ . between letters do not count. "" if more than a third of the letters differ in
+// all of them. Of equally near candidates the first.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "a, b or c", for what was expected.
+// "a, b or c", for the expected words in a message.
 std::string alternatives(const std::vector<std::string>& words);
 // "a, b, c and 4 more".
 std::string first_names(const std::vector<std::string>& names);
 
-// The same but for the case of letters.
+// Whether both are equal except for the case of letters.
 bool is_same_word(std::string_view a, std::string_view b);
 
 }  // namespace ckpt

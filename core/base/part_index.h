@@ -1,10 +1,10 @@
-// Which of many texts are parts of a name: a trie with links to the longest proper suffix that is
-// in the trie as well (A. Aho, M. Corasick, Efficient string matching, 1975).
+// Finds which of many texts occur in a name: a trie with links to the longest proper suffix that is
+// in the trie too (A. Aho, M. Corasick, Efficient string matching, 1975).
 //
 //   nodes   children of a node follow each other, by byte; the root is node 0
 //
-// Texts and names come from files; walking a name takes a step or two a byte, whatever the texts
-// are and however many.
+// Texts and names come from files; walking a name takes one or two steps per byte, for any number
+// of any texts.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ class PartIndex {
 
   // The number of the text that is `name`.
   std::optional<uint32_t> find(std::string_view name) const;
-  // Some text is `name`, or what stands before one of its dots.
+  // Some text is `name`, or the part of it before one of its dots.
   bool has_parent_of(std::string_view name) const;
-  // Some text is a part of `name`, wherever in it. Any name has the empty part.
+  // Some text occurs anywhere in `name`. The empty text occurs in every name.
   bool has_part_of(std::string_view name) const;
-  // The numbers of all texts that are parts of `name`, each once, ascending. Not of the empty text.
+  // The numbers of all texts except the empty one that occur in `name`, each once, ascending.
   std::vector<uint32_t> parts_of(std::string_view name) const;
 
  private:

@@ -7,8 +7,8 @@
 //   200E, 200F, 202A..202E, 2066..2069), line
 //   ends (U+2028, 2029)
 //
-// Such a text does not only look odd. ESC begins commands to the terminal, a carriage return writes
-// over existing text, and bidirectional marks show a name other than the real one.
+// Such texts are dangerous: ESC begins commands to the terminal, a carriage return overwrites
+// existing text, and bidirectional marks show a name other than the real one.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@
 
 namespace ckpt {
 
-// One line of well-formed UTF-8 that moves no cursor. Backslashes of `text` stay as they are, so
-// that what is printable already is not changed.
+// One line of well-formed UTF-8 that does not move the cursor. Backslashes in `text` stay, so that
+// a printable text does not change.
 std::string printable(std::string_view text);
 
-// The same for a line of JSON, where it means the same values: in strings, escapes of JSON stand
-// for all that JSON itself lets pass. Requires: well-formed UTF-8.
+// The same for a line of JSON, with the same values: characters in strings that JSON allows and
+// this function does not become escapes of JSON. Requires: well-formed UTF-8.
 std::string printable_json(std::string_view json);
 
-// `text` as one word of a POSIX shell: bare where it may be, in '...' otherwise; in bash's $'...'
-// where it holds what printable() would change.
+// `text` as one word of a POSIX shell: bare if possible, otherwise in '...'; in bash's $'...' if it
+// contains characters that printable() would change.
 std::string shell_word(std::string_view text);
 
 // A path as one word of a command line: "./-g" for the file -g, which would be an option.

@@ -2,8 +2,8 @@
 //
 //   a . [a-z] [^a] \d \w \s \. | ( ) (?: ) * + ? {2} {2,} {2,5} ^ $
 //
-// Patterns come from people and files. All paths are followed side by side (Thompson's
-// construction), so that no pattern makes a search backtrack; repetitions are written out, up to
+// Patterns come from people and files. All paths are followed in parallel (Thompson's
+// construction), so no pattern makes a search backtrack; repetitions are expanded, up to
 // kMaxRegexStates. Back references, look-around and named classes are rejected.
 #pragma once
 
@@ -20,7 +20,7 @@ inline constexpr size_t kMaxRegexStates = 4096;
 
 class Regex {
  public:
-  // Fails: kUsage: not an expression, or one that is not supported or too large.
+  // Fails: kUsage: not an expression, not supported or too large.
   static Result<Regex> parse(std::string_view pattern);
 
   // Whether it matches anywhere in `text`.

@@ -1,7 +1,7 @@
 // Errors as values: every function that can fail returns Result<T> and nothing throws.
 //
-// An Error is one sentence for a person and a code for a program. Context is added on the way up
-// with in(): the innermost function says what it found, its callers say in which tensor and file.
+// An Error is one sentence for a person and a code for a program. Callers add context with in():
+// the innermost function reports what it found, its callers add the tensor and the file.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,11 +16,11 @@
 
 namespace ckpt {
 
-// Says who can fix it.
+// The code tells who can fix the problem.
 enum class ErrorCode : uint8_t {
   kUsage,        // the person at the command line: wrong words, OUT exists
-  kCorrupt,      // whoever made the input: it contradicts itself or its format
-  kUnsupported,  // nobody right now: sound input that this program cannot handle
+  kCorrupt,      // the creator of the input: it contradicts itself or its format
+  kUnsupported,  // nobody: sound input that this program cannot handle
   kIo,           // the machine: disk full, no permission, read error
   kInterrupted,  // nobody: Ctrl-C
 };
@@ -31,8 +31,8 @@ struct Error {
   std::string what;   // what was found; what was expected. No final period.
   std::string hint;   // what to try next, without "Try:"; may be empty
 
-  // The same error seen from further out: `place` goes in front of `where`, unless the sentence
-  // starts with it already: "m/config.json" needs no "m:" before it.
+  // The same error with `place` in front of `where`, unless the sentence already starts with it:
+  // "m/config.json" needs no "m:" before it.
   [[nodiscard]] Error in(std::string_view place) && {
     if (starts_at(place)) return std::move(*this);
     where = where.empty() ? std::string(place) : fmt::format("{}: {}", place, where);
@@ -88,7 +88,7 @@ template <class T>
 
 }  // namespace ckpt
 
-// For our own bugs only; what an input can cause is an Error.
+// Only for bugs of ckpt; an input can only cause an Error.
 #define CKPT_CHECK(condition) \
   ((condition) ? void(0) : ::ckpt::check_failed(__FILE__, __LINE__, #condition))
 

@@ -1,4 +1,4 @@
-// SHA-256 of bytes that come in order, in one run of the program or in several.
+// SHA-256 of bytes that are added in order, in one run of the program or in several.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Sha256 {
   std::string finish();  // lower-case hex; call once
 
   Sha256State state() const;
-  // nullopt when `state` is none.
+  // nullopt if `state` is not valid.
   static std::optional<Sha256> from(const Sha256State& state);
 
  private:
@@ -39,7 +39,7 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-// Of bytes that are all there.
+// The hash of bytes in memory.
 std::string sha256_of(std::string_view bytes);
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// Places of texts in a list: one flat table, for vocabularies and merges of hundreds of thousands.
-// A hash map with nodes takes four times as long to fill.
+// Positions of texts in a list: one flat table, for vocabularies and merges with hundreds of
+// thousands of entries. Filling a hash map with nodes takes four times as long.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ class TextIndex {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   TextIndex() = default;
-  // The texts must outlive this and stay as they are; fewer than 2^32.
+  // The texts must outlive this object and must not change. Requires: fewer than 2^32.
   explicit TextIndex(std::vector<std::string_view> texts);
   template <class Texts>
   explicit TextIndex(const Texts& texts)
       : TextIndex(std::vector<std::string_view>(texts.begin(), texts.end())) {}
 
-  // Of equal texts the first one's place.
+  // The position of the first text that is equal.
   std::optional<uint32_t> find(std::string_view text) const;
-  // The places of up to kAtOnce texts, kNone for those that are not there: several times as fast as
-  // one by one, because memory is read ahead.
+  // The positions of up to kAtOnce texts, kNone for missing ones. Several times as fast as one by
+  // one, because memory is read ahead.
   static constexpr size_t kAtOnce = 32;
   void find_all(std::span<const std::string_view> texts, std::span<uint32_t> places) const;
   size_t distinct() const { return distinct_; }

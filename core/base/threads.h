@@ -1,4 +1,4 @@
-// Threads, as many as the system gives.
+// Starts as many threads as the system allows.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 namespace ckpt {
 
 // A pointer that belongs to the calling thread and that threads inherit from the one that starts
-// them; null at first. core/io/files_read.cc alone uses it.
+// them; null at first. Only core/io/files_read.cc uses it.
 void*& inherited_pointer();
 
-// `count` threads that run `work`, or fewer, perhaps none, where the system refuses more (a limit
-// of processes, no memory for a stack). The caller joins them, and works itself where there are
-// none.
+// Starts `count` threads that run `work`, or fewer, even none, if the system refuses more (a limit
+// on processes, no memory for a stack). The caller joins them, and does the work itself if there
+// are none.
 std::vector<std::thread> start_threads(unsigned count, const std::function<void()>& work);
 
 }  // namespace ckpt

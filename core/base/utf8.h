@@ -9,8 +9,8 @@
 namespace ckpt {
 
 struct Utf8Character {
-  size_t size_bytes;  // where it is not well-formed: of the longest run that could have begun one
-  uint32_t code;      // where it is not well-formed: the first byte
+  size_t size_bytes;  // if not well-formed: of the longest run that could begin a character
+  uint32_t code;      // if not well-formed: the first byte
   bool is_valid;
 };
 // The character at the front of `text`. Requires: `text` is not empty.
@@ -19,7 +19,7 @@ Utf8Character first_character(std::string_view text);
 // Bytes of the character at the front of `text`; 0 when it is not well-formed, or `text` is empty.
 size_t utf8_size(std::string_view text);
 bool is_utf8(std::string_view text);
-// `bytes` with U+FFFD for each run that could not be finished as a character, as Python's
+// `bytes` with U+FFFD for each run that is not a complete character, as Python's
 // decode(errors="replace").
 std::string as_utf8(std::string_view bytes);
 // At most `size_bytes` of `text`, cut between characters, with "..." where something was cut off.

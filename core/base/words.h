@@ -1,4 +1,4 @@
-// Small questions about texts; words and numbers of a line, with one space between two.
+// Small functions on texts, and on words and numbers of a line that are separated by one space.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-// Takes the first word off `line`, with the space behind it. Empty: none is left.
+// Removes the first word of `line` and the space after it, and returns the word; empty at the end.
 inline std::string_view take_word(std::string_view& line) {
   const size_t space = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, space);
@@ -17,7 +17,7 @@ inline std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-// The same for a number; false where the word is none.
+// The same for a number; false if the word is not a number.
 template <class T>
 bool take_number(std::string_view& line, T& number, int base = 10) {
   const std::string_view word = take_word(line);
@@ -28,7 +28,7 @@ bool take_number(std::string_view& line, T& number, int base = 10) {
 // True when `list`, words between spaces, contains `word`.
 bool has_word(std::string_view list, std::string_view word);
 bool ends_with_any(std::string_view text, std::span<const std::string_view> endings);
-// ASCII letters alone change.
+// Only ASCII letters change.
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);
 

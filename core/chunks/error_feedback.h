@@ -1,7 +1,7 @@
-// Error feedback: the rounding error of one column is made up for in later ones, as far as what the
-// columns are multiplied with goes up and down together.
+// Error feedback: later columns compensate for the rounding error of one column, as far as the
+// inputs of the columns are correlated.
 //
-//   H = mean of x x^T for a run of n columns, x what they are multiplied with
+//   H = mean of x x^T for a run of n columns, where x are their inputs
 //   H + 5 % of its mean diagonal = G c G^T      G upper triangular with ones, c > 0
 //   F = G^-1                                    factors right of the diagonal, c on it
 //   error e_i = v_i - q_i;  v_k -= e_i F_ik for k > i;  sum of squared outputs = sum of c_i e_i^2
@@ -19,11 +19,11 @@
 
 namespace ckpt {
 
-// Fails: kCorrupt for second moments that are none (NaN, a direction with a negative square),
-// naming the tensor; read_values' errors. Requires: shape [runs, n, n], F32 or narrower, Stored.
+// Fails: kCorrupt for invalid second moments (NaN, a direction with a negative square), naming the
+// tensor; read_values' errors. Requires: shape [runs, n, n], F32 or narrower, Stored.
 Result<ErrorFeedback> make_error_feedback(const Tensor& moments);
 
-// Factors that tasks share while any of them is at work with them; then they are forgotten.
+// Factors that tasks share; they are freed when no task uses them any more.
 class FeedbackCache {
  public:
   using Shared = std::shared_ptr<const ErrorFeedback>;

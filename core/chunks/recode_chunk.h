@@ -53,11 +53,11 @@ uint64_t strip_bytes(const Tensor& tensor, const Grain& grain);
 // whose scale overflows the codec.
 Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out);
 
-// The first half of that, into numbers instead of bytes: what the codec must know of the whole
-// tensor before it can encode. Fails as recode_chunk does.
+// The first half of recode_chunk: computes the statistics of the entire tensor that the codec needs
+// before it can encode. Fails as recode_chunk does.
 Status scan_chunk(const RecodeInput& input, RecodeScratch& scratch, Stats& stats);
 
-// The same check for values that are copied as they are. Codecs that hold no plain floats pass.
+// The same check for values that are copied unchanged. Codecs other than plain floats pass.
 Status check_finite(const Tensor& tensor, const Codec& codec, uint64_t first_value,
                     std::span<const std::byte> bytes);
 

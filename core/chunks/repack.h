@@ -15,16 +15,16 @@
 
 namespace ckpt {
 
-// `tensor`, its bits moved into the parts of `codec`. Requires: it is Stored, or Recoded with the
-// codec of what it is made from. Fails: kUnsupported when codec.repacks does not have the tensor's
-// codec, or an operation changes values or parts blocks; check_shape's errors.
+// `tensor` with its bits moved into the parts of `codec`. Requires: it is Stored, or Recoded with
+// the codec of what it is made from. Fails: kUnsupported when codec.repacks does not have the
+// tensor's codec, or an operation changes values or parts blocks; check_shape's errors.
 Result<Tensor> repack(Tensor tensor, const Codec& codec);
 
 // The scheme of the codec that the tensor's bits are moved from; kPlain: they are not moved.
 Scheme moved_scheme(const Tensor& tensor);
 
-// Tensors whose bits are moved, and the blocks of their codec; with tensors whose codes are kept
-// where that is exact, and those blocks of the codec that they come from.
+// Tensors whose bits are moved, and the blocks of their codec. Tensors whose codes are kept where
+// that is exact count too, with their exact blocks of the source codec.
 struct MovedBlocks {
   uint64_t tensors = 0, blocks = 0;
 };

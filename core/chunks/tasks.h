@@ -1,7 +1,7 @@
-// Cuts a plan into tasks: what one thread does at a time, ordered by where the output lies; all
-// tasks of a tensor that is encoded by where its first part does. Of an output of several files
-// some are written in parallel: each file's SHA-256 is a chain that one core computes, at 1 to 2 GB
-// a second.
+// Splits a plan into tasks, which are what one thread does at a time. Tasks are ordered by the
+// position of their output; the tasks of an encoded tensor by the position of its first part. If an
+// output has several files, some are written in parallel, because one core must compute the entire
+// SHA-256 of a file, at 1 to 2 GB per second.
 #pragma once
 
 #include <compare>
@@ -28,7 +28,7 @@ struct PartPlace {
 struct TensorJob {
   const Tensor* tensor = nullptr;
   std::vector<PartPlace> places;   // one a part
-  std::vector<SliceIndex> slices;  // one a part of what is read
+  std::vector<SliceIndex> slices;  // one per part of the source
   Grain grain;                     // Recoded only
   std::vector<uint32_t> scans;     // into Jobs::scans: whose maxima it needs, its own first
   std::optional<SliceIndex> block_amax;
@@ -76,7 +76,7 @@ struct Jobs {
 // Whether a tensor is read once for its statistics, and again to be encoded.
 bool needs_scan(const Tensor& tensor);
 
-// How tasks are cut and in which order they come.
+// How tasks are split and ordered.
 struct Cut {
   uint64_t chunk_bytes;     // floats of one task
   unsigned parallel_files;  // of a single output, begun before the first of them is finished
@@ -90,7 +90,7 @@ Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& tas
 // The runs that a task writes, one a part; nothing for a scan.
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
 
-// Leaves the tasks of share `number` of `count` (from 1) and the scans that they need.
+// Keeps only the tasks of share `number` of `count` (from 1) and the scans that they need.
 void take_share(Jobs& jobs, const Plan& plan, uint32_t number, uint32_t count);
 
 }  // namespace ckpt

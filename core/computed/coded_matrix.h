@@ -3,10 +3,10 @@
 //   value (n, k) = ((code (n, k) - zero (n, g)) x scale (n, g)) x factor + addend
 //                                                          g = group of column k
 //   code    a whole number of `bits` bits, or what a table has for it
-//   zero    one of its own for each row and group, or one for all
+//   zero    one for each row and group, or one for all
 //
-// Nothing is held in memory but the table and the groups: what is asked for is read and decoded
-// then. Every operation is rounded to F32 once, in the order above.
+// Only the table and the groups are in memory; values are read and decoded on demand. Every
+// operation is rounded to F32 once, in the order above.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct CodeGrid {
   bool is_across = false;
   bool is_transposed = false;   // a line is a column of the matrix, not a row
   bool is_signed = false;       // two's complement
-  bool keeps_to_words = false;  // no number runs on into the next word; what is left of one is 0
+  bool keeps_to_words = false;  // no number continues in the next word; unused bits are 0
   // The place, in units of `bits`, of each of eight numbers that follow each other; only for 4 bits
   // along a line.
   std::array<uint8_t, 8> places = {0, 1, 2, 3, 4, 5, 6, 7};

@@ -1,10 +1,11 @@
-// Bytes that are computed while they are read, of bytes that lie elsewhere.
+// Bytes that are computed from other bytes while they are read.
 //
 //   digest of a plan, inputs of a ledger, what may be overwritten,      each_source ─▶ each_input
 //   inputs that changed while they were read, memory
 //
-// Whoever asks what a plan reads asks here, and every kind must answer: a kind that is forgotten
-// does not compile, and tests/core/computed_source_test.cc makes each of the list below.
+// All code that needs to know which bytes a plan reads uses these functions, and every kind must
+// implement them: a kind without them does not compile, and tests/core/computed_source_test.cc
+// creates each kind of the list below.
 #pragma once
 
 #include <functional>
@@ -45,7 +46,7 @@ class ComputedSource : public ByteSource {
   const ComputedSource* computed() const final { return this; }
 };
 
-// `source` as the kind T; nullptr where it is another.
+// `source` as the kind T; nullptr if it is another kind.
 template <class T>
 const T* computed_as(const ByteSource& source) {
   const ComputedSource* computed = source.computed();
@@ -65,18 +66,18 @@ void each_slice(const Tensor& tensor, const ComputedSource::TakeInput& take);
 // Its codec, its shape and how its slices are divided among parts, for operation().
 std::string described(const Tensor& tensor);
 
-// The tensors that a computed one reads, with what each is to it.
+// The tensors that a computed tensor reads, with the role of each.
 struct TensorBehind {
   const char* what;
   const Tensor* tensor;
 };
 std::vector<TensorBehind> tensors_behind(const Recoded& recoded);
 
-// Everything that carrying `plan` out reads: each source once, computed ones before their inputs.
+// Everything that executing `plan` reads: each source once, computed ones before their inputs.
 void each_source(const Plan& plan, const std::function<void(const ByteSource&)>& take);
 
-// Requires that every file which carrying `plan` out reads, and every one that a FilesRead has
-// written down, is what it was when it was opened. Fails: as check_unchanged().
+// Requires that no file which executing `plan` reads, or which a FilesRead has recorded, has
+// changed since it was opened. Fails: as check_unchanged().
 Status check_inputs_unchanged(const Plan& plan);
 
 }  // namespace ckpt

@@ -2,8 +2,8 @@
 //
 //   bf16 in the file  00 3f | 80 3f | ...      read as f32  00 00 00 3f | 00 00 80 3f | ...
 //
-// Nothing is held in memory: what is asked for is read and decoded then. Offsets and sizes are
-// those of the decoded bytes, and may cut through a value.
+// Nothing is kept in memory; values are read and decoded on demand. Offsets and sizes are those of
+// the decoded bytes, and may cut through a value.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class DecodedSource final : public ComputedSource {
   uint64_t block_bytes_;
 };
 
-// The same of a tensor whose codec has several parts, or rows that are coded together.
+// The same for a tensor whose codec has several parts, or rows that are coded together.
 class DecodedTensor final : public ComputedSource {
  public:
   // Requires: the tensor is Stored and its codec has a decoder.
@@ -61,20 +61,21 @@ class DecodedTensor final : public ComputedSource {
 // decoder.
 Tensor stored_as_f32(const Tensor& tensor, const Codec& f32);
 
-// A tensor as values that are Stored, whose rows can be cut and joined, and what is done to each of
-// them: nothing for one that was Stored.
+// A tensor as Stored values, whose rows can be cut and joined, and the operations on each value:
+// none if the tensor was Stored.
 struct StoredValues {
   Tensor values;  // F32 where the tensor was computed
   const Codec* codec = nullptr;
   std::vector<ValueOp> ops = {};
 
-  // `rows`, cut from or joined of such values, as the tensor was.
+  // `rows`, which were cut from or joined from such values, with the codec and operations of the
+  // tensor.
   Result<Tensor> back(Tensor rows) const;
   bool is_computed() const { return values.codec != codec || !ops.empty(); }
-  // Nothing is done but what storing them as `codec` does.
+  // Only storing the values as `codec` changes them.
   bool rounds_as_stored() const;
 };
-// Fails: kUnsupported: something is done to the values that depends on where they stand.
+// Fails: kUnsupported: an operation depends on the position of the values.
 Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32);
 
 }  // namespace ckpt

@@ -13,8 +13,7 @@
 
 namespace ckpt {
 
-// The slices of a part with the position at which each begins. Immutable once made; shared by
-// threads.
+// The slices of a part with their start positions. Immutable; shared by threads.
 class SliceIndex {
  public:
   explicit SliceIndex(const std::vector<Slice>& slices);
@@ -47,16 +46,16 @@ struct GatherBuffers {
   GatherBuffers(GatherBuffers&&) noexcept = default;
   GatherBuffers& operator=(GatherBuffers&&) noexcept = default;
   ~GatherBuffers() { give_back(); }
-  void give_back();  // to the pool, where there is one
+  void give_back();  // to the pool, if there is one
 };
 
 // Bytes [first, first + size). The result is in `buffers` or in the source's own memory and is
 // good until the next call with these buffers. Fails as ByteSource::read does.
 Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t first, uint64_t size,
                                           GatherBuffers& buffers);
-// Memory that this takes, in the buffers and while it reads; 0 for bytes in memory.
+// The memory that gather() needs, in the buffers and while it reads; 0 for bytes in memory.
 uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
-// The same, into memory of the caller's. Requires: out.size() bytes lie inside from `first` on.
+// The same, into the caller's memory. Requires: the part has out.size() bytes from `first` on.
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,
                    GatherBuffers& buffers);
 uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size);

@@ -4,8 +4,8 @@
 //   {2, 3} transposed:  sizes {1, 3, 2}, strides {0, 1, 3}
 //     0 1 2 | 3 4 5   gives   0 3 | 1 4 | 2 5
 //
-// Nothing is held in memory: what is asked for is read then, several elements at a time. An element
-// is whatever moves as one, a value or a whole row of a part.
+// Nothing is kept in memory; elements are read on demand, several at a time. An element is the unit
+// that moves, a value or an entire row of a part.
 #pragma once
 
 #include <array>

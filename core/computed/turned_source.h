@@ -1,12 +1,12 @@
-// A stack of matrices with rows and columns exchanged, decoded to F32: experts whose codes lie
-// [out, in] where their floats lie [in, out].
+// A stack of matrices with rows and columns exchanged, decoded to F32: experts whose codes are
+// stored as [out, in] and whose floats as [in, out].
 //
 //   stored  [n, rows, columns], of any codec whose blocks are in rows      read as  f32 [n,
 //   columns, rows]
 //
-// Nothing is held in memory: what is asked for is read and decoded then. Each row of the result
-// takes a few values of every stored row, so what is asked for at once decides how often a stored
-// row is read; it is decoded once.
+// Nothing is kept in memory; values are read and decoded on demand. Each row of the result needs a
+// few values of every stored row, so the size of a request determines how often a stored row is
+// read; within a request it is decoded once.
 #pragma once
 
 #include <string>

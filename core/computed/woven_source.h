@@ -3,8 +3,8 @@
 //
 //   runs of 2 of  a b | c d | e f   and runs of 1 of  x | y | z   give   a b x  c d y  e f z
 //
-// Nothing is held in memory: what is asked for is read then. These undo what take_grid and
-// take_every (strided_source.h) take apart.
+// Nothing is kept in memory; bytes are read on demand. These are the inverse of take_grid and
+// take_every (strided_source.h).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Reads tensor bytes to answer questions about them: are they equal, what is a file's hash.
+// Reads tensor bytes to compare them and to hash files.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ Status for_each_parallel(size_t count, unsigned threads, const std::function<Sta
 
 // SHA-256 of a whole file, lower-case hex. `advanced` receives the bytes of each step, from the
 // calling thread; `git_id` all bytes too. Fails: kIo; kInterrupted when `interrupted` turns true.
-// Of a URL, kReadsOfServer / kUrlsHashed parts are read at once.
+// From a URL, kReadsOfServer / kUrlsHashed parts are read at a time.
 inline constexpr unsigned kUrlsHashed = 2;  // at most, at the same time
 Result<std::string> hash_file(const std::filesystem::path& path,
                               const std::atomic<bool>* interrupted = nullptr,

@@ -1,7 +1,7 @@
-// The engine: carries a plan out. The only code that reads tensor bytes, writes files or starts
+// The engine, which executes a plan. The only code that reads tensor bytes, writes files or starts
 // threads.
 //
-// Output bytes depend on the plan alone: never on threads, chunk size, memory limit or the clock.
+// Output bytes depend only on the plan, never on threads, chunk size, memory limit or the clock.
 #pragma once
 
 #include "core/base/result.h"
@@ -10,10 +10,10 @@
 
 namespace ckpt {
 
-// Writes every output under "OUT.partial", syncs and renames. On failure nothing carries a final
-// name; what is finished is kept where options.resume says so and the same run could succeed later
-// (kIo, kInterrupted). Fails: kUsage when OUT exists and force is not set, it lies inside an input,
-// another program is at work on it or another plan was begun there; kCorrupt for NaN and Inf in
+// Writes every output under "OUT.partial", syncs and renames. After a failure no file has its final
+// name; finished work is kept if options.resume is enabled and the same run could succeed later
+// (kIo, kInterrupted). Fails: kUsage if OUT exists and force is not set, if OUT is inside an input,
+// or if another program works on it or another plan was begun there; kCorrupt for NaN and Inf in
 // weights, naming tensor and position; kIo.
 Result<ExecuteReport> execute(const Plan& plan, const ExecuteOptions& options);
 

@@ -1,10 +1,10 @@
-// How a run keeps below --memory: what it is divided into, what a task takes of it, and a gate that
-// lets tasks begin while there is room for them.
+// How a run stays below --memory: how the memory is divided, how much a task needs, and a gate that
+// starts tasks while there is room for them.
 //
 //   --memory = reserve | blocks that are read again | tasks at work | pieces that wait for a hash
 //
-// The reserve is for what is in memory when the run begins (headers, the plan), for stacks and for
-// the allocator. Buffers that nobody uses just now fill what the others leave.
+// The reserve is for data in memory when the run begins (headers, the plan), for stacks and for the
+// allocator. Unused buffers may fill the rest.
 #pragma once
 
 #include <condition_variable>
@@ -24,16 +24,16 @@ struct MemoryShares {
 MemoryShares share_memory(uint64_t memory_bytes, uint64_t resident_bytes, unsigned threads,
                           bool reads_again = true);
 
-// Memory of the process just now; 0 where the system does not say.
+// The current memory of the process; 0 if the system does not report it.
 uint64_t resident_bytes();
 
 // Floats of a task, for so many threads.
 uint64_t chunk_bytes(const MemoryShares& shares, unsigned threads, uint64_t wanted_bytes);
 
-// Bytes read, floats of a strip and bytes written: an estimate, rather too high.
+// Bytes read, floats of a strip and bytes written: an estimate that is rather too high.
 uint64_t task_bytes(const Jobs& jobs, const Task& task);
 
-// Gives out tasks in their order, each when those at work leave room for it; one always may work.
+// Hands out tasks in order, each when the running ones leave room for it; one task may always run.
 // Thread-safe.
 class TaskGate {
  public:
@@ -45,8 +45,8 @@ class TaskGate {
     size_t index;
     uint64_t size_bytes;
   };
-  // The next task; index SIZE_MAX: there is none. Each must be ended, on whose way nothing may wait
-  // for a task that is given out later.
+  // The next task; index SIZE_MAX if there is none. Each task must be ended, and must not wait for
+  // a task that is handed out later.
   Turn begin(const Jobs& jobs);
   void end(const Turn& turn);
 

@@ -1,4 +1,4 @@
-// The values of pairs of tensors side by side, decoded chunk by chunk on all threads.
+// The values of pairs of tensors, decoded in parallel and chunk by chunk.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace ckpt {
 
 class Progress;  // core/engine/execute.h
 
-// Stored, or Recoded as dequantize leaves it: what counts are its values after its operations.
+// Stored, or Recoded as after dequantize; its values after its operations are compared.
 struct ValuePair {
   const Tensor* a;
   const Tensor* b;
@@ -25,14 +25,14 @@ struct ValuePair {
 
 struct CompareOptions {
   unsigned threads = 0;                         // 0 = all cores
-  uint64_t memory_bytes = uint64_t{512} << 20;  // fewer threads where it is little
+  uint64_t memory_bytes = uint64_t{512} << 20;  // fewer threads if it is small
   const std::atomic<bool>* interrupted = nullptr;
-  Progress* progress = nullptr;  // told of bytes of both sides, by one thread at a time
+  Progress* progress = nullptr;  // receives bytes of both sides, from one thread at a time
 };
 
 // One side of a chunk.
 struct ChunkSide {
-  std::span<float> values;  // may be changed by who visits
+  std::span<float> values;  // the visitor may change them
   const Codec* codec;       // what they were decoded from
   uint64_t codes = 0;       // values whose codec says which codes are extreme
   uint64_t extreme = 0;     // of these, those with such a code (Codec::count_extreme)
@@ -43,7 +43,7 @@ struct ValueChunk {
   ChunkSide a, b;
 };
 
-// How pairs are cut depends on their shapes and codecs alone, never on threads or memory.
+// How pairs are cut depends only on their shapes and codecs, never on threads or memory.
 class ValueChunks {
  public:
   // `floats` is the codec of plain 32-bit floats. Requires: the shapes of a pair are equal.
@@ -62,7 +62,7 @@ class ValueChunks {
   // A tensor on its way to floats.
   struct Side {
     Tensor tensor;                   // Recoded to plain floats
-    std::vector<SliceIndex> slices;  // of the tensor it is made from, which stays where it is
+    std::vector<SliceIndex> slices;  // of its source tensor, which must not move
 
     const Tensor& from() const { return *tensor.recoded().from; }
     const Codec& codec() const { return *from().codec; }
@@ -97,12 +97,13 @@ class ValueChunks {
 inline constexpr size_t kHistogramBins = 64;
 using HistogramBins = std::array<uint64_t, kHistogramBins>;
 
-// Equal bins from -`limit` to `limit`; both ends belong to a bin, what lies beyond to the last.
+// Equal bins from -`limit` to `limit`; both ends belong to a bin, and larger values to the last
+// one.
 struct ValueHistograms {
   HistogramBins a = {}, b = {};  // of the values
   HistogramBins errors = {};     // of a - b
 };
-// How far the bins of one pair reach; 0 where all values are 0.
+// The range of the bins of one pair; 0 if all values are 0.
 struct HistogramLimits {
   double value, error;
 };

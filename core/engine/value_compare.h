@@ -10,8 +10,8 @@
 //   cosine    P / sqrt(A B)      P the sum of a b, B that of b^2
 //   kurtosis  n F / A^2          F the sum of a^4: about 3 for normal weights, more with outliers
 //
-// Sums are doubles, and their order is a function of the shapes and codecs alone, never of threads
-// or memory, so that the same files give the same digits anywhere. A pair with a NaN or Inf is
+// Sums are doubles, and their order depends only on the shapes and codecs, never on threads or
+// memory, so that the same files give the same digits everywhere. A pair with a NaN or Inf is
 // counted but in no sum.
 #pragma once
 

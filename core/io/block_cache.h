@@ -1,9 +1,10 @@
-// Keeps what was read of files for the next reader: tensors that are scanned before they are
-// encoded, and sources that several outputs are made from. Direct I/O leaves nothing in the page
-// cache, so without it a second reading would go to the disk. Thread-safe.
+// Keeps bytes read from files for the next reader: tensors that are scanned before they are
+// encoded, and sources of several outputs. Direct I/O bypasses the page cache, so without this
+// cache a second reading would go to the disk. Thread-safe.
 //
-// Blocks that are read twice in one order are kept until the second reading. Without room, the one
-// that comes next is not kept: it is needed last. Else the longest unused goes first.
+// Blocks that are read twice in the same order are kept until the second reading. If there is no
+// room, the next block is not kept, because it is needed last. All other blocks are replaced least
+// recently used first.
 #pragma once
 
 #include <condition_variable>
@@ -27,13 +28,13 @@ class BlockCache {
   enum class Use { kTwice, kOften };
   enum class Reading { kFirst, kLast };
 
-  // Blocks of files are kept up to `capacity_bytes`, in buffers of the pool. `disk`: takes what is
-  // read twice of sources that are far away and finds no room; may be null.
+  // Keeps blocks up to `capacity_bytes`, in buffers of the pool. `disk` receives blocks of remote
+  // sources that are read twice and find no room; may be null.
   BlockCache(uint64_t capacity_bytes, Use use, BufferPool& pool, DiskCache* disk = nullptr)
       : capacity_bytes_(capacity_bytes), use_(use), pool_(pool), disk_(disk) {}
 
-  // As ByteSource::fetch, which it calls for what it does not hold. Threads that want one block at
-  // the same time read it once. `reading` counts for kTwice only.
+  // As ByteSource::fetch, which it calls for missing blocks. Threads that want one block at the
+  // same time read it once. `reading` counts for kTwice only.
   struct Range {
     uint64_t offset_bytes, size_bytes;
     Reading reading;

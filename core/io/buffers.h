@@ -1,7 +1,7 @@
-// Page-aligned memory that is used again: the engine's large buffers.
+// Page-aligned memory that is reused: the engine's large buffers.
 //
-// A fresh buffer of some MiB costs a page fault for every 4 KiB, which for a fast encoder is a
-// tenth of the run; so buffers go back to a pool instead of the system. BufferPool is thread-safe.
+// A new buffer of some MiB costs a page fault for every 4 KiB, which for a fast encoder is a tenth
+// of the run, so buffers return to a pool instead of the system. BufferPool is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class AlignedBuffer {
   // At least `size_bytes`, aligned to kPageBytes.
   std::byte* reserve(uint64_t size_bytes);
   uint64_t capacity_bytes() const { return capacity_; }
-  // Of all that there are in the process.
+  // All buffers of the process.
   static uint64_t all_bytes() { return all_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -47,21 +47,22 @@ class AlignedBuffer {
   static inline std::atomic<uint64_t> all_bytes_{0};
 };
 
-// Free buffers fill what the used ones leave of a limit, and a few bytes never hold a large buffer:
-// pieces wait to be hashed by the hundred.
+// Free buffers may fill the part of a limit that used ones leave. A small request never gets a
+// large buffer, because hundreds of pieces wait to be hashed.
 class BufferPool {
  public:
   static constexpr uint64_t kUsualBytes = uint64_t{96} << 20;
-  // `limit_bytes`: of all buffers of the process, free ones go back to the system beyond that.
+  // `limit_bytes` applies to all buffers of the process; beyond it, free buffers return to the
+  // system.
   explicit BufferPool(uint64_t limit_bytes = kUsualBytes) : idle_limit_bytes_(limit_bytes) {}
-  // Of a run that begins, or of one that ends: the limit is what all that work want together, and
-  // the first one while none does.
+  // Called when a run begins or ends: the limit is the sum of the shares of all current runs, or
+  // the initial limit if there are none.
   void begin_share(uint64_t limit_bytes);
   void end_share(uint64_t limit_bytes);
-  // Of what reads and writes tensors in this process.
+  // The pool of everything that reads and writes tensors in this process.
   static BufferPool& shared();
 
-  // One of at least `size_bytes` and little more, where there is one that was used before.
+  // A used buffer of at least `size_bytes` and not much more, if there is one.
   AlignedBuffer take(uint64_t size_bytes);
   void give(AlignedBuffer buffer);
   uint64_t free_bytes() const;
@@ -82,7 +83,7 @@ class BufferPool {
   uint64_t free_bytes_ = 0;
 };
 
-// Memory for some values, of the shared pool. Contents are whatever was there.
+// Memory for some values from the shared pool, not initialized.
 template <class T>
 class PooledArray {
  public:
@@ -101,8 +102,8 @@ class PooledArray {
   std::span<T> values_;
 };
 
-// Bytes that will be at `offset_bytes` of a file, in memory that is aligned as the file is: the
-// address and the offset agree modulo kPageBytes, so that whole pages can be written directly.
+// Bytes for `offset_bytes` of a file, in memory that is aligned like the file: address and offset
+// agree modulo kPageBytes, so that entire pages can be written directly.
 struct Piece {
   AlignedBuffer buffer;
   uint64_t offset_bytes = 0;

@@ -18,14 +18,14 @@ namespace ckpt {
 
 class ComputedSource;
 
-// A run of bytes of known size. Thread-safe: read() may be called from many threads at once.
+// A run of bytes of known size. Thread-safe: many threads may call read() at the same time.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
   // Fills `out` from `offset_bytes` on. Fails: kCorrupt when the range passes the end; kIo.
   virtual Status read(uint64_t offset_bytes, std::span<std::byte> out) const = 0;
   virtual uint64_t size_bytes() const = 0;
-  // For error messages: the file's path, or what the blob is.
+  // For error messages: the path of the file, or a description of the blob.
   virtual const std::string& name() const = 0;
   // The same bytes in memory, or empty when they are not in memory.
   virtual std::span<const std::byte> memory() const { return {}; }
@@ -34,7 +34,7 @@ class ByteSource {
   // used again. Fails as read() does.
   virtual Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                    AlignedBuffer& scratch) const;
-  // Memory that read() takes in addition to `out` for so many bytes, about.
+  // About how much memory read() needs in addition to `out` for so many bytes.
   virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
   // Identity of the file when it was opened; nullptr for sources other than files.
   virtual const FileState* file_state() const { return nullptr; }
@@ -45,12 +45,12 @@ class ByteSource {
 
 using SharedSource = std::shared_ptr<const ByteSource>;
 
-// kOwn: a file that this program keeps for itself and may write or remove before it ends;
-// check_files_read() does not ask for it.
+// kOwn: a file that this program created and may write or remove before it ends; check_files_read()
+// skips it.
 enum class ReadAs : uint8_t { kInput, kOwn };
 // Opens a regular file (links are followed) for reading. Fails: kIo; kUsage for a folder.
 Result<SharedSource> open_file(const std::filesystem::path& path, ReadAs what = ReadAs::kInput);
-// The same of a file that was opened at `path`.
+// The same for a file that was opened at `path`.
 Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path,
                                ReadAs what = ReadAs::kInput);
 

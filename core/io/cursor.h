@@ -1,8 +1,8 @@
 // The only reader of numbers from untrusted bytes.
 //
-// Every error names the byte of the file, and says that it is truncated where it ends too early.
-// Reads little-endian numbers and strings from the front of a source, through a window, so that a
-// header of any size costs a bounded buffer. Every read checks what is left. Not thread-safe.
+// Reads little-endian numbers and strings from the start of a source, through a window, so that a
+// header of any size needs a bounded buffer. Every read checks the remaining size. Every error
+// names the position in the file, and reports if the file is truncated. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class Cursor {
   Result<uint64_t> u64();
   Result<float> f32();
 
-  // A count of things that take at least `min_bytes_each` in what is left, so that a 20-byte file
-  // cannot ask for a gigabyte. Fails: kCorrupt, also above `limit`.
+  // A count of items that each need at least `min_bytes_each` of the remaining bytes, so that a
+  // 20-byte file cannot request a gigabyte. Fails: kCorrupt, also above `limit`.
   Result<uint64_t> count_u64(uint64_t min_bytes_each, uint64_t limit);
   Result<uint64_t> count_u32(uint64_t min_bytes_each, uint64_t limit);
 
@@ -38,7 +38,8 @@ class Cursor {
   Result<std::string> text(uint64_t size_bytes);
   Status skip(uint64_t size_bytes);
 
-  // An error about what was just read from byte `at`: "at byte 49: value type 13; expected ...".
+  // An error about the item that was just read at byte `at`: "at byte 49: value type 13; expected
+  // ...".
   template <class... Args>
   static Failure fail_at(uint64_t at, fmt::format_string<Args...> format, Args&&... args) {
     return fail(ErrorCode::kCorrupt, "at byte {}: {}", at,
@@ -51,7 +52,7 @@ class Cursor {
  private:
   Status take(std::span<std::byte> out);
   Failure ends_early(uint64_t size_bytes) const;
-  // `at`: where the count stands.
+  // `at`: the position of the count.
   Result<uint64_t> checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
                                  uint64_t limit) const;
 

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself, and calls that go on after a signal.
+// A file descriptor that closes itself, and system calls that are repeated after a signal.
 #pragma once
 
 #include <unistd.h>
@@ -28,8 +28,8 @@ class Descriptor {
   int number_ = -1;
 };
 
-// `call()` until it is not cut short by a signal (EINTR); what it gave. Not for close(), after
-// which the number may be somebody else's.
+// Repeats `call()` while a signal interrupts it (EINTR), and returns its result. Not for close(),
+// after which another thread may own the number.
 template <class Call>
 auto retried(Call call) {
   for (;;) {

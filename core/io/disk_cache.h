@@ -1,6 +1,6 @@
-// Ranges that are read twice and have no room in memory until then, in a file without a name: it
-// is gone when the program ends, however it ends. For sources that are far away; a disk is read
-// again as fast. Thread-safe.
+// Ranges that are read twice and do not fit in memory until then, in a file without a name, which
+// disappears when the program ends in any way. Only for remote sources: a local disk is as fast as
+// this cache. Thread-safe.
 #pragma once
 
 #include <compare>
@@ -19,13 +19,13 @@ namespace ckpt {
 
 class DiskCache {
  public:
-  // In `folder`, which exists. Fails: kIo where files cannot be written there.
+  // Creates the file in `folder`, which must exist. Fails: kIo if no file can be written there.
   static Result<std::unique_ptr<DiskCache>> open(const std::filesystem::path& folder,
                                                  uint64_t capacity_bytes);
 
-  // Keeps a range, if there is room for it and the disk takes it.
+  // Stores a range if there is room and the write succeeds.
   void keep(const ByteSource& source, uint64_t offset_bytes, std::span<const std::byte> bytes);
-  // Whether exactly this range was kept: then it fills `out`, and gives its room back.
+  // If exactly this range was stored, fills `out`, frees its room and returns true.
   bool take(const ByteSource& source, uint64_t offset_bytes, std::span<std::byte> out);
 
  private:

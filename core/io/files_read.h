@@ -1,12 +1,12 @@
-// Files that are read, held against what they were when they were opened.
+// Checks that files that were read have not changed since they were opened.
 //
 //   open_file ─▶ state: size, time of the last write, device, inode
 //   before what was made of them gets its name ─▶ the same again, of what has the name now
 //
-// A trainer, or `rsync --inplace`, may write to a file while it is read: what is made of it would
-// be a mixture of two contents that nobody ever had. The time of the last change of the inode does
-// not count: a new hard link, a new mode and an extended attribute change it too. So a writer that
-// sets size and time back to what they were is not seen.
+// A trainer, or `rsync --inplace`, may write to a file while it is read; the output would then be a
+// mixture of two contents. The time of the last change of the inode is not compared, because a new
+// hard link, mode or extended attribute changes it too. A writer that restores size and time is
+// therefore not detected.
 #pragma once
 
 #include <sys/stat.h>
@@ -31,14 +31,14 @@ struct FileState {
 };
 FileState state_of(const struct stat& status);
 
-// Fails with kCorrupt, saying what differs, when `path` leads to another file than it did, or to
-// one that was written to.
+// Fails: kCorrupt, naming the difference, if `path` leads to another file than before, or to one
+// that was written to.
 Status check_unchanged(const std::filesystem::path& path, const FileState& before);
 
-// While one of these lives, every file that open_file() opens, in this thread and in those that it
-// starts, is written down. A file that was written to in this very moment is waited for: a second
-// write within a tick of the system's clock would leave the same time. It ends in the thread in
-// which it began, the last one first.
+// While an object of this class exists, it records every file that open_file() opens in this thread
+// and in threads that it starts. If a file was written to a moment ago, open_file() waits, because
+// a second write within a tick of the system's clock would leave the same time. Objects must be
+// destroyed in the thread that created them, in reverse order.
 class FilesRead {
  public:
   FilesRead();
@@ -55,14 +55,13 @@ class FilesRead {
   std::set<std::pair<std::string, FileState>> files_;
 };
 
-// Requires that no file which a FilesRead of this thread, or of the one that started it, has
-// written down has changed since it was opened. Fails: as check_unchanged().
+// Requires that no file recorded by a FilesRead of this thread, or of the thread that started it,
+// has changed since it was opened. Fails: as check_unchanged().
 Status check_files_read();
 
 // Fails: kIo.
 Result<struct stat> status_of(const Descriptor& file);
-// For open_file(): the state of `file`, which each FilesRead of this thread writes down.
-// Fails: kIo.
+// For open_file(): the state of `file`, which each FilesRead of this thread records. Fails: kIo.
 Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::path& path);
 
 }  // namespace ckpt

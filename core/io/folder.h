@@ -1,5 +1,4 @@
-// Lists folders, writes small files so that a reader sees the old or the new content, and remembers
-// digests of files.
+// Lists folders, replaces small files atomically, and stores digests of files.
 #pragma once
 
 #include <cstdint>
@@ -20,35 +19,35 @@ struct FolderEntry {
   Kind kind = Kind::kFile;
   uint64_t size_bytes = 0;  // of a file
   std::string target = {};  // of a link, as it is written
-  std::string sha256 = {}, git_id = {};  // of a file of a URL, where its server lists them
+  std::string sha256 = {}, git_id = {};  // of a file of a URL, if its server lists them
 };
 
 // Everything under `folder` except folders, sorted by the bytes of the path; links are not
-// followed. Paths in `ignored` are left out, folders with all that is in them. Fails: kIo;
-// kUnsupported above a million entries.
+// followed. Omits paths in `ignored`, and everything in ignored folders. Fails: kIo; kUnsupported
+// above a million entries.
 Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder,
                                              const std::vector<std::string>& ignored);
 
 // True when `path` is one of `ignored` or inside one of them.
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
 
-// The name under which replace_file() writes `name`; a killed run leaves it there.
+// The temporary name that replace_file() uses for `name`; a killed run leaves it behind.
 std::string temporary_name(std::string_view name);
 // Writes `content` next to `path` under a temporary name, syncs it and renames it over `path`; mode
 // and owner are those of the file before it, or of a new output (core/io/ownership.h). Fails: kIo;
-// then `path` is as it was.
+// then `path` is unchanged.
 Status replace_file(const std::filesystem::path& path, std::string_view content);
 
-// When a file was made, in ns since 1970: tells it from one that was given its inode's number after
-// it was removed. 0 where the file system does not say.
+// When a file was created, in ns since 1970: distinguishes it from a later file with the same inode
+// number. 0 if the file system does not record it.
 uint64_t birth_ns(const std::filesystem::path& path);
 
 // The SHA-256 of a file, stored in an extended attribute with its size, modification time and
-// inode, and used while these agree. It may be lost: many file systems have no attributes.
-// A digest counts only where nobody else may write to the file and its folder, and both are ours.
+// inode, and used while these agree. It may be lost: many file systems have no attributes. A digest
+// counts only if file and folder belong to this user and nobody else may write to them.
 void remember_digest(const std::filesystem::path& path, std::string_view sha256);
 std::optional<std::string> remembered_digest(const std::filesystem::path& path);
-// The SHA-256 that was remembered of it, whether the file is still as it was or not.
+// The stored SHA-256, whether or not the file has changed since.
 std::optional<std::string> recorded_digest(const std::filesystem::path& path);
 
 }  // namespace ckpt

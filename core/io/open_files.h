@@ -4,8 +4,8 @@
 //   use() ──▶ open already?  then it moves to the front of all that are open
 //             else           opened again; those used longest ago are closed to make room
 //
-// A file that was replaced meanwhile would be opened under its old name. So whoever opens again
-// compares device and inode with those of the first opening.
+// If a file was replaced in the meantime, opening its name again would open another file, so
+// callers compare device and inode with those of the first opening.
 #pragma once
 
 #include <sys/stat.h>
@@ -43,14 +43,14 @@ class OpenOnDemand {
   std::list<OpenOnDemand*>::iterator place_;  // among those that are open; opened_ is not null
 };
 
-// Below this, direct I/O costs more than a copy out of the page cache or into it.
+// Below this size, direct I/O costs more than a copy from or into the page cache.
 inline constexpr uint64_t kMinDirectBytes = 256 << 10;
 
-// Opens the file behind `plain` once more for direct I/O: O_DIRECT is a property of the opening.
-// Closed where the file system refuses. `access`: O_RDONLY or O_WRONLY.
+// Opens the file of `plain` once more for direct I/O, because O_DIRECT belongs to the open file
+// description. Closed if the file system refuses. `access`: O_RDONLY or O_WRONLY.
 Descriptor open_direct(const Descriptor& plain, int access);
 
-// Fails with kIo when `file` is another one than the file that `first` describes.
+// Fails: kIo if `file` is not the file that `first` describes.
 Status check_same_file(const Descriptor& file, const struct stat& first);
 
 }  // namespace ckpt

@@ -1,10 +1,11 @@
-// A folder held by its descriptor: whatever is made, renamed or removed through it lies below it.
+// A folder held by its descriptor: everything that is created, renamed or removed through it is
+// below it.
 //
 //   OUT.partial/           found once, by the person's word; a link there is theirs to make
 //     unet/weights.bin     resolved from the descriptor, through folders alone, never through links
 //
-// Checking a path and then using it leaves time to swap a link in. Here the check is the use:
-// openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, or one openat with O_NOFOLLOW a step where
+// Checking a path before using it leaves time to swap in a link. Here both are one call: openat2
+// with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, or an openat with O_NOFOLLOW for each component if
 // a kernel (before 5.6) or a sandbox has no openat2.
 #pragma once
 
@@ -17,53 +18,52 @@
 
 namespace ckpt {
 
-// Whether a relative path names something below the folder it is taken from.
+// Whether a relative path stays below the folder that it is relative to.
 bool stays_inside(const std::string& path);
 
 enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel falls back to
 
 class OpenFolder {
  public:
-  // An existing folder; a link to one counts, unless `is_ours`: this program creates no links.
-  // Fails: kIo.
+  // Opens an existing folder. A link to a folder is accepted unless `is_ours`, because this program
+  // creates no links. Fails: kIo.
   static Result<OpenFolder> open(const std::filesystem::path& path, bool is_ours = false,
                                  Resolver resolver = Resolver::kKernel);
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Names are relative and keep inside (stays_inside() in core/model/plan.h); all fail with
-  // kCorrupt when one does not, or when a step of it is a link, and with kIo. `flags` as for
+  // Names are relative and stay inside the folder (stays_inside()). All functions fail with
+  // kCorrupt if a name does not, or if a component of it is a link, and with kIo. `flags` as for
   // open(2). A new file has mode 0600 until publish_mode(); one that O_CREAT finds there fails with
   // kUsage unless it is ours (core/io/ownership.h).
   Result<Descriptor> open_file(const std::string& name, int flags) const;
-  // With the folders above it; those that are there already stay as they are. Mode and owner are
-  // those of an output.
+  // Creates the folder and its parents; existing ones stay unchanged. Mode and owner are those of
+  // an output.
   Status make_folder(const std::string& name) const;
-  // A folder that nobody else may enter, made here, or ours and found here. Fails: kUsage for one
-  // that is another user's, or that others may write to.
+  // Creates a folder that nobody else may enter, or accepts an existing one. Fails: kUsage if it
+  // belongs to another user, or others may write to it.
   Result<OpenFolder> open_private(const std::string& name) const;
-  // Attributes of a file or folder that becomes an output (empty: this folder): the mode first,
-  // and, once it has its name, the owner of the folder `like`, where the program runs as root.
+  // Sets the attributes of a file or folder that becomes an output (empty: this folder): first the
+  // mode; once it has its name and if the program runs as root, also the owner of the folder
+  // `like`.
   Status publish_mode(const std::string& name) const;
   Status publish_owner(const std::string& name, const OpenFolder& like) const;
-  // Copies all but the bytes from the file `name` to the file `to`, which is about to take its
-  // place. Without such a file, `to` becomes an output of this folder.
+  // Copies all attributes from the file `name` to the file `to`, which will replace it. If there is
+  // no such file, `to` gets the attributes of an output of this folder.
   Status give_attributes(const std::string& name, const std::string& to) const;
-  // Replaces what has the name `to`, or refuses where `may_replace` is false (and the file system
-  // can tell). Fails: kUsage when it is refused.
+  // Renames. Replaces an existing `to`, or refuses if `may_replace` is false and the file system
+  // supports this. Fails: kUsage if it refuses.
   Status rename(const std::string& from, const std::string& to, bool may_replace = true) const;
-  // The two change names; at no moment is one of the names free. False where that is not known to
-  // the file system.
+  // Exchanges the two names atomically. False if the file system does not support this.
   Result<bool> exchange(const std::string& a, const std::string& b) const;
-  // `to` becomes a second name of the open file `file`, which was found at `from`. Fails: kUsage
-  // where it lies on another disk; kIo.
+  // `to` becomes a second name of the open file `file`, which was found at `from`. Fails: kUsage if
+  // it is on another disk; kIo.
   Status link(const Descriptor& file, const std::filesystem::path& from,
               const std::string& to) const;
-  // A file or a link itself; none there is fine.
+  // Removes a file, or a link itself, if it exists.
   Status remove(const std::string& name) const;
   Result<bool> has(const std::string& name) const;
-  // Makes renames and new files in the folder `name` below (empty: in this one) survive a power
-  // cut.
+  // Syncs renames and new files in the subfolder `name` (empty: in this folder) to the disk.
   Status sync(const std::string& name = {}) const;
 
  private:

@@ -1,4 +1,5 @@
-// Whose a file is: what a run takes over from an earlier one, and the modes and owners of outputs.
+// Owners of files: which files a run may reuse from an earlier run, and the modes and owners of
+// outputs.
 //
 //   OUT.partial, ledgers, journals   0600 and 0700, of the user who runs the program; what another
 //                                    user put there is refused by name
@@ -15,26 +16,26 @@
 
 namespace ckpt {
 
-// kOwner: enough for what is only removed. kOwnerAndMode: nobody else may write to it either, so
-// that its bytes are those that this user's run has left.
+// kOwner suffices for files that are only removed. kOwnerAndMode also requires that nobody else may
+// write to the file, so that its bytes are those of this user's run.
 enum class Guard : uint8_t { kOwner, kOwnerAndMode };
 
-// `status` is of `path` itself. The owner is compared with the user that the program runs as, then
-// with the one that a new file in the same folder gets: NFS makes "nobody" of root, and some file
-// systems know one owner or one mode for all files.
+// `status` is that of `path` itself. The owner is compared with the user that the program runs as,
+// then with the owner of a new file in the same folder: NFS maps root to "nobody", and some file
+// systems have only one owner or one mode for all files.
 bool is_ours(const std::filesystem::path& path, const struct stat& status, Guard guard);
-// Fails: kUsage when it is not, naming `path` and who may write to it.
+// Fails: kUsage if the file does not belong to this user, naming `path` and who may write to it.
 Status require_ours(const std::filesystem::path& path, const struct stat& status, Guard guard);
-// The same of whatever has this name now; nothing there is fine. Fails also: kIo.
+// The same for the current file of this name, if there is one. Fails also: kIo.
 Status require_ours(const std::filesystem::path& path, Guard guard);
 
-// Best effort, as are the two below: a file system without modes or owners must not cost a
-// result. A file that has a second name stays as it is.
+// Best-effort, like the two functions below: a file system without modes or owners must not make a
+// run fail. A file with a second name stays unchanged.
 void give_new_mode(int descriptor);
 // As root, the owner of the folder `parent`.
 void give_owner_of(int parent, int descriptor);
-// Attributes that the file `descriptor` takes from the one it replaces. Without right to the group,
-// the new one gets no more than all others have.
+// Copies attributes to the file `descriptor` from the file it replaces. If the user may not set the
+// group, the group gets only the permissions of others.
 void keep_attributes(int old, int descriptor);
 
 }  // namespace ckpt

@@ -1,8 +1,8 @@
-// Files that URLs name. core opens no connection: whoever can (remote/) serves them.
+// Files that URLs name. core opens no connections; remote/ provides the files.
 //
 //   hf://ORG/NAME[@REVISION][/PATH]   s3://BUCKET/PATH   https://HOST/PATH   http://HOST/PATH
 //
-// A URL goes where a path goes, as its text: "hf://org/name" / "config.json" names a file of it.
+// A URL is passed as the text of a path: "hf://org/name" / "config.json" names a file of it.
 #pragma once
 
 #include <cstdint>
@@ -40,14 +40,14 @@ class RemoteFiles {
 bool is_url(const std::filesystem::path& path);
 // Reads of a server at a time, of 4 to 8 MB: 1 GB a second at 50 ms of latency.
 inline constexpr unsigned kReadsOfServer = 16;
-// From now on; `files` outlive all that is read.
+// Sets the provider of files; `files` must outlive everything that is read.
 void serve_urls(const RemoteFiles& files);
-// Where nobody serves them, all fail: kUnsupported.
+// Without a provider, all of these fail with kUnsupported.
 const RemoteFiles& url_files();
 
 // Names of the files and folders in a folder, sorted. Fails: as RemoteFiles::list().
 Result<std::vector<std::string>> names_at_url(const std::filesystem::path& folder);
-// RemoteFiles::pinned(); a path as it is.
+// RemoteFiles::pinned() for a URL; a path is returned unchanged.
 Result<std::filesystem::path> pinned_path(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Room at the front of a large file without copying it: what the file system can do.
+// Makes room at the start of a large file without copying it, as far as the file system can.
 //
 //   kClone   a new file shares the old one's blocks, from a later block on (btrfs, xfs, bcachefs);
 //            the old file is untouched until the new one takes its name
@@ -25,8 +25,8 @@ struct ShiftAbility {
   uint64_t block_bytes = 0;  // a shift is a multiple of it; 0 with kNone
 };
 
-// Found out with nameless files in `folder`, which must exist: nothing is left there, no time stamp
-// changes.
+// Determined with unnamed files in `folder`, which must exist; leaves nothing behind and changes no
+// time stamp.
 ShiftAbility probe_shift(const std::filesystem::path& folder);
 
 // A file below a folder that is held open.
@@ -35,19 +35,19 @@ struct FileBelow {
   std::string name;
 };
 
-// A new file `to`: `shift_bytes` of room, then all of `from` by sharing blocks; `header` over its
-// start; synced. Fails: kIo; then there is no `to`.
+// Creates the file `to`: `shift_bytes` of room, then all of `from` in shared blocks; `header` is
+// written over its start; synced. Fails: kIo; then `to` does not exist.
 Status clone_with_header(const std::filesystem::path& from, const FileBelow& to,
                          uint64_t shift_bytes, std::span<const std::byte> header);
 
-// How a whole file comes to have a second name or a copy.
+// How an entire file gets a second name or a copy.
 enum class LinkWay : uint8_t { kReflink, kHard, kCopy };
 // `to` becomes the same file as `from` (kHard) or a new one with its bytes, synced; kReflink copies
 // where blocks cannot be shared. Links are followed. Fails: kIo; kUsage for kHard across disks.
 Status link_file(const std::filesystem::path& from, const FileBelow& to, LinkWay way);
 
-// `shift_bytes` of zeros at the front of a file: inserted, or, where the file system will not after
-// all, by a copy at `spare` that takes the file's name. Done or not done. Fails: kIo.
+// Adds `shift_bytes` of zeros at the start of a file: inserts them, or, if the file system refuses,
+// makes a copy at `spare` that takes the file's name. Atomic. Fails: kIo.
 Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t shift_bytes);
 
 // All bytes of a regular file. Fails: kCorrupt above `limit_bytes`; kIo.

@@ -18,13 +18,13 @@
 
 namespace ckpt {
 
-// How a text was laid out, so that an edited one differs only where it was edited.
+// The layout of a text, so that an edited text differs only in the edited places.
 struct JsonStyle {
   uint32_t indent = 2;  // spaces or tabs a level; 0: all on one line
   bool ends_with_newline = true;
   bool ascii = false;  // keys beyond ASCII are escaped, as Python's json does by default
   bool spaced = true;  // on one line: "a": 1, "b": 2 and not "a":1,"b":2
-  bool tabs = false;   // what it is indented with
+  bool tabs = false;   // indented with tabs
   bool crlf = false;   // lines end with "\r\n"
 };
 JsonStyle json_style_of(std::string_view text);
@@ -35,7 +35,7 @@ class JsonText {
   using Member = std::pair<std::string, JsonText>;  // key without quotes, unescaped
 
   JsonText() = default;
-  static JsonText text(std::string_view value);  // escaped as Python's json does: ASCII alone
+  static JsonText text(std::string_view value);  // escaped as Python's json does: ASCII only
   static JsonText number(uint64_t value);
   static JsonText boolean(bool value);
   static JsonText null() { return JsonText(); }
@@ -45,11 +45,11 @@ class JsonText {
 
   // Fails: kCorrupt: no JSON, nested deeper than kMaxJsonDepth.
   static Result<JsonText> parse(std::string_view text);
-  JsonValue value() const;  // what it says
+  JsonValue value() const;  // the value
   // As Python's json.dumps(indent=...): one member or item a line, all on one line for 0; no
   // newline at the end.
   std::string dump(uint32_t indent) const;
-  // As `style` says; objects and arrays that were parsed from one line stay on one line.
+  // In the layout `style`; objects and arrays that were parsed from one line stay on one line.
   std::string dump(const JsonStyle& style) const;
 
   Kind kind() const { return kind_; }
@@ -65,7 +65,7 @@ class JsonText {
   // The last member of that name, as Python reads it; nullptr when absent or no object.
   const JsonText* find(std::string_view key) const;
   JsonText* find(std::string_view key);
-  // Value of a member that is text, or a whole number >= 0; nullopt for all else.
+  // Value of a member that is text, or a whole number >= 0; nullopt otherwise.
   std::optional<std::string> find_text(std::string_view key) const;
   std::optional<uint64_t> find_whole(std::string_view key) const;
   std::optional<std::string> as_text() const;
@@ -75,13 +75,14 @@ class JsonText {
   void set(std::string_view key, JsonText value);
   // Replaces in place, or puts it before the first key that sorts after it.
   void set_sorted(std::string_view key, JsonText value);
-  // Replaces in place, or puts it behind the member `before`, at the end where there is none.
+  // Replaces in place, or inserts it after the member `before`, or at the end if `before` does not
+  // exist.
   void set_after(std::string_view before, std::string_view key, JsonText value);
   bool remove(std::string_view key);  // True when it was there.
-  // Gives member `key` another name at its place; removes a member that had the name. False when
-  // there is no `key`.
+  // Renames member `key` in place, and removes a member that had the new name. False if `key` does
+  // not exist.
   bool rename(std::string_view key, std::string_view name);
-  // The same tree with the same spellings, however laid out.
+  // Whether both are the same tree with the same spellings, in any layout.
   bool operator==(const JsonText& other) const;
 
  private:

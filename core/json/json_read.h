@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-// Fails: kCorrupt, naming `path`: no JSON (with its line and column), or nested deeper than
+// Fails: kCorrupt, naming `path`: not JSON (with line and column), or nested deeper than
 // kMaxJsonDepth.
 Result<JsonValue> parse_json(std::string_view path, std::string_view text);
 // The same for a piece of a file: `text` is a view into `whole`, whose lines messages count.
@@ -22,12 +22,12 @@ Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
 const JsonValue* member(const JsonValue& json, std::string_view key);
 // The same, but nullptr for null too.
 const JsonValue* known(const JsonValue& json, std::string_view key);
-// Text of member `key`, nullptr when it is not a text.
+// Text of member `key`; nullptr if it is not a text.
 const std::string* text_of(const JsonValue& json, std::string_view key);
-// A whole number >= 0, also one written as 4.0; nullopt for all else.
+// A whole number >= 0, also if written as 4.0; nullopt otherwise.
 std::optional<uint64_t> whole(const JsonValue& json);
 std::optional<double> number(const JsonValue& json);
-// True where Python would take the value for true: not null, false, 0, "", [] or {}.
+// Whether Python treats the value as true: not null, false, 0, "", [] or {}.
 bool is_truthy(const JsonValue* json);
 
 }  // namespace ckpt

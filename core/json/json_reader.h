@@ -1,9 +1,9 @@
-// The one reader of JSON: runs over a text and says what it holds, in the order of the text.
+// The only reader of JSON: runs over a text and reports its items in order.
 //
 //   {"a": [1, NaN]}   ──▶   open '{'  key "a"  open '['  scalar 1  scalar NaN  close  close
 //
-// It takes what Python's json takes: also NaN, Infinity, -Infinity, and numbers of any size. It
-// never recurses, and a level of nesting costs one byte.
+// It accepts what Python's json accepts: also NaN, Infinity, -Infinity, and numbers of any size. It
+// never recurses, and a level of nesting takes one byte.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class JsonSink {
   // A string with its quotes, a number, null, true, false, NaN, Infinity or -Infinity.
   virtual bool scalar(std::string_view spelling) = 0;
   virtual bool key(std::string_view spelling) = 0;  // with its quotes
-  // '{' or '[', and the byte at which it stands; for close, the byte behind the bracket.
+  // '{' or '[', and its position; for close, the position after the bracket.
   virtual bool open(char bracket, size_t at_byte) = 0;
   virtual bool close(size_t end_byte) = 0;
 };
@@ -35,8 +35,8 @@ struct JsonFault {
   bool is_nested_deeper = false;  // than kMaxJsonDepth
 };
 
-// The first fault of `text`; nullopt where there is none, or where `sink` ended the run before it.
-// `sink` may be null.
+// The first error in `text`; nullopt if there is none, or if `sink` ended the run before it. `sink`
+// may be null.
 std::optional<JsonFault> read_json_events(std::string_view text, JsonSink* sink);
 
 // "line 3, column 14" of byte `at`, both counted from 1, columns in characters.

@@ -10,13 +10,13 @@
 
 namespace ckpt {
 
-// Objects are kept sorted by key: the order of fields never matters to what is made of them, and a
-// vocabulary of 250,000 entries needs a map that is found in, not walked through.
+// Objects are kept sorted by key: the order of fields never matters for the result, and a
+// vocabulary of 250,000 entries needs a fast lookup.
 using JsonValue = nlohmann::json;
 
 enum class JsonEscape { kSerde, kPython };
 
-// Appends `text` as a JSON string, with its quotes. U+FFFD stands for what is not UTF-8.
+// Appends `text` as a JSON string, with its quotes. U+FFFD replaces bytes that are not UTF-8.
 void append_json_text(std::string& out, std::string_view text, JsonEscape style);
 std::string json_quoted(std::string_view text, JsonEscape style);
 
@@ -24,7 +24,7 @@ std::string json_quoted(std::string_view text, JsonEscape style);
 std::string json_unquoted(std::string_view spelling);
 
 // The value of one scalar as the reader spells it: numbers without fraction or exponent are whole
-// where 64 bits hold them, all others doubles, infinite where they are too large for one.
+// if they fit 64 bits, all others are doubles, infinite if they are too large.
 JsonValue json_scalar(std::string_view spelling);
 
 }  // namespace ckpt

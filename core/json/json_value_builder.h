@@ -1,4 +1,4 @@
-// Makes values of the events of the reader.
+// Builds values from the events of the reader.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace ckpt {
 
-// Members of an object are sorted once, when it ends: one by one, a vocabulary of 150,000 would be
-// searched that often, all over the memory.
+// Members of an object are sorted once, when it ends: inserting the 150,000 entries of a vocabulary
+// one by one would mean as many searches all over the memory.
 class JsonValueBuilder final : public JsonSink {
  public:
   JsonValue take() { return std::move(values_.front()); }

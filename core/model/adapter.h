@@ -1,4 +1,4 @@
-// Adapters: weights that change a model and are not one.
+// Adapters: weights that change a model but are not a model.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace ckpt {
 
-// "LoRA adapter of 'Qwen/Qwen3-8B'"; empty where `checkpoint` is not an adapter.
+// "LoRA adapter of 'Qwen/Qwen3-8B'"; empty if `checkpoint` is not an adapter.
 std::string adapter_words(const Checkpoint& checkpoint);
 
-// A hint: how a model is made of it.
+// A hint for messages: how to make a model from it.
 inline constexpr std::string_view kMergedAdapter = "ckpt convert BASE OUT --step lora:from=ADAPTER";
 
 }  // namespace ckpt

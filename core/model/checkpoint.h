@@ -22,15 +22,16 @@
 
 namespace ckpt {
 
-// A small file that accompanies the tensors, complete, as text or bytes; its JSON is parsed once.
+// A small file that accompanies the tensors, completely in memory, as text or bytes; its JSON is
+// parsed once.
 
 class JsonText;
 struct TokenLists;
 
 inline constexpr std::string_view kTokenizerJson = "tokenizer.json";
 
-// A value: copies share one text and what was parsed of it. The text never changes; another text is
-// another document (Checkpoint::set_document).
+// A value: copies share the text and its parsed JSON. The text never changes;
+// Checkpoint::set_document replaces the document.
 class Document {
  public:
   Document(std::string its_path, std::string text);
@@ -38,11 +39,12 @@ class Document {
   std::string path;  // relative to the checkpoint's folder
 
   const std::string& text() const;
-  // The text as JSON, as values or as what can be edited: parsed when first asked for, by any copy.
-  // Fails: kCorrupt, naming the path, each time: no JSON, or nested deeper than kMaxJsonDepth.
+  // The text as JSON, as values or in editable form. The first call for any copy parses it. Each
+  // call fails with kCorrupt, naming the path, if the text is not JSON or nested deeper than
+  // kMaxJsonDepth.
   Result<std::shared_ptr<const nlohmann::json>> values() const;
   Result<std::shared_ptr<const JsonText>> tree() const;
-  // The vocabulary and merges of tokenizer.json, which values() leave out. Fails: as values().
+  // The vocabulary and merges of tokenizer.json, which values() omits. Fails: as values().
   Result<std::shared_ptr<const TokenLists>> token_lists() const;
 
  private:
@@ -82,8 +84,8 @@ struct Tensor;
 // Bytes that exist: for each part of the codec, slices that follow each other.
 struct Stored {
   std::vector<std::vector<Slice>> parts;
-  // Shape of each part as it was read, where axes of length 1 make it another than the part rules
-  // say; empty: as they say. Goes with the bytes: whoever makes new slices leaves it out.
+  // Shape of each part as it was read, if axes of length 1 make it differ from the part rules;
+  // empty if it follows the rules. It belongs to these bytes: code that makes new slices omits it.
   std::vector<std::vector<uint64_t>> part_shapes = {};
 };
 
@@ -108,7 +110,7 @@ struct Recoded {
   std::shared_ptr<const Tensor> moments = nullptr;  // second moments of what the columns are
       // multiplied with (core/chunks/error_feedback.h)
   uint64_t exact_blocks = 0;  // of `from`: known to keep their values, where `repack` is not set
-  // Of values that were rounded before, sampled: squared error, as a part of the squares.
+  // For values that were rounded before: relative squared error, on a sample.
   std::optional<double> second_error = {};
 };
 
@@ -141,44 +143,44 @@ struct Tensor {
 uint64_t part_size_bytes(const Tensor& tensor, size_t part);
 uint64_t size_bytes(const Tensor& tensor);
 
-// Says why `shape` cannot be stored with `codec`: a product that overflows, a row that is not
-// made of entire blocks, too many dimensions. Must pass before a call of the functions below.
+// Fails if `shape` cannot be stored with `codec`: a product overflows, a row is not a multiple of
+// the block size, or there are too many dimensions. Must pass before a call of the functions below.
 Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 
 // ---- the only editors of slices --------------------------------------------------------------
-// All cut every part alike. Require: the tensor is Stored. Fail: kUnsupported when a cut goes
-// through a band of the codec, or a part belongs to the whole tensor.
+// All of them cut every part in the same way. Require: the tensor is Stored. Fail: kUnsupported if
+// a cut goes through a band of the codec, or a part belongs to the entire tensor.
 
 // Rows [first, first + count) as a tensor of shape {count, row_values}.
 Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count);
-// The rows of all, one after the other; shape {sum of rows, row_values}. Codecs and rows must
+// The rows of all tensors in order; shape {sum of rows, row_values}. Codecs and row lengths must
 // agree.
 Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors);
 // A run of source rows.
 struct RowRun {
   uint64_t first, count;
 };
-// One tensor of shape {number of tensors, their shape}. Fails: kCorrupt, naming the first whose
-// shape is another than the first's; as concatenate_rows.
+// One tensor of shape {number of tensors, their shape}. Fails: kCorrupt, naming the first tensor
+// whose shape differs from that of the first; as concatenate_rows.
 Result<Tensor> stack(const std::vector<Tensor>& tensors);
 // Rows in the order of `runs`; shape is kept when the number of rows is.
 Result<Tensor> reorder_rows(const Tensor& tensor, const std::vector<RowRun>& runs);
 // The same values with other axes. Requires: the number of values and row cuts stay sound.
 Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape);
 
-// `tensor`, to be stored with `codec`. Keeps the law that `from` is Stored: on a Recoded tensor the
-// target codec changes and its operations stay (no rounding through the codec in between; add
-// RoundTo where that is meant). Fails: kUnsupported when the source cannot be decoded, the target
-// cannot be encoded, or codes are still to be made, which have no values yet; check_shape's errors.
+// `tensor`, to be stored with `codec`. `from` is always Stored: for a Recoded tensor only the
+// target codec changes and its operations stay (values are not rounded to the codec in between; add
+// RoundTo for that). Fails: kUnsupported if the source cannot be decoded, the target cannot be
+// encoded, or the codes of the source do not exist yet; check_shape's errors.
 Result<Tensor> recode(Tensor tensor, const Codec& codec);
 // Adds an operation; a Stored tensor becomes Recoded with its own codec.
 Result<Tensor> with_op(Tensor tensor, ValueOp op);
 
-// A tensor made while planning.
+// A tensor whose bytes are made while planning.
 Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& codec,
                    std::vector<std::byte> bytes);
 
-// One of 32-bit floats.
+// The same with 32-bit floats.
 Tensor make_f32_tensor(std::string name, std::vector<uint64_t> shape,
                        const std::vector<float>& values, Codecs codecs);
 
@@ -186,7 +188,7 @@ Tensor make_f32_tensor(std::string name, std::vector<uint64_t> shape,
 // The values of a small Stored tensor, decoded: scales and maxima that a plan depends on. Fails:
 // kUnsupported above `limit_values` or for a codec that cannot be decoded; kIo.
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values);
-// The same of I32 and I64, which hold shapes and indexes; nullopt for other types.
+// The same for I32 and I64, which hold shapes and indexes; nullopt for other types.
 Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
                                                           uint64_t limit_values);
 // The bytes of a small Stored tensor of one part: a text in a tensor. Fails: kUnsupported above
@@ -202,12 +204,12 @@ struct Checkpoint {
   std::vector<Document> documents;
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
-  // The first that is stored as codes with separate scales; nullptr when there is none.
+  // The first tensor that is stored as codes with separate scales; nullptr if there is none.
   const Tensor* first_with_scales() const;
-  bool is_projector() const;  // a GGUF of vision and audio towers alone (general.type "mmproj")
+  bool is_projector() const;  // a GGUF with only vision and audio towers (general.type "mmproj")
   bool has_head() const;      // else the embeddings, which it is tied to, or none
   const Document* find_document(std::string_view path) const;
-  // Each replaces the document of that path, or appends.
+  // Both replace the document of that path, or append a new one.
   void set_document(Document document);
   void set_document(std::string path, std::string text);
 };

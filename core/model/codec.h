@@ -45,11 +45,11 @@ using ConstParts = std::span<const std::span<const std::byte>>;
 // any order, so that a tensor may be scanned in pieces.
 struct Stats {
   float amax = 0;      // largest magnitude, non-finite values left out
-  float own_amax = 0;  // of the tensor alone, where peers share amax; not combined
+  float own_amax = 0;  // only of this tensor, if peers share amax; not combined
 };
 void combine(Stats& into, const Stats& other);
 
-// How a codec that has a choice encodes; the default is what the reference program does.
+// How to encode if a codec has a choice; the default is that of the reference program.
 enum class ScaleSearch : uint8_t {
   kNone,         // scales from the largest magnitude, as the reference
   kFourOverSix,  // NVFP4: each block scaled to 6 or to 4, whichever has the lower error
@@ -62,10 +62,10 @@ struct EncodeOptions {
   bool searches_alone = false;  // four over six: choose by Stats::own_amax, scale by amax
 };
 
-// How the rounding error of a column is made up for in later ones (core/chunks/error_feedback.h).
-// Columns are taken in runs of `run_values`, a divisor of the row. For each run a matrix, row after
-// row: right of the diagonal what column k loses for an error of 1 in column i, on it the cost of
-// that error squared.
+// How later columns compensate for the rounding error of a column (core/chunks/error_feedback.h).
+// Columns are processed in runs of `run_values`, a divisor of the row length. Each run has a
+// matrix, row after row: right of the diagonal the amount to subtract from column k for an error of
+// 1 in column i, on the diagonal the cost of the squared error.
 struct ErrorFeedback {
   uint32_t run_values = 0;
   std::vector<float> factors;
@@ -84,21 +84,21 @@ struct EncodeContext {
 
 struct Codec;
 
-// How the bits of another codec's parts become those of this one: nothing is decoded, so nothing
-// rounds.
+// How the bits of another codec's parts become those of this codec, without decoding and rounding.
 struct Repack {
   const Codec* from;
-  // Moves whole rows. Parts that belong to the whole tensor are passed whole and need not be used.
-  // Index of the first row that holds what `refused` says, or `rows`; all rows are moved anyway.
+  // Moves entire rows. Parts that belong to the entire tensor are passed completely and need not be
+  // used. Returns the index of the first row with a value that `refused` describes, or `rows`;
+  // moves all rows in either case.
   uint64_t (*move)(ConstParts from, uint64_t rows, uint64_t row_values, Parts to);
   std::string_view refused;  // "a block scale that is NaN"
-  // Advice about such a row. Empty: it holds no finite number, and callers may have it
-  // moved as it is.
+  // Advice about such a row. If empty, the row has values that are not finite, and callers may
+  // allow them.
   std::string_view advice = {};
 };
 
-// The kind of a codec's numbers, however its parts are named and shaped. One a quantization of
-// checkpoints; plain numbers and ggml's blocks are known by their dtype.
+// The kind of a codec's numbers, independent of the names and shapes of its parts: one for each
+// quantization of checkpoints. Plain numbers and ggml's blocks are identified by their dtype.
 enum class Scheme : uint8_t {
   kPlain,
   kNvfp4,       // E2M1, an E4M3 scale for 16 values, a scale a tensor
@@ -109,7 +109,7 @@ enum class Scheme : uint8_t {
   kMxfp8,       // E4M3, the same
   kPackedInt4,  // whole numbers of 4 bits, a scale for a group of a row
 };
-// Whose names and shapes the parts have, where several write the same scheme.
+// The program whose names and shapes the parts have, if several programs write the same scheme.
 enum class Dialect : uint8_t {
   kModelopt,
   kCompressedTensors,
@@ -117,7 +117,7 @@ enum class Dialect : uint8_t {
   kVector,         // ModelOpt's, the one scale of a tensor as a list
   kModeloptStack,  // ModelOpt's of stacked experts, inputs before outputs
   kSpread,         // ModelOpt's blocks of FP8 as it exports them, their scales on four axes
-  kOther,          // one of several more, told apart by the codec's parts
+  kOther,          // one of several others, distinguished by the codec's parts
 };
 
 struct Codec {
@@ -137,18 +137,18 @@ struct Codec {
   // Decodes whole bands, see decodes_any_rows; null: cannot be decoded (integers, types that are
   // only copied).
   void (*decode)(ConstParts, FloatRows) = nullptr;
-  // Shortcuts for values that are plain bf16 in memory: the results of scan and encode for them
-  // decoded, in one pass. False, with no use in what was done, when an Inf or NaN is among them, or
-  // for what the codec only does with floats; first_overflow is asked afterwards. Null: none.
+  // Shortcuts for plain bf16 values in memory: one pass with the results of decoding followed by
+  // scan or encode. They return false, and the results are not usable, if a value is Inf or NaN or
+  // the codec needs floats for the request; first_overflow is called afterwards. Null: no shortcut.
   bool (*scan_bf16)(std::span<const std::byte>, Stats&) = nullptr;
   bool (*encode_bf16)(std::span<const std::byte>, const EncodeContext&, Parts) = nullptr;
   // Index of the first encoded row whose scales are Inf or NaN although its values were finite
   // (they are too large for the codec), or `rows` when all is well. Null: cannot happen.
   uint64_t (*first_overflow)(ConstParts, uint64_t rows, uint64_t row_values) = nullptr;
-  // Codecs whose values this one holds bit for bit.
+  // Codecs whose bits this codec can hold.
   std::span<const Repack> repacks = {};
-  // How many of `values` values, all that the parts hold, have the code at either end of the
-  // codec's codes: those that may have been cut off. Null: plain numbers, or not known.
+  // How many of `values` values (all that the parts hold) have the smallest or largest code, so
+  // that they may have been clipped. Null: plain numbers, or unknown.
   uint64_t (*count_extreme)(ConstParts, uint64_t values) = nullptr;
 };
 
@@ -163,11 +163,11 @@ inline bool is_fp8(Scheme scheme) {
 }
 // The dtype stored by a codec of plain numbers or ggml's blocks; nullopt for several parts.
 std::optional<Dtype> plain_dtype(const Codec& codec);
-// F32, F16 or BF16: what weights are stored in before they are quantized.
+// F32, F16 or BF16: the types of weights before they are quantized.
 bool is_plain_float(const Codec& codec);
-// How `to` takes over the bits of `from`; nullptr when it cannot.
+// How the bits of `from` become those of `to`; nullptr if this is impossible.
 const Repack* find_repack(const Codec& from, const Codec& to);
-// The one-part codec that stores `dtype` as it is. Requires: the list has one for every Dtype.
+// The one-part codec that stores `dtype` unchanged. Requires: the list has one for every Dtype.
 const Codec& plain_codec(Codecs codecs, Dtype dtype);
 
 // Elements in one part along each axis: tiles of `rows` x `row_values`.

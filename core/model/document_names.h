@@ -1,9 +1,8 @@
 // The small files of a Hugging Face folder that belong to the model.
 //
-// A list of what is taken, not of what is left out: a folder of a trainer also holds optimizer
-// states, random number states, logs and caches, and none of them may travel with the weights.
-// Python files (remote code) are left out too: they are programs, to be copied by a person who
-// has read them.
+// The table lists files to copy, not files to omit: a folder of a trainer also holds optimizer
+// states, random number states, logs and caches, none of which may be copied with the weights.
+// Python files (remote code) are omitted too; people copy them after reading them.
 #pragma once
 
 #include <span>

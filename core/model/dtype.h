@@ -1,8 +1,8 @@
 // The element types that a part of a tensor may be stored in, and their sizes.
 //
-// An element is the smallest thing with an address of its own: one number, or one block of a ggml
-// type (an element of kQ6K is 256 values in 210 bytes), or the whole bytes that sub-byte numbers
-// fill (an element of kF4 is 2 values in 1 byte).
+// An element is the smallest item with its own address: one number, or one block of a ggml type (an
+// element of kQ6K is 256 values in 210 bytes), or the entire bytes that sub-byte numbers fill (an
+// element of kF4 is 2 values in 1 byte).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ckpt {
 
 // How llama-quantize uses an importance matrix for a block type.
 enum class ImportanceUse : uint8_t { kIgnored, kUsed, kNeeded };
-// How --search best improves a type: its scales, or with second moments the codes alone.
+// How --search best improves a type: its scales, or with second moments only the codes.
 enum class SearchUse : uint8_t { kNoSearch, kFeedback, kScales };
 
 // One row a type: enumerator, name on the command line, numbers in one element, bytes of one

@@ -1,11 +1,11 @@
-// Results of checking a checkpoint for a program: two verdicts a program, and findings that say
-// what a person would see and what fixes it.
+// Results of checking a checkpoint for programs: two verdicts per program, and findings with the
+// symptom that a person would see and the fix.
 //
 //   profile      one release of a program that serves or reads checkpoints: "vllm-0.17"
 //   loads        its loader takes the folder whole
 //   sound        what it then computes is what the checkpoint means
 //
-// A folder can load and be unsound (scales that are never read), and be sound and not load (a name
+// A folder can load and be unsound (scales that are never read), or be sound and not load (a name
 // that the loader does not know).
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace ckpt {
 
-// How a finding weighs for one profile.
+// The severity of a finding for one profile.
 enum class Severity : uint8_t {
   kInfo,      // to know
   kWarning,   // works, but worse than it could
@@ -29,7 +29,7 @@ std::string_view severity_name(Severity severity);  // "info", "warning", "unsou
 
 // The fix of a finding.
 struct Fix {
-  std::string step;    // as typed after --step; empty where no step can
+  std::string step;    // as typed after --step; empty if no step fixes it
   std::string needs;   // what a person must fill in: "BASE: the unquantized model's folder"
   std::string advice;  // for a person; the only advice where `step` is empty
   bool rewrites_weights = false;
@@ -42,12 +42,12 @@ struct Finding {
   std::string profile;  // for whom
   Severity severity = Severity::kInfo;
   std::string place;    // file, and what in it: "config.json: text_config"
-  std::string found;    // one sentence: what is there and what was expected
+  std::string found;    // one sentence: the value found and the expected one
   std::string symptom;  // what a user would see; may be empty
   Fix fix;
 };
 
-// Yes twice says that nothing against it was found; `not_checked` lists what was not checked.
+// If both are yes, no check failed; `not_checked` lists checks that did not run.
 struct Verdict {
   std::string profile;
   bool loads = true;
@@ -59,7 +59,7 @@ struct Diagnosis {
   std::vector<Verdict> verdicts;  // in the order in which profiles were asked for
   std::vector<Finding> findings;  // by verdict, then by check
   bool is_good() const;           // no verdict is no
-  bool is_checked() const;        // every verdict is of all there is
+  bool is_checked() const;        // every check ran for every verdict
 };
 
 }  // namespace ckpt

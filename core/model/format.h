@@ -40,21 +40,21 @@ struct LayoutOptions {
   uint64_t max_file_bytes = 0;    // shard or split size; 0 = as the format does by default
   uint64_t max_file_tensors = 0;  // of a split GGUF; 0 = any number
   uint64_t header_slack_bytes = 0;
-  // For edits in place: a file whose tensors still are what the file holds keeps their order and,
-  // where the new header fits, the place of their first byte.
+  // For edits in place: a file whose tensors do not change keeps their order and, if the new header
+  // fits, the position of their first byte.
   bool keep_places = false;
-  // Such a first byte moves by multiples of this when the header outgrows its room. 0: it
-  // cannot move, and the file is laid out again.
+  // If the header does not fit, that first byte moves by multiples of this. 0: it cannot move, and
+  // the file is laid out again.
   uint64_t shift_bytes = 0;
 };
 
-// How a caller wants files read.
+// How to read files.
 struct ReadOptions {
-  // Documents and indexes that are links lead anywhere, not only inside their folder and to the
-  // blobs of the hub's cache.
+  // Documents and indexes may be links to anywhere, not only inside their folder and to the blobs
+  // of the hub's cache.
   bool follow_links = false;
-  // Documents of vocabularies get their names and no text, where a URL names the folder: for
-  // callers that show only the names.
+  // If a URL names the folder, vocabulary documents have only their names, no text: for callers
+  // that show only the names.
   bool skip_vocabularies_of_urls = false;
 };
 

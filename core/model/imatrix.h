@@ -1,4 +1,4 @@
-// An importance matrix: mean squared activations, one value a column, by tensor name.
+// An importance matrix: mean squared activations, one value per column, by tensor name.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ImatrixEntry {
   std::vector<float> input_sums;  // of the inputs themselves, as many; empty: not in the file
 
   uint64_t columns() const { return sums.size() / counts.size(); }
-  // Matrices that no input reached. Requires: counts are of matrices.
+  // The number of matrices that saw no input. Requires: counts per matrix.
   uint64_t unseen() const {
     uint64_t out = 0;
     for (const int64_t count : counts) out += count > 0 ? 0 : 1;
@@ -42,7 +42,7 @@ struct ImatrixSums {
   uint64_t chunk_count = 0;
   uint64_t chunk_size = 0;  // tokens of a chunk; 0: the file does not say
   // Legacy: sums and counts are those of chunks, each already divided by its number of inputs, and
-  // an entry has one count however many experts it holds.
+  // an entry has one count for all of its experts.
   bool is_legacy = false;
   Metadata other_keys;                     // of a GGUF, that say something else
   std::vector<std::string> other_tensors;  // of a GGUF, that belong to no entry

@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-// The content of the document at `path`, parsed once for all callers; nullptr when there is none.
+// The content of the document at `path`, parsed once for all callers; nullptr if it does not exist.
 // Fails: as Document::values; kCorrupt when it is not an object.
 Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoint,
                                                      std::string_view path);
@@ -20,15 +20,15 @@ Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoin
 // config.json's architectures[0], or GGUF's general.architecture; empty if neither is set.
 std::string architecture_of(const Checkpoint& checkpoint);
 
-// A document that is edited: what it says and how it was laid out.
+// A document that is edited: its content and its layout.
 struct JsonDocument {
   JsonText root;
   JsonStyle style;
 };
-// A copy of the document at `path`, to be edited; nullopt when there is none. Fails: as
+// A copy of the document at `path`, to be edited; nullopt if it does not exist. Fails: as
 // read_object.
 Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path);
-// Puts it into `checkpoint`; one that says the same as before stays as it is, byte for byte.
+// Stores the document in `checkpoint`; if its content did not change, it keeps every byte.
 void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document);
 
 }  // namespace ckpt

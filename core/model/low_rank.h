@@ -21,7 +21,8 @@ struct LowRank {
   float scale;
 };
 
-// Fills `out`, whose rows and columns say those of the factors. Same bytes on every processor.
+// Fills `out`, whose rows and columns determine those of the factors. Same bytes on every
+// processor.
 using LowRankProduct = void (*)(const LowRank& factors, FloatRows out);
 
 }  // namespace ckpt

@@ -32,7 +32,7 @@ std::string_view name(MetaType type);
 // Bytes of one stored number; 0 for text and arrays.
 uint32_t size_bytes(MetaType type);
 
-// Elements of one type. Numbers lie packed, little-endian, exactly as stored.
+// Elements of one type. Numbers are packed, little-endian, exactly as stored.
 struct MetaArray {
   MetaType element = MetaType::kU32;
   std::vector<std::byte> numbers;

@@ -1,5 +1,5 @@
-// Types that packed weights of other programs decode to, reported by the readers of the layouts
-// (transforms/packed/) to whoever looks at a checkpoint and decodes nothing (checks/).
+// The shapes and types that packed weights of other programs decode to. The readers of the layouts
+// (transforms/packed/) report them to code that inspects a checkpoint without decoding (checks/).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A plan: checkpoints with their layouts. execute(plan) makes it true; nothing flows back.
+// A plan: checkpoints with their layouts. execute(plan) carries it out.
 #pragma once
 
 #include <filesystem>
@@ -15,21 +15,21 @@ struct Output {
   std::filesystem::path path;  // OUT: a folder, or the file that files[0] becomes
   Checkpoint checkpoint;
   Layout layout;
-  // OUT is a folder that is there and empty, perhaps a mount point: it stays, and the files of the
-  // layout, a folder's, are put into it.
+  // OUT is an existing empty folder, perhaps a mount point: it stays, and the files of the layout
+  // are put into it.
   bool goes_into = false;
-  // Files of the folder at `path` that this output replaces; nothing else of it is removed.
+  // Files of the folder at `path` that this output replaces; nothing else in it is removed.
   std::vector<std::string> replaced = {};
 };
 
-// Several outputs are made from one reading of the source.
+// Several outputs are made in one pass over the source.
 struct Plan {
   std::vector<Output> outputs;
 };
 
-// Looks for what only our own bugs or a hostile layout can cause: extents that overlap, pass the
-// end or disagree with the part rules, paths that leave the output folder, names that come twice,
-// a Recoded tensor whose source is not Stored. After this nothing checks again.
+// Detects errors that only a bug of ckpt or a hostile layout can cause: extents that overlap,
+// exceed the file or disagree with the part rules, paths that leave the output folder, duplicate
+// names, a Recoded tensor whose source is not Stored. Later code does not check again.
 Status check(const Plan& plan);
 
 // Where a file of an output ends up. Requires: check() passed.

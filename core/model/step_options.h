@@ -28,7 +28,7 @@ enum class ValueKind : uint8_t {
 };
 std::string_view name_of(ValueKind kind);  // "choice"
 
-// A word that an option takes, and what it means to the step.
+// A word that an option accepts, and its meaning for the step.
 struct Choice {
   std::string_view name;
   int meaning;
@@ -49,8 +49,8 @@ struct OptionRule {
   bool repeats = false;
   bool is_required = false;
   bool may_be_empty = false;
-  // A choice that may be a file with one of these endings instead: ".yaml", ".yml"; or one of other
-  // words, which are not listed but called `other_names`.
+  // A choice that may instead be a file with one of these endings (".yaml", ".yml"), or one of
+  // further words that are not listed but described as `other_names`.
   std::span<const std::string_view> file_endings = {};
   std::string_view other_names = {};
   std::vector<std::string> (*other_words)() = nullptr;
@@ -72,7 +72,7 @@ struct OptionRule {
     return with(&OptionRule::value_name, value);
   }
 
-  // The words that it takes; empty when it takes anything else.
+  // The accepted words; empty if the option accepts other values.
   std::vector<std::string> words() const;
   // Whether this value is a path; in a recipe it is relative to it.
   bool is_path(std::string_view given) const {
@@ -83,7 +83,7 @@ struct OptionRule {
   }
   // As help calls the value: "GLOB", "bf16|f16".
   std::string value() const;
-  // The help and `more`, with what counts when it is absent and whether it repeats.
+  // The help and `more`, with the default and whether the option repeats.
   std::string whole_help(std::string_view more = {}) const;
 
  private:
@@ -160,8 +160,8 @@ class Options {
   std::vector<Pair> pairs_;
 };
 
-// Options as the rules of a step read them. Requires of every question: a rule of that name and
-// kind. What was not given is what the rule says of that.
+// Options as the rules of a step define them. Every query requires a rule with that name and kind.
+// An option that was not given has the default of its rule.
 class OptionValues {
  public:
   struct Value {

@@ -16,11 +16,12 @@ inline constexpr std::string_view kWeight = ".weight";
 std::string module_of(std::string_view tensor);
 // The part after the last dot; the entire name without one.
 std::string_view last_word(std::string_view name);
-// As lists of modules name it: P of "P.weight"; the entire name of a parameter without a module
+// The name in lists of modules: P for "P.weight"; the entire name for a parameter without a module
 // weight, such as a stack of experts.
 std::string listed_name(std::string_view tensor);
 
-// Of the head, the layer that gives logits: "lm_head.weight", "language_model.lm_head.weight".
+// Whether it is a tensor of the head, the layer that computes logits: "lm_head.weight",
+// "language_model.lm_head.weight".
 bool is_of_head(std::string_view tensor);
 
 // The last "experts.N." of a name.
@@ -29,11 +30,11 @@ struct ExpertName {
   uint64_t number;
   std::string_view rest;  // "up_proj" or "up_proj.weight"
 };
-// nullopt for all that belongs to no expert, or to a stack of all of them.
+// nullopt for tensors that belong to no expert, or to a stack of all experts.
 std::optional<ExpertName> expert_name(std::string_view name);
 inline bool is_of_expert(std::string_view name) { return expert_name(name).has_value(); }
 
-// Of a GGUF: the number N of "blk.N."; -1 for tensors outside of blocks.
+// In a GGUF: the number N of "blk.N."; -1 for tensors outside of blocks.
 int64_t block_of(std::string_view name);
 // Order of tensors in a file of llama-quantize: by block, then by the bytes of the name. Source:
 // llama.cpp src/llama-model-loader.h (weight_name_comparer).

@@ -48,8 +48,8 @@ struct TokenLists {
   JsonValue id_value(const Token& token) const;
 };
 
-// Everything else of the file. model.vocab is left out of `values` where it is an object or a list,
-// model.merges where it is a list.
+// Everything else in the file. `values` omits model.vocab if it is an object or a list, and
+// model.merges if it is a list.
 struct TokenizerJson {
   JsonValue values;
   TokenLists lists;

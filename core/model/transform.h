@@ -1,6 +1,6 @@
-// A transform turns one Checkpoint into another: a description into a description. What it must
-// know of values (a scale, how far a layer is from its base) it asks for by read_values
-// (checkpoint.h) and by core/chunks/evaluate.h, both bounded; its Context opens files.
+// A transform turns one Checkpoint into another: a description into a description. If it depends on
+// values (a scale, the distance of a layer from its base), it reads them with read_values
+// (checkpoint.h) or core/chunks/evaluate.h, which are both bounded; its Context opens files.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace ckpt {
 
-// A weight that was decoded, and that an adapter was merged into.
+// A decoded weight into which an adapter was merged.
 struct MergedWeight {
   std::string tensor, codec;  // the one that it was decoded from
-  double kept;                // part of what was added that is left when it is encoded so again
-  bool is_below_rounding;     // what was added is smaller than the error of encoding
+  double kept;                // share of the change that remains after encoding in this codec
+  bool is_below_rounding;     // the change is smaller than the error of encoding
 };
 
 // Input of a transform in addition to the checkpoint.
@@ -33,7 +33,7 @@ struct Context {
   std::vector<std::string>* notes = nullptr;  // things a person should know; may be null
   // Opens another checkpoint that an option names; headers and documents only.
   std::function<Result<Checkpoint>(const std::filesystem::path&)> open = {};
-  // The small files of a folder that an option names; its weights need not be there.
+  // The small files of a folder that an option names; its weights need not exist.
   std::function<Result<std::vector<Document>>(const std::filesystem::path&)> documents = {};
   // The text of a file that an option names, of at most `limit_bytes`.
   std::function<Result<std::string>(const std::filesystem::path&, uint64_t limit_bytes)> file_text =
@@ -41,7 +41,7 @@ struct Context {
 
   LowRankProduct low_rank = nullptr;
 
-  // The plan is shown and not carried out, so what only its execution lacks may be a note.
+  // The plan is only shown, not executed, so requirements of the execution may be notes.
   bool is_only_shown = false;
 
   std::vector<MergedWeight>* merged = nullptr;  // may be null
@@ -51,9 +51,8 @@ struct Context {
   }
 };
 
-// The most that a transform may change. Documents: no tensors, so that a folder's weight
-// files need not be opened. Names: names, order and number of tensors, never a byte of their
-// values.
+// The most that a transform may change. Documents: no tensors, so a folder's weight files need not
+// be opened. Names: names, order and number of tensors, but not the bytes of their values.
 enum class Touches : uint8_t { kDocuments, kNames, kValues };
 
 struct Transform {
@@ -66,7 +65,7 @@ struct Transform {
   Result<Checkpoint> apply(Checkpoint checkpoint, const Options& given,
                            const Context& context) const;
 
-  // As people say it: "metadata" steps are cheap and safe in place, "payload" steps rewrite
+  // The word for users: "metadata" steps are fast and safe in place, "payload" steps rewrite
   // weights.
   std::string_view effect() const { return touches == Touches::kValues ? "payload" : "metadata"; }
 };

@@ -1,5 +1,5 @@
-// Files that no person named, but another file did (a recipe's imports): whoever may write to one,
-// or to a folder or link on the way to it, decides what a run does.
+// Files that are named by another file, not by a person (a recipe's imports): anybody who may write
+// to such a file, or to a folder or link on its path, controls the run.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ inline Result<bool> is_trusted_file(const std::filesystem::path& folder,
   struct stat status {};
   for (const std::filesystem::path& part : name) {
     path /= part;
-    // A link is its owner's, and what it leads to is somebody's too.
+    // Both the link and its target have owners, and both count.
     for (const auto look : {::lstat, ::stat}) {
       if (look(path.c_str(), &status) != 0) return false;
       CKPT_TRY(require_trusted(path, status));

@@ -14,7 +14,7 @@ namespace ckpt {
 struct ResumeOptions {
   bool enabled = false;  // else a run that fails leaves nothing
   std::string version;   // of the program: work of another version is not resumed
-  std::string command;   // as typed; told to whoever finds what this run left
+  std::string command;   // as typed; shown to users who find the output of this run
   // Of execute_share() (core/engine/share.cc): the share, from 1, of how many; 0: the whole plan.
   // Files created before `since_ns` (since 1970) do not belong to this plan.
   uint32_t share_number = 0, share_count = 0;
@@ -30,8 +30,8 @@ struct ExecuteOptions {
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
   ResumeOptions resume;
-  // A folder for what is read twice of sources that are far away and has no room in memory; empty:
-  // it is fetched twice.
+  // A folder for data of remote sources that is read twice and does not fit in memory; if empty,
+  // the data is fetched twice.
   std::string cache_folder;
   uint64_t cache_bytes = uint64_t{64} << 30;
 };

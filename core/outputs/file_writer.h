@@ -28,8 +28,8 @@ struct WaitingRoom {
 };
 
 struct FileMode {
-  bool may_exist = false;  // what is in the file already stays
-  bool hashes = true;      // else finish() gives no digest and nothing is read back
+  bool may_exist = false;  // existing content of the file stays
+  bool hashes = true;      // if not, finish() returns no digest and nothing is read back
   const std::atomic<bool>* interrupted = nullptr;  // ends long reading back
   WaitingRoom* room = nullptr;                     // shared with other files; null: none is
   int open_flags() const;                          // as Place::make_file() takes them
@@ -37,9 +37,9 @@ struct FileMode {
 
 class FileWriter {
  public:
-  // Gives the file its final size. Fails: kIo, naming the space needed when the disk is too
-  // small. The pool must outlive the writer.
-  // `reopen` opens the file again with these flags: then it need not stay open all the time.
+  // Gives the file its final size. Fails: kIo, naming the needed space if the disk is too small.
+  // The pool must outlive the writer. `reopen` opens the file again with these flags, so the file
+  // need not stay open all the time.
   using Reopen = std::function<Result<Descriptor>(int flags)>;
   static Result<std::unique_ptr<FileWriter>> create(NewFile file, uint64_t size_bytes,
                                                     BufferPool& pool, const FileMode& mode = {},
@@ -47,23 +47,24 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  // Whether the bytes before a piece are in other hands already, or come only after it was put.
+  // Whether other threads already have the bytes before a piece, or they come only after it was
+  // put.
   enum class Turn { kNext, kLater };
-  // Writes the piece and hashes it and whatever waited for it, or keeps it until the bytes before
-  // it arrive. Without room to keep it, waits for the hash as long as that advances. Otherwise, and
-  // for kLater immediately, the piece is dropped and read back when its turn comes.
+  // Writes the piece and hashes it and the pieces that waited for it, or keeps it until the bytes
+  // before it arrive. Without room to keep it, waits for the hash as long as that advances.
+  // Otherwise, and for kLater immediately, the piece is dropped and read back when its turn comes.
   // Thread-safe. Pieces never overlap and together fill the file.
   Status put(Piece piece, Turn turn = Turn::kNext);
   // The same for bytes that an earlier run has written: they are read back when their turn comes.
   Status put_written(uint64_t offset_bytes, uint64_t size_bytes);
-  // How far the hash has come, or had a little ago. Thread-safe.
+  // How many bytes are hashed, perhaps slightly outdated. Thread-safe.
   Sha256State hashed();
-  // An earlier run's hash is gone on with: the bytes that it covers are not read back. Call before
-  // anything is put. Leaves all as it is when `state` is none of this file's.
+  // Resumes the hash of an earlier run: the bytes that it covers are not read back. Call before
+  // anything is put. Has no effect if `state` does not fit this file.
   void go_on_from(const Sha256State& state);
   // Bytes put so far survive power loss.
   Status sync_data();
-  // fsync. Requires: every byte was put, where it hashes. The digest is ready when this returns.
+  // fsync. Requires: every byte was put, if the writer hashes. The digest is then ready.
   Result<std::string> finish();
 
  private:

@@ -1,8 +1,8 @@
-// Where outputs stand until they are whole: "OUT.partial", then fsync, then rename.
+// Where outputs are until they are complete: "OUT.partial", then fsync, then rename.
 //
-// Incomplete output never has its final name, and nobody else can read or write it: what is
-// under construction has mode 0600 (a folder 0700) and belongs to the user who runs the program.
-// A file of another user in its place is rejected by name (core/io/ownership.h).
+// Incomplete output never has its final name, and nobody else can read or write it: files under
+// construction have mode 0600 (folders 0700) and belong to the user who runs the program. A file of
+// another user in its place is rejected by name (core/io/ownership.h).
 #pragma once
 
 #include <filesystem>
@@ -21,15 +21,15 @@ namespace ckpt {
 // most its final name.
 enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
 
-// Fails: kUsage: something is at `path`; kIo.
+// Fails: kUsage if `path` exists; kIo.
 Status refuse_existing(const std::filesystem::path& path);
 
-// Requires that all of the temporary folder of an output, where it is there, is of a run of ckpt:
-// `is_of_run` is asked for each file. Fails: kUsage, naming one that is not; kIo.
+// Requires that a run of ckpt created all files of the temporary folder of an output, if the folder
+// exists: calls `is_of_run` for each file. Fails: kUsage, naming a file of another program; kIo.
 Status check_temporary_folder(const Output& output,
                               const std::function<bool(const std::string&)>& is_of_run);
-// The same for work without a ledger: the existing file was made for this layout and is not another
-// run's that could go on.
+// The same for work without a ledger: the existing file was made for this layout, and no other run
+// could resume it.
 Status check_temporary_folder(const Output& output);
 
 // A file under construction, opened.
@@ -38,11 +38,12 @@ struct NewFile {
   Descriptor descriptor;
 };
 
-// One output under construction. Removes what it made unless publish() or keep() was reached.
+// One output under construction. The destructor removes the files unless publish() or keep() was
+// called.
 class Place {
  public:
-  // Refuses an OUT that exists (unless `force`), and a temporary that is another user's, and makes
-  // the temporary folder. The output must outlive the place. Fails: kUsage; kIo.
+  // Rejects an existing OUT (unless `force`) and temporary files of another user, and creates the
+  // temporary folder. The output must outlive the place. Fails: kUsage; kIo.
   static Result<Place> make(const Output& output, bool force,
                             Leftovers leftovers = Leftovers::kRemove);
   Place(Place&& other) noexcept;
@@ -52,8 +53,8 @@ class Place {
   // Where the bytes of `file` are written for now; `flags` as for open(2). Fails: kIo; kCorrupt
   // when a link is in the way (core/io/open_folder.h).
   Result<NewFile> make_file(const OutputFile& file, int flags) const;
-  // Gives every file its final name, replacing what is there when that was allowed. A sentence
-  // where a folder that was replaced holds more than Output::replaced by now, and is kept.
+  // Gives every file its final name and replaces existing ones if that was allowed. Returns a
+  // sentence if a replaced folder now holds more files than Output::replaced and is kept.
   Result<std::string> publish();
   // Leaves everything under its temporary name, for another run.
   void keep() { output_ = nullptr; }
@@ -79,17 +80,17 @@ class Place {
   std::string note_;
 };
 
-// True where OUT as a whole gets its name, and not each of its files.
+// True if OUT as a whole gets its name, not each of its files.
 inline bool has_one_name(const Output& output) {
   return output.layout.is_folder && !output.goes_into;
 }
-// Where the bytes of `file` stand until it has its final name.
+// The path of `file` until it has its final name.
 std::filesystem::path partial_path(const Output& output, const OutputFile& file);
 // The same for the whole output: a folder, or the file that OUT becomes.
 std::filesystem::path partial_path(const Output& output);
-// Removes of a folder that OUT has replaced, and that has the temporary name now, what
-// Output::replaced lists. The rest is kept under a name of its own, and the sentence says so (empty
-// where nothing is left). Fails: kIo: what is left could not be moved out of the way.
+// Removes the files in Output::replaced from the folder that OUT has replaced, which now has the
+// temporary name. The other files are kept under a separate name, which the returned sentence
+// reports (empty if none remain). Fails: kIo if the remaining files could not be moved away.
 Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent);
 // Whether a file or folder of this name can be one of these.
 bool is_partial_name(std::string_view name);

@@ -1,4 +1,4 @@
-// How far long work has come.
+// Progress of long work.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace ckpt {
 
-// Told how far the work has come; called from one thread at a time, often.
+// Receives the progress; called often, from one thread at a time.
 class Progress {
  public:
   virtual ~Progress() = default;

@@ -1,5 +1,5 @@
-// Room for outputs, asked for over all of them before one byte is written: else the first files
-// would take the disk, and everybody's work with it, before the last one finds it full.
+// Checks the space for all outputs before the first byte is written: otherwise the first files
+// would fill the disk, and disturb everybody who uses it, before the last one fails.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,11 @@ struct SpaceNeed {
   bool fits() const { return needed_bytes <= free_bytes; }
 };
 
-// By file system, in the order of outputs. What stands under temporary names counts as made
-// (kKeep, kPublish), or as about to be removed (kRemove). File systems that do not say how large
-// they are are left out.
+// By file system, in the order of outputs. Temporary files count as written (kKeep, kPublish) or as
+// about to be removed (kRemove). Omits file systems that do not report their size.
 std::vector<SpaceNeed> space_needs(const Plan& plan, Leftovers leftovers);
 
-// Fails: kIo, naming what is needed and what is free; or a file that is larger than any may be here
-// (ulimit -f).
+// Fails: kIo, naming needed and free space, or a file that is larger than `ulimit -f` allows.
 Status check_space(const Plan& plan, Leftovers leftovers);
 
 }  // namespace ckpt

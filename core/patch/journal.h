@@ -1,5 +1,5 @@
-// The journal of a patch: what is left to do before a checkpoint is patched, kept where a killed
-// program's successor finds it.
+// The journal of a patch: the remaining work of a patch, stored so that the next run can finish a
+// killed one.
 //
 //   FOLDER/.ckpt-patch/          everything a patch has in hand (a file's: .NAME.ckpt-patch/)
 //     files/0, files/1, ...      whole new files and new headers, written and synced
@@ -16,10 +16,10 @@
 //     remove SHA256SUMS
 //     end
 //
-// Whoever unpacks an archive or shares a folder finds journals that others wrote. One is carried
-// out only if the user who runs the program wrote it, nobody else could write to it or to its
-// folder, it was made in this very folder (inode and birth of it are in the digest), and it names
-// nothing but files of the checkpoint.
+// Unpacked archives and shared folders may contain journals that others wrote. A journal is
+// executed only if the user who runs the program wrote it, nobody else could write to it or to its
+// folder, it was made in this folder (its digest covers inode and birth time of the folder), and it
+// names only files of the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@
 
 namespace ckpt {
 
-// Where a patch keeps what it has in hand, and whose it is.
+// Where a patch keeps its work, and its owner.
 //
 //   FOLDER/.ckpt-patch/          of a folder       private to the user who patches, until the patch
 //   FOLDER/.NAME.ckpt-patch/     of a lone file    is decided; then others see that it is
@@ -45,18 +45,18 @@ inline void step(const StepHook& hook, std::string_view what) {
   if (hook) hook(what);
 }
 
-// Where a patch of `path` (a folder, a file) keeps what it has in hand.
+// Where a patch of `path` (a folder, a file) keeps its work.
 std::filesystem::path staging_of(const std::filesystem::path& path);
 std::filesystem::path journal_of(const std::filesystem::path& path);
 // The folder that the paths of a journal are relative to.
 std::filesystem::path base_of(const std::filesystem::path& path);
 
-// Held while a patch runs, so that other programs notice. Makes the staging folder where `make`
-// says so. Freed by the end of the process, however it ends.
+// A lock that is held while a patch runs, so that other programs notice. Creates the staging folder
+// if `make` is set. The end of the process releases the lock, even after a kill.
 class StagingLock {
  public:
-  // Fails: kUsage when another program holds it, or the staging folder is another user's or can be
-  // written to by others; kIo.
+  // Fails: kUsage if another program holds it, or if the staging folder belongs to another user or
+  // others can write to it; kIo.
   static Result<StagingLock> take(const std::filesystem::path& path, bool make);
   StagingLock(StagingLock&& other) noexcept;
   StagingLock& operator=(StagingLock&&) = delete;
@@ -68,21 +68,22 @@ class StagingLock {
 };
 
 enum class PatchState : uint8_t { kNone, kLeftovers, kUnfinished };
-// Fails: kIo, where it cannot be told.
+// Fails: kIo if this cannot be determined.
 Result<PatchState> patch_state(const std::filesystem::path& path);
-// Fails: kUsage for a checkpoint that an interrupted patch has left between two states; kIo.
+// Fails: kUsage if an interrupted patch left the checkpoint between two states; kIo.
 Status refuse_unfinished_patch(const std::filesystem::path& path);
 
-// Fails: kUsage when the journal, or the folder of what it puts in place, is another user's or can
-// be written to by others.
+// Fails: kUsage if the journal, or the folder of its new files, belongs to another user or others
+// can write to it.
 Status require_own_journal(const std::filesystem::path& path);
-// From here on others see whether there is a journal, and nothing else.
+// Lets others see whether there is a journal, and nothing else.
 Status show_staging(const std::filesystem::path& path);
 // Removes the staging folder with everything in it. Fails: kIo.
 Status remove_staging(const std::filesystem::path& path, const StepHook& hook);
 
-// Ties a journal to this place: lower-case hex SHA-256 of which folder the checkpoint is or
-// is in, its name there, which staging folder was made for it, and `lines`. Fails: kIo.
+// Ties a journal to this place: lower-case hex SHA-256 of the identity of the folder that is or
+// contains the checkpoint, its name there, the identity of its staging folder, and `lines`. Fails:
+// kIo.
 Result<std::string> digest_of_journal(const std::filesystem::path& path, std::string_view lines);
 
 struct JournalLine {
@@ -96,35 +97,35 @@ struct JournalLine {
 };
 using Journal = std::vector<JournalLine>;
 
-// A journal as it is read: `of` ties it to its checkpoint (digest_of_journal()).
+// A journal: `of` ties it to its checkpoint (digest_of_journal()).
 struct BoundJournal {
   std::string of;
   Journal lines;
 };
-// Its text behind the first two lines; all of it; and back. Fails: kCorrupt: no journal of ours,
-// cut short, a path that leaves the folder.
+// Its text after the first two lines; its entire text; and the reverse. Fails: kCorrupt: not a
+// journal of ckpt, truncated, a path that leaves the folder.
 std::string render_lines(const Journal& journal);
 std::string render_journal(const BoundJournal& journal);
 Result<BoundJournal> parse_journal(std::string_view text);
 
-// Whether a file of this name, relative to base_of(path), can be one that a patch of the checkpoint
-// changes: core knows no names of files.
+// Whether a patch of the checkpoint may change a file of this name, relative to base_of(path). The
+// caller provides this, because core knows no file names.
 using Belongs = std::function<bool(const std::string& name)>;
 
 // Writes the journal: the point of no return. Requires: the lock; every file in files/ is synced.
 Status commit(const std::filesystem::path& path, const Journal& journal, const StepHook& hook);
-// Carries the journal out and removes it and the staging folder. Requires: the lock; the journal is
-// this program's own or was judged by recover_patch().
-// Fails: kCorrupt: no journal of ours, or a file is not as it was left; kIo. The journal stays.
+// Executes the journal, then removes it and the staging folder. Requires: the lock; the journal was
+// written by this process or accepted by recover_patch(). Fails: kCorrupt: not a journal of ckpt,
+// or a file changed in the meantime; kIo. After a failure the journal stays.
 Status carry_out(const std::filesystem::path& path, const StepHook& hook);
 
-// The same for a patch that is one kReplace, which needs no journal. Requires: the lock.
+// The same for a patch that consists of one kReplace, which needs no journal. Requires: the lock.
 Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
                      const StepHook& hook);
 
-// Leftovers of an earlier patch: finished if it was decided, removed if not.
-// Fails: as carry_out and StagingLock::take; kUsage for a journal that was not written here, by
-// this user, about files that belong to the checkpoint. Gives what was found.
+// Finishes an earlier patch if it was decided, and removes its leftovers if not. Fails: as
+// carry_out and StagingLock::take; kUsage for a journal that was not written here, by this user,
+// for files of the checkpoint. Returns what was found.
 Result<PatchState> recover_patch(const std::filesystem::path& path, const Belongs& belongs,
                                  const StepHook& hook = {});
 

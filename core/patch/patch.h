@@ -4,15 +4,15 @@
 //                             ├─ plan_patch ─▶ what to do with each file ─ apply ─▶ the folder
 //   after  ─ lay out ─▶ files ┘
 //
-// Both layouts are made with LayoutOptions::keep_places. A file that comes out the same twice is
-// not opened for writing, however its JSON is spelled. A header that changes is written over the
-// old one when it has the same size; the bytes behind it move only where the file system can move
-// them without copying (core/io/shift.h); otherwise the file is rewritten. Everything new is
-// written and synced next to the checkpoint first; then a journal (core/patch/journal.h) makes it
-// happen.
+// Both layouts are made with LayoutOptions::keep_places. A file that is the same in both is not
+// opened for writing, even if its JSON is spelled differently. A changed header overwrites the old
+// one if it has the same size; the bytes after it move only if the file system can move them
+// without copying (core/io/shift.h); otherwise the file is rewritten. All new files are first
+// written and synced next to the checkpoint; then a journal (core/patch/journal.h) puts them in
+// place.
 //
-// A file that is a link, or has a second name, is never written over: the bytes would change under
-// the other name, in the hub's cache. Its name gets a new file.
+// A file that is a link, or has a second name, is never overwritten, because the bytes would also
+// change under the other name, for example in the hub's cache. Its name gets a new file.
 #pragma once
 
 #include <cstdint>
@@ -57,26 +57,26 @@ struct Patch {
   bool changes_nothing() const { return files.empty(); }
 };
 
-// The files of a checkpoint that has only documents: what a patch of kDocuments steps compares.
+// The files of a checkpoint that has only documents, as a patch of kDocuments steps compares them.
 Layout lay_out_documents(const Checkpoint& checkpoint);
 
-// Compares. `before` and `after` are laid out alike. Fails: kUsage when a file cannot be replaced
+// Compares two checkpoints with the same kind of layout. Fails: kUsage if a file cannot be replaced
 // without leaving the folder; kIo.
 Result<Patch> plan_patch(const std::filesystem::path& path, const Output& before, Output after,
                          const ShiftAbility& shift);
-// Adds the removal of a file of the folder, where it is there. True when it is. Fails: kIo.
+// Adds the removal of a file of the folder, if it exists; returns whether it does. Fails: kIo.
 Result<bool> remove_also(Patch& patch, const std::string& name);
 
 struct PatchOptions {
   ExecuteOptions execute;
   StepHook hook = {};
 };
-// Makes it true. Requires: recover_patch() has run. Fails: as execute(), commit() and carry_out();
-// before the journal is there the checkpoint is untouched, byte for byte.
+// Executes the patch. Requires: recover_patch() has run. Fails: as execute(), commit() and
+// carry_out(); until the journal exists, the checkpoint does not change.
 Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& options);
 
-// The patched checkpoint as a new one at `out`; `patch.path` stays as it is. Files that do not
-// change come there by `link`. Fails: as execute() and link_file(); kUsage when `out` exists.
+// Writes the patched checkpoint as a new one to `out`; `patch.path` does not change. Unchanged
+// files get there by `link`. Fails: as execute() and link_file(); kUsage when `out` exists.
 Result<ExecuteReport> write_patched(const Patch& patch, const std::filesystem::path& out,
                                     LinkWay link, const PatchOptions& options);
 

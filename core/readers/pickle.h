@@ -1,12 +1,12 @@
-// A pickle read as data: nothing that it names is looked up, built or run.
+// Reads a pickle as data: no name in it is resolved, and nothing is built or run.
 //
 //   opcodes ──▶ a stack machine over nodes ──▶ the node that STOP leaves
 //
-// In a pickle "call f(x)" is an ordinary value. Here it becomes a node that says so (kCall), and
-// only two calls are read as what they stand for: torch.Size(x), which is its tuple, and
-// collections.OrderedDict() of nothing, which is a dict. A number of more than 8 bytes is kNone.
-// Nodes refer to each other by number, so that a pickle can neither nest until the stack ends nor
-// hold itself alive. Source: CPython Lib/pickletools.py.
+// In a pickle "call f(x)" is an ordinary value. Here it becomes a node kCall. Only two calls are
+// interpreted: torch.Size(x) becomes its tuple, and collections.OrderedDict() without arguments
+// becomes a dict. A number of more than 8 bytes is kNone. Nodes refer to each other by number, so a
+// pickle can neither overflow the stack by nesting nor form cycles of ownership. Source: CPython
+// Lib/pickletools.py.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +43,13 @@ class Pickle {
     bool is_changed = false;       // kCall: a state or items are set on what it makes
   };
 
-  // Fails: kCorrupt: ends early, pops from an empty stack; kUnsupported: an opcode it has no use
-  // for.
+  // Fails: kCorrupt: truncated, pops from an empty stack; kUnsupported: an unknown opcode.
   // `start_byte`: where `bytes` begin in the file, for the places that errors name.
   static Result<Pickle> parse(std::string_view bytes, uint64_t start_byte = 0);
 
   const Node& root() const { return nodes_[root_]; }
   const Node& node(NodeIndex index) const { return nodes_[index]; }
-  // Value of a dict's key that is text; nullptr when absent or no dict.
+  // Value of a text key of a dict; nullptr if it is absent or the node is not a dict.
   const Node* find(const Node& dict, std::string_view key) const;
   // The same for a key that is a whole number.
   const Node* find(const Node& dict, int64_t key) const;

@@ -6,8 +6,8 @@
 //   - Qwen/Qwen3-8B
 //   ---
 //
-// All scalars are texts, whatever YAML takes them for, because only texts are asked for: "no" stays
-// no, 1.0 stays 1.0. A plain ~, null or nothing is null.
+// All scalars are texts, independent of their type in YAML, because callers need only texts: "no"
+// stays no, 1.0 stays 1.0. A plain ~, null or empty value is null.
 #pragma once
 
 #include <optional>
@@ -26,13 +26,12 @@ std::optional<std::string> front_matter(std::string_view card);
 // has a key that is not a text, naming the line.
 Result<JsonValue> parse_yaml(std::string_view text);
 
-// All documents of `text`, where nothing may be understood in two ways: refused are also keys that
-// come twice, tags, merges (<<) and quoted texts that would be a number or a truth value without
-// their quotes. Fails: as parse_yaml.
+// All documents of `text`, without ambiguities: also rejects duplicate keys, tags, merges (<<) and
+// quoted texts that would be a number or a truth value without their quotes. Fails: as parse_yaml.
 Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text);
 
 // The first document as JSON text: keys keep their order, plain numbers and truth values their
-// spelling, and all else is a text. Refused are tags and merges. Fails: as parse_yaml.
+// spelling, and everything else is a text. Rejects tags and merges. Fails: as parse_yaml.
 Result<std::string> yaml_as_json(std::string_view text);
 
 }  // namespace ckpt

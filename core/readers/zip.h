@@ -1,10 +1,10 @@
-// The directory of a zip, and the bytes of entries that are stored as they are.
+// The directory of a zip, and the bytes of uncompressed entries.
 //
 //   local header (30 + name + extra) | bytes | ... | central directory (46 + name + extra + comment
 //   each) | [zip64 end | zip64 locator] | end of central directory (22 + comment)
 //
-// The bytes of an entry begin where its local header says, whose extra field has another length
-// than the directory's. Source: PKWARE APPNOTE.TXT 6.3.
+// The local header determines where the bytes of an entry begin, because its extra field may have
+// another length than the directory's. Source: PKWARE APPNOTE.TXT 6.3.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct ZipEntry {
   bool is_stored = true;      // neither compressed nor encrypted
 };
 
-// Fails: kCorrupt: no zip, truncated, an entry beyond the end; kUnsupported: a directory above
+// Fails: kCorrupt: not a zip, truncated, an entry beyond the end; kUnsupported: a directory above
 // kMaxZipDirectoryBytes; kIo.
 Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source);
 // Where the bytes of `entry` are. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.

@@ -1,4 +1,4 @@
-// All ledgers next to an output: of runs that make all of it and of runs that make a share.
+// All ledgers next to an output: of runs of the entire plan and of shares.
 //
 //   OUT.partial.ledger   OUT.partial.ledger-3-of-8   OUT.partial.ledger-3-of-8.2 (the same share,
 //                                                    begun while the first was at work)
@@ -16,15 +16,15 @@ namespace ckpt {
 struct FoundLedger {
   std::filesystem::path path;
   uint32_t share_number = 0, share_count = 0;  // 0: of the whole
-  LedgerContent content;                       // empty where it cannot be read
+  LedgerContent content;                       // empty if it cannot be read
   bool is_ours = false;                        // of this plan and these inputs
   bool is_complete = false;  // and its share is done, in the files that are there now
 };
 
-// The digest that ledgers of this plan and these options carry.
+// The digest in ledgers of this plan and these options.
 Result<PlanDigest> digest_of(const Plan& plan, const ExecuteOptions& options);
 
-// Where the ledger of an output lies; of the share `options` ask for, where they ask for one.
+// The path of the ledger of an output, or of a share if `options` select one.
 std::filesystem::path ledger_path(const Output& output);
 std::filesystem::path share_ledger_path(const Output& output, const ResumeOptions& options);
 
@@ -35,8 +35,8 @@ Result<std::vector<FoundLedger>> ledgers_at(const std::filesystem::path& first);
 // Those of the first output, sorted by path. Fails: kIo.
 Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head);
 
-// True when bytes written to this file under a temporary name are still there, and nobody else
-// could write to it since. Fails: kIo when that cannot be told.
+// True if bytes written to this file under a temporary name are still there, and nobody else could
+// write to it since. Fails: kIo if this cannot be determined.
 Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file);
 
 }  // namespace ckpt

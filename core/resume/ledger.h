@@ -1,5 +1,5 @@
-// The ledger of a run: which bytes of its outputs are finished, kept where the successor of a
-// killed run finds it.
+// The ledger of a run: the finished bytes of its outputs, stored so that the next run can resume a
+// killed one.
 //
 //   OUT.partial.ledger           of the run that makes OUT   (-I-of-N behind it: of a share)
 //
@@ -19,8 +19,8 @@
 //     publish 0 0 1234           output 0 gets its first final name: inode of what gets it
 //     complete                   a share has nothing left to do
 //
-// Lines without "synced" below them are true after kill -9, because the system keeps what was
-// written, and may be false after a power cut; so they count only for the boot that wrote them.
+// Lines that no "synced" follows are true after kill -9, because the system keeps written data, but
+// may be false after a power cut. They count only for the boot that wrote them.
 #pragma once
 
 #include <cstdint>
@@ -58,18 +58,18 @@ struct LedgerContent {
   uint64_t sound_bytes = 0;          // of whole batches
 };
 
-// Reads the bytes of a ledger. `boot`: the running one. Fails: kCorrupt when the first batch is not
-// whole or no head.
+// Reads the bytes of a ledger. `boot`: the current one. Fails: kCorrupt if the first batch is
+// incomplete or not a head.
 Result<LedgerContent> parse_ledger(std::string_view bytes, std::string_view boot);
 
 // Identifies this boot of this machine.
 const std::string& boot_id();
 
-// The file, locked against other programs until the object goes away.
+// The file, locked against other programs as long as the object exists.
 class Ledger {
  public:
-  // Makes the file where there is none, mode 0600. Fails: kUsage when another program holds it, it
-  // belongs to another user or others may write to it; kIo.
+  // Creates the file if it does not exist, with mode 0600. Fails: kUsage if another program holds
+  // it, it belongs to another user or others may write to it; kIo.
   static Result<Ledger> open(const std::filesystem::path& path);
   Ledger(Ledger&& other) noexcept;
   Ledger& operator=(Ledger&&) = delete;
@@ -77,7 +77,7 @@ class Ledger {
 
   const std::filesystem::path& path() const { return path_; }
   bool was_empty() const { return was_empty_; }  // when it was opened
-  // nullopt: nothing that can be read.
+  // nullopt if it cannot be read.
   Result<std::optional<LedgerContent>> read() const;
   // Starts over.
   Status begin(const LedgerHead& head);
@@ -99,8 +99,8 @@ class Ledger {
   uint64_t end_bytes_ = 0;
 };
 
-// Reads another program's ledger, without a lock; nullopt when there is none to be read. Fails:
-// kUsage for another user's; kIo.
+// Reads the ledger of another process, without a lock; nullopt if it does not exist or cannot be
+// read. Fails: kUsage if it belongs to another user; kIo.
 Result<std::optional<LedgerContent>> peek_ledger(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// The digest of a plan: two plans have the same when carrying them out gives the same bytes, so
-// long as the files they read hold what they held.
+// The digest of a plan: plans with the same digest give the same bytes, as long as the files they
+// read do not change.
 //
 //   version ▸ files: path, size, header, extents ▸ tensors: shape, codec, origin, operations ─▶
 //   SHA-256 files that are read: only their number in order of first use, name and size; what else
@@ -34,12 +34,12 @@ struct PlanDigest {
   std::vector<InputFile> inputs;  // in order of first use
 };
 
-// `version`: of the program and of whatever else changes bytes. Requires: check(plan) passed.
-// Fails: kIo when an input was replaced since it was opened.
+// `version`: of the program and of everything else that changes bytes. Requires: check(plan)
+// passed. Fails: kIo if an input was replaced since it was opened.
 Result<PlanDigest> digest_of(const Plan& plan, std::string_view version);
 
-// Says which input is another than it was and how; "" when all are the same. Inodes count only
-// where `same_machine`.
+// Names the first changed input and its change; "" if none changed. Inodes are compared only if
+// `same_machine`.
 std::string changed_input(const std::vector<InputFile>& before, const std::vector<InputFile>& now,
                           bool same_machine);
 

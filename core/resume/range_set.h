@@ -1,4 +1,4 @@
-// Which bytes of something are there: runs that were added, joined where they touch.
+// A set of byte ranges; ranges that touch are joined.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Resumes a killed run: finds what is finished, and records what it
-// finishes itself (core/resume/ledger.h).
+// Resumes a killed run: finds its finished work, and records new finished work
+// (core/resume/ledger.h).
 //
 //   no ledger, or none that can be read   begin; the content of OUT.partial is removed
 //   a ledger of this plan                 go on: tasks whose bytes are all there are skipped
@@ -7,11 +7,10 @@
 //   a ledger of another plan or inputs    refuse, or start over if OUT may be replaced
 //   ledgers of shares of this plan        what they say counts too
 //
-// A share (core/engine/share.cc) takes over what is in OUT.partial, whatever it is, and writes a
-// ledger of its own.
+// A share (core/engine/share.cc) keeps everything in OUT.partial and writes its own ledger.
 //
-// The ledger speaks of bytes, not of tasks, so a run with other threads and memory, whose tasks are
-// cut elsewhere, resumes just as well.
+// The ledger records bytes, not tasks, so a run with other threads and memory, whose tasks are
+// split differently, can resume too.
 #pragma once
 
 #include <chrono>
@@ -36,19 +35,19 @@
 
 namespace ckpt {
 
-// Keeps a ledger while a run is at work: collects what threads have finished, and writes it down
-// from a thread of its own.
+// Keeps the ledger of a run: collects the finished work of all threads, and writes it in a separate
+// thread.
 //
 //   every 0.1 s    what was finished since, runs joined: one batch
 //   every 0.5 s    the data of the files written to, then "synced", both to the disk
 //
-// A ledger that cannot be written (a disk that is full to the last byte) ends no run; the next one
-// then does more again. Data that cannot be synced does.
+// If the ledger cannot be written (a full disk), the run continues, and a resumed run repeats more
+// work. If data cannot be synced, the run ends.
 
 class LedgerKeeper {
  public:
   using FileNumber = std::pair<uint32_t, uint32_t>;  // output, file
-  // Brings a file's data to the disk. Gives how far its hash had come before.
+  // Syncs the data of a file to the disk. Returns the state of its hash before.
   using SyncFile = std::function<Result<Sha256State>(FileNumber)>;
   using Failed = std::function<void(Error)>;
 
@@ -58,10 +57,10 @@ class LedgerKeeper {
   LedgerKeeper& operator=(const LedgerKeeper&) = delete;
   ~LedgerKeeper() { stop(); }
 
-  // Requires: the bytes are with the system. Thread-safe.
+  // Requires: the bytes were written to the system. Thread-safe.
   void wrote(const std::vector<OutputRange>& ranges);
   void scanned(const Task& scan, float amax);
-  // Writes down what is left and ends the thread. Nothing may come after.
+  // Writes the remaining entries and ends the thread. No calls may follow.
   void stop();
   bool wrote_anything() const { return wrote_anything_; }
 
@@ -88,34 +87,34 @@ class LedgerKeeper {
 
 class Resume {
  public:
-  // Locks every output's ledger, or the share's, and reads all. Fails: kUsage: another plan's, in
-  // use; kIo.
+  // Locks the ledger of every output, or of the share, and reads all ledgers. Fails: kUsage: of
+  // another plan, in use; kIo.
   static Result<std::unique_ptr<Resume>> begin(const Plan& plan, const ExecuteOptions& options);
   Resume(const Resume&) = delete;
   Resume& operator=(const Resume&) = delete;
   ~Resume();
 
-  // How the outputs' temporaries can be used.
+  // How the temporary files of the outputs can be used.
   Leftovers leftovers() const { return leftovers_; }
-  // Of all files, where leftovers() is kPublish.
+  // Of all files, if leftovers() is kPublish.
   const std::vector<FileReport>& reports() const { return reports_; }
 
   bool is_done(const Jobs& jobs, const Task& task) const;
   // Results of earlier runs for rows of a scan.
   Stats known(uint32_t scan) const;
 
-  // From here on finished() is taken down; `failed` is called when data cannot be synced.
+  // Starts recording the calls of finished(); calls `failed` if data cannot be synced.
   void start(OutputFiles& files, LedgerKeeper::Failed failed);
   // Thread-safe. `stats`: of a scan.
   void finished(const Jobs& jobs, const Task& task, const Stats& stats);
   void stop() {
     if (keeper_) keeper_->stop();
   }
-  // Writes down that all files are whole and about to get their names. Requires: stopped; synced.
+  // Records that all files are complete and about to get their names. Requires: stopped; synced.
   Status ready(const std::vector<FileReport>& reports);
-  // Writes down that the share is done. Requires: stopped; synced.
+  // Records that the share is done. Requires: stopped; synced.
   Status complete();
-  // The ledgers stay. False when they say nothing that another run could use.
+  // Keeps the ledgers. False if they contain nothing that another run could use.
   bool keep();
 
  private:

@@ -1,5 +1,5 @@
-// Outputs that a run has begun and not ended. Their files have a final size and may even be whole,
-// so they look like checkpoints; the ledger next to them shows that they are not.
+// Outputs that a run began and did not complete. Their files have their final size and may even be
+// complete, so they look like checkpoints; the ledger next to them shows that they are not.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace ckpt {
 
-// Fails with kUsage when `path` is under construction, is in a folder that is, or is a folder
-// that an output is being put into: with the command that began it and how far it has come, where
-// its ledger says so. Fails also: kIo.
+// Fails: kUsage if `path` is under construction, is in such a folder, or is a folder that an output
+// is being put into; the message has the command that began it and its progress if the ledger has
+// them. Fails also: kIo.
 Status refuse_unfinished_output(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// The steps that OUT's format and --to ask for, after a person's own.
+// The steps that OUT's format and --to require, after the steps of the user.
 //
 //   IN safetensors, OUT .gguf    export or dequantize where --to asks for it ▸ to-gguf ▸ quantize
 //   IN safetensors, OUT folder   cast, dequantize or export
@@ -18,13 +18,13 @@
 
 namespace ckpt {
 
-// Options that had no effect, all of them, in one place (docs/OPTIONS.md).
+// Detects options without effect (docs/OPTIONS.md).
 //
 //   given ── taken by no step of any output ──▶ exit 2; a note for what a recipe says
 //         ── taken, and the plan is the same without it ──▶ a note
 //
-// The second is found by planning again without the option and comparing digests, so that it holds
-// for every option and every model; plans come from headers and take little time.
+// To detect the second case, the conversion is planned again without the option and the digests are
+// compared, which works for every option and every model; plans need only headers and little time.
 //
 // Each row of option_table.cc has the reason, and which of the two rules applies to the option.
 
@@ -38,13 +38,13 @@ class OptionUse {
   std::set<std::string, std::less<>> names_;
 };
 
-// Fails: kUsage: typed options that nothing took, each with the reason. Those of a recipe are
-// noted.
+// Fails: kUsage: typed options that no step used, each with the reason. For those of a recipe it
+// adds notes.
 Status check_options_used(const Conversion& conversion, const OptionUse& use,
                           const Context& context);
 
-// Names of the given options that are worth a plan without them, each once: those of the table
-// that change what is made, and of which `notes` does not speak.
+// Names of the given options for which a plan without them is needed, each once: those that change
+// the output, unless `notes` already mentions them.
 std::vector<std::string> options_to_compare(const Conversion& conversion,
                                             const std::vector<std::string>& notes);
 
@@ -60,7 +60,7 @@ bool is_export_type(std::string_view type);  // nvfp4, nvfp4-w4a16, fp8
 bool is_float_type(std::string_view type);   // f32, f16, bf16
 bool is_gguf_path(const std::filesystem::path& path);
 
-// `checkpoint` as OUT shall hold it. Fails: as the steps; kUsage: --to and OUT do not fit.
+// `checkpoint` as OUT will contain it. Fails: as the steps; kUsage: --to and OUT do not fit.
 Result<Checkpoint> apply_added_steps(Checkpoint checkpoint, const OutputPlanning& planning);
 
 }  // namespace ckpt

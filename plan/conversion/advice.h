@@ -1,4 +1,4 @@
-// Advice of findings as a person types it.
+// Advice of findings as commands that a person can type.
 //
 //   ckpt convert IN OUT --step x; or take config.json from the source model
 //     command   ckpt convert m m-fixed --step x --for vllm
@@ -24,13 +24,13 @@ struct AdvisedFor {
   std::vector<std::string> profiles;  // programs that the result is for
 };
 
-// A name that is free, as a word of a shell: "m-fixed", "q4-fixed.gguf", "m-nvfp4"; next to
-// `path`, or in the current folder where nothing can be written there or it is a cache. With
-// `extension`, or that of a GGUF.
+// A name that is free, as a word of a shell: "m-fixed", "q4-fixed.gguf", "m-nvfp4"; next to `path`,
+// or in the current folder if that place is not writable or is a cache. With `extension`, or that
+// of a GGUF.
 std::string free_name(const std::filesystem::path& path, std::string_view ending,
                       std::string_view extension = {});
 
-// The command at the start of `advice`; empty where there is none.
+// The command at the start of `advice`; empty if there is none.
 std::string advised_command(std::string_view advice, const AdvisedFor& on);
 // The rest of it.
 std::string advised_words(std::string_view advice, const AdvisedFor& on);
@@ -43,7 +43,7 @@ struct SourceScales {
   bool has_awq = false;     // of activations that AWQ scaled
 };
 SourceScales source_scales(const Checkpoint& checkpoint);
-// `error` of a conversion that needs floats, with the entire command that makes them first.
+// `error` of a conversion that needs floats, with the complete command that makes them.
 Error with_command(Error error, const Conversion& conversion, const SourceScales& scales);
 
 // `line` with a word for each program: " --for vllm".

@@ -25,7 +25,7 @@ struct AlsoOutput {
 
 struct Conversion {
   std::filesystem::path in, out;
-  std::string to;                  // a type; empty: keep what is there
+  std::string to;                  // a type; empty: keep the types
   std::vector<std::string> steps;  // "name:key=value,key=value"
   std::vector<Step> recipe_steps;  // those of a recipe, when none were typed
   // Options of the steps that are added, by the names of their flags (option_table.h) and in the
@@ -41,16 +41,16 @@ struct Conversion {
   bool mmproj_only = false;           // OUT is the projector
   std::vector<std::string> profiles;  // OUT gets the fixes that these ask for
   std::string base;                   // the unquantized model's folder, for fixes that need it
-  bool allow_nonfinite = false;       // for whoever carries the plan out
+  bool allow_nonfinite = false;       // for the execution of the plan
   uint64_t shard_bytes = 0;           // largest output file; 0 = as the format does
   uint64_t split_tensors = 0;         // most tensors of a .gguf file; 0 = any number
   uint64_t header_slack_bytes = 0;
   // The target that types are chosen for before planning (size_target/size_target.h).
   std::string target_size, target_bits;
-  std::filesystem::path target_cache;  // what was measured for it, kept for the next run
-  std::string sensitivity;  // a file that says how much each tensor matters to that choice
+  std::filesystem::path target_cache;  // measured errors, saved for the next run
+  std::string sensitivity;  // a file with the weight of each tensor in that choice
   bool force = false;
-  bool if_needed = false;  // do nothing where OUT is what the plan makes
+  bool if_needed = false;  // do nothing if OUT already is the result
   bool is_only_shown = false;  // --dry-run
   ReadOptions reading;         // of IN and of everything else that is read
   // Options typed or set by a recipe, in order: each must have an effect (added_steps.h). Empty
@@ -58,7 +58,7 @@ struct Conversion {
   std::vector<GivenOption> given;
 };
 
-// Whether a program that --for names will load an output, and compute what it means.
+// Whether a program that --for names will load an output, and compute the right results.
 struct OutputVerdict {
   std::filesystem::path out;
   Verdict verdict;

@@ -1,4 +1,4 @@
-// Keys and values of `ckpt set` as steps: of a file its metadata, of a folder its JSON documents.
+// Keys and values of `ckpt set` as steps: metadata of a file, JSON documents of a folder.
 //
 //   FILE.gguf         general.name=Mine
 //   FOLDER            rope_theta=1e6                            in config.json
@@ -25,8 +25,8 @@ struct DocumentKey {
 };
 DocumentKey document_key(const std::string& typed);
 
-// Fails: kUsage: a key twice; a value of another kind than the one that is replaced; a key that was
-// probably mistyped, with the right one; as reading the folder's documents.
+// Fails: kUsage: a key twice; a value of another kind than the replaced one; a key that was
+// probably mistyped, with the right key; as reading the folder's documents.
 Result<std::vector<Step>> steps_of_edits(const std::filesystem::path& path,
                                          const std::vector<KeyEdit>& edits,
                                          const ReadOptions& reading);

@@ -2,7 +2,7 @@
 //
 //   diagnose ─▶ fixes ─▶ steps ─▶ diagnose ... until nothing that a step could fix is left
 //
-// One fix uncovers the next finding (a wrapper wants processor files), so one round is not enough.
+// One fix uncovers the next finding (a wrapper needs processor files), so one round is not enough.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ TokenizerFindings tokenizer_findings(Context context);
 
 struct ExaminedFolder {
   Diagnosis diagnosis;
-  std::optional<Checkpoint> checkpoint;  // none where it cannot be read at all
+  std::optional<Checkpoint> checkpoint;  // none if it cannot be read at all
   bool is_whole = true;                  // else it is what programs have that take the files alone
 };
 // Reads `path` and diagnoses it; one that is damaged gets its verdicts too. Fails: as recognize(),
@@ -34,14 +34,14 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
 // A step that a finding asks for and that changes nothing.
 struct IdleStep {
   std::string step;
-  std::string why;  // what it fails with; empty: it runs, and leaves everything as it was
+  std::string why;  // the error; empty: it runs and changes nothing
 };
 
 struct Fixed {
   Checkpoint checkpoint;
   std::vector<std::string> steps;  // as they were applied; each changed something
   std::vector<IdleStep> idle;      // those that were asked for and changed nothing
-  Diagnosis left;                  // what the last look found
+  Diagnosis left;                  // the last diagnosis
   bool rewrites_weights = false;   // some of `steps` do
 };
 
@@ -50,17 +50,17 @@ struct Fixing {
   std::string base;  // the unquantized model's folder; may be empty
   bool rewrite_weights = false;
   const Diagnosis* found =
-      nullptr;  // of the checkpoint as it is, for these profiles; null: none yet
+      nullptr;  // of the unchanged checkpoint, for these profiles; null: none yet
 };
-// Steps that cannot be applied are noted and left out; so, unnoted, are those that change nothing.
-// Fails: kUsage: an unknown profile.
+// Steps that cannot be applied are omitted with a note; steps that change nothing are omitted
+// without one. Fails: kUsage: an unknown profile.
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context);
 
-// The "Try: --step ..." of a step that failed, as a command line of its own.
+// The "Try: --step ..." of a failed step, as a separate command.
 std::string with_patch_command(std::string text, const std::filesystem::path& path);
 
-// Which steps of `diagnosis` do nothing when each is typed alone. Those that rewrite weights are
-// not tried: planning one may read all of them.
+// The steps of `diagnosis` that change nothing if each is applied alone. Steps that rewrite weights
+// are not tried, because planning one may read all weights.
 std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
                                  const Context& context);
 

@@ -1,4 +1,4 @@
-// Whether an importance matrix is one of a model: names, sizes, and what experts saw.
+// Checks whether an importance matrix belongs to a model: names, sizes, and inputs of experts.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-// A weight of the model that the file has statistics of.
+// A weight of the model for which the file has statistics.
 struct FittedEntry {
   std::string gguf_name, name;  // in a GGUF, and in the checkpoint (a stack: its first expert's)
   const ImatrixEntry* entry;
@@ -25,12 +25,12 @@ struct ImatrixFit {
   uint64_t experts = 0, unseen = 0;  // matrices that are counted one by one
 };
 
-// From headers alone; `imatrix` must outlive what is given back. Fails: as value_sides (which gives
-// a folder's tensors the names that a GGUF has).
+// Needs only headers; `imatrix` must outlive the result. Fails: as value_sides (which gives a
+// folder's tensors the names that a GGUF has).
 Result<ImatrixFit> fit_imatrix(const Checkpoint& checkpoint, const ImatrixSums& imatrix);
 
-// Whether a file that may hold second moments (safetensors) is an importance matrix, as far as its
-// kind tells: GGUF, or a name that ends in .dat.
+// Whether a file that could also hold second moments (safetensors) is an importance matrix, judged
+// by its format: GGUF, or a name that ends in .dat.
 bool is_imatrix_file(const std::filesystem::path& path);
 // Notes for a user who passes one as `path` to --moments.
 std::string note_of_imatrix_as_moments(const std::filesystem::path& path);

@@ -9,17 +9,17 @@
 
 namespace ckpt {
 
-// Does nothing and never cancels. Called by the thread that asked for the plan.
+// This base class does nothing and never cancels. Called from the thread that requested the plan.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Something that a person should know.
+  // A note for the user.
   virtual void note(std::string_view) {}
   // The current activity, for observers that want it.
   virtual void talk(std::string_view) {}
-  // Told how far `what` has come, until it is destroyed; may be null.
+  // Receives the progress of `what` until it is destroyed; may be null.
   virtual std::unique_ptr<Progress> progress(std::string_view /*what*/) { return nullptr; }
-  // Read by any thread; work ends with kInterrupted soon after it is true. May be null.
+  // Read by any thread; work ends with kInterrupted soon after it becomes true. May be null.
   virtual const std::atomic<bool>* cancelled() const { return nullptr; }
 };
 

@@ -1,4 +1,4 @@
-// Every option of convert, told once: the parser, help, completion, recipes, plan files,
+// Every option of convert, declared once: the parser, help, completion, recipes, plan files,
 // docs/OPTIONS.md and docs/RECIPES.md follow from these rows.
 //
 //   typed, of a recipe, of a program ── set_option() ──▶ Conversion ── clear_option(): without it
@@ -19,8 +19,8 @@
 
 namespace ckpt {
 
-// An option of the steps that convert adds (added_steps.h), under its own name there. Others of
-// them that have `key` take it too.
+// An option of a step that convert adds (added_steps.h), by its name there. Other added steps that
+// have `key` get it too.
 struct StepKey {
   std::string_view step, key;
   std::string_view value = {};  // of a flag: what it means there, "no"
@@ -29,7 +29,7 @@ struct SplitCount {
   uint64_t Conversion::*field;
 };
 
-// The field that an option sets. std::monostate: none, the command reads what was typed.
+// The field that an option sets. std::monostate: none, the command reads the typed value.
 using OptionField =
     std::variant<std::monostate, std::string Conversion::*, std::filesystem::path Conversion::*,
                  bool Conversion::*, uint64_t Conversion::*, SplitCount,
@@ -38,9 +38,9 @@ using OptionField =
 
 enum class OptionEffect : uint8_t {
   kCommand,  // how the command runs, or a permission or limit: nothing of a plan must differ
-  kTaken,    // must be taken; whoever takes it says when it changes nothing
-  kOffered,  // may be taken; noted where nothing does
-  kPlan,     // must be taken, and the plan must be another without it
+  kTaken,    // must be used; the step that uses it reports if it changes nothing
+  kOffered,  // may be used; a note if nothing uses it
+  kPlan,     // must be used, and the plan without it must differ
   kPlanIfTaken,
 };
 inline bool is_offer(OptionEffect effect) {
@@ -49,16 +49,16 @@ inline bool is_offer(OptionEffect effect) {
 enum class OptionKept : uint8_t { kNowhere, kRecipe, kRecipeAndPlan };
 
 struct ConvertOption {
-  std::string_view name;   // without dashes; in capitals where it stands alone
+  std::string_view name;   // without dashes; in capitals for a positional argument
   std::string_view value;  // as help calls it; of a step's option: empty, its rule says it
   std::string_view group;
   OptionField field;
   OptionKept kept;
   OptionEffect effect;
-  std::string_view unused;     // why nothing took it; kCommand: empty
+  std::string_view unused;     // why nothing used it; kCommand: empty
   std::string_view help;       // empty: that of the step's rule
-  std::string_view said = {};  // what a note that speaks of it already holds, with "--NAME"
-  std::string_view key = {};   // in recipes and plan files, where it is not the name
+  std::string_view said = {};  // text of notes that already mention it, with "--NAME"
+  std::string_view key = {};   // in recipes and plan files, if it differs from the name
 
   const StepKey* step() const { return std::get_if<StepKey>(&field); }
   const OptionRule& rule() const;  // requires: step()

@@ -1,4 +1,4 @@
-// A patch as the commands plan it: reads as little of PATH as the steps need, runs them, compares.
+// Plans a patch: reads as little of PATH as the steps need, runs them, compares.
 //
 //   all steps kDocuments   only documents are read and written, whatever the weights weigh
 //   else                   every header is read; tensor bytes only where a file is rewritten
@@ -32,7 +32,7 @@ struct PlannedPatch {
   std::vector<std::string> notes;  // things a person should know
 };
 
-// recover_patch() of core/patch/journal.h, which knows the files of a checkpoint.
+// recover_patch() of core/patch/journal.h with the file names of a checkpoint.
 Result<PatchState> finish_earlier_patch(const std::filesystem::path& path,
                                         const StepHook& hook = {});
 

@@ -1,4 +1,4 @@
-// Steps as a person types them: parsing, and running one after the other.
+// Steps as a person types them: parses them and runs them in order.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-// Each step may rewrite a document; no recipe has a tenth of them.
+// A limit, because each step may rewrite a document; no real recipe has a tenth as many.
 inline constexpr size_t kMaxSteps = 1000;
 
 // "name:key=value,key=value"; a value with a comma needs double quotes.

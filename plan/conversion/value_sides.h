@@ -1,4 +1,4 @@
-// Two checkpoints as the values that they stand for, tensor by tensor.
+// Two checkpoints as values, tensor by tensor, for comparison.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace ckpt {
 struct ValueSides {
   Checkpoint a, b;
   bool are_bridged = false;        // they were stored in different forms: names are GGUF's now
-  std::vector<std::string> notes;  // what is left out of the comparison
+  std::vector<std::string> notes;  // what the comparison omits
 };
 
-// Quantized weights become what dequantize gives, unrounded; where the two are in different forms
-// (a folder and GGUF, text and wrapped, stacks of experts and experts), both take GGUF's.
-// Fails: as dequantize and to_one_form.
+// Quantized weights become the unrounded values of dequantize; if the two have different forms (a
+// folder and a GGUF, text and wrapped, stacks of experts and single experts), both get the form of
+// a GGUF. Fails: as dequantize and to_one_form.
 Result<ValueSides> value_sides(Checkpoint a, Checkpoint b);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Artifacts that targets make of a folder: blobs, a config and a manifest that names them.
+// Artifacts that targets make from a folder: blobs, a config and a manifest that names them.
 #pragma once
 
 #include <map>
@@ -17,25 +17,26 @@ struct Artifact {
   std::string config, config_type;
   std::string manifest, manifest_type;
   std::string modelfile = {};  // what `ollama create` would read; else empty
-  // Manifests that `manifest` names, by their SHA-256: of an index.
+  // For an index: the manifests that `manifest` names, by their SHA-256.
   std::map<std::string, std::string> named_manifests = {};
   bool has_tar_layers = false;  // each layer is a tar with its file
 };
 
-// The artifact of the form `shipment.as`. Reads all files where tars have to be hashed. Fails:
-// kUsage for another form; as the others.
+// The artifact of the form `shipment.as`. Reads all files if tars have to be hashed. Fails: kUsage
+// for an unknown form; as the functions below.
 Result<Artifact> artifact_of(const Shipment& shipment, const SendOptions& options);
 
-// For those that mount container images alone: a layer for each file, a tar with models/PATH in it.
+// For programs that mount only container images: a layer for each file, a tar with models/PATH in
+// it.
 Result<Artifact> image_artifact(const Shipment& shipment, const SendOptions& options);
 
-// For Ollama. Fails: kUsage where the folder holds no GGUF, several models or a split one.
+// For Ollama. Fails: kUsage if the folder has no GGUF, several models or a split model.
 Result<Artifact> ollama_artifact(const Shipment& shipment);
 
-// ModelPack v1: a layer for each file, weights first. Equal folders give equal manifests.
+// ModelPack v1: a layer for each file, weights first. Identical folders give identical manifests.
 Result<Artifact> modelpack_artifact(const Shipment& shipment);
 
-// "q4_k_m", by general.file_type; empty where it is absent or unknown.
+// "q4_k_m", by general.file_type; empty if it is absent or unknown.
 std::string file_type_of(const Metadata& metadata);
 uint64_t parameters_of(const Checkpoint& checkpoint);
 

@@ -24,10 +24,10 @@ struct OciAddress {
   std::string digest;         // "sha256:HEX", or empty
   std::string shown() const;  // "host/org/name"
 };
-// "oci://HOST[:PORT]/NAME[:TAG][@sha256:HEX]", with one of both at least. Fails: kUsage.
+// "oci://HOST[:PORT]/NAME[:TAG][@sha256:HEX]", with at least a tag or a digest. Fails: kUsage.
 Result<OciAddress> parse_oci_address(const std::string& address);
 
-// Who we are to a registry (docker_login.cc).
+// The login for a registry (docker_login.cc).
 struct RegistryLogin {
   std::string user, password;
   std::string identity_token;  // in place of both; exchanged for tokens
@@ -35,10 +35,10 @@ struct RegistryLogin {
   bool is_known() const { return !user.empty() || !identity_token.empty(); }
 };
 
-// Of `host`, which may have a port; unknown where nobody logged in. $REGISTRY_AUTH_FILE, then
+// The login for `host`, which may have a port; empty if nobody logged in. $REGISTRY_AUTH_FILE, then
 // $DOCKER_CONFIG/config.json or ~/.docker/config.json, then $XDG_RUNTIME_DIR/containers/auth.json.
-// No part of it is in a message. Fails: kUsage for a file that is not JSON, a program that is
-// missing or fails.
+// Messages never contain any part of it. Fails: kUsage for a file that is not JSON, or a program
+// that is missing or fails.
 Result<RegistryLogin> registry_login(const std::string& host);
 
 // Thread-safe.
@@ -47,19 +47,19 @@ class OciRepository {
   OciRepository(OciAddress address, RegistryLogin login)
       : address_(std::move(address)), login_(std::move(login)) {}
 
-  // `reference`: a tag or a digest. Whether its bytes have that digest is for the caller to check.
+  // `reference`: a tag or a digest. The caller must check that the bytes have that digest.
   Result<std::string> read_manifest(const std::string& reference);
-  // Tells `to` the bytes of a blob, in order. Fails: as requests do; as `to` does.
+  // Passes the bytes of a blob to `to`, in order. Fails: as requests do; as `to` does.
   Status read_blob(const std::string& digest, uint64_t size_bytes,
                    const std::function<Status(std::span<const std::byte>)>& to);
   Result<bool> has_blob(const std::string& sha256);
-  // Requires: body.read() gives the same bytes each time. Fails: kCorrupt where the registry
-  // computes another digest; as requests do; kUsage where it refuses who we are.
+  // Requires: body.read() gives the same bytes each time. Fails: kCorrupt if the registry computes
+  // another digest; as requests do; kUsage if it rejects the login.
   Status put_blob(const std::string& sha256, const HttpBody& body);
   // The digest that the tag names, "sha256:HEX"; empty if the tag does not exist.
   Result<std::string> tagged();
-  // `reference` is a tag, or the digest of `content`. That of the tag is last: it makes the
-  // artifact visible. Fails: kCorrupt where the registry stored another digest.
+  // `reference` is a tag, or the digest of `content`. The manifest with the tag is sent last,
+  // because it makes the artifact visible. Fails: kCorrupt if the registry stored another digest.
   Status put_manifest(const std::string& reference, std::string_view content,
                       std::string_view media_type);
 

@@ -3,8 +3,8 @@
 //   shipment ─ list ─▶ what goes where           before anything is hashed, and for --dry-run
 //            ─ send ─▶ blobs, parts ... and last the one thing that makes them visible
 //
-// A target is a file of this folder and a line of targets.cc. Nothing appears under its final name
-// before all of it is there; what a failed run has sent already is not sent again.
+// A target is a file in this folder and a line in targets.cc. Nothing appears under its final name
+// before everything is there; a rerun does not send again what a failed run has sent.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ namespace ckpt {
 
 struct Shipment {
   std::filesystem::path folder;
-  // All that is published, with what was made for it. Before hashing sha256 is empty.
+  // All published files, with the files that were made for them. Before hashing, sha256 is empty.
   std::vector<FileDigest> files;
   std::vector<FileState> states = {};  // of the files when they were hashed, in their order
   std::string as = {};                 // the form of an artifact: one of artifact_forms()
 };
 
-// A file of the shipment. Fails: kCorrupt when it changed since it was hashed; kIo.
+// Opens a file of the shipment. Fails: kCorrupt if it changed since it was hashed; kIo.
 Result<SharedSource> open_shipped(const Shipment& shipment, const std::string& name);
-// Requires that no file changed since it was hashed: asked before anything gets its name. Fails:
-// kCorrupt.
+// Requires that no file changed since it was hashed; called before anything gets its final name.
+// Fails: kCorrupt.
 Status check_unchanged(const Shipment& shipment);
 
-// Where a file goes; `file` is empty for what a target adds of itself.
+// The destination of a file; `file` is empty for items that a target adds itself.
 struct Placement {
   std::string file, place;
   uint64_t size_bytes = 0;
@@ -50,7 +50,7 @@ struct SendOptions {
 
 struct Sent {
   std::string address;  // under which it can be fetched from now on
-  std::string digest;   // of the manifest; empty where the target has none
+  std::string digest;   // of the manifest; empty if the target has none
   uint64_t sent_files = 0, sent_bytes = 0;
   uint64_t present_files = 0;  // were there already
   std::string text;            // to be shown: a Modelfile
@@ -60,10 +60,10 @@ struct PublishTarget {
   std::string_view prefix;  // of its addresses
   std::string_view form;    // "oci://HOST/NAME:TAG"
   std::string_view help;
-  // Fails: kUsage for an address or a folder that the target does not take.
+  // Fails: kUsage for an address or a folder that the target does not accept.
   Result<std::vector<Placement>> (*list)(const std::string& address, const Shipment& shipment);
-  // Requires: list() succeeded, digests are known. Fails: kUsage for what would be replaced; kIo;
-  // kCorrupt for files that changed since they were hashed.
+  // Requires: list() succeeded, digests are known. Fails: kUsage if something would be replaced;
+  // kIo; kCorrupt for files that changed since they were hashed.
   Result<Sent> (*send)(const std::string& address, const Shipment& shipment,
                        const SendOptions& options);
 };
@@ -72,7 +72,7 @@ struct PublishTarget {
 std::span<const std::string_view> artifact_forms();
 
 std::span<const PublishTarget* const> publish_targets();
-// Fails: kUsage, listing what there is.
+// Fails: kUsage, listing the targets.
 Result<const PublishTarget*> find_publish_target(const std::string& address);
 
 }  // namespace ckpt

@@ -1,8 +1,9 @@
-// Types for tensors: what is known of each, and the choice that loses least within a size.
+// Types for tensors: the facts about each tensor, and the choice with the lowest error within a
+// size.
 //
-// Floors keep a choice from what errors of values do not tell: no type below 9 dB (an error of an
-// eighth of the values' energy), and none below `least_bits` of a tensor. They give way, together,
-// where the size cannot be reached with them.
+// Floors prevent choices whose damage the errors of values do not show: no type below 9 dB (an
+// error of an eighth of the values' energy), and none below `least_bits` of a tensor. If the size
+// cannot be reached with them, all floors are dropped.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace ckpt {
 
-// One choice for each item, so that all sizes together stay within a limit and all costs together
-// are least: the multiple-choice knapsack.
+// One choice for each item, so that the sum of the sizes stays within a limit and the sum of the
+// costs is minimal: the multiple-choice knapsack problem.
 //
 //   price of a byte (bisection) ──▶ cheapest choice of each item ──▶ better single changes and
 //   exchanges ──▶ search of what the price leaves open (exact, within kSearchNodes)
@@ -26,7 +27,7 @@ struct KnapsackChoice {
   uint64_t size = 0;
   double cost = 0;  // finite, not negative
 };
-// The choices of one item; none: the item takes no part.
+// The choices of one item; an item without choices is ignored.
 using KnapsackItem = std::vector<KnapsackChoice>;
 
 struct KnapsackAnswer {
@@ -64,12 +65,12 @@ struct TypeChoice {
   bool keeps_floors = true;
 };
 
-// Bits a weight below which no tensor of that role and size should be: of the output and, in a
-// model with experts, of all else that every token passes through; of tensors so small that bits
-// cost nothing.
+// The minimum bits per weight for a tensor of that role and size: for the output and, in a model
+// with experts, for all other tensors that every token passes through; and for tensors so small
+// that bits cost nothing.
 double least_bits(const FreeTensor& tensor, uint64_t all_weights, bool has_experts, bool is_output);
 
-// nullopt: not even the smallest types fit.
+// nullopt if not even the smallest types fit.
 std::optional<TypeChoice> choose_types(const std::vector<FreeTensor>& tensors,
                                        uint64_t limit_bytes);
 // The cost of given types, which are among the offers; nullopt where one is not.

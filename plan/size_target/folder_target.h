@@ -1,5 +1,5 @@
-// convert --target-size and --target-bits of a folder: which layers are NVFP4, which FP8 and which
-// stay, as ModelOpt's auto_quantize chooses them.
+// convert --target-size and --target-bits for a folder: chooses which layers become NVFP4 or FP8
+// and which stay unquantized, as ModelOpt's auto_quantize does.
 //
 //   plan as nvfp4 ──▶ layers that became NVFP4, in groups that servers join (q, k and v; gate and
 //   up; all experts of a layer) ──▶ error of NVFP4 and FP8, sampled ──▶ one type a group

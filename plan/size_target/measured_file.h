@@ -1,17 +1,17 @@
-// Errors of types, kept for the next run in a file that a person names: --target-cache FILE.
+// Errors of types, saved for the next run in the file that the user names: --target-cache FILE.
 //
 //   ckpt-measured 1
 //   sha256 HEX                     of all lines below
 //   KEY q5_k=BITS q6_k=BITS ...    a line a tensor; BITS: of the double, in hex
 //
-// KEY is the SHA-256 of all that an error depends on: the version and commit of this
+// KEY is the SHA-256 of everything that an error depends on: the version and commit of this
 // program, the tensor's codec, shape, place in its file and operations, weights of columns, the
-// search, the number of measured values; and size, time and inode of the files it is read from. So
-// an entry is either the error that would be measured, or it is not found. Above 64 MB only what
-// the last run asked for stays.
+// search, the number of measured values; and size, time and inode of its source files. An entry
+// that is found is therefore the error that would be measured. Above 64 MB only entries that the
+// last run used are kept.
 //
-// The file is opened without following links, has mode 0600, and is only believed when it belongs
-// to the user and nobody else may write to it.
+// The file is opened without following links, has mode 0600, and is only used if it belongs to the
+// user and nobody else may write to it.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ namespace ckpt {
 
 // The error of each type for each tensor: encoded, decoded and compared, on a sample of its rows.
 
-// Values of a tensor that are measured: as many rows, evenly spread, as hold about so many. The
-// same rows in every run. 128 Ki values tell the error to a fifth of a decibel.
+// About how many values of a tensor are measured, in evenly spread rows, the same in every run. 128
+// Ki values determine the error to a fifth of a decibel.
 inline constexpr uint64_t kMeasuredValues = uint64_t{1} << 17;
 
 struct TypesToMeasure {
@@ -55,10 +55,10 @@ struct MeasureOptions {
 Result<std::vector<std::vector<double>>> measure_types(const std::vector<TypesToMeasure>& tensors,
                                                        const MeasureOptions& options);
 
-// As measure_types(), which is asked for what `file` does not hold; then that is added to it. An
-// empty path: measure_types(). A file that is damaged or of another format is noted, and replaced;
-// one that cannot be written is noted. Fails: kUsage: `file` is a link, a folder, another user's or
-// holds something else; as measure_types().
+// As measure_types(), which is called for entries that `file` does not contain; they are then
+// added. An empty path: measure_types(). A damaged file or one of another format is replaced, with
+// a note; a note also reports a file that cannot be written. Fails: kUsage: `file` is a link, a
+// folder, another user's or has other content; as measure_types().
 Result<std::vector<std::vector<double>>> measure_types_once(
     const std::filesystem::path& file, const std::vector<TypesToMeasure>& tensors,
     const MeasureOptions& options, Observer& observer);

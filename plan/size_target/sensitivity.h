@@ -1,5 +1,5 @@
-// How much a relative error of a tensor's values shifts what the model says, by the tensor's role
-// and its place in the model. Only ratios count.
+// How much a relative error of a tensor's values changes the output of the model, by the tensor's
+// role and its place in the model. Only ratios matter.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ std::string role_of(std::string_view tensor);
 // embeddings are also the output.
 double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied);
 
-// The same of a layer as Hugging Face names it: "model.layers.3.mlp.down_proj"; a stack of experts
-// for one of its experts.
+// The same for a layer by its name in Hugging Face, "model.layers.3.mlp.down_proj"; for a single
+// expert that of the stack.
 double sensitivity_of_layer(std::string_view module);
 
-// Its name in a GGUF, "blk.3.ffn_down.weight"; of an expert that of the stack of all. A guess from
-// the last word: no more than what a file of sensitivities may call it.
+// Its name in a GGUF, "blk.3.ffn_down.weight"; for an expert that of the stack. Only a guess from
+// the last word, to find the entry in a file of sensitivities.
 std::string gguf_name_of_layer(std::string_view module);
 
 }  // namespace ckpt

@@ -1,14 +1,14 @@
-// Sensitivities that another program measured, in place of those of roles (sensitivity.h): the KL
-// divergence of the model when one tensor alone has a type.
+// Sensitivities that another program measured, instead of those of roles (sensitivity.h): the KL
+// divergence of the model if only one tensor has a type.
 //
 //   QTYPE,blk.0.attn_k.weight,...          GGUF-Tool-Suite's kld_results.csv: a line a type
 //   name,kl                                or a line a tensor
 //
-// A tensor's sensitivity is its divergence over the relative error of that type, which is known
-// where the type is one that is measured here, and else taken as the same for all tensors. Each
-// type's are divided by their median; a tensor has the mean over types. One that the file says
-// nothing of, or no number above 0, has the factor of its role times what the median tensor of the
-// file has more than the factor of its own.
+// A tensor's sensitivity is its divergence divided by the relative error of that type. For a type
+// that ckpt does not measure, the error is assumed to be the same for all tensors. The
+// sensitivities of a type are divided by their median; a tensor gets the mean over types. A tensor
+// without a number above 0 in the file gets the factor of its role, times the median ratio of
+// sensitivity to factor of the tensors in the file.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace ckpt {
 
 struct SensitivityFile {
   std::string name;
-  // By tensor, by type ("" where none is named): divergences above 0.
+  // By tensor, by type ("" if the file names none): divergences above 0.
   std::map<std::string, std::map<std::string, double>> divergences;
 };
 
@@ -36,9 +36,9 @@ struct RatedTensor {
   std::map<std::string, double> errors;  // relative, by type
 };
 
-// An empty path: a file that says nothing, which fits every model. What of the file and what of
-// `tensors` has no counterpart is noted. Fails: kUsage: perplexities, no number, a file that names
-// none of `tensors`; kCorrupt: a tensor twice; as read_evaluation().
+// An empty path counts as a file without entries, which fits every model. Notes report entries of
+// the file and members of `tensors` without a counterpart. Fails: kUsage: perplexities, no number,
+// a file that names none of `tensors`; kCorrupt: a tensor twice; as read_evaluation().
 Result<SensitivityFile> fitting_sensitivities(const std::filesystem::path& path,
                                               const std::vector<RatedTensor>& tensors,
                                               Observer& observer);

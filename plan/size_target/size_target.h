@@ -1,5 +1,5 @@
 // convert --target-size and --target-bits: a type for each tensor, so that OUT has at most that
-// size and loses least (docs/TARGETS.md). Of a GGUF:
+// size and the lowest error (docs/TARGETS.md). For a GGUF:
 //
 //   plans as q8_0 and q4_0 ──▶ tensors whose type is free, what all else takes
 //   their values, sampled ──▶ error of each type (measured_file.h) ──▶ choice (choice.h)
@@ -8,8 +8,7 @@
 // Of a folder: plans as nvfp4 ──▶ layers, those that servers join taken together ──▶ the conversion
 // with --fp8 and --keep for those that are to be FP8 and to stay (folder_target.h).
 //
-// The result is a conversion that a user could type: planning and execution know of no
-// target.
+// The result is a conversion that a user could type: planning and execution do not know targets.
 #pragma once
 
 #include <optional>
@@ -28,8 +27,8 @@ struct SizeTarget {
   double bits = 0;          // of a weight, in the tensors whose type is free
 };
 
-// nullopt: none was asked for. Fails: kUsage: both, no size, no number of bits, or an
-// additional option that sets types.
+// nullopt if none was requested. Fails: kUsage: both, not a size, not a number of bits, or another
+// option that sets types.
 Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion);
 
 struct ChosenTensor {
@@ -39,9 +38,10 @@ struct ChosenTensor {
 };
 struct ChosenTypes {
   std::vector<ChosenTensor> tensors;  // in the order of the file
-  // The largest of llama-quantize's that fits, or "" for none; of a folder the type of all layers.
+  // The largest mixture of llama-quantize that fits, or "" for none; for a folder the type of all
+  // layers.
   std::string mixture;
-  // Of a folder: as ModelOpt counts them; and what a recipe says, "fp8" and "keep" with globs.
+  // For a folder: as ModelOpt counts them; and the keys "fp8" and "keep" of a recipe, with globs.
   std::optional<double> effective_bits;
   Options globs;
   std::optional<double> against;  // cost, as a part of that mixture's
@@ -51,8 +51,8 @@ struct ChosenTypes {
   std::string note;          // what else a person should know; or ""
 };
 
-// `conversion` with types, and without the target. Fails: kUsage: a target that is too small, with
-// the sizes that are possible; nothing to choose for; as plan_conversion, measure_types.
+// `conversion` with types and without the target. Fails: kUsage: a target that is too small, with
+// the possible sizes; no tensor to choose a type for; as plan_conversion, measure_types.
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& conversion,
                                                              const SizeTarget& target,
                                                              Observer& observer, unsigned threads);

@@ -1,4 +1,4 @@
-// A plan as a file: what `ckpt convert --plan-out` writes and `ckpt execute` carries out.
+// A plan as a file, which `ckpt convert --plan-out` writes and `ckpt execute` executes.
 //
 //   {
 //     "ckpt_plan": 1,
@@ -9,9 +9,9 @@
 //     "files": [{"path": ..., "size_bytes": ...}]
 //   }
 //
-// The file holds the words of the command, not the plan itself. A plan is made again from the
-// headers, which takes no time, and compared by its digest; so a plan file that was tampered with
-// can do what a command line can do and nothing else. Paths are absolute; one that was edited to be
+// The file holds the options of the command, not the plan itself. The plan is made again from the
+// headers, which takes little time, and its digest is compared. A manipulated plan file can
+// therefore do only what a command line can do. Paths are absolute; a path that was edited to be
 // relative is relative to the plan file.
 #pragma once
 
@@ -32,18 +32,18 @@ struct PlanFile {
   std::vector<InputFile> inputs;  // without inodes, which are another machine's business
 };
 
-// Reads the text of a plan file; touches no file. Fails: kUsage: no JSON; a key, a step or a kind
-// of value that is not known, by its name.
+// Reads the text of a plan file; opens no file. Fails: kUsage: not JSON, or an unknown key, step or
+// kind of value, by name.
 Result<PlanFile> parse_plan_file(std::string_view text, const std::filesystem::path& folder);
 std::string render_plan_file(const PlanFile& file, const Plan& plan);
 
-// Every path as it is from anywhere; every step in one list. Fails: as parse_steps.
+// Makes every path absolute and puts all steps into one list. Fails: as parse_steps.
 Result<Conversion> settled(Conversion conversion);
-// The file of `plan`, which was made of `conversion`, a settled one. Fails: as digest_of.
+// The file of `plan`, which was made from `conversion`, a settled one. Fails: as digest_of.
 Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan);
 
-// Plans again what the file says. Fails: as plan_conversion; kUsage, saying what has changed, when
-// it would be another plan.
+// Makes the plan of the file again. Fails: as plan_conversion; kUsage, naming the change, if it
+// would be another plan.
 Result<PlannedConversion> plan_again(const PlanFile& file, const ExecuteOptions& options);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// A recipe: what a command line says, kept in a JSON or YAML file, or in stdin ("-").
+// A recipe: the options of a command line in a JSON or YAML file, or on stdin ("-").
 //
 //   {
 //     // comments of both kinds are allowed
@@ -8,8 +8,8 @@
 //     "also": [{"out": "out.gguf", "to": "q6_k"}]
 //   }
 //
-// Paths, those in options of steps too, are relative to the recipe, not to where the program runs.
-// A flag that is typed in addition to the recipe wins over its key. docs/RECIPES.md.
+// Paths, including those in options of steps, are relative to the recipe, not to the current
+// directory. An option on the command line wins over the key of the recipe. docs/RECIPES.md.
 #pragma once
 
 #include <filesystem>
@@ -28,21 +28,20 @@ struct Recipe {
   std::vector<Step> steps;
   std::vector<std::string> profiles;  // "for"
   // All other options of convert by their names (option_table.h), in the recipe's order: paths
-  // as they are from here, "yes" for a flag. What is false in the recipe is left out.
+  // relative to the current directory, "yes" for a flag. Flags that are false are omitted.
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::pair<std::filesystem::path, std::string>> also;  // OUT, TYPE
 };
 
-// Fails: kUsage: no JSON; a key, step or option that is not known, by its name; a value of another
-// kind; kIo.
+// Fails: kUsage: not JSON; an unknown key, step or option, by name; a value of another kind; kIo.
 Result<Recipe> read_recipe(const std::filesystem::path& path);
-// The recipe `text`, as if it lay at `path`. Fails: as read_recipe, but kIo.
+// The recipe `text`, as if it were the file `path`. Fails: as read_recipe, except kIo.
 Result<Recipe> parse_recipe(const std::filesystem::path& path, const std::string& text);
 
-// The files that its presets are read from, imports too, each once. Fails: as the export step does.
+// The files of its presets, including imports, each once. Fails: as the export step does.
 Result<std::vector<std::filesystem::path>> preset_files(const Recipe& recipe);
 
-// `json` with every comment made blank, so that places in it stay what they were.
+// `json` with comments replaced by blanks, so that positions do not change.
 std::string without_comments(std::string json);
 
 }  // namespace ckpt

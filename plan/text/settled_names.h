@@ -1,4 +1,4 @@
-// A conversion as people say it, in our words.
+// Replaces the names that people type in a conversion by those that ckpt uses.
 #pragma once
 
 #include "core/base/result.h"
@@ -7,12 +7,12 @@
 
 namespace ckpt {
 
-// Types and profiles in our spelling. Fails: kUsage: a name that is not known, with the nearest; a
-// value that its option does not take.
+// Types and profiles in ckpt's spelling. Fails: kUsage: an unknown name, with the nearest; a value
+// that its option does not accept.
 Status settle_names(Conversion& conversion);
 
-// An importance matrix is the diagonal of second moments: what --imatrix takes. Fails: kUsage: two
-// importance matrices.
+// An importance matrix that was given as --moments is treated as --imatrix, because it is the
+// diagonal of second moments. Fails: kUsage: two importance matrices.
 Status settle_moments(Conversion& conversion, Observer& observer);
 
 }  // namespace ckpt

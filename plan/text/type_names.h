@@ -21,15 +21,15 @@ std::vector<TargetType> target_types();
 // nearest type; `before`: what stands before the type on the command line, "--to ".
 Result<std::string> target_type_named(std::string_view before, std::string_view text);
 
-// "GLOB=TYPE" with the type of a tensor as this program spells it; a type that is not known stays
-// as it is, for the step to refuse.
+// "GLOB=TYPE" with the type in ckpt's spelling; an unknown type stays unchanged, and the step
+// rejects it.
 std::string rule_with_type_named(std::string_view rule);
 // The same for one tensor's type.
 std::string tensor_type_named(std::string_view text);
 
 struct Conversion;
-// Makes one output a type of `conversion.to`, and replaces {type} and {ftype} in OUT by them.
-// Fails: kUsage: an unknown type; several types and an OUT that does not tell them apart; OUT is
+// Makes one output for each type in `conversion.to`, and replaces {type} and {ftype} in OUT by the
+// type. Fails: kUsage: an unknown type; several types and an OUT without {type} or {ftype}; OUT is
 // the name of a type.
 Status spread_types(Conversion& conversion);
 

@@ -1,4 +1,4 @@
-// NVFP4 straight from plain bfloat16 values: the bytes that the way through floats gives, faster.
+// NVFP4 directly from plain bfloat16 values: the same bytes as through floats, but faster.
 //
 // A function NAME_scalar is the specification of NAME, which gives the same with vectors.
 // Note: Inf and NaN are found, not encoded; who wants them encoded or

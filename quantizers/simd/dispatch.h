@@ -1,4 +1,4 @@
-// Which vector instructions kernels use: chosen once at run time, the same for all kernels.
+// Chooses the vector instructions of the kernels once at run time, the same for all kernels.
 //
 // A *_simd.cc file is compiled once for each target by Highway and looks like this:
 //
@@ -80,12 +80,12 @@ std::span<const SimdTarget> simd_targets();
 // names, or the one forced by a ForcedSimdTarget.
 SimdTarget simd_target();
 
-// kUsage when CKPT_SIMD holds no target's name or one that this processor cannot run; kernels then
-// use what they would without it.
+// kUsage if CKPT_SIMD is not the name of a target, or of one that this processor cannot run;
+// kernels then ignore it.
 Status check_simd_environment();
 
-// For tests and benchmarks: while it lives, all threads use `target`. Not to be nested or used from
-// two threads. Requires: simd_targets() has the target.
+// For tests and benchmarks: while the object exists, all threads use `target`. Must not be nested
+// or used from two threads. Requires: simd_targets() has the target.
 class ForcedSimdTarget {
  public:
   explicit ForcedSimdTarget(SimdTarget target);

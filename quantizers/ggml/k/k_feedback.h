@@ -1,10 +1,10 @@
 // Codes of Q2_K to Q6_K rounded again with error feedback (core/chunks/error_feedback.h),
 // under the scales and minimums that the blocks have.
 //
-// For each row and run of columns, on its own: the values are rounded from the first to the last,
-// and what an error does to the output is taken out of later ones. A run keeps its codes where they
-// cost no more, under the same second moments; so a block is never worse by that measure. Runs may
-// begin and end anywhere in a block.
+// For each row and run of columns separately: the values are rounded from the first to the last,
+// and later values compensate for the effect of an error on the output. A run keeps its codes if
+// the new ones do not have a lower cost under the same second moments, so a block never gets worse
+// by that measure. Runs may begin and end anywhere in a block.
 #pragma once
 
 #include "core/model/codec.h"

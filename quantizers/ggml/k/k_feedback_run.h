@@ -6,8 +6,9 @@
 //     e = value - stored value;  cost += c_i (e e);  value_k -= e F_ik for k > i, one after the
 //     other
 //
-// The same is done with the numbers that are there; they stay where the new ones cost no less.
-// round_k_run_scalar is the specification of round_k_run, which gives the same with vectors.
+// The cost of the existing numbers is computed in the same way; they stay if the new ones do not
+// cost less. round_k_run_scalar is the specification of round_k_run, which gives the same with
+// vectors.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A search for blocks of Q4_K, Q5_K and Q6_K with less error than ggml's: the same bytes mean the
+// A search for blocks of Q4_K, Q5_K and Q6_K with a lower error than ggml's: the format is the
 // same, only the choice of scales, minimums and codes is better.
 //
 //   error of a block = sum of w (value - stored value)^2       w = column weight, or 1
@@ -11,11 +11,10 @@
 // that are nearest under them, as they will be read back; d and dmin then become those of least
 // squares. A block is replaced only by one with a lower error.
 //
-// Note: ggml's own searches minimize something else (errors weighed by
-// magnitude, or by magnitude and column), so a block of ggml's may have less of that. Blocks whose
-// error is not finite stay ggml's.
-// The functions ending in _scalar are the specification of the kernels; the kernels give the same
-// numbers on any machine.
+// Note: ggml's own searches minimize another error (weighted by magnitude, or by magnitude and
+// column), so ggml's block may be better by that measure. Blocks whose error is not finite stay
+// ggml's. The functions ending in _scalar are the specification of the kernels; the kernels give
+// the same numbers on any machine.
 #pragma once
 
 #include <algorithm>

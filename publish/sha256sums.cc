@@ -2,7 +2,8 @@
 //
 //   [\] 64 hex digits | space | ' ' or '*' | name | LF
 //
-// The backslash in front says that in the name \ is written \\, LF \n and CR \r.
+// The backslash in front says that in the name \ is written \\, LF \n and CR \r. Read are also what
+// else `sha256sum -c` takes: digits in capitals, comments, and "./" before a name.
 // Source: GNU coreutils src/digest.c.
 #include <algorithm>
 #include <map>
@@ -18,7 +19,7 @@ constexpr size_t kHexDigits = 64;
 
 bool is_digest(std::string_view hex) {
   return hex.size() == kHexDigits &&
-         hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+         hex.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
 std::string escaped(std::string_view name) {
@@ -52,6 +53,20 @@ std::optional<std::string> unescaped(std::string_view name) {
   return out;
 }
 
+// "./a/b", which `find . -type f` prints, is a/b.
+std::string without_dot(std::string_view name) {
+  while (name.starts_with("./")) {
+    name.remove_prefix(std::min(name.find_first_not_of('/', 1), name.size()));
+  }
+  return std::string(name);
+}
+
+std::string small_letters(std::string_view hex) {
+  std::string out(hex);
+  for (char& c : out) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
 // "SHA256 (name) = hex", or the GNU form.
 std::optional<FileDigest> parse_line(std::string_view line) {
   const bool escapes = line.starts_with('\\');
@@ -71,8 +86,8 @@ std::optional<FileDigest> parse_line(std::string_view line) {
   }
   if (!is_digest(hex) || name.empty()) return std::nullopt;
   const auto plain = escapes ? unescaped(name) : std::optional<std::string>(name);
-  if (!plain) return std::nullopt;
-  return FileDigest{*plain, std::string(hex), 0};
+  if (!plain || without_dot(*plain).empty()) return std::nullopt;
+  return FileDigest{without_dot(*plain), small_letters(hex), 0};
 }
 
 }  // namespace
@@ -96,7 +111,7 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
   for (uint64_t number = 1; !text.empty(); ++number) {
     std::string_view line = take_line(text);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) continue;
+    if (line.empty() || line.starts_with('#')) continue;
     std::optional<FileDigest> file = parse_line(line);
     if (!file) {
       return fail(ErrorCode::kCorrupt, "line {}: expected 64 hex digits, two spaces and a name",

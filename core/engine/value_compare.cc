@@ -49,6 +49,9 @@ bool all_finite(const float* values, uint64_t count) {
   return finite;
 }
 
+// A NaN is the same as any NaN, an infinity as one of its sign.
+bool is_same_nonfinite(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 // Counts what is not finite and puts zeros there, which add nothing to any sum.
 void take_out_nonfinite(std::span<float> a, std::span<float> b, ValueDifference& out) {
   for (size_t i = 0; i < a.size(); ++i) {
@@ -56,7 +59,7 @@ void take_out_nonfinite(std::span<float> a, std::span<float> b, ValueDifference&
     if (finite_a && finite_b) continue;
     out.sides[0].nonfinite += finite_a ? 0 : 1;
     out.sides[1].nonfinite += finite_b ? 0 : 1;
-    out.one_sided += finite_a != finite_b ? 1 : 0;
+    out.nonfinite_apart += is_same_nonfinite(a[i], b[i]) ? 0 : 1;
     --out.values;
     a[i] = b[i] = 0;
   }
@@ -160,7 +163,7 @@ void combine(ValueDifference& into, const ValueDifference& other) {
     side.flushed_blocks += other.sides[i].flushed_blocks;
   }
   into.values += other.values;
-  into.one_sided += other.one_sided;
+  into.nonfinite_apart += other.nonfinite_apart;
   into.sum_products += other.sum_products;
   into.sum_squared_errors += other.sum_squared_errors;
   into.sum_fourths += other.sum_fourths;

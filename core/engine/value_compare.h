@@ -42,7 +42,7 @@ struct ValueSide {
 struct ValueDifference {
   std::array<ValueSide, 2> sides;  // a, b
   uint64_t values = 0;             // pairs that are both finite
-  uint64_t one_sided = 0;          // pairs of a finite value and one that is not
+  uint64_t nonfinite_apart = 0;    // pairs of NaN, Inf, -Inf or a finite value that are not alike
   double sum_products = 0;
   double sum_squared_errors = 0;
   double sum_fourths = 0;  // of a

@@ -64,6 +64,14 @@ Result<bool> is_there(const fs::path& path, Links links) {
   return io_failure(path, "cannot be examined", errno);
 }
 
+std::filesystem::path real_place(const std::filesystem::path& path) {
+  // weakly_canonical() leaves a path relative whose first word does not exist, but not "./" + that.
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(path, error);
+  const auto place = std::filesystem::weakly_canonical(whole, error);
+  return error ? path : place;
+}
+
 fs::path parent_of(const fs::path& path) {
   const fs::path parent = path.parent_path();
   return parent.empty() ? fs::path(".") : parent;

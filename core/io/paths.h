@@ -27,6 +27,9 @@ Status check_room(const std::filesystem::path& path, uint64_t size_bytes);
 enum class Links : uint8_t { kKeep, kFollow };
 Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kKeep);
 
+// The one spelling of the place that `path` names; nothing needs to exist there.
+std::filesystem::path real_place(const std::filesystem::path& path);
+
 // The folder of `path`; "." if the path has none.
 std::filesystem::path parent_of(const std::filesystem::path& path);
 // Requires that the folder of `path` exists. Fails: kUsage if it does not; kIo if this cannot be

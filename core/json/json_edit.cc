@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
 
 #include "core/json/json_reader.h"
 #include "core/json/json_string.h"
@@ -162,6 +164,44 @@ void JsonText::append_to(std::string& out, const Layout& layout, uint32_t depth)
 bool JsonText::operator==(const JsonText& other) const {
   return kind_ == other.kind_ && (kind_ != Kind::kToken || token_ == other.token_) &&
          items_ == other.items_ && members_ == other.members_;
+}
+
+Status check_set_once(const JsonText& json, const std::string& place) {
+  std::set<std::string_view> seen;
+  for (const auto& [key, value] : json.members()) {
+    const std::string inner = place.empty() ? key : place + "." + key;
+    if (!seen.insert(key).second) {
+      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" is set twice", inner);
+    }
+    CKPT_TRY(check_set_once(value, inner));
+  }
+  for (const JsonText& item : json.items()) CKPT_TRY(check_set_once(item, place));
+  return {};
+}
+
+void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& differs,
+                       const std::string& place) {
+  if (a == b) return;
+  if (!a.is_object() || !b.is_object()) return differs(place, &a, &b);
+  const auto by_name = [](const JsonText& object) {
+    std::map<std::string_view, const JsonText*> out;
+    for (const auto& [key, value] : object.members()) out[key] = &value;  // the last, as Python
+    return out;
+  };
+  const auto of_a = by_name(a), of_b = by_name(b);
+  const std::string front = place.empty() ? "" : place + ".";
+  for (const auto& [key, value] : a.members()) {
+    if (of_a.at(key) != &value) continue;
+    const auto found = of_b.find(key);
+    if (found == of_b.end()) {
+      differs(front + key, &value, nullptr);
+    } else {
+      visit_differences(value, *found->second, differs, front + key);
+    }
+  }
+  for (const auto& [key, value] : b.members()) {
+    if (!of_a.contains(key) && of_b.at(key) == &value) differs(front + key, nullptr, &value);
+  }
 }
 
 JsonStyle json_style_of(std::string_view text) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,5 +97,16 @@ class JsonText {
   std::vector<JsonText> items_;
   std::vector<Member> members_;
 };
+
+// Requires each member to be set once, in all objects of `json`. Fails: kUsage, with its place.
+Status check_set_once(const JsonText& json, const std::string& place = "");
+
+// Calls `differs` for each value that is not the same in both, with its place, such as
+// "text_config.rope_theta". Objects are compared member by member, as Python reads them; nullptr
+// stands for a member that is not there. Members of `a` come first, then those of `b` alone.
+using JsonDiffers =
+    std::function<void(const std::string& place, const JsonText* a, const JsonText* b)>;
+void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& differs,
+                       const std::string& place = "");
 
 }  // namespace ckpt

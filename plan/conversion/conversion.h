@@ -42,7 +42,9 @@ struct Conversion {
   std::vector<std::string> profiles;  // OUT gets the fixes that these ask for
   std::string base;                   // the unquantized model's folder, for fixes that need it
   bool allow_nonfinite = false;       // for the execution of the plan
-  uint64_t shard_bytes = 0;           // largest output file; 0 = as the format does
+  // Largest file of a folder, and largest .gguf file; 0 = as the format does. If all outputs are of
+  // one kind, either number serves.
+  uint64_t shard_bytes = 0, split_bytes = 0;
   uint64_t split_tensors = 0;         // most tensors of a .gguf file; 0 = any number
   uint64_t header_slack_bytes = 0;
   // The target that types are chosen for before planning (size_target/size_target.h).

@@ -126,7 +126,7 @@ constexpr ConvertOption kOptions[] = {
      ""},
     {"leave-output-tensor", "", kGguf, StepKey{"quantize", "leave-output-tensor", "yes"},
      kRecipeAndPlan, kPlan, kNoQuantizedGguf, ""},
-    {"split-size", "SIZE", kGguf, &C::shard_bytes, kRecipe, kCommand, "",
+    {"split-size", "SIZE", kGguf, &C::split_bytes, kRecipeAndPlan, kCommand, "",
      "largest .gguf file; writes a split"},
     {"split-tensors", "N", kGguf, SplitCount{&C::split_tensors}, kRecipeAndPlan, kCommand, "",
      "most tensors of a .gguf file; writes a split"},
@@ -178,7 +178,7 @@ class Setter {
   Status operator()(bool C::*field) { return set(conversion_.*field, value_ == "yes"); }
   Status operator()(uint64_t C::*field) {
     CKPT_ASSIGN(conversion_.*field, in(name_, parse_size(value_)));
-    if (conversion_.*field != 0 || field != &C::shard_bytes) return {};
+    if (conversion_.*field != 0 || field == &C::header_slack_bytes) return {};
     return fail_with_hint(ErrorCode::kUsage, fmt::format("{} 5GB", name_),
                           "{} {}: files of no size", name_, value_);
   }

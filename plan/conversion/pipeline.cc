@@ -110,7 +110,8 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   CKPT_CHECK(format != nullptr);
   LayoutOptions options;
   options.out_name = conversion.out.filename().string();
-  options.max_file_bytes = conversion.shard_bytes;
+  options.max_file_bytes =
+      checkpoint.format == "gguf" ? conversion.split_bytes : conversion.shard_bytes;
   options.max_file_tensors = conversion.split_tensors;
   if (conversion.split_tensors != 0 && checkpoint.format != "gguf") {
     return fail_with_hint(ErrorCode::kUsage,
@@ -177,10 +178,11 @@ Status check_projector_options(const Conversion& conversion, const Checkpoint& c
     return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that it was made from",
                           "{}: IN is a GGUF, which holds no towers to make a projector of", option);
   }
-  if (conversion.mmproj_only && (conversion.shard_bytes != 0 || conversion.split_tensors != 0)) {
+  const bool has_size = conversion.shard_bytes != 0 || conversion.split_bytes != 0;
+  if (conversion.mmproj_only && (has_size || conversion.split_tensors != 0)) {
     return fail_with_hint(ErrorCode::kUsage, "the same command without it",
                           "{}: llama.cpp reads a projector from one file",
-                          conversion.shard_bytes != 0 ? "--split-size" : "--split-tensors");
+                          has_size ? "--split-size" : "--split-tensors");
   }
   if (conversion.mmproj_only && !conversion.profiles.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--for where the language model is made",
@@ -197,7 +199,7 @@ Conversion projector_beside(const Conversion& conversion) {
   out.out = conversion.mmproj;
   out.mmproj_only = true;
   if (!is_float_type(out.to)) out.to.clear();
-  out.shard_bytes = 0;
+  out.split_bytes = 0;
   out.split_tensors = 0;
   out.profiles.clear();
   return out;
@@ -261,8 +263,21 @@ void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>
   }
 }
 
-Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& conversion,
-                       Planning& planning) {
+// One size serves all outputs where they are of one kind.
+Conversion with_sizes(Conversion conversion) {
+  bool has_file = is_gguf_path(conversion.out), has_folder = !has_file;
+  for (const AlsoOutput& also : conversion.also) {
+    (is_gguf_path(also.out) ? has_file : has_folder) = true;
+  }
+  if (has_file && has_folder) return conversion;
+  const uint64_t bytes =
+      conversion.shard_bytes != 0 ? conversion.shard_bytes : conversion.split_bytes;
+  conversion.shard_bytes = conversion.split_bytes = bytes;
+  return conversion;
+}
+
+Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed, Planning& planning) {
+  const Conversion conversion = with_sizes(typed);
   const Context context = planning.context(conversion);
   Plan plan;
   std::vector<OutputNotes> noted;

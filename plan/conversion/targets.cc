@@ -14,6 +14,7 @@
 #include "core/computed/computed_source.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
@@ -208,10 +209,8 @@ bool is_inside(const fs::path& inner, const fs::path& outer) {
 // One output that replaces a folder must not take another one with it.
 Status check_outputs_apart(const Plan& plan) {
   std::vector<std::pair<fs::path, const Output*>> paths;
-  std::error_code error;
   for (const Output& output : plan.outputs) {
-    const fs::path own = fs::weakly_canonical(output.path, error);
-    const fs::path partial = fs::weakly_canonical(partial_path(output), error);
+    const fs::path own = real_place(output.path), partial = real_place(partial_path(output));
     for (const auto& [path, other] : paths) {
       if (other == &output) continue;
       if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
@@ -238,16 +237,13 @@ Result<fs::path> target_path(const fs::path& typed) {
                           out.filename().string());
   }
   if (out.filename() != "." && out.filename() != "..") return out;
-  std::error_code error;
-  const fs::path named = fs::weakly_canonical(fs::absolute(out, error), error);
-  return error ? out : named;
+  return real_place(out);
 }
 
 Status check_apart(const fs::path& in, const fs::path& out) {
   if (is_url(in)) return {};
   std::error_code error;
-  const fs::path source = fs::weakly_canonical(in, error);
-  const fs::path target = fs::weakly_canonical(out, error);
+  const fs::path source = real_place(in), target = real_place(out);
   if (source.empty() || target.empty()) return {};
   if (source == target || fs::equivalent(in, out, error)) {
     return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());

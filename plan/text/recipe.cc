@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 
 #include "core/base/nearest.h"
 #include "core/io/bytes.h"
@@ -208,11 +207,8 @@ Status RecipeReader::read_list(const std::string& key, const JsonText& value,
 Result<Recipe> RecipeReader::read(const JsonText& root) const {
   if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
   Recipe recipe;
-  std::set<std::string_view> seen;
+  CKPT_TRY(check_set_once(root));
   for (const auto& [key, value] : root.members()) {
-    if (!seen.insert(key).second) {
-      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" is set twice", key);
-    }
     CKPT_TRY(read_key(key, value, recipe));
   }
   return recipe;

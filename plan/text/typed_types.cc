@@ -70,6 +70,7 @@ std::vector<std::string> words_between_commas(std::string_view text) {
 
 Status spread_types(Conversion& conversion) {
   CKPT_TRY(refuse_type_as_out(conversion));
+  for (AlsoOutput& also : conversion.also) also.out = with_type(also.out.string(), also.to);
   const std::string out = conversion.out.string();
   if (conversion.to.empty() && has_place(out)) {
     return fail_with_hint(ErrorCode::kUsage, "--to TYPE",

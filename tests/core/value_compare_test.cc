@@ -141,7 +141,7 @@ TEST(ValueCompare, NonFiniteValuesAreCountedAndInNoSum) {
   EXPECT_EQ(found.values, 997u);
   EXPECT_EQ(found.sides[0].nonfinite, 2u);
   EXPECT_EQ(found.sides[1].nonfinite, 2u);
-  EXPECT_EQ(found.one_sided, 2u);
+  EXPECT_EQ(found.nonfinite_apart, 2u);
   EXPECT_EQ(found.sum_squared_errors, 997 * 0.25);
   EXPECT_EQ(found.max_error, 0.5);
 }

@@ -35,9 +35,22 @@ TEST(Sha256Sums, BothFormsAreRead) {
   EXPECT_EQ((*files)[3].name, "x\\y\nz");
 }
 
+TEST(Sha256Sums, WhatSha256sumChecksIsRead) {
+  const auto files =
+      parse_sha256sums("# sums\n" + std::string(64, 'A') + "  ./a\n" + kTwo + " *.//./b/c\n" +
+                       "SHA256 (./d) = " + kOne + "\n" + kOne + "  a\n");
+  ASSERT_TRUE(files) << files.error().text();
+  ASSERT_EQ(files->size(), 3u);
+  EXPECT_EQ((*files)[0].name, "a");
+  EXPECT_EQ((*files)[0].sha256, kOne);
+  EXPECT_EQ((*files)[1].name, "b/c");
+  EXPECT_EQ((*files)[2].name, "d");
+}
+
 TEST(Sha256Sums, LinesThatAreNoneAreNamed) {
   for (const std::string& line :
-       {std::string("short  a"), kOne + " a", kOne + "  ", std::string(64, 'g') + "  a",
+       {std::string("short  a"), kOne + " a", kOne + "  ", kOne + "  ./",
+        std::string(64, 'g') + "  a",
         "\\" + kOne + "  a\\q", "SHA256 (a = " + kOne}) {
     const auto files = parse_sha256sums(kOne + "  ok\n" + line + "\n");
     ASSERT_FALSE(files) << line;

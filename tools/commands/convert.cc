@@ -1,6 +1,7 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <algorithm>
 
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
@@ -83,36 +84,39 @@ void note_bytes(const Console& console, std::string_view option, std::string_vie
                            bytes, option, text));
 }
 
-Status check_sizes(const CommandOptions& options, uint64_t bytes, const Console& console) {
+// Each size limits files of one format.
+Status check_sizes(const CommandOptions& options, const Conversion& conversion,
+                   const Console& console) {
   const std::string shard = options.value("shard-size"), split = options.value("split-size");
-  if (!shard.empty() && !split.empty()) {
+  if (!shard.empty()) note_bytes(console, "--shard-size", shard, conversion.shard_bytes);
+  if (!split.empty()) note_bytes(console, "--split-size", split, conversion.split_bytes);
+  const auto is_file = [](const AlsoOutput& also) { return is_gguf_path(also.out); };
+  const bool is_gguf = is_gguf_path(conversion.out);
+  const bool has_folder = !is_gguf || !std::ranges::all_of(conversion.also, is_file);
+  const bool has_gguf = is_gguf || std::ranges::any_of(conversion.also, is_file);
+  if (!shard.empty() && !split.empty() && !(has_folder && has_gguf)) {
     return fail(ErrorCode::kUsage,
                 "--shard-size is for folders, --split-size for .gguf; one of them");
   }
-  if (!shard.empty()) note_bytes(console, "--shard-size", shard, bytes);
-  if (!split.empty()) note_bytes(console, "--split-size", split, bytes);
-  return {};
-}
-
-// Each size limits files of one format.
-Status check_shards(const std::string& size, const Conversion& conversion) {
-  const auto is_file = [](const AlsoOutput& also) { return is_gguf_path(also.out); };
-  const bool has_folder =
-      !is_gguf_path(conversion.out) || !std::ranges::all_of(conversion.also, is_file);
-  if (size.empty() || has_folder) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("--split-size {}", size),
+  if (shard.empty() || has_folder) return {};
+  return fail_with_hint(ErrorCode::kUsage, fmt::format("--split-size {}", shard),
                         "--shard-size is for files of a folder; {} is one .gguf",
                         conversion.out.string());
 }
 
-Status check_cache_target(const Conversion& conversion) {
-  const std::filesystem::path& cache = conversion.target_cache;
-  CKPT_TRY(refuse_stdout(cache));
-  const bool is_out =
-      !cache.empty() && cache.lexically_normal() == conversion.out.lexically_normal();
+// A file that the command writes besides its outputs.
+Status check_own_name(std::string_view option, const std::filesystem::path& path,
+                      const Conversion& conversion) {
+  if (path.empty()) return {};
+  std::vector<std::filesystem::path> outs = {conversion.out, conversion.mmproj};
+  for (const AlsoOutput& also : conversion.also) outs.push_back(also.out);
+  const bool is_out = std::ranges::any_of(outs, [&](const std::filesystem::path& out) {
+    return !out.empty() && real_place(out) == real_place(path);
+  });
   if (!is_out) return {};
-  return fail_with_hint(ErrorCode::kUsage, "a name of its own",
-                        "--target-cache {}: the name of OUT", cache.string());
+  return fail_with_hint(ErrorCode::kUsage, "a name of its own", "--{} {}: the name of {}", option,
+                        path.string(),
+                        real_place(conversion.out) == real_place(path) ? "OUT" : "another output");
 }
 
 // A target becomes types, as if they had been typed.
@@ -121,7 +125,8 @@ Status settle_target(Conversion& conversion, bool is_written, const Console& con
   if (conversion.target_size.empty() && conversion.target_bits.empty()) return {};
   CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
   CKPT_ASSIGN(const auto target, read_size_target(conversion));
-  CKPT_TRY(check_cache_target(conversion));
+  CKPT_TRY(refuse_stdout(conversion.target_cache));
+  CKPT_TRY(check_own_name("target-cache", conversion.target_cache, conversion));
   if (is_written && !conversion.force) CKPT_TRY(check_new_out(conversion.out));
   const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
   ConsoleObserver observer(console, &interrupted);
@@ -147,10 +152,9 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   Conversion conversion;
   conversion.reading.follow_links = options.has("follow-links");
   CKPT_TRY(take_typed(options, conversion));
-  CKPT_TRY(check_sizes(options, conversion.shard_bytes, console));
   CKPT_TRY(take_places(options, conversion));
   CKPT_TRY(spread_types(conversion));
-  CKPT_TRY(check_shards(options.value("shard-size"), conversion));
+  CKPT_TRY(check_sizes(options, conversion, console));
   CKPT_TRY(settle_names(conversion));
   ConsoleObserver observer(console, &interrupted);
   CKPT_TRY(settle_moments(conversion, observer));
@@ -160,6 +164,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
     return fail_with_hint(ErrorCode::kUsage, "one of them",
                           "--dry-run writes nothing, --plan-out writes the plan");
   }
+  CKPT_TRY(check_own_name("plan-out", plan_out, conversion));
   CKPT_TRY(check_if_needed(conversion, is_dry, plan_out));
   const bool is_new = !is_dry && plan_out.empty() && !conversion.if_needed;
   CKPT_TRY(settle_target(conversion, is_new, console, common));

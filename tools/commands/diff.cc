@@ -39,46 +39,22 @@ std::string value_words(const JsonText& value) {
   return value.is_array() ? fmt::format("{} items", value.items().size()) : "another text";
 }
 
-class KeyComparison {
- public:
-  void compare(const JsonText& a, const JsonText& b, const std::string& place) {
-    for (const auto& [key, value] : a.members()) {
-      const JsonText* other = b.find(key);
-      if (other == nullptr) {
-        add(place + key, "only in A");
-      } else if (value.is_object() && other->is_object()) {
-        compare(value, *other, place + key + ".");
-      } else if (!(value == *other)) {
-        add(place + key, changed(value, *other));
-      }
-    }
-    for (const auto& [key, value] : b.members()) {
-      if (a.find(key) == nullptr) add(place + key, "only in B");
-    }
-  }
-
-  std::vector<std::string> found() && { return std::move(found_); }
-
- private:
-  static std::string changed(const JsonText& a, const JsonText& b) {
-    const std::string before = value_words(a), after = value_words(b);
-    return before == after ? "differs" : fmt::format("{} -> {}", before, after);
-  }
-  void add(const std::string& key, std::string_view what) {
-    found_.push_back(fmt::format("{}: {}", key, what));
-  }
-
-  std::vector<std::string> found_;
-};
+std::string changed_words(const JsonText* a, const JsonText* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? "only in B" : "only in A";
+  const std::string before = value_words(*a), after = value_words(*b);
+  return before == after ? "differs" : fmt::format("{} -> {}", before, after);
+}
 
 // "vision_config: only in B", "text_config.rope_theta: 1e4 -> 1e6"; one entry for text that is laid
 // out differently and says the same; empty where one of the two is not a JSON object.
 std::vector<std::string> differing_keys(const Document& a, const Document& b) {
   const auto left = JsonText::parse(a.text()), right = JsonText::parse(b.text());
   if (!left || !right || !left->is_object() || !right->is_object()) return {};
-  KeyComparison comparison;
-  comparison.compare(*left, *right, "");
-  std::vector<std::string> found = std::move(comparison).found();
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& key, const JsonText* in_a, const JsonText* in_b) {
+    found.push_back(fmt::format("{}: {}", key, changed_words(in_a, in_b)));
+  };
+  visit_differences(*left, *right, add);
   if (found.empty()) found.emplace_back("the same members, written differently");
   return found;
 }

@@ -14,6 +14,9 @@
 namespace ckpt {
 namespace {
 
+// A yes is about values alone.
+constexpr std::string_view kNotCompared = "; metadata and documents are not compared";
+
 class ValuesReport {
  public:
   ValuesReport(const Console& console, const ValueQuestion& question)
@@ -71,7 +74,8 @@ const std::vector<bool> ValuesReport::kFlushRight = {false, false, false, true, 
                                                      true,  true,  true,  true, true};
 
 bool is_different(const ValueDifference& difference) {
-  return difference.sum_squared_errors > 0 || difference.max_error > 0 || difference.one_sided > 0;
+  return difference.sum_squared_errors > 0 || difference.max_error > 0 ||
+         difference.nonfinite_apart > 0;
 }
 
 std::vector<std::string> ValuesReport::cells(const ValueDifference& difference) {
@@ -112,9 +116,9 @@ Json ValuesReport::json_of(const ValueDifference& difference) {
   return out;
 }
 
-// Tensors on one side only come first, then by how much the values are apart.
+// Other values that are not finite come first, then by how much the values are apart.
 bool is_worse(const ValueDifference& a, const ValueDifference& b) {
-  if ((a.one_sided > 0) != (b.one_sided > 0)) return a.one_sided > 0;
+  if ((a.nonfinite_apart > 0) != (b.nonfinite_apart > 0)) return a.nonfinite_apart > 0;
   if (is_different(a) != is_different(b)) return is_different(a);
   return a.relative() > b.relative();
 }
@@ -140,7 +144,7 @@ std::string ValuesReport::verdict(size_t tensors, bool are_bridged) const {
     const std::string_view form =
         are_bridged ? "the same in meaning: all {} tensors hold the same values, stored differently"
                     : "the same values: all {} tensors";
-    return out + fmt::format(fmt::runtime(form), tensors) + apart;
+    return out + fmt::format(fmt::runtime(form), tensors) + apart + std::string(kNotCompared);
   }
   out += fmt::format("{} of {} tensors have other values", differing_, tensors);
   if (!compared_.empty() && is_different(compared_[0].difference)) {
@@ -230,12 +234,12 @@ Status ValuesReport::check_gates(const ValueDifference& total) {
                   gate.text, compared_.size());
     }
   }
-  // A NaN on one side is in no sum, so that no other gate would notice it.
+  // Values that are not finite are in no sum, so that no other gate would notice it.
   for (size_t i = 0; !question_.gates.empty() && i < compared_.size(); ++i) {
-    const uint64_t one_sided = compared_[i].difference.one_sided;
-    if (one_sided == 0) continue;
+    const uint64_t apart = compared_[i].difference.nonfinite_apart;
+    if (apart == 0) continue;
     cannot_compare(compared_[i].pair.a->name,
-                   fmt::format("{} values are NaN or Inf on one side only", one_sided));
+                   fmt::format("{} values differ that are NaN or Inf on a side", apart));
   }
   return {};
 }

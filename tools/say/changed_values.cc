@@ -48,31 +48,18 @@ void compare_entries(const std::string& file, const Metadata& before, const Meta
 
 std::string json_text(const JsonText& json) { return shorten(json.dump(0), 120); }
 
-// Lists and scalars are values; two objects are compared member by member.
-void compare_json(const std::string& file, const std::string& key, const JsonText* before,
-                  const JsonText* after, std::vector<ValueChange>& out) {
-  if (before != nullptr && after != nullptr && *before == *after) return;
-  const bool has_both = before != nullptr && after != nullptr;
-  if (!has_both || !before->is_object() || !after->is_object()) {
-    ValueChange change{file, key, "", "", "", {}, {}};
-    if (before != nullptr) {
-      change.before = json_text(*before);
-      change.json_before = Json(before->value());
-    }
-    if (after != nullptr) {
-      change.after = json_text(*after);
-      change.json_after = Json(after->value());
-    }
-    out.push_back(std::move(change));
-    return;
+ValueChange json_change(const std::string& file, const std::string& key, const JsonText* before,
+                        const JsonText* after) {
+  ValueChange change{file, key, "", "", "", {}, {}};
+  if (before != nullptr) {
+    change.before = json_text(*before);
+    change.json_before = Json(before->value());
   }
-  const std::string front = key.empty() ? "" : key + ".";
-  for (const auto& [name, value] : after->members()) {
-    compare_json(file, front + name, before->find(name), &value, out);
+  if (after != nullptr) {
+    change.after = json_text(*after);
+    change.json_after = Json(after->value());
   }
-  for (const auto& [name, value] : before->members()) {
-    if (after->find(name) == nullptr) compare_json(file, front + name, &value, nullptr, out);
-  }
+  return change;
 }
 
 // Documents that are JSON, in both; a vocabulary is not compared token by token.
@@ -85,7 +72,11 @@ void compare_documents(const Checkpoint& before, const Checkpoint& after,
     const bool is_json = document.path.ends_with(".json") && document.path != "tokenizer.json";
     if (found == old.end() || !is_json || found->second->text() == document.text()) continue;
     const auto from = found->second->tree(), to = document.tree();
-    if (from && to) compare_json(document.path, "", from->get(), to->get(), out);
+    if (!from || !to) continue;
+    const auto add = [&](const std::string& key, const JsonText* now, const JsonText* was) {
+      out.push_back(json_change(document.path, key, was, now));
+    };
+    visit_differences(**to, **from, add);
   }
 }
 

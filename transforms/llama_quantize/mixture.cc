@@ -130,20 +130,24 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
   }
 }
 
-Result<Dtype> MixtureChooser::choose(const MixtureTensor& tensor) {
-  if (!may_quantize(tensor.name, tensor.shape)) return tensor.type;
+std::optional<Dtype> MixtureChooser::by_option(const MixtureTensor& tensor) const {
   const Category category = category_of(tensor.name);
   if (category == Category::kOutput && options_.leave_output) return tensor.type;
   // A type given for the embedding wins over a glob, except for the large table of its own.
   const bool named_table = tensor.given && tensor.name == "per_layer_token_embd.weight";
   if (options_.token_embedding && category == Category::kTokenEmbedding && !named_table) {
-    return *options_.token_embedding;
+    return options_.token_embedding;
   }
-  if (options_.output && category == Category::kOutput) return *options_.output;
+  return category == Category::kOutput ? options_.output : std::nullopt;
+}
+
+Result<Dtype> MixtureChooser::choose(const MixtureTensor& tensor) {
+  if (!may_quantize(tensor.name, tensor.shape)) return tensor.type;
+  if (const auto type = by_option(tensor)) return *type;
   if (!tensor.given && !is_block_type(mixture_.base)) return mixture_.base;
   Dtype type = tensor.given.value_or(mixture_.base);
   if (!tensor.given && !options_.pure) {
-    CKPT_ASSIGN(type, by_rule(tensor, category));
+    CKPT_ASSIGN(type, by_rule(tensor, category_of(tensor.name)));
   }
   CKPT_ASSIGN(const Dtype fitting,
               in(fmt::format("tensor '{}'", tensor.name), fitting_type(type, tensor.shape.back())));

@@ -152,6 +152,9 @@ class MixtureChooser {
   // a block number below the number of layers; kUnsupported where no type fits the rows.
   Result<Dtype> choose(const MixtureTensor& tensor);
 
+  // The type that options for the output or the embedding give, whatever `given` is.
+  std::optional<Dtype> by_option(const MixtureTensor& tensor) const;
+
   // Tensors that got another type because their rows did not fit.
   const std::vector<std::string>& fallbacks() const { return fallbacks_; }
 

@@ -32,6 +32,7 @@ struct Job {
   const Imatrix* imatrix = nullptr;    // null, too, when it is empty
   std::vector<uint64_t> rule_matches;  // tensors that a rule names ...
   std::vector<uint64_t> rule_effects;  // ... and that are not copied in any case
+  std::vector<uint64_t> rule_wins;     // ... and that no later rule names
   std::vector<std::string> without_weights;
   std::vector<std::string> needing_weights;  // of a plan that is only shown
   uint64_t searched = 0;                     // tensors
@@ -53,15 +54,19 @@ std::string types_with(SearchUse use) {
 }
 
 // The last rule that names the tensor; nullptr when none does.
-const TypeRule* find_rule(Job& job, const Tensor& tensor) {
+const TypeRule* find_rule(Job& job, const MixtureChooser& chooser, const Tensor& tensor) {
   const bool has_effect = may_quantize(tensor.name, tensor.shape);
-  const TypeRule* found = nullptr;
-  for (const uint32_t i : job.options.rules.matching(tensor)) {
-    found = &job.options.rules[i];
+  const std::vector<uint32_t> matching = job.options.rules.matching(tensor);
+  for (const uint32_t i : matching) {
+    const auto type = job.options.rules[i].type;
+    const bool is_settled =
+        type && chooser.by_option({tensor.name, tensor.shape, *type, type}).has_value();
     ++job.rule_matches[i];
-    if (has_effect) ++job.rule_effects[i];
+    if (has_effect && !is_settled) ++job.rule_effects[i];
   }
-  return found;
+  if (matching.empty()) return nullptr;
+  ++job.rule_wins[matching.back()];
+  return &job.options.rules[matching.back()];
 }
 
 // ggml encodes these with column weights only.
@@ -165,7 +170,7 @@ Result<Tensor> drop_unit_axes(Tensor tensor) {
 
 Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor) {
   CKPT_ASSIGN(tensor, drop_unit_axes(std::move(tensor)));
-  const TypeRule* rule = find_rule(job, tensor);
+  const TypeRule* rule = find_rule(job, chooser, tensor);
   const bool kept = rule != nullptr && !rule->type;
   if (kept || !may_quantize(tensor.name, tensor.shape)) return tensor;
   const auto from = plain_dtype(*tensor.codec);
@@ -197,8 +202,12 @@ Status check_rules(const Job& job) {
       job.context.note(fmt::format("{} matches no tensor", rule.text));
     } else if (job.rule_effects[i] == 0) {
       job.context.note(
-          fmt::format("{} has no effect: none of the {} tensors it matches is ever "
-                      "quantized",
+          fmt::format("{} has no effect: none of the {} tensors it matches is quantized by rules",
+                      rule.text, job.rule_matches[i]));
+    } else if (job.rule_wins[i] == 0) {
+      job.context.note(
+          fmt::format("{} has no effect: later rules match all of its {} tensors, and the last "
+                      "one wins",
                       rule.text, job.rule_matches[i]));
     }
   }
@@ -228,6 +237,7 @@ Job make_job(QuantizeOptions options, const Context& context) {
   return {context,
           std::move(options),
           has_imatrix ? context.imatrix : nullptr,
+          std::vector<uint64_t>(rules),
           std::vector<uint64_t>(rules),
           std::vector<uint64_t>(rules),
           {},

@@ -45,7 +45,7 @@ Result<SharedSource> open_document(const fs::path& folder, const std::string& pa
   if (error) return not_opened(named, error);
   const auto root = root_of(own, target);
   if (!root) {
-    return fail_with_hint(ErrorCode::kUsage, "--follow-links, if it is meant to be read",
+    return fail_with_hint(ErrorCode::kUsage, "--follow-links, to read it anyway",
                           "{}: leads out of its folder, to {}", named.string(), target.string());
   }
   // A link that is swapped in between leads nowhere: from the root on none is followed.

@@ -23,7 +23,7 @@ struct ResumeOptions {
 
 struct ExecuteOptions {
   unsigned threads = 0;                         // cores that compute; 0 = all
-  uint64_t memory_bytes = uint64_t{512} << 20;  // what buffers may take
+  uint64_t memory_bytes = uint64_t{512} << 20;  // memory for buffers
   uint64_t chunk_bytes = uint64_t{8} << 20;     // floats of a task, about
   bool allow_nonfinite = false;
   bool force = false;  // replace OUT

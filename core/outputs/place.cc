@@ -54,7 +54,7 @@ Status check_temporary_folder(const Output& output,
     return fail_with_hint(
         ErrorCode::kUsage,
         fmt::format("mv {} elsewhere, or another OUT", shell_path(folder.string())),
-        "{}: is in the way, and not what a run that was interrupted leaves ({})", folder.string(),
+        "{}: already exists and was not left by an interrupted run ({})", folder.string(),
         found);
   };
   std::error_code error;

@@ -209,7 +209,7 @@ Result<BoundJournal> parse_journal(std::string_view text) {
   }
   if (sound && ended) return journal;
   const std::string_view shown = line.empty() ? all.substr(0, all.find('\n')) : line;
-  return fail(ErrorCode::kCorrupt, "no journal of a patch as this version writes one: '{}'",
+  return fail(ErrorCode::kCorrupt, "not a patch journal of this version: '{}'",
               shown.substr(0, 80));
 }
 

@@ -88,7 +88,7 @@ Status refuse_strange_files(const fs::path& staging) {
     if (is_of_patch(entry.path)) continue;
     return fail_with_hint(ErrorCode::kUsage,
                           fmt::format("mv {} elsewhere", shell_path(staging.string())),
-                          "{}: is in the way, and not what an interrupted patch leaves (it holds "
+                          "{}: already exists and was not left by an interrupted patch (it holds "
                           "{})",
                           staging.string(), entry.path);
   }

@@ -48,7 +48,8 @@ bool is_imatrix_file(const std::filesystem::path& path) {
 
 std::string note_of_imatrix_as_moments(const std::filesystem::path& path) {
   return fmt::format(
-      "--moments {}: read as an importance matrix, as by --imatrix: mean squares alone",
+      "--moments {}: an importance matrix; used as with --imatrix, because it holds "
+      "only mean squares",
       path.string());
 }
 

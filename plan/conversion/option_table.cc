@@ -13,7 +13,7 @@ constexpr std::string_view kInput = "Input", kOutput = "Output", kType = "Type",
                            kNvfp4 = "NVFP4 and FP8 (--to nvfp4, nvfp4-w4a16, fp8)",
                            kServing = "Serving", kRunning = "Running";
 
-constexpr std::string_view kNoExport = "no output is made nvfp4 or fp8 from floats";
+constexpr std::string_view kNoExport = "no output is converted from floats to nvfp4 or fp8";
 constexpr std::string_view kNoType = "no output is made a quantized type";
 constexpr std::string_view kNoQuantizedGguf = "no output that ends in .gguf is quantized by --to";
 constexpr std::string_view kNoTarget = "no types are chosen (--target-size, --target-bits)";
@@ -66,7 +66,7 @@ constexpr ConvertOption kOptions[] = {
      "write the plan to FILE (or to -), for ckpt execute; converts nothing"},
     {"dry-run", "", kOutput, {}, kNowhere, kCommand, "", "show the plan, write nothing"},
     {"if-needed", "", kOutput, &C::if_needed, kNowhere, kCommand, "",
-     "do nothing where OUT is already what this plan makes, of the same IN"},
+     "do nothing if OUT is already the result of this plan for the same IN"},
     {"force", "", kOutput, &C::force, kNowhere, kCommand, "",
      "replace OUT, if it holds nothing but a checkpoint"},
 

@@ -152,13 +152,13 @@ Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& pat
   CKPT_ASSIGN(const bool is_known, is_stale_record(folder, name));
   if (is_known) {
     CKPT_TRY(remove_also(patch, std::string(name)));
-    notes.push_back(fmt::format("{} is removed: it is about the files before this patch", name));
+    notes.push_back(fmt::format("{} is removed: it describes the files before this patch", name));
     return {};
   }
   CKPT_ASSIGN(const bool is_left, is_there(folder / name));
   if (!is_left || name == kReportName) return {};
   notes.push_back(fmt::format(
-      "{} stays: it is about the files before this patch, and {}", name,
+      "{} stays, although it describes the files before this patch: {}", name,
       name == kSignatureName ? "ckpt publish replaces it (--sign KEY) or removes it (--unsigned)"
                              : "ckpt publish did not write it for this folder as it is"));
   return {};

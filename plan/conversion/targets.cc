@@ -118,8 +118,7 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
   return fail_with_hint(
       ErrorCode::kUsage,
       fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
-      "{}: is in the way, and not what a run that was interrupted leaves (it has "
-      "no ledger)",
+      "{}: already exists and was not left by an interrupted run (it has no ledger)",
       partial.string());
 }
 
@@ -215,7 +214,7 @@ Status check_outputs_apart(const Plan& plan) {
       if (other == &output) continue;
       if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
       return fail_with_hint(ErrorCode::kUsage, "outputs next to each other",
-                            "{} and {}: one output lies where the other is made",
+                            "{} and {}: one output is inside the other",
                             output.path.string(), other->path.string());
     }
     paths.emplace_back(own, &output);

@@ -104,7 +104,8 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Obs
                           "{}: holds no measured errors, and would be replaced", file.string());
   }
   if (auto kept = parse_kept(text)) return std::move(*kept);
-  observer.note(fmt::format("{}: damaged, or of another version; measuring again", file.string()));
+  observer.note(
+      fmt::format("{}: damaged or written by another version; measuring again", file.string()));
   return KeptErrors();
 }
 

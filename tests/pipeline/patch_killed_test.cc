@@ -141,7 +141,7 @@ TEST(PatchKilled, AJournalThatLeavesTheFolderIsRefused) {
     write_file(journal_of(folder / "m"),
                fmt::format("ckpt-patch 2\nof {}\n{}end\n", std::string(64, '0'), line));
     EXPECT_NE(
-        error_of(run_patch(folder / "m", {"config:set=layers=3"})).find("no journal of a patch"),
+        error_of(run_patch(folder / "m", {"config:set=layers=3"})).find("not a patch journal"),
         std::string::npos);
   }
   EXPECT_EQ(read_file(folder / "victim"), "precious");

@@ -510,7 +510,7 @@ Run declare_imatrix(CommandOptions& options) {
   options.add("FILE", &typed->files, "importance matrices, GGUF or .dat").is_required = true;
   options.add("--tensors", &typed->tensors, "show: tensors without experts too");
   options.add("--out,-o FILE", &typed->out,
-              "merge, fill: the file to write, GGUF, or legacy where it ends in .dat");
+              "merge, fill: the file to write, GGUF, or legacy if it ends in .dat");
   options
       .add("--chunk-size", &typed->chunk_size,
            "merge: tokens of a chunk (default: the files'; 512 where all are .dat)")

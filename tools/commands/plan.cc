@@ -70,7 +70,7 @@ done
 code=0
 for share in $shares; do wait "$share" || code=$?; done
 [ $code -eq 0 ] || exit $code
-# Does what is left, if anything.
+# Does the remaining work, if any.
 exec ckpt execute @PLAN@ --part 1/1 --threads $threads --memory @MEMORY@
 )job";
 

@@ -206,7 +206,7 @@ Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
   const auto type = target_type_named("", rest.empty() ? "" : rest[0]);
   const bool is_type = type && words[0] == "convert";
   return fail_with_hint(ErrorCode::kUsage, is_type ? "--to " + *type : "ckpt help " + words[0],
-                        "{}: more words than ckpt {} takes", fmt::join(rest, " "), words[0]);
+                        "{}: too many arguments for ckpt {}", fmt::join(rest, " "), words[0]);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ void declare_common(CommandOptions& options, CommonOptions& common) {
   Option& threads = add("-j,-t,--threads N", &common.threads, "cores to use (default: all)");
   threads.bounds = {1, 1024};
   threads.environment = "CKPT_THREADS";
-  add("--memory SIZE", &common.typed_memory, "what buffers may take (default: 512M)").environment =
+  add("--memory SIZE", &common.typed_memory, "memory for buffers (default: 512M)").environment =
       "CKPT_MEMORY";
   add("--limit-rate SIZE", &common.typed_limit_rate,
       "bytes per second from and to URLs, in total (default: no limit)")

@@ -276,7 +276,7 @@ class KeySetter {
     if (meant && (meant->is_certain || !typed.type)) {
       const std::string own = meant->is_certain
                                   ? std::string()
-                                  : fmt::format("; {}=TYPE:VALUE for a key of your own", key);
+                                  : fmt::format("; {}=TYPE:VALUE to set it anyway", key);
       return fail_with_hint(ErrorCode::kUsage, fmt::format("{}{}", meant->key, own),
                             "key '{}' is not known{}", key,
                             architecture_.empty() ? "" : ", in a file of " + architecture_);
@@ -302,7 +302,7 @@ class KeySetter {
                                 ? std::string_view("UTPASC").find(known->kind) != std::string::npos
                                 : old_list != nullptr;
     if (known && known->kind == 'L' && key != "tokenizer.ggml.suppress_tokens") {
-      return fail(ErrorCode::kUnsupported, "part of the vocabulary, which is not set by itself");
+      return fail(ErrorCode::kUnsupported, "part of the vocabulary, which cannot be set alone");
     }
     const bool is_text_list = known && known->kind == 'C';
     if (is_list && (takes_list || (known && known->kind == 'L') || is_numbers(typed, known))) {

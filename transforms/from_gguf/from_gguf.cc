@@ -186,8 +186,8 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
   }
   if (checkpoint.is_projector()) {
     return fail_with_hint(ErrorCode::kUnsupported, "the folder that it was made from",
-                          "this is a projector: towers without the language model do not come back "
-                          "as a folder");
+                          "a projector; ckpt cannot convert towers without a language model to a "
+                          "folder");
   }
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored()) continue;

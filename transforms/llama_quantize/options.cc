@@ -70,7 +70,7 @@ constinit const OptionRule kQuantizeOptions[10] = {
                  "type of the tensors that match, by their names in IN or OUT; out:GLOB sees those "
                  "in OUT alone; a regular expression is found in names in OUT; the last match wins")
         .repeated(),
-    option::glob("keep", "leave the tensors that match in the type they have").repeated(),
+    option::glob("keep", "tensors that keep their type").repeated(),
     option::type("output-tensor-type", "type of output.weight"),
     option::type("token-embedding-type", "type of token_embd.weight"),
     option::yes_no("allow-requantize", "allow another type for tensors that are quantized"),

@@ -227,7 +227,8 @@ void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
   });
   if (has_any) return;
   job.context.note(
-      "mxfp4_moe makes stacks of experts mxfp4 and all else q8_0; this model has no such stacks");
+      "mxfp4_moe stores stacks of experts as mxfp4 and all other tensors as q8_0; this model has "
+      "no stacks of experts");
 }
 
 Job make_job(QuantizeOptions options, const Context& context) {

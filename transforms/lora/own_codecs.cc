@@ -38,7 +38,7 @@ Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
                           is_of_gguf
                               ? "--step from-gguf before it"
                               : "--step dequantize before it, and --to for the type of the output",
-                          "tensor '{}' is {}, which nothing encodes", like.name, codec.name);
+                          "tensor '{}' is {}, which ckpt cannot encode", like.name, codec.name);
   }
   CKPT_ASSIGN(made, reshape(std::move(made), like.shape));
   made.name = like.name;

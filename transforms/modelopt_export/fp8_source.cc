@@ -195,7 +195,7 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
                   count, first));
   context.note(
       "FP8 with experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
-      "vLLM 0.17 takes none such: without rest=fp8 the layers become BF16");
+      "vLLM 0.17 does not load it: without rest=fp8 the layers become BF16");
   return {};
 }
 

@@ -113,7 +113,7 @@ constinit const OptionRule kExportOptions[12] = {
     option::glob("keep", "tensors to leave as they are").repeated(),
     option::glob("only", "tensors to quantize; all others stay").repeated(),
     option::yes_no("fresh-weight-amax",
-                   "scan the weights, whatever maxima a QAT checkpoint stored"),
+                   "scan the weights and ignore the maxima stored in a QAT checkpoint"),
     option::choice("rounding", kRoundings, "how scales are divided: gpu multiplies by a reciprocal")
         .by_default("gpu"),
     option::choice("kv-cache", kKvCaches, "the KV cache's format; as the source says when absent"),

@@ -30,8 +30,8 @@ Result<QuantizerState> state_of(const QuantRecipe& recipe, const std::string& na
   if (!is_on) return QuantizerState();
   if (form) return form;
   return fail(ErrorCode::kUnsupported,
-              "preset {}: '{}' is turned on and nothing says what it is, which ModelOpt takes for "
-              "8-bit integers; expected a cfg",
+              "preset {}: '{}' is enabled without a format, which ModelOpt treats as 8-bit "
+              "integers; expected a cfg",
               recipe.name, name);
 }
 

@@ -11,7 +11,7 @@ constexpr Choice kTemplates[] = {{"own", false}, {"donor", true}};
 constexpr OptionRule kTokenizerOptions[] = {
     option::choice("for", kReaders, "make what transformers 5 wrote readable for 4.57 too"),
     option::path("from", "DIR", "take the tokenizer of DIR, where it is proven to be the same"),
-    option::choice("accept", kTokenizerAreas, "take one of DIR although it differs in this")
+    option::choice("accept", kTokenizerAreas, "accept a tokenizer that differs in this area")
         .repeated(),
     option::choice("chat-template", kTemplates, "which chat template stays where DIR has another")
         .by_default("own"),
@@ -47,7 +47,7 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& op
 }  // namespace
 
 extern constinit const Transform kTokenizer = {
-    "tokenizer", "mend the tokenizer's files for older readers, or take them from another folder",
+    "tokenizer", "fix tokenizer files for older readers, or take them from another folder",
     kTokenizerOptions, apply_tokenizer, Touches::kDocuments};
 
 }  // namespace ckpt

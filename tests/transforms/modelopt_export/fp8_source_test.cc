@@ -101,7 +101,7 @@ TEST(Fp8Source, WhatStaysFp8KeepsItsBytesAndItsStatement) {
   EXPECT_EQ(notes[0],
             "16 weights of FP8 stay unquantized, as FP8 with the same bytes (the first: "
             "'model.layers.0.mlp.down_proj.weight')");
-  EXPECT_NE(notes[1].find("vLLM 0.17 takes none such"), std::string::npos);
+  EXPECT_NE(notes[1].find("vLLM 0.17 does not load it"), std::string::npos);
 }
 
 TEST(Fp8Source, BesideFp8ThatStaysOnlyAllRoutedExpertsAreNvfp4) {

@@ -225,7 +225,7 @@ class RecipeLoader {
     // A configuration that is a rule would be one where a list imports it.
     const bool is_rule = schema == "QuantizeConfig" && member(out, "quantizer_name") != nullptr;
     if (is_list ? out.is_array() : out.is_object() && !is_rule) return out;
-    return bad_import("{}: not what its modelopt-schema says; expected a {}", name,
+    return bad_import("{}: contradicts its modelopt-schema; expected a {}", name,
                       is_list   ? "list"
                       : is_rule ? "mapping without quantizer_name"
                                 : "mapping");

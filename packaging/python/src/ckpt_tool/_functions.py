@@ -20,7 +20,7 @@ def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | st
     metadata: list metadata.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "sort": sort, "metadata": metadata,
@@ -59,7 +59,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     header_slack: room for later edits of the header.
     plan_out: write the plan to FILE (or to -), for ckpt execute; converts nothing.
     dry_run: show the plan, write nothing.
-    if_needed: do nothing where OUT is already what this plan makes, of the same IN.
+    if_needed: do nothing if OUT is already the result of this plan for the same IN.
     force: replace OUT, if it holds nothing but a checkpoint.
     cache_dir: for URLs: a folder that holds, during the run, what is read twice and does not fit in --memory.
     cache_size: the most that --cache-dir may hold (default: 64G).
@@ -71,7 +71,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     sensitivity: for a target: a kld_results.csv with the weight of each tensor.
     target_cache: for a target: FILE that caches measured errors for the next run.
     imatrix: importance matrix (GGUF or .dat).
-    keep: leave the tensors that match in the type they have (may repeat).
+    keep: tensors that keep their type (may repeat).
     search: search for better block scales than the default; best for q4_k, q5_k and q6_k too (with --moments q2_k to
         q6_k) (default: none); one of none, four-over-six, sweep, best.
     moments: second moments of the layers' inputs, for search=best.
@@ -84,7 +84,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     fp8: layers to store as FP8, with NVFP4 (MIXED_PRECISION) (may repeat).
     rest: what layers become that are FP8 in the source and not chosen: fp8 keeps them (default: bf16).
     rounding: how scales are divided: gpu multiplies by a reciprocal (default: gpu).
-    fresh_weight_amax: scan the weights, whatever maxima a QAT checkpoint stored.
+    fresh_weight_amax: scan the weights and ignore the maxima stored in a QAT checkpoint.
     tensor_type: type of the tensors that match, by their names in IN or OUT; out:GLOB sees those in OUT alone; a
         regular expression is found in names in OUT; the last match wins (may repeat).
     output_tensor_type: type of output.weight.
@@ -106,7 +106,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     for_: apply the fixes that ckpt doctor recommends for this program (ckpt list profiles) (may repeat).
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
@@ -139,7 +139,7 @@ def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | Non
     force: replace OUT, if it holds nothing but a checkpoint.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"part": part, "index": index, "cache_dir": cache_dir, "cache_size": cache_size,
@@ -166,7 +166,7 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
     allow_nonfinite: copy NaN and Inf as they are.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "step": step, "out": out, "link": link,
@@ -194,7 +194,7 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequ
     moments: also check whether these second moments (docs/SEARCH.md) are of the model's layers.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"for_": for_, "base": base, "fix": fix, "out": out, "dry_run": dry_run,
@@ -219,7 +219,7 @@ def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool
         (largest difference), saturated (share of values with the first or last code of their type), flushed (blocks
         that became all zeros), nonfinite (values that are NaN or Inf, of both sides).
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"values": values, "tensors": tensors, "follow_links": follow_links, "top": top,
@@ -242,7 +242,7 @@ def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path 
     force: replace an older report.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"against": against, "imatrix": imatrix, "eval": eval, "out": out, "open": open,
@@ -259,13 +259,13 @@ def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, te
     """Shows, merges or fills importance matrices.
 
     tensors: show: tensors without experts too.
-    out: merge, fill: the file to write, GGUF, or legacy where it ends in .dat.
+    out: merge, fill: the file to write, GGUF, or legacy if it ends in .dat.
     chunk_size: merge: tokens of a chunk (default: the files'; 512 where all are .dat).
     with_: fill: statistics for an expert without any, ones (default) or the mean of those that have some.
     min_count: fill: also experts that saw fewer than N inputs (default: 1).
     force: merge, fill: replace an older importance matrix.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "out": out, "chunk_size": chunk_size, "with_": with_,
@@ -288,7 +288,7 @@ def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | N
     ca: PEM of authorities that the chain must lead to; not with --public-key.
     ignore: relative path that may exist without being listed, or a folder (may repeat).
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"unpack": unpack, "signature": signature, "public_key": public_key,
@@ -327,7 +327,7 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
     report: write the page of ckpt report to PATH/report.html.
     rehash: read every file, also those hashed while converting.
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"sign": sign, "certificate": certificate, "password_file": password_file,
@@ -345,7 +345,7 @@ def list(what: str = "", *, progress: ProgressCall | None = None, threads: int |
     """Returns formats, types, steps, families, checks, profiles, options or commands.
 
     threads: cores to use (default: all); environment: CKPT_THREADS.
-    memory: what buffers may take (default: 512M); environment: CKPT_MEMORY.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"threads": threads, "memory": memory, "limit_rate": limit_rate, **more}

@@ -1,6 +1,7 @@
 #include "transforms/lora/model_weights.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/chunks/evaluate.h"
 #include "core/computed/decoded_source.h"
@@ -9,12 +10,43 @@
 namespace ckpt {
 namespace {
 
+constexpr uint64_t kMaxFactorValues = uint64_t{1} << 26;
+
 Result<bool> adds_anything(const LowRankUpdate& update) {
   for (const Tensor* factor : {&update.left, &update.right}) {
     CKPT_ASSIGN(const ValueError sums, measure_error(*factor, *factor, {}, UINT64_MAX));
     if (sums.signal == 0) return false;
   }
   return update.scale != 0;
+}
+
+// A weight whose columns are still to be put in order, without that; and the product that gives the
+// same sum once they are.
+Result<std::vector<ValueOp>> take_column_orders(Tensor& weight, LowRankUpdate& update,
+                                                Codecs codecs) {
+  std::vector<ValueOp> orders;
+  if (update.column_norms) return orders;
+  std::vector<ValueOp>& ops = std::get<Recoded>(weight.origin).ops;
+  std::vector<uint32_t> from(weight.row_values());
+  std::iota(from.begin(), from.end(), 0u);
+  for (const ValueOp& op : ops) {
+    const auto* permute = std::get_if<PermuteColumns>(&op);
+    if (permute == nullptr || permute->index->size() != from.size()) continue;
+    std::vector<uint32_t> next(from.size());
+    for (size_t i = 0; i < next.size(); ++i) next[i] = from[(*permute->index)[i]];
+    from = std::move(next);
+    orders.push_back(op);
+  }
+  if (orders.empty() || update.right.row_values() != from.size()) return orders;
+  std::erase_if(ops, [](const ValueOp& op) { return std::holds_alternative<PermuteColumns>(op); });
+  CKPT_ASSIGN(const std::vector<float> right, read_values(update.right, kMaxFactorValues));
+  std::vector<float> moved(right.size());
+  for (size_t i = 0; i < right.size(); ++i) {
+    const size_t row = i / from.size(), column = i % from.size();
+    moved[row * from.size() + from[column]] = right[i];
+  }
+  update.right = make_f32_tensor(update.right.name, update.right.shape, moved, codecs);
+  return orders;
 }
 
 }  // namespace
@@ -62,6 +94,7 @@ Status ModelWeights::merge(Tensor& weight, LowRankUpdate update) {
 Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
   const Codec& f32 = plain_codec(context_.codecs, Dtype::kF32);
   const Codec& codec = *weight.recoded().from->codec;
+  CKPT_ASSIGN(const auto orders, take_column_orders(weight, update, context_.codecs));
   CKPT_ASSIGN(StoredValues values, stored_values(weight, f32));
   const Tensor base = values.values;
   CKPT_ASSIGN(Tensor merged, with_low_rank(base, std::move(update), context_.low_rank));
@@ -70,6 +103,9 @@ Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
     CKPT_TRY(manner_.kept->add({base, merged, encoded}));
   }
   CKPT_ASSIGN(weight, values.back(std::move(merged)));
+  for (const ValueOp& order : orders) {
+    CKPT_ASSIGN(weight, with_op(std::move(weight), order));
+  }
   return {};
 }
 

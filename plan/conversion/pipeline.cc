@@ -1,6 +1,7 @@
 #include "plan/conversion/pipeline.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/model/adapter.h"
 #include "core/model/codec.h"
@@ -227,6 +228,33 @@ Result<Checkpoint> read_checkpoint(const Conversion& conversion) {
   return format->read(conversion.in, all_codecs(), conversion.reading);
 }
 
+// Whether the types of all outputs are chosen after the steps.
+bool quantizes_all(const Conversion& conversion) {
+  const auto quantizes = [](const fs::path& out, const std::string& to) {
+    return is_gguf_path(out) && !to.empty();
+  };
+  return quantizes(conversion.out, conversion.to) &&
+         std::ranges::all_of(conversion.also, [&](const AlsoOutput& also) {
+           return quantizes(also.out, also.to);
+         });
+}
+
+// Into a GGUF, adapters need not be encoded in types that a later step replaces.
+std::vector<Step> with_one_encoding(std::vector<Step> steps, const Checkpoint& checkpoint,
+                                    const Conversion& conversion) {
+  const bool has_folder = std::ranges::any_of(
+      steps, [](const Step& step) { return step.transform->name == "from-gguf"; });
+  if (checkpoint.format != "gguf" || has_folder) return steps;
+  bool quantizes = quantizes_all(conversion);
+  for (Step& step : std::views::reverse(steps)) {
+    const std::string_view name = step.transform->name;
+    quantizes = quantizes || name == "quantize";
+    const bool merges = name == "lora" && quantizes && !step.options.has("encode");
+    if (merges) step.options.add("encode", "later");
+  }
+  return steps;
+}
+
 // A person's own steps, and the tokenizer that was asked for.
 Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
                                    const Conversion& conversion, Planning& planning) {
@@ -243,7 +271,8 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
     const bool encodes_again = name == "lora" && checkpoint.format == "gguf";
     if (encodes || encodes_again) planning.use.add("imatrix");
   }
-  return apply_steps(steps, std::move(checkpoint), context);
+  const std::vector<Step> made = with_one_encoding(steps, checkpoint, conversion);
+  return apply_steps(made, std::move(checkpoint), context);
 }
 
 struct OutputNotes {

@@ -191,7 +191,8 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
   }
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored()) continue;
-    return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf, and that file as IN",
+    return fail_with_hint(ErrorCode::kUsage,
+                          "--step from-gguf before that step, or an OUT that ends in .gguf",
                           "tensor '{}' is made by an earlier step; from-gguf takes a GGUF that is "
                           "written",
                           tensor.name);

@@ -4,8 +4,11 @@
 // of one, which are dropped, and a few keys (metadata.h). Everything else passes through.
 // A reader would expect a tensor made as BF16 by an earlier step to be quantized from its original
 // values; it is rounded to BF16 first, so that one run equals two.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +21,7 @@
 #include "transforms/llama_quantize/column_weights.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
+#include "transforms/llama_quantize/sums.h"
 #include "transforms/modelopt_export/importance.h"
 
 namespace ckpt {
@@ -39,6 +43,12 @@ struct Job {
   std::optional<Importance> moments = {};    // for error feedback, where they were given
   std::string model_type = {};               // general.architecture
   std::vector<std::string> without_moments = {};
+
+  // Weights that an adapter was added to, still in the types that they had: a person who adds to
+  // quantized weights knows that they are rounded again.
+  bool has_sums = false;
+  std::set<std::string_view> sums_from = {}, sums_to = {};
+  uint64_t sums = 0, requantized = 0;
 };
 
 // "q2_k or q3_k": the types that a search improves in this way.
@@ -104,8 +114,8 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
 }
 
 Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype to) {
-  if (!is_block_type(from)) return {};
-  if (!job.options.allow_requantize) {
+  if (!is_block_type(from) || is_sum(tensor)) return {};
+  if (!job.options.allow_requantize && !job.has_sums) {
     return fail_with_hint(ErrorCode::kUsage,
                           "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
                           "allow-requantize=yes)",
@@ -133,6 +143,16 @@ Status set_moments(Job& job, Tensor& tensor) {
   return {};
 }
 
+// Its type is chosen now, and how it is encoded.
+void choose_type_of_sum(Job& job, Tensor& tensor, Dtype from, Dtype to) {
+  Recoded& recoded = std::get<Recoded>(tensor.origin);
+  recoded.options = {};
+  if (!is_block_type(to)) return;
+  ++job.sums;
+  job.sums_from.insert(info(from).name);
+  job.sums_to.insert(info(to).name);
+}
+
 Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   CKPT_TRY(in(place, check_requantize(job, tensor, from, to)));
@@ -145,6 +165,11 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   const Codec* codec = find_target_codec(job.context.codecs, to);
   if (codec == nullptr) {
     return fail(ErrorCode::kUnsupported, "{}: {} cannot be encoded", place, info(to).name);
+  }
+  if (is_sum(tensor)) {
+    choose_type_of_sum(job, tensor, from, to);
+  } else if (is_block_type(from) && is_block_type(to)) {
+    ++job.requantized;
   }
   CKPT_ASSIGN(tensor, round_as_made(std::move(tensor), from));
   CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
@@ -171,18 +196,20 @@ Result<Tensor> drop_unit_axes(Tensor tensor) {
 Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor) {
   CKPT_ASSIGN(tensor, drop_unit_axes(std::move(tensor)));
   const TypeRule* rule = find_rule(job, chooser, tensor);
-  const bool kept = rule != nullptr && !rule->type;
-  if (kept || !may_quantize(tensor.name, tensor.shape)) return tensor;
+  const bool is_kept =
+      (rule != nullptr && !rule->type) || !may_quantize(tensor.name, tensor.shape);
+  if (is_kept && !is_sum(tensor)) return tensor;
   const auto from = plain_dtype(*tensor.codec);
   if (!from) {
     return fail(ErrorCode::kUnsupported, "tensor '{}': stored as {}, which no GGUF file holds",
                 tensor.name, tensor.codec->name);
   }
+  if (is_kept) return convert(job, std::move(tensor), *from, *from);
   const std::optional<Dtype> given = rule == nullptr ? std::nullopt : rule->type;
   CKPT_ASSIGN(const Dtype to, chooser.choose({tensor.name, tensor.shape, *from, given}));
   // Codes that to-gguf kept, which another quantized type would round a second time.
   if (!given && moved_scheme(tensor) == Scheme::kPackedInt4) return tensor;
-  if (to != *from) return convert(job, std::move(tensor), *from, to);
+  if (to != *from || is_sum(tensor)) return convert(job, std::move(tensor), *from, to);
   // Without a matrix even a copy is refused, as by llama-quantize: the file would claim one.
   if (job.imatrix == nullptr) {
     CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), weights_for(job, tensor, to)));
@@ -231,6 +258,16 @@ void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
       "no stacks of experts");
 }
 
+void note_sums(const Job& job) {
+  if (job.sums == 0) return;
+  std::string note = fmt::format(
+      "{} weights with an adapter added were rounded to {} when IN was made and are rounded a "
+      "second time, to {}",
+      job.sums, fmt::join(job.sums_from, ", "), fmt::join(job.sums_to, ", "));
+  if (job.requantized > 0) note += fmt::format("; so are {} others", job.requantized);
+  job.context.note(std::move(note));
+}
+
 Job make_job(QuantizeOptions options, const Context& context) {
   const bool has_imatrix = context.imatrix != nullptr && !context.imatrix->weights.empty();
   options.mixture_options.has_imatrix = has_imatrix;
@@ -263,6 +300,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
     CKPT_ASSIGN(job.moments, read_moments_file(job.options.moments, context));
     job.model_type = architecture_of(checkpoint);
   }
+  job.has_sums = std::ranges::any_of(checkpoint.tensors, is_sum);
   ModelFacts facts;
   if (is_block_type(job.options.mixture->base)) {
     CKPT_ASSIGN(facts, model_facts(checkpoint.metadata));
@@ -288,6 +326,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
         fmt::format("search=best has no effect: no tensor is made {} (with moments also {})",
                     types_with(SearchUse::kScales), types_with(SearchUse::kFeedback)));
   }
+  note_sums(job);
   note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
   note_tensors(job, job.needing_weights, "cannot be made without --imatrix FILE");

@@ -5,6 +5,8 @@
 
 #include "core/base/printable.h"
 #include "core/chunks/evaluate.h"
+#include "core/computed/strided_source.h"
+#include "transforms/lora/adapter_gguf.h"
 
 namespace ckpt {
 namespace {
@@ -56,18 +58,34 @@ Status check_adapter_tensor(const Tensor& tensor) {
   return fail(ErrorCode::kCorrupt, "{}: has NaN or Inf", place);
 }
 
-Status group_by_module(Adapter& adapter) {
+Result<AdapterKey> key_of_trainers(const std::string& name) {
+  auto key = parse_adapter_key(name);
+  if (key) return std::move(*key);
+  return fail(ErrorCode::kUnsupported, "tensor '{}': not a name that LoRA adapters use", name);
+}
+
+bool may_be_gguf(const std::filesystem::path& place) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(place, error) ||
+         (place.extension() == ".gguf" && !std::filesystem::is_directory(place, error));
+}
+
+}  // namespace
+
+Result<Tensor> turned_factor(const Tensor& tensor) {
+  const uint64_t rows = tensor.rows(), columns = tensor.row_values();
+  CKPT_ASSIGN(Tensor out, take_grid(tensor, {0, {1, columns, rows}, {0, 1, columns}}));
+  return reshape(std::move(out), {columns, rows});
+}
+
+Status group_by_module(Adapter& adapter, const ParseKey& parse) {
   std::map<std::string, AdapterModule> modules;
   for (const Tensor& tensor : adapter.tensors) {
-    const auto key = parse_adapter_key(tensor.name);
-    if (!key) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': not a name that LoRA adapters use",
-                  tensor.name);
-    }
+    CKPT_ASSIGN(const AdapterKey key, parse(tensor.name));
     CKPT_TRY(check_adapter_tensor(tensor));
-    AdapterModule& module = modules[key->module];
-    module.name = key->module;
-    const auto [at, is_new] = module.parts.emplace(key->part, &tensor);
+    AdapterModule& module = modules[key.module];
+    module.name = key.module;
+    const auto [at, is_new] = module.parts.emplace(key.part, &tensor);
     if (!is_new) {
       return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are the same part of one module",
                   at->second->name, tensor.name);
@@ -77,16 +95,22 @@ Status group_by_module(Adapter& adapter) {
   return {};
 }
 
-}  // namespace
-
-Result<Adapter> read_adapter(const std::string& folder, const Context& context) {
+Result<Adapter> read_adapter(const std::string& place, const Context& context) {
+  if (may_be_gguf(place)) {
+    auto file = context.open(place);
+    if (file && file->format == "gguf") return read_gguf_adapter(std::move(*file), place, context);
+    if (place.ends_with(".gguf")) {
+      return !file ? Result<Adapter>(Failure(std::move(file.error())))
+                   : fail(ErrorCode::kUsage, "{}: expected a GGUF", place);
+    }
+  }
   Adapter out;
-  CKPT_ASSIGN(Checkpoint weights, open_weights(folder, context, out.path));
-  const std::string config = (std::filesystem::path(folder) / kAdapterDocument).string();
+  CKPT_ASSIGN(Checkpoint weights, open_weights(place, context, out.path));
+  const std::string config = (std::filesystem::path(place) / kAdapterDocument).string();
   CKPT_ASSIGN(const std::string text, context.file_text(config, kMaxAdapterConfigBytes));
   CKPT_ASSIGN(out.config, read_adapter_config(config, text));
   out.tensors = std::move(weights.tensors);
-  CKPT_TRY(in(out.path, group_by_module(out)));
+  CKPT_TRY(in(out.path, group_by_module(out, key_of_trainers)));
   return out;
 }
 
@@ -98,7 +122,7 @@ Result<Adapter> adapter_of(const Checkpoint& checkpoint) {
   }
   CKPT_ASSIGN(out.config, read_adapter_config(config->path, config->text()));
   out.tensors = checkpoint.tensors;
-  CKPT_TRY(group_by_module(out));
+  CKPT_TRY(group_by_module(out, key_of_trainers));
   return out;
 }
 

@@ -1,8 +1,10 @@
 // A LoRA adapter as files hold it: its tensors by module, each with what it is for, and its
-// configuration. Of the folder only adapter_config.json and the weights are read.
+// configuration. Of a folder only adapter_config.json and the weights are read; a GGUF has all in
+// one file (adapter_gguf.h).
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,13 +18,15 @@
 
 namespace ckpt {
 
-// adapter_config.json: rank and scale of each module, and what else changes the result.
+// adapter_config.json, or the keys of a GGUF: rank and scale of each module, and what else changes
+// the result.
 struct AdapterConfig {
   using Patterns = std::vector<std::pair<Regex, double>>;
   using Version = std::array<uint64_t, 3>;
 
   double rank = 0, alpha = 0;
   Patterns ranks, alphas;
+  std::map<std::string, double, std::less<>> own_ranks;  // of a GGUF: by module
   bool has_rank_scale = false;      // use_rslora
   bool has_magnitudes = false;      // use_dora
   bool has_biases = false;          // lora_bias
@@ -62,7 +66,8 @@ struct AdapterModule {
 };
 
 struct Adapter {
-  std::string path;  // of the weights, for messages
+  std::string path;          // of the weights, for messages
+  std::string architecture;  // of a GGUF, whose modules have its names; empty: a folder
   AdapterConfig config;
   std::vector<Tensor> tensors;
   std::vector<AdapterModule> modules;  // by name; point into `tensors`
@@ -72,10 +77,18 @@ struct Adapter {
   Adapter& operator=(Adapter&&) = default;
 };
 
-// Fails: kUsage: no adapter at `folder`; kCorrupt, naming the tensor: an unknown name, two for the
-// same place, no values, NaN or Inf; as read_adapter_config.
-Result<Adapter> read_adapter(const std::string& folder, const Context& context);
+// `place`: a folder, or a GGUF. Fails: kUsage: no adapter there; kCorrupt, naming the tensor: an
+// unknown name, two for the same place, no values, NaN or Inf; as read_adapter_config and
+// read_gguf_adapter.
+Result<Adapter> read_adapter(const std::string& place, const Context& context);
 // The same of a checkpoint that is an adapter's folder.
 Result<Adapter> adapter_of(const Checkpoint& checkpoint);
+
+// [columns, rows] of a matrix.
+Result<Tensor> turned_factor(const Tensor& tensor);
+
+// Makes `modules` of `tensors`. Fails: kCorrupt, kUnsupported, as read_adapter.
+using ParseKey = std::function<Result<AdapterKey>(const std::string& tensor)>;
+Status group_by_module(Adapter& adapter, const ParseKey& parse);
 
 }  // namespace ckpt

@@ -262,7 +262,8 @@ Result<Regex> module_regex(std::string_view key) {
 }
 
 double AdapterConfig::rank_of(std::string_view module) const {
-  return first_match(ranks, module, rank);
+  const auto own = own_ranks.find(module);
+  return own != own_ranks.end() ? own->second : first_match(ranks, module, rank);
 }
 
 double AdapterConfig::alpha_of(std::string_view module) const {

@@ -8,12 +8,16 @@
 //
 // llama.cpp scales by adapter.lora.alpha / rank, whatever the adapter was trained with, and knows
 // no DoRA, biases or trained tokens; the step refuses those.
-#include <algorithm>
+#include "transforms/lora/adapter_gguf.h"
 
-#include "core/computed/strided_source.h"
+#include <algorithm>
+#include <cmath>
+
+#include "core/computed/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/lora/adapter.h"
+#include "transforms/from_gguf/rows.h"
+#include "transforms/from_gguf/skeleton.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/to_gguf/general/general.h"
 
@@ -105,6 +109,9 @@ class AdapterToGguf {
     const auto found = out.before == nullptr ? by_source_.end() : by_source_.find(out.before->name);
     if (found != by_source_.end()) out.after = found->second;
     if (out.after != nullptr) return out;
+    if (out.before != nullptr && is_of_expert(module.name)) {
+      return no_gguf(out.before->name, "a tensor of all experts");
+    }
     return fail(ErrorCode::kCorrupt, "tensor '{}': the base, as GGUF, has no tensor made of '{}{}'",
                 module.parts.begin()->second->name, module.name, kWeight);
   }
@@ -122,7 +129,13 @@ class AdapterToGguf {
     CKPT_ASSIGN(const ConvertedWeight weight, find(module));
     const std::string &name = weight.after->name;
     if (const Tensor *norm = module.find(AdapterPart::kNewWeight)) {
-      CKPT_ASSIGN(Tensor made, typed(*norm, name, Dtype::kF32));
+      Tensor values = *norm;
+      if (!weight.after->is_stored()) {  // 1 is added to those of Gemma, say
+        for (const ValueOp &op : weight.after->recoded().ops) {
+          CKPT_ASSIGN(values, with_op(std::move(values), op));
+        }
+      }
+      CKPT_ASSIGN(Tensor made, typed(std::move(values), name, Dtype::kF32));
       out.push_back(std::move(made));
       return {};
     }
@@ -132,9 +145,7 @@ class AdapterToGguf {
     CKPT_TRY(check_factors(module, a, b));
     Tensor left = *b, right = *a;
     if (name == "token_embd.weight") {
-      const uint64_t rank = a->rows(), values = a->row_values();
-      CKPT_ASSIGN(right, take_grid(*a, {0, {1, values, rank}, {0, 1, values}}));
-      CKPT_ASSIGN(right, reshape(std::move(right), {values, rank}));
+      CKPT_ASSIGN(right, turned_factor(*a));
     } else {
       CKPT_ASSIGN(const std::vector<RowRun> runs, row_runs(weight));
       if (b->rows() != weight.before->rows() || a->row_values() != weight.before->row_values()) {
@@ -189,11 +200,15 @@ class AdapterToGguf {
       }
     }
     if (is_known) return out;
+    return no_gguf(weight.before->name, fmt::format("'{}'", weight.after->name));
+  }
+
+  static Failure no_gguf(const std::string &before, std::string_view after) {
     return fail_with_hint(ErrorCode::kUnsupported,
                           "ckpt convert BASE OUT --step lora:from=ADAPTER, which merges it",
-                          "'{}' becomes '{}' by more than another order of its rows; an adapter "
-                          "of it has no GGUF",
-                          weight.before->name, weight.after->name);
+                          "'{}' becomes {} by more than another order of its rows; an adapter of "
+                          "it has no GGUF",
+                          before, after);
   }
 
   const Adapter &adapter_;
@@ -252,7 +267,262 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues &options,
   return out;
 }
 
+// ---- reading ---------------------------------------------------------------------------------
+
+constexpr std::string_view kFirstFactor = ".lora_a", kSecondFactor = ".lora_b";
+constexpr std::string_view kTokenEmbeddings = "token_embd.weight";
+constexpr std::string_view kAlphaKey = "adapter.lora.alpha";
+// Those that say nothing about values.
+constexpr std::string_view kIdleKeys[] = {"adapter.type", "adapter.lora.task_name",
+                                          "adapter.lora.prompt_prefix"};
+
+Status check_adapter_keys(const Checkpoint& file) {
+  const auto said = [&](std::string_view key) {
+    const std::string* text = file.metadata.find_text(key);
+    return text == nullptr ? std::string("missing") : fmt::format("'{}'", *text);
+  };
+  if (said("general.type") != "'adapter'") {
+    return fail(ErrorCode::kUsage, "general.type is {}; expected 'adapter'", said("general.type"));
+  }
+  if (said("adapter.type") != "'lora'") {
+    return fail(ErrorCode::kUnsupported, "adapter.type is {}; expected 'lora'",
+                said("adapter.type"));
+  }
+  const std::string* architecture = file.metadata.find_text("general.architecture");
+  if (architecture == nullptr || architecture->empty()) {
+    return fail(ErrorCode::kCorrupt, "general.architecture is missing");
+  }
+  for (const MetaEntry& entry : file.metadata.entries) {
+    const bool is_known = !entry.key.starts_with("adapter.") || entry.key == kAlphaKey ||
+                          std::ranges::find(kIdleKeys, entry.key) != std::end(kIdleKeys);
+    if (is_known) continue;
+    return fail(ErrorCode::kUnsupported, "{} is set; such adapters cannot be merged", entry.key);
+  }
+  return {};
+}
+
+Result<double> alpha_of_file(const Checkpoint& file, const Context& context) {
+  const MetaValue* found = file.metadata.find(kAlphaKey);
+  if (found != nullptr && (found->type != MetaType::kF32 ||
+                           !std::isfinite(std::get<double>(found->value)))) {
+    return fail(ErrorCode::kCorrupt, "{} is not a finite number of type f32", kAlphaKey);
+  }
+  const double alpha = found == nullptr ? 0 : std::get<double>(found->value);
+  if (alpha == 0) {
+    context.note(fmt::format("lora: {} is {}; the scale is 1, as in llama.cpp", kAlphaKey,
+                             found == nullptr ? "missing" : "0"));
+  }
+  return alpha;
+}
+
+struct NamedPart {
+  std::string module;
+  AdapterPart part;
+};
+
+Result<NamedPart> named_part(const std::string& name) {
+  for (const auto& [ending, part] : {std::pair(kFirstFactor, AdapterPart::kA),
+                                     std::pair(kSecondFactor, AdapterPart::kB)}) {
+    if (!name.ends_with(ending)) continue;
+    const std::string weight = name.substr(0, name.size() - ending.size());
+    if (!weight.ends_with(kWeight)) break;
+    const bool is_embedding = weight == kTokenEmbeddings;
+    return NamedPart{module_of(weight), !is_embedding              ? part
+                                        : part == AdapterPart::kA ? AdapterPart::kEmbeddingA
+                                                                  : AdapterPart::kEmbeddingB};
+  }
+  if (name.ends_with("_norm.weight")) return NamedPart{module_of(name), AdapterPart::kNewWeight};
+  return fail(ErrorCode::kUnsupported,
+              "tensor '{}': expected NAME.weight.lora_a, NAME.weight.lora_b or NAME_norm.weight",
+              name);
+}
+
+// Both factors of each module, and their rank.
+Status check_ranks(Adapter& adapter) {
+  for (const AdapterModule& module : adapter.modules) {
+    const bool is_embedding = module.name == module_of(kTokenEmbeddings);
+    const Tensor* a = module.find(is_embedding ? AdapterPart::kEmbeddingA : AdapterPart::kA);
+    const Tensor* b = module.find(is_embedding ? AdapterPart::kEmbeddingB : AdapterPart::kB);
+    if (a == nullptr && b == nullptr) continue;
+    if (a == nullptr || b == nullptr) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", (a != nullptr ? a : b)->name,
+                  module.name, a != nullptr ? "lora_b" : "lora_a");
+    }
+    const size_t axes = a->shape.size(), last = b->shape.size();
+    const bool are_alike = axes == last && (axes == 2 || (axes == 3 && !is_embedding)) &&
+                           (axes == 2 || a->shape[0] == b->shape[0]);
+    if (are_alike && a->shape[axes - 2] == b->shape.back()) {
+      adapter.config.own_ranks[module.name] = static_cast<double>(b->shape.back());
+      continue;
+    }
+    return fail(ErrorCode::kCorrupt, "tensors '{}' [{}] and '{}' [{}]: their ranks differ", a->name,
+                fmt::join(a->shape, ", "), b->name, fmt::join(b->shape, ", "));
+  }
+  return {};
+}
+
+Status take_tensors(Checkpoint file, Adapter& out, const Context& context) {
+  const Codec& f32 = plain_codec(context.codecs, Dtype::kF32);
+  for (Tensor& tensor : file.tensors) {
+    if (tensor.codec->decode == nullptr) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}': stored as {}; expected floats or q8_0",
+                  tensor.name, tensor.codec->name);
+    }
+    if (!tensor.is_plain_float()) tensor = stored_as_f32(tensor, f32);
+    const bool is_turned = tensor.name == std::string(kTokenEmbeddings) + std::string(kFirstFactor);
+    if (is_turned && tensor.shape.size() == 2 && tensor.values() > 0) {
+      CKPT_ASSIGN(tensor, turned_factor(tensor));
+    }
+  }
+  out.tensors = std::move(file.tensors);
+  return group_by_module(out, [](const std::string& name) -> Result<AdapterKey> {
+    CKPT_ASSIGN(NamedPart found, named_part(name));
+    return AdapterKey{std::move(found.module), found.part};
+  });
+}
+
+// ---- folders -----------------------------------------------------------------------------------
+
+Failure no_place(const std::string& name, std::string_view what) {
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        "ckpt convert BASE BASE.gguf, into which the adapter can be merged, or the "
+                        "adapter's own folder",
+                        "tensor '{}': {}", name, what);
+}
+
+class FolderNames {
+ public:
+  FolderNames(const Adapter& adapter, const Checkpoint& folder, const Forward& forward)
+      : adapter_(adapter), folder_(folder), made_(forward.tensors) {
+    for (size_t i = 0; i < made_.size(); ++i) by_name_[made_[i].name] = i;
+  }
+
+  Result<Adapter> run() {
+    out_.path = adapter_.path;
+    out_.config = adapter_.config;
+    out_.config.own_ranks.clear();
+    out_.tensors.reserve(2 * adapter_.tensors.size());
+    CKPT_TRY(find_rows());
+    for (const auto& [tensor, runs] : rows_) CKPT_TRY(add(folder_.tensors[tensor], runs));
+    // Their parts point into `tensors`.
+    for (auto& [module, parts] : parts_) {
+      AdapterModule made{module, {}};
+      for (const auto& [part, at] : parts) made.parts[part] = &out_.tensors[at];
+      out_.modules.push_back(std::move(made));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Status find_rows() {
+    std::vector<size_t> wanted;
+    for (const AdapterModule& module : adapter_.modules) {
+      const std::string& first = module.parts.begin()->second->name;
+      const auto found = by_name_.find(module.name + std::string(kWeight));
+      if (found == by_name_.end()) {
+        return fail(ErrorCode::kCorrupt, "tensor '{}': the base, as GGUF, has no '{}{}'", first,
+                    module.name, kWeight);
+      }
+      const Tensor& made = made_[found->second];
+      const bool moves_rows = made.is_stored() ||
+                              std::ranges::all_of(made.recoded().ops, [](const ValueOp& op) {
+                                return std::holds_alternative<RoundTo>(op);
+                              });
+      if (!moves_rows) {
+        return no_place(first, "its values are not those of a folder");
+      }
+      modules_[found->second] = &module;
+      wanted.push_back(found->second);
+    }
+    CKPT_ASSIGN(rows_, find_moved_rows(folder_.tensors, made_, wanted));
+    return {};
+  }
+
+  Status add(const Tensor& weight, const std::vector<MovedRows>& runs) {
+    const AdapterModule& module = *modules_.at(runs[0].gguf);
+    const Tensor& made = made_[runs[0].gguf];
+    const std::string& first = module.parts.begin()->second->name;
+    const bool is_of_one =
+        std::ranges::all_of(runs, [&](const MovedRows& run) { return run.gguf == runs[0].gguf; });
+    if (!weight.name.ends_with(kWeight) || !is_of_one || weight.shape.size() > 2) {
+      return no_place(first, fmt::format("'{}' of the folder is a stack of several weights",
+                                         weight.name));
+    }
+    auto& parts = parts_[module_of(weight.name)];
+    for (const auto& [part, tensor] : module.parts) {
+      CKPT_ASSIGN(Tensor moved, moved_part(part, *tensor, made, runs));
+      parts[part] = out_.tensors.size();
+      out_.tensors.push_back(std::move(moved));
+    }
+    if (module.find(AdapterPart::kNewWeight) == nullptr) {
+      out_.config.own_ranks[module_of(weight.name)] = adapter_.config.rank_of(module.name);
+    }
+    return {};
+  }
+
+  // Of an expert, its rows of B and its A.
+  Result<Tensor> moved_part(AdapterPart part, const Tensor& tensor, const Tensor& made,
+                            const std::vector<MovedRows>& runs) const {
+    const bool is_rows = part == AdapterPart::kB;
+    if (!is_rows && part != AdapterPart::kA) return tensor;
+    const uint64_t experts = tensor.shape.size() == 3 ? tensor.shape[0] : 1;
+    const uint64_t rows = tensor.rows() / experts, all = made.rows();
+    const bool fits = tensor.shape.size() == made.shape.size() &&
+                      (experts == 1 || experts == made.shape[0]) &&
+                      (!is_rows || tensor.rows() == all);
+    if (!fits) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]",
+                  tensor.name, fmt::join(tensor.shape, ", "), made.name,
+                  fmt::join(made.shape, ", "));
+    }
+    if (is_rows) {
+      std::vector<RowRun> taken;
+      for (const MovedRows& run : runs) taken.push_back({run.gguf_first, run.count});
+      CKPT_ASSIGN(const Tensor matrix, reshape(tensor, {tensor.rows(), tensor.row_values()}));
+      return reorder_rows(matrix, taken);
+    }
+    if (experts == 1) return reshape(tensor, {rows, tensor.row_values()});
+    const uint64_t expert = runs[0].gguf_first / (all / experts);
+    return take_rows(tensor, expert * rows, rows);
+  }
+
+  const Adapter& adapter_;
+  const Checkpoint& folder_;
+  const std::vector<Tensor>& made_;
+  std::map<std::string, size_t, std::less<>> by_name_;
+  std::map<size_t, const AdapterModule*> modules_;
+  RowMap rows_;
+  std::map<std::string, std::map<AdapterPart, size_t>> parts_;
+  Adapter out_;
+};
+
 }  // namespace
+
+Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path,
+                                  const Context& context) {
+  Adapter out;
+  out.path = path;
+  CKPT_TRY(in(path, check_adapter_keys(file)));
+  out.architecture = *file.metadata.find_text("general.architecture");
+  CKPT_ASSIGN(out.config.alpha, in(path, alpha_of_file(file, context)));
+  if (out.config.alpha == 0) out.config.mlx_scale = 1;
+  CKPT_TRY(in(path, take_tensors(std::move(file), out, context)));
+  CKPT_TRY(in(path, check_ranks(out)));
+  return out;
+}
+
+Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& folder,
+                                   const Context& context) {
+  Context quiet = context;
+  quiet.notes = nullptr;
+  CKPT_ASSIGN(const Forward forward, run_forward(folder, quiet));
+  const std::string_view name = forward.model.family->name;
+  if (name != adapter.architecture) {
+    return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base is '{}'",
+                adapter.architecture, name);
+  }
+  return FolderNames(adapter, folder, forward).run();
+}
 
 extern constinit const Transform kLoraToGguf{"lora-to-gguf",
                                              "makes a GGUF of a LoRA adapter, as llama.cpp does",

@@ -16,7 +16,7 @@ bool is_code(const Tensor& tensor) { return tensor.codec->scheme != Scheme::kPla
 class MergeIntoCodes {
  public:
   MergeIntoCodes(Checkpoint checkpoint, const QuantizedMerge& how, KeptShares& kept)
-      : coded_(std::move(checkpoint)), own_(how.context, how.searches, kept) {}
+      : coded_(std::move(checkpoint)), own_(how.context, how.encoding, kept) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
     floats_ = coded_;

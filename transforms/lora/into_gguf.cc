@@ -27,18 +27,22 @@ Sources all_sources(const Tensor& tensor) {
 }
 
 bool share_any(const Sources& a, const Sources& b) {
+  if (a.size() > b.size()) return share_any(b, a);
   return std::ranges::any_of(a, [&](const ByteSource* each) { return b.contains(each); });
 }
 
 class MergeIntoGguf {
  public:
   MergeIntoGguf(Checkpoint file, const QuantizedMerge& how, KeptShares& kept)
-      : file_(std::move(file)), how_(how), own_(how.context, how.searches, kept) {}
+      : file_(std::move(file)), how_(how), own_(how.context, how.encoding, kept) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
     if (how_.context.imatrix != nullptr) CKPT_TRY(check_finite(*how_.context.imatrix));
     CKPT_TRY(decode());
-    CKPT_ASSIGN(Checkpoint folder, returned_folder());
+    Checkpoint folder = floats_;
+    if (!how_.has_gguf_names) {
+      CKPT_ASSIGN(folder, returned_folder());
+    }
     Sources known;
     for (const Tensor& tensor : folder.tensors) known.merge(direct_sources(tensor));
     CKPT_TRY(merge(folder));
@@ -48,8 +52,11 @@ class MergeIntoGguf {
         if (!known.contains(source)) added.insert(source);
       }
     }
-    CKPT_ASSIGN(const Forward forward, run_forward(folder, quiet()));
-    CKPT_TRY(take(forward, added));
+    if (!how_.has_gguf_names) {
+      CKPT_ASSIGN(Forward forward, run_forward(folder, quiet()));
+      folder.tensors = std::move(forward.tensors);
+    }
+    CKPT_TRY(take(folder.tensors, added));
     own_.note(file_.metadata);
     return std::move(file_);
   }
@@ -105,11 +112,11 @@ class MergeIntoGguf {
                   [&](const Tensor& tensor) { return !share_any(file, all_sources(tensor)); });
   }
 
-  // Tensors of `forward` that read what was added take the place of the file's.
-  Status take(const Forward& forward, const Sources& added) {
+  // Those of `merged` that read what was added take the place of the file's.
+  Status take(const std::vector<Tensor>& merged, const Sources& added) {
     std::map<std::string, size_t, std::less<>> places;
     for (size_t i = 0; i < floats_.tensors.size(); ++i) places[floats_.tensors[i].name] = i;
-    for (const Tensor& made : forward.tensors) {
+    for (const Tensor& made : merged) {
       const bool is_changed = share_any(added, all_sources(made));
       auto place = places.find(made.name);
       const bool is_new = place == places.end();

@@ -7,7 +7,8 @@
 //     └───────────────── tensors that no adapter changes, keys ──────────────┴─▶ file
 //
 // So names and the order of rows are those of both steps, and the bytes are those of a file that
-// was decoded, merged and quantized tensor by tensor.
+// was decoded, merged and quantized tensor by tensor. Adapters that are GGUF have the file's names
+// and need no folder.
 //
 // Weights of safetensors that are stored as codes with scales, NVFP4 and FP8 (into_codes.cc):
 //
@@ -21,16 +22,18 @@
 
 #include "core/model/transform.h"
 #include "transforms/lora/kept_shares.h"
+#include "transforms/lora/own_codecs.h"
 
 namespace ckpt {
 
-// Merges an adapter into a folder of floats.
-using MergeInto = std::function<Status(Checkpoint& folder)>;
+// Merges an adapter into a checkpoint of floats.
+using MergeInto = std::function<Status(Checkpoint& floats)>;
 
 struct QuantizedMerge {
   const Context& context;
   std::string base;       // of a GGUF: a folder with its names; empty: its keys give them
-  bool searches = false;  // for the best blocks, where there is a search
+  OwnCodecs::Encoding encoding = {};
+  bool has_gguf_names = false;  // the adapter: into the file's tensors, not into a folder
 };
 
 // Fails: kUnsupported: a model that does not come back from GGUF, a changed tensor without an

@@ -21,11 +21,11 @@
 #include <algorithm>
 #include <array>
 
-#include "core/computed/strided_source.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/lora/adapter.h"
+#include "transforms/lora/adapter_gguf.h"
 #include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
@@ -40,8 +40,9 @@ constexpr Choice kColumnOrders[] = {
     {"grouped-by-expert", ColumnOrder::kGroupedByExpert},
 };
 constexpr Choice kLoraSearches[] = {{"none", false}, {"best", true}};
+constexpr Choice kLoraEncodings[] = {{"now", false}, {"later", true}};
 constexpr OptionRule kLoraOptions[] = {
-    option::path("from", "DIR", "the adapter's folder").required(),
+    option::path("from", "DIR|FILE.gguf", "the adapter's folder, or its GGUF").required(),
     option::number("scale", "NUMBER", "multiply what is added by this",
                    {-kMaxLoraScale, kMaxLoraScale})
         .by_default("1"),
@@ -50,18 +51,14 @@ constexpr OptionRule kLoraOptions[] = {
     option::choice("search", kLoraSearches,
                    "into quantized weights: search for better blocks of q4_k, q5_k, q6_k and NVFP4")
         .by_default("none"),
+    option::choice("encode", kLoraEncodings,
+                   "into a GGUF: in the types of its weights, or later in those of --to")
+        .by_default("now"),
     option::path("base", "DIR", "into a GGUF: the folder that it was made from, for its names"),
 };
 
 constexpr std::string_view kTie = "tie_word_embeddings";
 constexpr uint64_t kMaxTokenValues = uint64_t{1} << 28;
-
-// [columns, rows] of a matrix.
-Result<Tensor> turned_factor(const Tensor& tensor) {
-  const uint64_t rows = tensor.rows(), columns = tensor.row_values();
-  CKPT_ASSIGN(Tensor out, take_grid(tensor, {0, {1, columns, rows}, {0, 1, columns}}));
-  return reshape(std::move(out), {columns, rows});
-}
 
 class LoraMerge {
  public:
@@ -120,7 +117,10 @@ class LoraMerge {
 
   // ---- tied embeddings -------------------------------------------------------------------------
 
+  bool has_gguf_names() const { return checkpoint_.format == "gguf"; }
+
   bool is_tied() const {
+    if (has_gguf_names()) return true;  // what has no head
     const Document* config = checkpoint_.find_document("config.json");
     const auto json = config == nullptr ? nullptr : config->values().value_or(nullptr);
     if (json == nullptr) return false;
@@ -128,33 +128,47 @@ class LoraMerge {
     return is_truthy(known(*json, kTie)) || (text != nullptr && is_truthy(known(*text, kTie)));
   }
 
+  bool has_head() const {
+    return has_gguf_names() ? checkpoint_.find_tensor("output.weight") != nullptr
+                            : checkpoint_.has_head();
+  }
+
   // Whether the module is the head or the embeddings, and gets values of its own.
-  static bool changes_tied(const AdapterModule& module) {
+  bool changes_tied(const AdapterModule& module) const {
     const std::string_view word = last_word(module.name);
-    if (word != "embed_tokens" && word != "lm_head" && word != "unembed_tokens") return false;
+    const bool is_either =
+        has_gguf_names() ? module.name == "token_embd" || module.name == "output"
+                         : word == "embed_tokens" || word == "lm_head" || word == "unembed_tokens";
+    if (!is_either) return false;
     return std::ranges::any_of(module.parts, [](const auto& part) {
       return part.first != AdapterPart::kTokens && part.first != AdapterPart::kBaseCopy;
     });
   }
 
   Status untie_where_needed() {
-    if (adapter_.config.keeps_tie || !is_tied() || checkpoint_.has_head()) return {};
-    if (std::ranges::none_of(adapter_.modules, changes_tied)) return {};
-    const Tensor* embeddings = find("model.embed_tokens", kWeight);
-    if (embeddings == nullptr) return {};
+    if (adapter_.config.keeps_tie || !is_tied() || has_head()) return {};
+    const bool changes_one = std::ranges::any_of(
+        adapter_.modules, [&](const AdapterModule& each) { return changes_tied(each); });
+    const char* embedding_name = has_gguf_names() ? "token_embd" : "model.embed_tokens";
+    const Tensor* embeddings = find(embedding_name, kWeight);
+    if (!changes_one || embeddings == nullptr) return {};
     Tensor head = *embeddings;
     const bool is_inner = head.name.starts_with("language_model.model.");
-    head.name = is_inner ? "language_model.lm_head.weight" : "lm_head.weight";
+    head.name = has_gguf_names() ? "output.weight"
+                : is_inner       ? "language_model.lm_head.weight"
+                                 : "lm_head.weight";
     head.source_name = embeddings->source_name.empty() ? embeddings->name : embeddings->source_name;
     weights_.add(std::move(head));
+    context_.note(
+        fmt::format("lora: the model's head was its embeddings; the adapter changes one of them, "
+                    "so the head becomes a tensor of its own{}",
+                    has_gguf_names() ? "" : " (tie_word_embeddings: false)"));
+    if (has_gguf_names()) return {};
     CKPT_ASSIGN(auto config, read_json(checkpoint_, "config.json"));
     config->root.set(kTie, JsonText::boolean(false));
     JsonText* text = config->root.find("text_config");
     if (text != nullptr && text->find(kTie) != nullptr) text->set(kTie, JsonText::boolean(false));
     write_json(checkpoint_, "config.json", *config);
-    context_.note(
-        "lora: the model's head was its embeddings; the adapter changes one of them, so the head "
-        "becomes a tensor of its own (tie_word_embeddings: false)");
     return {};
   }
 
@@ -326,6 +340,7 @@ class LoraMerge {
     const bool is_turned = module.find(AdapterPart::kTurnedA) != nullptr;
     const Tensor& a = *module.find(is_turned ? AdapterPart::kTurnedA : AdapterPart::kA);
     const Tensor& b = *module.find(is_turned ? AdapterPart::kTurnedB : AdapterPart::kB);
+    if (has_gguf_names() && a.shape.size() == 3) return add_to_experts(module, a, b);
     CKPT_TRY(check_matrix(a));
     CKPT_TRY(check_matrix(b));
     Tensor left = b, right = a;
@@ -343,6 +358,23 @@ class LoraMerge {
       if (is_expert) return {};
     }
     CKPT_TRY(target(module, kWeight));
+    return {};
+  }
+
+  // A product an expert, as GGUF has them: [experts, r, in] and [experts, out, r].
+  Status add_to_experts(const AdapterModule& module, const Tensor& a, const Tensor& b) {
+    CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
+    const std::vector<uint64_t> made = {a.shape[0], b.shape[1], a.shape[2]};
+    if (weight->shape != made) {
+      return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are for [{}]; '{}' has [{}]", a.name,
+                  b.name, fmt::join(made, ", "), weight->name, fmt::join(weight->shape, ", "));
+    }
+    for (uint64_t expert = 0; expert < made[0]; ++expert) {
+      CKPT_ASSIGN(Tensor left, take_rows(b, expert * made[1], made[1]));
+      CKPT_ASSIGN(Tensor right, take_rows(a, expert * a.shape[1], a.shape[1]));
+      LowRankUpdate update = update_of(module, std::move(left), std::move(right));
+      CKPT_TRY(weights_.merge_rows(*weight, expert * made[1], std::move(update)));
+    }
     return {};
   }
 
@@ -456,14 +488,20 @@ class LoraMerge {
 };
 
 Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options) {
-  if (checkpoint.format == "gguf") return {};
+  const bool is_gguf = checkpoint.format == "gguf";
+  if (is_gguf && options.has("search") && options.choice<bool>("encode")) {
+    return fail_with_hint(ErrorCode::kUsage, "the step without it, and --search best with --to",
+                          "search has no effect: the weights are encoded by a later step");
+  }
+  if (is_gguf) return {};
   const char* idle = options.has("base")                                 ? "base"
+                     : options.has("encode")                             ? "encode"
                      : options.has("search") && !holds_codes(checkpoint) ? "search"
                                                                          : nullptr;
   if (idle != nullptr) {
     return fail_with_hint(ErrorCode::kUsage, "the same step without it",
                           "{} has no effect: IN is not a {}", idle,
-                          idle[0] == 'b' ? "GGUF" : "GGUF, nor are its weights NVFP4");
+                          idle[0] != 's' ? "GGUF" : "GGUF, nor are its weights NVFP4");
   }
   if (!holds_packed_weights(checkpoint)) return {};
   CKPT_ASSIGN(const auto packed, describe_packed_weights(checkpoint));
@@ -475,23 +513,46 @@ Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& opti
       first == packed.end() ? "" : first->first, first == packed.end() ? "packed" : first->second);
 }
 
+Status check_base_of_gguf(const Adapter& adapter, const Checkpoint& base,
+                          const OptionValues& options) {
+  for (const char* idle : {"base", "columns"}) {
+    if (!options.has(idle)) continue;
+    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
+                          "{} has no effect: the adapter is a GGUF", idle);
+  }
+  if (base.format != "gguf") return {};
+  const std::string* found = base.metadata.find_text("general.architecture");
+  if (found != nullptr && *found == adapter.architecture) return {};
+  return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base's is '{}'",
+              adapter.architecture, found == nullptr ? "" : *found);
+}
+
 Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
   const std::string folder = options.text("from");
   CKPT_TRY(check_base_of_lora(checkpoint, options));
   CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
-  const StackedExperts given{
-      adapter, options.number("scale").value_or(1),
-      options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};
+  const bool has_gguf_names = !adapter.architecture.empty();
+  if (has_gguf_names) CKPT_TRY(in(folder, check_base_of_gguf(adapter, checkpoint, options)));
   KeptShares kept;
   const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);
   const auto merge = [&](Checkpoint& floats) -> Status {
+    Adapter renamed;
+    const bool renames = has_gguf_names && floats.format != "gguf";
+    if (renames) {
+      CKPT_ASSIGN(renamed, in(folder, adapter_for_folder(adapter, floats, context)));
+    }
+    const StackedExperts given{
+        renames ? renamed : adapter, options.number("scale").value_or(1),
+        options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};
     LoraMerge one(floats, given, context, {&kept, stays_coded});
     CKPT_TRY(in(adapter.path, one.run()));
     context.note(fmt::format("lora: {}: {}", folder, one.summary()));
     return {};
   };
-  const QuantizedMerge how{context, options.text("base"), options.choice<bool>("search")};
+  const QuantizedMerge how{context, options.text("base"), 
+                           {options.choice<bool>("search"), options.choice<bool>("encode")},
+                           has_gguf_names};
   if (checkpoint.format == "gguf") {
     CKPT_ASSIGN(checkpoint, merge_into_gguf(std::move(checkpoint), merge, how, kept));
   } else if (holds_codes(checkpoint)) {

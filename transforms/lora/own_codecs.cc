@@ -4,6 +4,7 @@
 
 #include "core/computed/decoded_source.h"
 #include "transforms/llama_quantize/column_weights.h"
+#include "transforms/llama_quantize/sums.h"
 
 namespace ckpt {
 
@@ -14,9 +15,9 @@ Sources direct_sources(const Tensor& tensor) {
   return out;
 }
 
-OwnCodecs::OwnCodecs(const Context& context, bool searches, KeptShares& kept)
+OwnCodecs::OwnCodecs(const Context& context, Encoding how, KeptShares& kept)
     : context_(context),
-      searches_(searches),
+      how_(how),
       kept_(kept),
       f32_(plain_codec(context.codecs, Dtype::kF32)) {}
 
@@ -53,6 +54,15 @@ Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
     std::get<Recoded>(out.origin).options = like.recoded().options;
   }
   if (is_plain_float(codec)) return out;
+  const auto type = plain_dtype(codec);
+  if (how_.encodes_later) {
+    const bool needs_weights = type && info(*type).importance == ImportanceUse::kNeeded;
+    if (is_sum(out) && !needs_weights) return out;
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          "ckpt convert IN FLOATS --to f32, then FLOATS as IN",
+                          "tensor '{}' is {}{}; it cannot get another type in the same command",
+                          like.name, codec.name, needs_weights ? "" : ", and values are replaced");
+  }
   types_.insert(codec.name);
   ++count_;
   CKPT_TRY(in(fmt::format("tensor '{}'", out.name), set_encoding(out)));
@@ -65,7 +75,7 @@ Status OwnCodecs::set_encoding(Tensor& out) {
   const bool has_search =
       type ? info(*type).search == SearchUse::kScales
            : out.codec->scheme == Scheme::kNvfp4 && out.codec->dialect == Dialect::kModelopt;
-  if (!searches_ || !has_search) return {};
+  if (!how_.searches || !has_search) return {};
   std::get<Recoded>(out.origin).options.search = ScaleSearch::kBest;
   ++searched_;
   return {};
@@ -89,7 +99,7 @@ Status OwnCodecs::set_column_weights(Tensor& out) {
 }
 
 Status OwnCodecs::measure(const Tensor& base, const Tensor& made, const Tensor& encoded) {
-  if (is_plain_float(*encoded.codec)) return {};
+  if (is_plain_float(*encoded.codec) || how_.encodes_later) return {};
   CKPT_ASSIGN(const Tensor merged, reshape(made, encoded.shape));
   return kept_.add({base, merged, encoded});
 }
@@ -99,7 +109,7 @@ void OwnCodecs::note(const Metadata& metadata) const {
     context_.note(fmt::format("lora: {} weights are decoded and encoded as {} again", count_,
                               fmt::join(types_, ", ")));
   }
-  if (searches_ && searched_ == 0) {
+  if (how_.searches && searched_ == 0 && !how_.encodes_later) {
     context_.note("lora: search=best has no effect: no changed weight has a type with a search");
   }
   const std::string* matrix = metadata.find_text("quantize.imatrix.file");

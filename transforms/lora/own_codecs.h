@@ -19,7 +19,11 @@ Sources direct_sources(const Tensor& tensor);
 
 class OwnCodecs {
  public:
-  OwnCodecs(const Context& context, bool searches, KeptShares& kept);
+  struct Encoding {
+    bool searches = false;       // for the best blocks, where there is a search
+    bool encodes_later = false;  // another step does, in types that it chooses
+  };
+  OwnCodecs(const Context& context, Encoding how, KeptShares& kept);
 
   // The tensor as stored F32; as it is, where it has no values to change.
   Result<Tensor> as_floats(const Tensor& tensor) const;
@@ -38,7 +42,7 @@ class OwnCodecs {
   Status set_column_weights(Tensor& out);
 
   const Context& context_;
-  bool searches_;
+  Encoding how_;
   KeptShares& kept_;
   const Codec& f32_;
   std::set<std::string_view> types_;

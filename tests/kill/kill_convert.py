@@ -28,8 +28,11 @@ CASES = {
     "k-quants": ["out.gguf", "--to", "q4_k_m", *PRE],
     "nvfp4": ["out", "--to", "nvfp4-w4a16", "--shard-size", "20MB"],
     "adapter": ["out", "--shard-size", "20MB", "--step", "lora:from=../adapter"],
+    "adapter into gguf": ["out.gguf", "--step", "lora:from=../adapter", "--to", "q5_k_m"],
+    "adapter into nvfp4": ["out", "--shard-size", "20MB", "--step", "lora:from=../adapter"],
     "several": ["out", "--to", "nvfp4-w4a16", "--also", "second.gguf=q8_0", *PRE],
 }
+BASES = {"adapter into gguf": ("../q4.gguf", "q4_k_m"), "adapter into nvfp4": ("../fp4", "nvfp4-w4a16")}
 
 
 def digests(folder):
@@ -69,7 +72,8 @@ def check(name, folder, expected):
 
 def kill_one(work, name, kills):
     """Kills conversions until `kills` have died; each is gone on with until it is done."""
-    words = ["convert", "../m", *CASES[name], *COMMON, "--threads", "1"]
+    base = BASES.get(name, ("../m", ""))[0]
+    words = ["convert", base, *CASES[name], *COMMON, "--threads", "1"]
     clean = work / "clean"
     clean.mkdir()
     seconds = undisturbed(clean, words)
@@ -180,6 +184,10 @@ with tempfile.TemporaryDirectory() as name:
     work = pathlib.Path(name)
     size = model.make(work / "m", TESTDATA, 6, 8192 if KILLS < 100 else 16384)
     model.make_adapter(work / "adapter", work / "m")
+    for base, kind in BASES.values():
+        pre = PRE if base.endswith(".gguf") else []
+        subprocess.run([CKPT, "convert", "m", base[3:], "--to", kind, *pre, "--quiet"], cwd=work, check=True,
+                       stdout=subprocess.DEVNULL)
     print(f"model of {size / 1e6:.0f} MB")
     for case in CASES:
         kill_one(work, case, max(1, KILLS // 5))

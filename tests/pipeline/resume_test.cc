@@ -94,11 +94,47 @@ Conversion several(const fs::path& folder) {
   return conversion;
 }
 
+// llama-micro as GGUF or NVFP4, made next to `folder` once.
+fs::path quantized_base(const fs::path& folder, const std::string& name, const std::string& type) {
+  Conversion conversion;
+  conversion.in = testdata("llama-micro");
+  conversion.out = folder.parent_path() / name;
+  conversion.to = type;
+  if (!fs::exists(conversion.out)) {
+    EXPECT_TRUE(run(conversion));
+  }
+  return conversion.out;
+}
+
+Conversion merged(const fs::path& base, const fs::path& out, const std::string& to = "") {
+  Conversion conversion;
+  conversion.in = base;
+  conversion.out = out;
+  conversion.to = to;
+  conversion.steps = {"lora:from=" + testdata("lora/rslora").string()};
+  return conversion;
+}
+
+Conversion merged_gguf(const fs::path& folder) {
+  return merged(quantized_base(folder, "base.gguf", "q4_k_m"), folder / "out.gguf");
+}
+
+Conversion merged_into_another_type(const fs::path& folder) {
+  return merged(quantized_base(folder, "base.gguf", "q4_k_m"), folder / "out.gguf", "q6_k");
+}
+
+Conversion merged_nvfp4(const fs::path& folder) {
+  return merged(quantized_base(folder, "base", "nvfp4-w4a16"), folder / "out");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     , ResumeCase,
     testing::Values(Case{"gguf", [](const fs::path& folder) { return to_gguf(folder / "a.gguf"); }},
                     Case{"nvfp4", [](const fs::path& folder) { return to_nvfp4(folder / "out"); }},
-                    Case{"shards", shards}, Case{"also", several}),
+                    Case{"shards", shards}, Case{"also", several},
+                    Case{"merged_gguf", merged_gguf},
+                    Case{"merged_into_another_type", merged_into_another_type},
+                    Case{"merged_nvfp4", merged_nvfp4}),
     [](const auto& one) { return one.param.name; });
 
 TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
@@ -287,6 +323,49 @@ TEST(Resume, ADocumentThatChangedIsNoticed) {
   Begun begun;
   begun.conversion.flags.add("model-name", "another name");
   EXPECT_NE(begun.error().find("planned something else"), std::string::npos);
+}
+
+TEST(Resume, AnAdapterThatChangedIsNoticed) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "made");
+  const fs::path adapter = folder / "adapter", weights = adapter / "adapter_model.safetensors";
+  const auto resumed = [&](const std::function<void()>& change) {
+    fs::remove_all(adapter);
+    fs::copy(testdata("lora/rslora"), adapter);
+    fs::permissions(adapter, fs::perms::owner_all);
+    Conversion conversion = merged_gguf(folder / "made");
+    conversion.steps = {"lora:from=" + adapter.string()};
+    Ender first(300'000), second(UINT64_MAX), third(UINT64_MAX);
+    const auto ended = run(conversion, options_for(first));
+    EXPECT_TRUE(!ended && ended.error().code == ErrorCode::kInterrupted);
+    change();
+    const std::string error = error_of(conversion, options_for(second));
+    conversion.force = true;
+    EXPECT_TRUE(error == "no error" || error_of(conversion, options_for(third)) == "no error");
+    fs::remove(conversion.out);
+    return error;
+  };
+  EXPECT_EQ(resumed([] {}), "no error");
+  const std::string touched = resumed([&] {
+    fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::nanoseconds(1000));
+  });
+  EXPECT_NE(touched.find("adapter_model.safetensors was written to"), std::string::npos) << touched;
+  const std::string replaced = resumed([&] {
+    fs::copy(weights, adapter / "copy");
+    fs::rename(adapter / "copy", weights);
+  });
+  EXPECT_NE(replaced.find("adapter_model.safetensors"), std::string::npos) << replaced;
+  const std::string scaled = resumed([&] {
+    const fs::path config = adapter / "adapter_config.json";
+    std::string text = read_file(config);
+    const std::string alpha = "\"lora_alpha\": 16";
+    const size_t at = text.find(alpha);
+    ASSERT_NE(at, text.npos);
+    text.replace(at, alpha.size(), "\"lora_alpha\": 15");
+    fs::permissions(config, fs::perms::owner_all);
+    write_file(config, text);
+  });
+  EXPECT_NE(scaled.find("planned something else"), std::string::npos) << scaled;
 }
 
 TEST(Resume, AProgramAtWorkIsNotDisturbed) {

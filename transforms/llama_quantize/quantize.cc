@@ -264,7 +264,8 @@ void note_sums(const Job& job) {
       "{} weights with an adapter added were rounded to {} when IN was made and are rounded a "
       "second time, to {}",
       job.sums, fmt::join(job.sums_from, ", "), fmt::join(job.sums_to, ", "));
-  if (job.requantized > 0) note += fmt::format("; so are {} others", job.requantized);
+  if (job.requantized == 1) note += "; so is another";
+  if (job.requantized > 1) note += fmt::format("; so are {} others", job.requantized);
   job.context.note(std::move(note));
 }
 

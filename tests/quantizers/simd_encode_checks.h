@@ -182,15 +182,17 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     }
   }
 
-  // Every pair of neighbors: a block that takes its own path must not change its neighbor.
+  // Every pair of neighbors: a block that takes its own path must not change its neighbor. To
+  // sanitizers, which look at single reads and sums, each set is shown next to few others.
   void check_neighbors() {
     constexpr size_t kStep = 256;
     const auto sets = weight_sets();
-    std::vector<float> values(2 * sets.size() * sets.size() * kStep);
+    const auto others = is_sanitized() ? sets.subspan(0, 3) : sets;
+    std::vector<float> values(2 * sets.size() * others.size() * kStep);
     Dice dice(7);
     std::span<float> rest(values);
     for (const WeightSet& a : sets) {
-      for (const WeightSet& b : sets) {
+      for (const WeightSet& b : others) {
         a.fill(rest.subspan(0, kStep), dice);
         b.fill(rest.subspan(kStep, kStep), dice);
         rest = rest.subspan(2 * kStep);

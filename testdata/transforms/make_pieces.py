@@ -1,6 +1,6 @@
-"""How the rules of known pre-tokenizers cut llama.cpp's check text: prints transforms/to_gguf/tokenizer/pieces.cc.
+"""How the rules of known pre-tokenizers cut llama.cpp's check text: prints the lines "pieces" of data/pretokenizers.txt.
 
-usage: python make_pieces.py LLAMA_CPP_SOURCE > ../../transforms/to_gguf/tokenizer/pieces.cc       needs: tokenizers
+usage: python make_pieces.py LLAMA_CPP_SOURCE       needs: tokenizers
 Names of the rows are those of kSignatures in transforms/to_gguf/tokenizer/pre.cc.
 """
 import ast
@@ -54,37 +54,11 @@ def lengths(rules, text):
     return out
 
 
-def wrap(items):
-    line, out = "    ", []
-    for item in items:
-        if len(line) + len(item) > 98:
-            out.append(line.rstrip())
-            line = "    "
-        line += item + " "
-    return "\n".join([*out, line.rstrip()])
-
-
 source = (pathlib.Path(sys.argv[1]) / "conversion/base.py").read_text()
 text = ast.literal_eval(re.search(r"chktxt = ('.*')\n", source).group(1))
 assert unicodedata.normalize("NFC", text) == text
-print("// How known pre-tokenizers cut the check text: bytes of its pieces, in order.\n"
-      "// Made by testdata/transforms/make_pieces.py.\n"
-      "#include \"transforms/to_gguf/tokenizer/known.h\"\n\nnamespace ckpt {\nnamespace {\n")
+names = {}  # by the lengths
 for name, rules in RULES.items():
-    variable = "k" + "".join(w.capitalize() for w in re.split("[-_]", name))
-    print(f"constexpr uint8_t {variable}[] = {{\n{wrap([str(n) + ',' for n in lengths(rules, text)])}\n}};\n")
-print("struct Row {\n  std::string_view rules;\n  std::span<const uint8_t> lengths;\n};\nconstexpr Row kRows[] = {")
-for name in RULES:
-    print(f"    {{\"{name}\", k{''.join(w.capitalize() for w in re.split('[-_]', name))}}},")
-print("""};
-
-}  // namespace
-
-std::span<const uint8_t> check_pieces(std::string_view rules) {
-  for (const Row& row : kRows) {
-    if (row.rules == rules) return row.lengths;
-  }
-  return {};
-}
-
-}  // namespace ckpt""")
+    names.setdefault(" ".join(map(str, lengths(rules, text))), []).append(name)
+for numbers, alike in names.items():
+    print(f"pieces {' '.join(alike)}: {numbers}")

@@ -1,9 +1,14 @@
 #include "transforms/to_gguf/tokenizer/known.h"
 
+#include "core/base/lines.h"
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "transforms/facts/byte_level_bpe.h"
 
 namespace ckpt {
+
+extern const std::string_view kPretokenizers;  // data/pretokenizers.txt
+
 namespace {
 
 constexpr std::string_view kCheckText =
@@ -47,6 +52,29 @@ Added added_ids(const JsonValue& tokenizer) {
 }
 
 }  // namespace
+
+std::vector<uint8_t> check_pieces(std::string_view rules) {
+  constexpr std::string_view kFront = "pieces ";
+  std::vector<uint8_t> out;
+  for (std::string_view text = kPretokenizers; !text.empty() && out.empty();) {
+    std::string_view line = take_line(text);
+    const size_t names_end = line.find(": ");
+    if (!line.starts_with(kFront) || names_end == line.npos) continue;
+    if (!has_word(line.substr(kFront.size(), names_end - kFront.size()), rules)) continue;
+    line.remove_prefix(names_end + 2);
+    for (uint8_t size = 0; take_number(line, size);) out.push_back(size);
+  }
+  return out;
+}
+
+std::string_view name_of_hash(std::string_view sha256) {
+  const std::string front = fmt::format("hash {} ", sha256);
+  for (std::string_view text = kPretokenizers; !text.empty();) {
+    const std::string_view line = take_line(text);
+    if (line.starts_with(front)) return line.substr(front.size());
+  }
+  return {};
+}
 
 std::optional<std::string> check_hash(const JsonValue& tokenizer, const TokenLists& lists,
                                       const std::vector<std::string>& merges,

@@ -18,12 +18,11 @@
 
 namespace ckpt {
 
-// Sizes in bytes of the pieces that the rules named `rules` cut the check text into; empty without
-// a table for them (pieces.cc).
-std::span<const uint8_t> check_pieces(std::string_view rules);
+// Sizes in bytes of the pieces that the rules named `rules` cut the check text into; empty where
+// data/pretokenizers.txt has none.
+std::vector<uint8_t> check_pieces(std::string_view rules);
 
-// Name of the vocabulary whose check text has ids with this SHA-256, or nothing
-// (hashes.cc).
+// Name of the vocabulary whose check text has ids with this SHA-256, or nothing.
 std::string_view name_of_hash(std::string_view sha256);
 
 // SHA-256 of the check text's ids; nullopt when the vocabulary cannot spell it.

@@ -210,7 +210,7 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
   const std::string text = fmt::format("{}", fmt::join(steps, "\n"));
   for (const Signature& signature : kSignatures) {
     if (signature.steps != text) continue;
-    const std::span<const uint8_t> pieces = check_pieces(signature.name);
+    const std::vector<uint8_t> pieces = check_pieces(signature.name);
     const auto hash = pieces.empty() ? std::nullopt : check_hash(tokenizer, lists, merges, pieces);
     const std::string_view published = hash ? name_of_hash(*hash) : std::string_view();
     if (!published.empty()) return std::string(published);

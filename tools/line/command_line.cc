@@ -162,11 +162,12 @@ std::string in_our_words(const CLI::ParseError& error) {
   std::string text = error.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
   const std::string name = text.substr(0, text.find_first_of(": "));
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return name + " is missing";
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+  const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  if (code == CLI::ExitCodes::RequiredError) return name + " is missing";
+  if (code == CLI::ExitCodes::ExcludesError) {
     return fmt::format("{} and {}: expected one of them", name, text.substr(text.rfind(' ') + 1));
   }
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+  if (code == CLI::ExitCodes::ArgumentMismatch) {
     return text.ends_with("missing") ? name + ": its value is missing"
                                      : name + " is typed more than once";
   }
@@ -175,7 +176,7 @@ std::string in_our_words(const CLI::ParseError& error) {
     text.erase(0, kUnread.size());
     return text.substr(0, text.find(' ')) + " takes no value";
   }
-  const bool is_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
+  const bool is_value = code == CLI::ExitCodes::ValidationError;
   if (is_value && text.find("; ") != text.npos) text.erase(name.size(), 1);  // "--top 0; expected"
   return text;
 }

@@ -1,7 +1,6 @@
 #include "formats/json_events.h"
 
-#include <charconv>
-
+#include "core/base/numbers.h"
 #include "core/base/utf8.h"
 #include "core/json/json_string.h"
 
@@ -19,10 +18,7 @@ std::string JsonEvents::described(std::string_view spelling) {
 }
 
 std::optional<uint64_t> JsonEvents::whole_number(std::string_view spelling) {
-  uint64_t value = 0;
-  const char* end = spelling.data() + spelling.size();
-  const auto read = std::from_chars(spelling.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
+  return number_from<uint64_t>(spelling);
 }
 
 Status JsonEvents::run(std::string_view text, std::optional<uint64_t> start_byte) {

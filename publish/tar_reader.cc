@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "core/base/arithmetic.h"
+#include "core/base/numbers.h"
 #include "core/base/utf8.h"
 #include "publish/archive.h"
 
@@ -34,10 +35,7 @@ std::string_view field(const std::byte* header, size_t at, size_t size_bytes) {
 std::optional<uint64_t> parse_octal(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number_from<uint64_t>(text, 8);
 }
 
 std::optional<uint64_t> parse_size(const std::byte* header) {
@@ -147,10 +145,8 @@ Result<Records> parse_records(std::string_view text) {
     if (key == "path") out.path = value;
     if (key.starts_with("GNU.sparse.")) out.is_sparse = true;
     if (key != "size") continue;
-    uint64_t size = 0;
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) return malformed();
-    out.size_bytes = size;
+    out.size_bytes = number_from<uint64_t>(value);
+    if (!out.size_bytes) return malformed();
   }
   return out;
 }

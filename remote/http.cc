@@ -1,7 +1,6 @@
 #include "remote/http.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/numbers.h"
 #include "core/base/printable.h"
 
 namespace ckpt {
@@ -120,13 +120,6 @@ bool may_repeat(const HttpRequest& request) {
   return request.may_repeat.value_or(request.method != "POST" && request.method != "PATCH");
 }
 
-std::optional<uint64_t> whole_number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 // "bytes 5-9/100"; nullopt for all else, an unknown length too.
 struct ContentRange {
   uint64_t first = 0, last = 0, file_bytes = 0;
@@ -136,9 +129,9 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   if (!text.starts_with("bytes ") || dash == text.npos || slash == text.npos || slash < dash) {
     return {};
   }
-  const auto first = whole_number(text.substr(6, dash - 6));
-  const auto last = whole_number(text.substr(dash + 1, slash - dash - 1));
-  const auto size = whole_number(text.substr(slash + 1));
+  const auto first = number_from<uint64_t>(text.substr(6, dash - 6));
+  const auto last = number_from<uint64_t>(text.substr(dash + 1, slash - dash - 1));
+  const auto size = number_from<uint64_t>(text.substr(slash + 1));
   if (!first || !last || !size || *first > *last || *last >= *size) return {};
   return ContentRange{*first, *last, *size};
 }
@@ -192,7 +185,7 @@ Status Attempt::check_range(const HttpResponse& response) {
     got = *parsed;
   } else {  // 200 is all of the file
     const std::string* const length = response.header("content-length");
-    const auto size = whole_number(length == nullptr ? "" : *length);
+    const auto size = number_from<uint64_t>(length == nullptr ? "" : *length);
     if (!size || *size == 0 || asked_->offset_bytes != 0 || *size > asked_->size_bytes) {
       return fail(ErrorCode::kCorrupt,
                   "the server answered {} where bytes {} to {} were asked for; expected 206, from "
@@ -313,7 +306,7 @@ std::optional<uint64_t> seconds_of_ratelimit(std::string_view text) {
   const size_t at = text.find(";t=");
   if (text.find(";r=0") == text.npos || at == text.npos) return {};
   const std::string_view rest = text.substr(at + 3);
-  return whole_number(rest.substr(0, rest.find_first_not_of("0123456789")));
+  return number_from<uint64_t>(rest.substr(0, rest.find_first_not_of("0123456789")));
 }
 
 // How long the server asks to be left alone; nullopt where it does not say.
@@ -321,7 +314,7 @@ std::optional<uint64_t> asked_seconds(const HttpResponse& response) {
   if (!is_passing(response.status)) return {};
   const std::string* const after = response.header("retry-after");
   if (after != nullptr) {
-    const auto seconds = whole_number(*after);
+    const auto seconds = number_from<uint64_t>(*after);
     if (seconds) return seconds;
   }
   const std::string* const limit = response.header("ratelimit");

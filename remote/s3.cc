@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/numbers.h"
 #include "core/io/open_folder.h"
 #include "remote/credentials.h"
 #include "remote/root.h"
@@ -53,12 +54,9 @@ std::string_view raw_element(std::string_view xml, std::string_view name) {
 Status add_object(std::string_view object, const std::string& prefix, RemoteRoot::Files& files) {
   const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
   RemoteFile file;
-  uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), bytes);
-  if (error != std::errc() || end != size.data() + size.size()) {
-    return fail(ErrorCode::kCorrupt, "the bucket lists a key without a size");
-  }
-  file.size_bytes = bytes;
+  const auto bytes = number_from<uint64_t>(size);
+  if (!bytes) return fail(ErrorCode::kCorrupt, "the bucket lists a key without a size");
+  file.size_bytes = *bytes;
   file.etag = s3_element(object, "ETag");
   const bool is_folder_mark = key.ends_with('/');
   const std::string start = prefix.empty() ? "" : prefix + "/";

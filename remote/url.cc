@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <vector>
+
+#include "core/base/numbers.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
 constexpr size_t kMaxUrlBytes = 16 << 10;
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 uint16_t usual_port(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
 
@@ -39,10 +35,8 @@ Failure bad_url(std::string_view text, std::string_view what) {
 
 // The port after the host, nullopt where it is not a number that a port can have.
 std::optional<uint16_t> port_of(std::string_view digits) {
-  uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size() || port == 0) return {};
-  return port;
+  const auto port = number_from<uint16_t>(digits);
+  return port == 0 ? std::nullopt : port;
 }
 
 // "/a/./b/../c" as "/a/c", like RFC 3986.

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 
 #include "checks/subject/subject.h"
 #include "checks/subject/towers.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
@@ -80,16 +80,6 @@ std::string served_parameter(std::string name) {
   return name;
 }
 
-// The number of the layer in "model.layers.7.…".
-std::optional<uint64_t> layer_of(std::string_view name) {
-  constexpr std::string_view kLayers = "model.layers.";
-  if (!name.starts_with(kLayers)) return std::nullopt;
-  uint64_t out = 0;
-  const char* begin = name.data() + kLayers.size();
-  const auto parsed = std::from_chars(begin, name.data() + name.size(), out);
-  return parsed.ec == std::errc() ? std::optional(out) : std::nullopt;
-}
-
 class Comparison {
  public:
   Comparison(const Examined& on, const Family& table) : on_(on) {
@@ -152,7 +142,8 @@ class Comparison {
       out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
-      out_.has_nextn |= out_.table->has_nextn && layer_of(name).value_or(0) >= layer_count();
+      out_.has_nextn |=
+          out_.table->has_nextn && number_after(name, "model.layers.").value_or(0) >= layer_count();
     }
     out.has_mtp |= out_.has_nextn;
     return out;
@@ -246,7 +237,7 @@ class Comparison {
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     Extra extra{tensor.name};
-    const auto layer = layer_of(name);
+    const auto layer = number_after(name, "model.layers.");
     extra.is_in_layer = layer.has_value();
     extra.is_beyond = layer && *layer >= layer_count();
     extra.is_of_expert = is_of_expert(name);

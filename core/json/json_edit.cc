@@ -1,10 +1,10 @@
 #include "core/json/json_edit.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "core/json/json_reader.h"
 #include "core/json/json_string.h"
 
@@ -241,10 +241,7 @@ std::optional<std::string> JsonText::find_text(std::string_view key) const {
 
 std::optional<uint64_t> JsonText::as_whole() const {
   if (kind_ != Kind::kToken) return std::nullopt;
-  uint64_t value = 0;
-  const char* end = token_.data() + token_.size();
-  const auto parsed = std::from_chars(token_.data(), end, value);
-  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(value) : std::nullopt;
+  return number_from<uint64_t>(token_);
 }
 
 std::optional<uint64_t> JsonText::find_whole(std::string_view key) const {

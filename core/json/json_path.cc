@@ -1,7 +1,8 @@
 #include "core/json/json_path.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/numbers.h"
 
 namespace ckpt {
 
@@ -18,10 +19,8 @@ JsonPath json_path(std::string_view text) {
 }
 
 JsonText* item_at(JsonText& array, const std::string& key) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-  const bool sound = error == std::errc() && end == key.data() + key.size();
-  return sound && index < array.items().size() ? &array.items()[index] : nullptr;
+  const auto index = number_from<size_t>(key);
+  return index && *index < array.items().size() ? &array.items()[*index] : nullptr;
 }
 
 const JsonText* find_at(const JsonText& root, const JsonPath& path) {

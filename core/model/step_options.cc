@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/nearest.h"
+#include "core/base/numbers.h"
 #include "core/model/dtype.h"
 
 namespace ckpt {
@@ -30,13 +30,6 @@ std::vector<std::string> other_words_of(const OptionRule& rule) {
   return rule.other_words == nullptr ? std::vector<std::string>() : rule.other_words();
 }
 
-std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number ? std::optional(value) : std::nullopt;
-}
-
 std::vector<std::string> type_names() {
   std::vector<std::string> out;
   for (uint32_t i = 0; i < kDtypeCount; ++i) out.emplace_back(info(static_cast<Dtype>(i)).name);
@@ -51,7 +44,7 @@ std::string near_word(std::string_view value, std::string_view before,
 }
 
 Status check_number(const OptionRule& rule, std::string_view value, std::string_view before) {
-  const auto number = number_in(value);
+  const auto number = number_from<double>(value);
   if (number && *number >= rule.least && *number <= rule.most) return {};
   return fail(ErrorCode::kUsage, "{}{}; expected a number from {} to {}", before, value, rule.least,
               rule.most);
@@ -104,7 +97,7 @@ Result<OptionValues::Value> read_value(const OptionRule& rule, const std::string
   if (choice != nullptr || rule.kind == ValueKind::kChoice) {
     out.meaning = choice == nullptr ? -1 : choice->meaning;
   }
-  if (rule.kind == ValueKind::kNumber) out.number = number_in(text).value_or(0);
+  if (rule.kind == ValueKind::kNumber) out.number = number_from<double>(text).value_or(0);
   return out;
 }
 

@@ -1,8 +1,9 @@
 #include "core/model/tensor_names.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
+
+#include "core/base/numbers.h"
 
 namespace ckpt {
 
@@ -26,13 +27,10 @@ std::optional<ExpertName> expert_name(std::string_view name) {
   constexpr std::string_view kExperts = "experts.";
   const size_t at = name.rfind(kExperts);
   if (at == name.npos) return std::nullopt;
-  const std::string_view digits = name.substr(at + kExperts.size());
-  uint64_t number = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const auto length = static_cast<size_t>(read.ptr - digits.data());
-  const bool is_number = read.ec == std::errc() && length < digits.size() && digits[length] == '.';
-  if (!is_number) return std::nullopt;
-  return ExpertName{name.substr(0, at + kExperts.size()), number, digits.substr(length + 1)};
+  std::string_view rest = name.substr(at + kExperts.size());
+  const auto number = take_leading<uint64_t>(rest);
+  if (!number || !rest.starts_with('.')) return std::nullopt;
+  return ExpertName{name.substr(0, at + kExperts.size()), *number, rest.substr(1)};
 }
 
 int64_t block_of(std::string_view name) {

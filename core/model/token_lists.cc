@@ -1,21 +1,12 @@
 #include "core/model/token_lists.h"
 
-#include <charconv>
-
+#include "core/base/numbers.h"
 #include "core/json/json_reader.h"
 #include "core/json/json_string.h"
 #include "core/json/json_value_builder.h"
 
 namespace ckpt {
 namespace {
-
-// A number that every reader takes for the same id.
-uint32_t plain_id(std::string_view spelling) {
-  uint32_t id = 0;
-  const char* end = spelling.data() + spelling.size();
-  const auto read = std::from_chars(spelling.data(), end, id);
-  return read.ec == std::errc() && read.ptr == end ? id : TokenLists::kOddId;
-}
 
 // Passes on to the builder of values what no list takes.
 class TokenizerJsonBuilder final : public JsonSink {
@@ -137,7 +128,7 @@ class TokenizerJsonBuilder final : public JsonSink {
 
   bool add_token(std::string_view spelling) {
     const std::string_view text = text_of(key_);
-    const uint32_t id = plain_id(spelling);
+    const uint32_t id = number_from<uint32_t>(spelling).value_or(TokenLists::kOddId);
     if (id == TokenLists::kOddId) lists_.odd_ids[text] = spelling;
     lists_.tokens.push_back({text, id});
     return true;

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <map>
 #include <utility>
 
+#include "core/base/numbers.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
 #include "core/outputs/place.h"
@@ -19,27 +19,23 @@ namespace {
 
 using Kind = LedgerEntry::Kind;
 
-bool take_leading_number(std::string_view& text, uint32_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end == text.data()) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
-}
-
 // Parses the part after "OUT.partial.ledger"; false when it is not a name of ours.
 bool read_ending(std::string_view text, FoundLedger& found) {
   if (text.empty()) return true;
   if (!text.starts_with('-')) return false;
   text.remove_prefix(1);
-  if (!take_leading_number(text, found.share_number) || !text.starts_with("-of-")) return false;
+  const auto share = take_leading<uint32_t>(text);
+  if (!share || !text.starts_with("-of-")) return false;
   text.remove_prefix(4);
-  if (!take_leading_number(text, found.share_count)) return false;
-  uint32_t again = 0;
+  const auto count = take_leading<uint32_t>(text);
+  if (!count) return false;
+  found.share_number = *share;
+  found.share_count = *count;
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    if (!take_leading_number(text, again)) return false;
+    if (!take_leading<uint32_t>(text)) return false;
   }
-  return text.empty() && found.share_number > 0 && found.share_number <= found.share_count;
+  return text.empty() && *share > 0 && *share <= *count;
 }
 
 Result<bool> is_complete(const Plan& plan, const LedgerContent& content) {
@@ -78,7 +74,7 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   if (file.numbers[1] >= output.layout.files.size()) return false;
   const OutputFile& layout = output.layout.files[file.numbers[1]];
   const fs::path path = partial_path(output, layout);
-  struct stat status{};
+  struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
     return io_failure(path, "cannot be examined", errno);

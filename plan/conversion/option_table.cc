@@ -1,8 +1,9 @@
 #include "plan/conversion/option_table.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/numbers.h"
+#include "core/model/usual_type.h"
 #include "plan/conversion/sizes.h"
 #include "transforms/transforms.h"
 
@@ -79,12 +80,18 @@ constexpr ConvertOption kOptions[] = {
      "",
      "for URLs: a folder that holds, during the run, what is read twice and does not fit in "
      "--memory"},
-    {"cache-size", "SIZE", kInput, {}, kNowhere, kCommand, "",
+    {"cache-size",
+     "SIZE",
+     kInput,
+     {},
+     kNowhere,
+     kCommand,
+     "",
      "the most that --cache-dir may hold (default: 64G)"},
 
     {"to", "TYPE", kType, &C::to, kRecipeAndPlan, kPlan, "",
-     "type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, "
-     "with {type} in OUT; default: keep the types"},
+     "type to store weights in: " CKPT_USUAL_TYPE ", q8_0, bf16, ... (ckpt list types); several "
+     "between commas, with {type} in OUT; default: keep the types"},
     {"target-size", "SIZE", kType, &C::target_size, kRecipe, kCommand, "",
      "choose types of tensors so that OUT has at most this size, like 24GB"},
     {"target-bits", "BITS", kType, &C::target_bits, kRecipe, kCommand, "",
@@ -99,8 +106,8 @@ constexpr ConvertOption kOptions[] = {
     {"keep", "", kType, StepKey{"quantize", "keep"}, kRecipeAndPlan, kTaken,
      "no output changes types tensor by tensor (a quantized folder becomes floats entirely)", ""},
     {"search", "", kType, StepKey{"export", "search"}, kRecipeAndPlan, kPlan, kNoType,
-     "search for better block scales than the default; best for q4_k, q5_k and q6_k too (with "
-     "--moments q2_k to q6_k)",
+     "search for better block scales than the default; best for K-quants of 4 to 6 bits too (with "
+     "--moments of 2 to 6)",
      "search="},
     {"moments", "", kType, StepKey{"export", "moments"}, kRecipeAndPlan, kPlan, kNoType, ""},
     {"allow-requantize", "", kType, StepKey{"quantize", "allow-requantize", "yes"}, kRecipeAndPlan,
@@ -156,10 +163,8 @@ constexpr bool kIsField = !std::is_same_v<T, std::monostate> && !std::is_same_v<
                           !std::is_same_v<T, SplitCount>;
 
 Result<uint64_t> parse_tensor_count(std::string_view text) {
-  uint64_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, count);
-  if (error == std::errc() && rest == end && count > 0) return count;
+  const auto count = number_from<uint64_t>(text);
+  if (count && *count > 0) return *count;
   return fail(ErrorCode::kUsage, "'{}'; expected a number of tensors, like 128", text);
 }
 

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/numbers.h"
 #include "core/base/result.h"
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
@@ -109,11 +110,7 @@ std::string escaped_xml(std::string_view text) {
   return out;
 }
 
-uint64_t number_in(std::string_view text) {
-  uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+uint64_t number_in(std::string_view text) { return take_leading<uint64_t>(text).value_or(0); }
 
 Failure refused_by_s3(const HttpResponse& response) {
   const std::string code = s3_element(response.body, "Code");

@@ -1,5 +1,5 @@
-#include <charconv>
 
+#include "core/base/numbers.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/sizes.h"
 #include "plan/size_target/size_target.h"
@@ -31,10 +31,8 @@ Status check_alone(const Conversion& conversion, const std::string& target) {
 }
 
 Result<double> parse_bits(const std::string& text) {
-  double bits = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, bits);
-  if (error == std::errc() && rest == end && bits > 0 && bits <= kMostBits) return bits;
+  const auto bits = number_from<double>(text);
+  if (bits && *bits > 0 && *bits <= kMostBits) return *bits;
   return fail(ErrorCode::kUsage, "--target-bits '{}'; expected bits a weight, like 4.6", text);
 }
 

@@ -96,4 +96,13 @@ std::optional<double> cost_of(const std::vector<FreeTensor>& tensors,
   return cost;
 }
 
+std::string literal_glob(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool is_special = c == '*' || c == '?' || c == '[';
+    out += is_special ? std::string{'[', c, ']'} : std::string(1, c);
+  }
+  return out;
+}
+
 }  // namespace ckpt

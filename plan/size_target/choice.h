@@ -77,4 +77,7 @@ std::optional<TypeChoice> choose_types(const std::vector<FreeTensor>& tensors,
 std::optional<double> cost_of(const std::vector<FreeTensor>& tensors,
                               const std::vector<const Codec*>& types);
 
+// A glob that matches `name` alone.
+std::string literal_glob(std::string_view name);
+
 }  // namespace ckpt

@@ -104,15 +104,6 @@ FreeLayer make_layer(const Tensor& tensor, const SizeTarget& target, bool has_in
   return out;
 }
 
-std::string glob_of_module(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    const bool is_special = c == '*' || c == '?' || c == '[';
-    out += is_special ? fmt::format("[{}]", c) : std::string(1, c);
-  }
-  return out;
-}
-
 Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInput& input,
                                     const SizeTarget& target) {
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(plain, input));
@@ -139,8 +130,7 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInp
     LayerGroup& group = out.groups[at->second];
     group.layers.push_back(make_layer(*tensors[i], target, out.has_input_scales));
     const auto expert = expert_name(modules[i]);
-    const std::string glob =
-        expert ? glob_of_module(expert->front) + "*" : glob_of_module(modules[i]);
+    const std::string glob = expert ? literal_glob(expert->front) + "*" : literal_glob(modules[i]);
     if (group.globs.empty() || group.globs.back() != glob) group.globs.push_back(glob);
   }
   // Of NVFP4 for weights alone no scale tells what is known of the inputs.

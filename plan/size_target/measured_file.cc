@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "core/base/sha256.h"
 #include "core/io/bytes.h"
 #include "core/io/files_read.h"
@@ -65,10 +65,9 @@ std::optional<KeptErrors> parse_kept(std::string_view text) {
     while (!line.empty()) {
       std::string_view word = take_until(line, ' ');
       const std::string_view type = take_until(word, '=');
-      uint64_t bits = 0;
-      const auto read = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
-      const double error = std::bit_cast<double>(bits);
-      if (read.ec != std::errc() || !std::isfinite(error) || error < 0) return std::nullopt;
+      const auto bits = number_from<uint64_t>(word, 16);
+      const double error = std::bit_cast<double>(bits.value_or(0));
+      if (!bits || !std::isfinite(error) || error < 0) return std::nullopt;
       errors[std::string(type)] = error;
     }
   }
@@ -79,7 +78,7 @@ std::optional<KeptErrors> parse_kept(std::string_view text) {
 Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Observer& observer) {
   CKPT_ASSIGN(const bool is_there, folder.has(file.filename().string()));
   if (!is_there) return KeptErrors();
-  struct stat status{};
+  struct stat status {};
   const bool is_link = ::lstat(file.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
   if (is_link)
     return fail_with_hint(ErrorCode::kUsage, std::string(kOther),

@@ -275,23 +275,13 @@ void use_sensitivities(const SensitivityFile& file, const FreeModel& model,
   for (size_t i = 0; i < tensors.size(); ++i) tensors[i].sensitivity = rated[i].factor;
 }
 
-// A name as a glob that matches nothing else.
-std::string glob_of_name(std::string_view name) {
-  std::string out = "out:";
-  for (const char c : name) {
-    const bool is_special = c == '*' || c == '?' || c == '[';
-    out += is_special ? fmt::format("[{}]", c) : std::string(1, c);
-  }
-  return out;
-}
-
 Conversion with_types(Conversion conversion, const std::vector<FreeTensor>& tensors,
                       const TypeChoice& choice, std::string_view mixture) {
   conversion.to = mixture;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Codec& codec = *tensors[i].offers[choice.offers[i]].codec;
     conversion.flags.add("tensor-type",
-                         fmt::format("{}={}", glob_of_name(tensors[i].name), codec.name));
+                         fmt::format("out:{}={}", literal_glob(tensors[i].name), codec.name));
   }
   return conversion;
 }

@@ -1,8 +1,7 @@
 // ckpt execute PLAN: carries out a plan that `ckpt convert --plan-out` wrote, or a share of it.
 #include <sys/stat.h>
 
-#include <charconv>
-
+#include "core/base/numbers.h"
 #include "plan/conversion/option_table.h"
 #include "plan/text/plan_file.h"
 #include "tools/commands/carry_out.h"
@@ -28,15 +27,11 @@ Status read_part(std::string_view option, std::string_view text, uint32_t first,
                  ResumeOptions& resume) {
   if (text.empty()) return {};
   const size_t slash = std::min(text.find('/'), text.size());
-  const auto read = [&](std::string_view digits, uint32_t& number) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  const bool sound = slash < text.size() && read(text.substr(0, slash), resume.share_number) &&
-                     read(text.substr(slash + 1), resume.share_count);
-  if (sound && resume.share_number >= first && resume.share_number - first < resume.share_count &&
-      resume.share_count <= kMaxShares) {
-    resume.share_number += 1 - first;
+  const auto number = number_from<uint32_t>(text.substr(0, slash));
+  const auto count = number_from<uint32_t>(text.substr(std::min(slash + 1, text.size())));
+  if (number && count && *number >= first && *number - first < *count && *count <= kMaxShares) {
+    resume.share_number = *number + 1 - first;
+    resume.share_count = *count;
     return {};
   }
   return fail(ErrorCode::kUsage, "{} '{}'; expected I/N, I from {}", option, text,

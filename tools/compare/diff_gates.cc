@@ -1,7 +1,7 @@
-#include <charconv>
 #include <cmath>
 
 #include "core/base/lines.h"
+#include "core/base/numbers.h"
 #include "tools/compare/diff_values.h"
 
 namespace ckpt {
@@ -86,12 +86,9 @@ Result<Gate> parse_gate(std::string_view text) {
   if (text[at] == '<') out.order = or_equal ? Order::kLessOrEqual : Order::kLess;
   if (text[at] == '>') out.order = or_equal ? Order::kGreaterOrEqual : Order::kGreater;
   const std::string_view number = trimmed(text.substr(at + (or_equal ? 2 : 1)));
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, out.limit);
-  if (out.metric == nullptr || number.empty() || error != std::errc() || stop != end ||
-      !std::isfinite(out.limit)) {
-    return bad_gate(text);
-  }
+  const auto limit = number_from<double>(number);
+  if (out.metric == nullptr || !limit || !std::isfinite(*limit)) return bad_gate(text);
+  out.limit = *limit;
   return out;
 }
 

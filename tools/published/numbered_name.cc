@@ -1,21 +1,10 @@
 #include "tools/published/numbered_name.h"
 
-#include <charconv>
-
+#include "core/base/numbers.h"
 #include "core/base/result.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
-namespace {
-
-std::optional<unsigned> five_digits(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::string NumberedName::of(unsigned i) const {
   return fmt::format("{}-{:05}-of-{:05}{}", prefix, i, count, ending);
@@ -30,7 +19,8 @@ std::optional<NumberedName> parse_numbered(const fs::path& path) {
   if (stem.size() <= kTail) return std::nullopt;
   out.prefix = stem.substr(0, stem.size() - kTail);
   const std::string_view tail = std::string_view(stem).substr(out.prefix.size());
-  const auto number = five_digits(tail.substr(1, 5)), count = five_digits(tail.substr(10, 5));
+  const auto number = number_from<unsigned>(tail.substr(1, 5)),
+             count = number_from<unsigned>(tail.substr(10, 5));
   if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || !number || !count) return std::nullopt;
   out.number = *number;
   out.count = *count;

@@ -7,6 +7,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 
 namespace ckpt {
@@ -112,12 +113,6 @@ const GlobList& unserved_paths() {
                                "*/.idea/*",
                                "*/.vscode/*"});
   return paths;
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 bool is_base64(char c) {

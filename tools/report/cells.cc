@@ -1,8 +1,9 @@
 #include "tools/report/cells.h"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
+
+#include "core/base/numbers.h"
 
 namespace ckpt {
 namespace {
@@ -15,13 +16,6 @@ std::vector<std::string_view> words_of(std::string_view name) {
     if (dot == name.npos) return out;
     name.remove_prefix(dot + 1);
   }
-}
-
-std::optional<uint64_t> number_in(std::string_view word) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool is_number = error == std::errc() && end == word.data() + word.size();
-  return is_number ? std::optional(value) : std::nullopt;
 }
 
 // Words that say nothing of what a tensor does.
@@ -111,7 +105,7 @@ TensorPlace place_of(std::string_view tensor) {
   std::vector<std::string_view> kept;
   const std::vector<std::string_view> words = words_of(tensor);
   for (size_t i = 0; i < words.size(); ++i) {
-    const auto number = number_in(words[i]);
+    const auto number = number_from<uint64_t>(words[i]);
     if (number && !out.layer && i > 0 && names_layers(words[i - 1])) {
       out.layer = number;
       kept.pop_back();

@@ -24,6 +24,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/nearest.h"
+#include "core/base/numbers.h"
 #include "core/base/result.h"
 #include "core/base/utf8.h"
 #include "core/json/json_read.h"
@@ -49,8 +50,9 @@ constexpr MetaType kMetaTypes[] = {MetaType::kU8,  MetaType::kI8,  MetaType::kU1
 
 template <class T>
 bool parse_whole(std::string_view text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
+  const auto read = number_from<T>(text);
+  out = read.value_or(out);
+  return read.has_value();
 }
 
 std::optional<MetaValue> parse_number(MetaType type, std::string_view text) {

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/tensors.h"
 
@@ -34,10 +34,8 @@ size_t rank_of(std::string_view word) {
 }
 
 bool word_less(std::string_view a, std::string_view b) {
-  uint64_t x = 0, y = 0;
-  const bool is_a = std::from_chars(a.data(), a.data() + a.size(), x).ec == std::errc();
-  const bool is_b = std::from_chars(b.data(), b.data() + b.size(), y).ec == std::errc();
-  if (is_a && is_b && x != y) return x < y;
+  const auto x = number_from<uint64_t>(a), y = number_from<uint64_t>(b);
+  if (x && y && x != y) return x < y;
   const size_t rank_a = rank_of(a), rank_b = rank_of(b);
   return rank_a != rank_b ? rank_a < rank_b : a < b;
 }

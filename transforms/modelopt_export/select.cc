@@ -1,10 +1,10 @@
 #include "transforms/modelopt_export/select.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/base/glob.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "models/models.h"
@@ -59,10 +59,9 @@ bool is_next_token_layer(std::string_view module, const ExportModel& model) {
   constexpr std::string_view kLayers = "layers.";
   const size_t at = module.find(kLayers);
   if (at == std::string_view::npos) return false;
-  uint64_t index = 0;
-  const std::string_view digits = module.substr(at + kLayers.size());
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  return parsed.ec == std::errc() && index >= model.layers;
+  module.remove_prefix(at + kLayers.size());
+  const auto index = take_leading<uint64_t>(module);
+  return index && *index >= model.layers;
 }
 
 GlobList compiled(std::span<const std::string_view> globs) {

@@ -6,9 +6,9 @@
 #include "transforms/to_gguf/model.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
 
@@ -117,9 +117,7 @@ void fill_as(JsonValue& config, const std::string& key, std::string_view source)
 
 std::optional<double> decimal(std::string_view text) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
-  double value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
+  return take_leading<double>(text);
 }
 
 Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault& field) {

@@ -8,10 +8,10 @@
 #include "transforms/to_gguf/select.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
+#include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/packed.h"
 #include "transforms/to_gguf/model.h"
@@ -52,15 +52,6 @@ void remove_all(std::string& text, std::string_view word) {
   }
 }
 
-// The number of the layer in "model.layers.7.x".
-std::optional<uint64_t> layer_number(std::string_view name) {
-  constexpr std::string_view kLayers = "model.layers.";
-  if (!name.starts_with(kLayers)) return std::nullopt;
-  uint64_t out = 0;
-  const auto parsed = std::from_chars(name.data() + kLayers.size(), name.data() + name.size(), out);
-  return parsed.ec == std::errc() ? std::optional(out) : std::nullopt;
-}
-
 struct MtpName {
   std::string name;
   uint64_t layers = 0;  // that must exist for it
@@ -81,15 +72,10 @@ MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
   }
   constexpr std::string_view kLayers = "mtp.layers.";
   if (!name.starts_with(kLayers)) return {std::string(name), 0};
-  const std::string_view rest = name.substr(kLayers.size());
-  uint32_t index = 0;
-  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), index);
-  const auto digits = static_cast<size_t>(parsed.ptr - rest.data());
-  if (parsed.ec != std::errc() || digits >= rest.size() || rest[digits] != '.') {
-    return {std::string(name), 0};
-  }
-  return {fmt::format("model.layers.{}{}", layers + index, rest.substr(digits)),
-          uint64_t{index} + 1};
+  std::string_view rest = name.substr(kLayers.size());
+  const auto index = take_leading<uint32_t>(rest);
+  if (!index || !rest.starts_with('.')) return {std::string(name), 0};
+  return {fmt::format("model.layers.{}{}", layers + *index, rest), uint64_t{*index} + 1};
 }
 
 std::string quantization_found(const Checkpoint& checkpoint, const Model& model) {
@@ -227,11 +213,11 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       name = std::move(renamed.name);
     }
     if (model.family->nextn != NextnLayers::kUnknown &&
-        layer_number(name).value_or(0) >= model.layers) {
+        number_after(name, "model.layers.").value_or(0) >= model.layers) {
       const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
       model.left_out += is_left_out && keep_mtp;
       if (is_left_out || !keep_mtp) continue;
-      mtp_layers = std::max(mtp_layers, *layer_number(name) + 1 - model.layers);
+      mtp_layers = std::max(mtp_layers, *number_after(name, "model.layers.") + 1 - model.layers);
     }
     if (is_of_no_use(*model.family, name)) {
       model.left_out += keep_mtp;

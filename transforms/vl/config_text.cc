@@ -9,9 +9,9 @@
 // The sections count pairs of dimensions, so they add up to half of head_dim ·
 // partial_rotary_factor; for text all three positions are equal, so any division is exact there.
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
+#include "core/base/numbers.h"
 #include "transforms/vl/config.h"
 
 namespace ckpt {
@@ -26,11 +26,7 @@ constexpr uint64_t kMaxLayers = 100'000;
 
 std::optional<double> number_of(const JsonText* value) {
   if (value == nullptr || value->kind() != JsonText::Kind::kToken) return std::nullopt;
-  const std::string& token = value->token();
-  double out = 0;
-  const auto parsed = std::from_chars(token.data(), token.data() + token.size(), out);
-  const bool is_whole_token = parsed.ec == std::errc() && parsed.ptr == token.data() + token.size();
-  return is_whole_token ? std::optional(out) : std::nullopt;
+  return number_from<double>(value->token());
 }
 
 // ---- rope --------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "transforms/to_gguf/general/general.h"
 
@@ -111,13 +111,11 @@ std::string normalized_size(std::string text) {
 // Further from the truth than 7/8 of it: no size, rather a length of context.
 bool is_far_off(const std::string& size, uint64_t total_values) {
   if (total_values == 0) return false;
-  double count = 0;
-  const char* end = size.data() + size.size() - 1;
-  const auto parsed = std::from_chars(size.data(), end, count);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return false;
+  const auto count = number_from<double>(std::string_view(size).substr(0, size.size() - 1));
+  if (!count) return false;
   const size_t unit = std::string_view(" KMBT").find(size.back());
   if (unit == std::string_view::npos) return false;
-  const double claimed = count * std::pow(1000.0, static_cast<double>(unit));
+  const double claimed = *count * std::pow(1000.0, static_cast<double>(unit));
   const uint64_t most = 7 * total_values / 8;
   return std::abs(claimed - static_cast<double>(total_values)) > static_cast<double>(most);
 }

@@ -262,10 +262,7 @@ uint64_t CodedSource::own_scratch_bytes(uint64_t size_bytes) const {
 }
 
 Status CodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   const uint64_t row_bytes = matrix_.columns * sizeof(float);
   const uint64_t at_a_time = std::max<uint64_t>(kCodedValuesAtATime / matrix_.columns, 1);
   while (!out.empty()) {
@@ -275,10 +272,7 @@ Status CodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const 
     const uint64_t count = std::min(wanted, at_a_time);
     const PooledArray<float> values(count * matrix_.columns);
     CKPT_TRY(decode_rows(row, count, values.span()));
-    const uint64_t size = std::min<uint64_t>(out.size(), count * row_bytes - skipped_bytes);
-    std::memcpy(out.data(), values.bytes().data() + skipped_bytes, size);
-    out = out.subspan(size);
-    offset_bytes += size;
+    take_window(values.bytes().subspan(skipped_bytes), offset_bytes, out);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "core/computed/computed_source.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 namespace ckpt {
@@ -31,6 +32,20 @@ class SourceWalk {
 };
 
 }  // namespace
+
+Status ComputedSource::check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const {
+  if (offset_bytes <= size_bytes() && wanted_bytes <= size_bytes() - offset_bytes) return {};
+  return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
+                                offset_bytes, offset_bytes + wanted_bytes, size_bytes())));
+}
+
+void ComputedSource::take_window(std::span<const std::byte> window, uint64_t& offset_bytes,
+                                 std::span<std::byte>& out) {
+  const size_t size = std::min(out.size(), window.size());
+  std::memcpy(out.data(), window.data(), size);
+  out = out.subspan(size);
+  offset_bytes += size;
+}
 
 // Of its inputs, which are read one after the other, the hungriest; no more is asked of one at a
 // time than there is room for.

@@ -44,6 +44,13 @@ class ComputedSource : public ByteSource {
 
   uint64_t scratch_bytes(uint64_t size_bytes) const final;
   const ComputedSource* computed() const final { return this; }
+
+ protected:
+  // Fails: kCorrupt where the source does not have all these bytes.
+  Status check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const;
+  // For read() that computes one window after the other: what `out` takes of it, from its start.
+  static void take_window(std::span<const std::byte> window, uint64_t& offset_bytes,
+                          std::span<std::byte>& out);
 };
 
 // `source` as the kind T; nullptr if it is another kind.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "core/model/findings.h"
@@ -28,10 +27,7 @@ uint64_t DecodedSource::size_bytes() const {
 }
 
 Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   const uint64_t decoded_bytes = codec_.block_values * kValueBytes;
   const uint64_t blocks_at_a_time = std::max<uint64_t>(1, kValuesAtATime / codec_.block_values);
   std::vector<std::byte> blocks;
@@ -46,10 +42,7 @@ Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
     CKPT_TRY(encoded_.source->read(encoded_.offset_bytes + first * block_bytes_, blocks));
     const std::array<std::span<const std::byte>, 1> parts = {blocks};
     codec_.decode(parts, {values, values.size()});
-    const uint64_t size = std::min(out.size(), count * decoded_bytes - skipped_bytes);
-    std::memcpy(out.data(), std::as_bytes(std::span(values)).data() + skipped_bytes, size);
-    out = out.subspan(size);
-    offset_bytes += size;
+    take_window(std::as_bytes(std::span(values)).subspan(skipped_bytes), offset_bytes, out);
   }
   return {};
 }
@@ -67,10 +60,7 @@ DecodedTensor::DecodedTensor(Tensor tensor) : tensor_(std::move(tensor)) {
 
 // Whole bands at a time, at least one.
 Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   const Codec& codec = *tensor_.codec;
   const uint64_t columns = tensor_.row_values();
   const uint64_t row_bytes = columns * kValueBytes;
@@ -82,11 +72,7 @@ Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) cons
     const uint64_t count = std::min({wanted, bands * codec.band_rows, tensor_.rows() - first});
     const PooledArray<float> values(count * columns);
     CKPT_TRY(decode_rows(first, values.span()));
-    const uint64_t skipped_bytes = offset_bytes - first * row_bytes;
-    const uint64_t size = std::min<uint64_t>(out.size(), count * row_bytes - skipped_bytes);
-    std::memcpy(out.data(), values.bytes().data() + skipped_bytes, size);
-    out = out.subspan(size);
-    offset_bytes += size;
+    take_window(values.bytes().subspan(offset_bytes - first * row_bytes), offset_bytes, out);
   }
   return {};
 }

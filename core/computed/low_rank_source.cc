@@ -214,10 +214,7 @@ Status LowRankSource::merge(uint64_t first, std::span<const std::byte> raw,
 }
 
 Status LowRankSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   if (out.empty()) return {};
   CKPT_ASSIGN(const SharedFloats kept, right());  // for all strips
   const uint64_t first = offset_bytes / row_bytes();
@@ -227,15 +224,11 @@ Status LowRankSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   CKPT_TRY(in(fmt::format("tensor '{}'", base_.name), read_base(first, end - first, buffers, raw)));
   const uint64_t skipped = offset_bytes - first * row_bytes();
   const PooledArray<std::byte> strip(std::min(band_rows(), end - first) * row_bytes());
-  uint64_t done = 0;
   for (uint64_t row = first; row < end; row += band_rows()) {
     const uint64_t rows = std::min(band_rows(), end - row);
     const auto merged = strip.span().first(rows * row_bytes());
     CKPT_TRY(merge(row, raw.subspan((row - first) * row_bytes(), merged.size()), merged));
-    const uint64_t from = row == first ? skipped : 0;
-    const uint64_t size = std::min<uint64_t>(merged.size() - from, out.size() - done);
-    std::memcpy(out.data() + done, merged.data() + from, size);
-    done += size;
+    take_window(merged.subspan(row == first ? skipped : 0), offset_bytes, out);
   }
   return {};
 }

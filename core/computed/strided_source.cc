@@ -128,10 +128,7 @@ uint64_t StridedSource::own_scratch_bytes(uint64_t size_bytes) const {
 }
 
 Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
   const uint64_t at_a_time = std::max<uint64_t>(kSpanBytes / row_bytes, 1);
   while (!out.empty()) {
@@ -144,10 +141,7 @@ Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
     const PooledArray<std::byte> array(rows.count * row_bytes);
     const auto scratch = array.span();
     CKPT_TRY(fill(rows, scratch));
-    const uint64_t size = std::min<uint64_t>(out.size(), scratch.size() - skipped_bytes);
-    std::memcpy(out.data(), scratch.data() + skipped_bytes, size);
-    out = out.subspan(size);
-    offset_bytes += size;
+    take_window(scratch.subspan(skipped_bytes), offset_bytes, out);
   }
   return {};
 }

@@ -95,10 +95,7 @@ Status TurnedSource::fill(const Window& window, std::span<float> out) const {
 }
 
 Status TurnedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   const uint64_t columns = tensor_.shape[2];  // rows of the result
   const uint64_t row_bytes = tensor_.shape[1] * sizeof(float);
   const uint64_t block = tensor_.codec->block_values;
@@ -112,11 +109,7 @@ Status TurnedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const
     const Window window{row / columns, first, std::min({wanted, at_a_time, columns - first})};
     const PooledArray<float> turned(window.count * tensor_.shape[1]);
     CKPT_TRY(fill(window, turned.span()));
-    const auto bytes = turned.bytes().subspan(skipped_bytes);
-    const uint64_t size = std::min<uint64_t>(out.size(), bytes.size());
-    std::memcpy(out.data(), bytes.data(), size);
-    out = out.subspan(size);
-    offset_bytes += size;
+    take_window(turned.bytes().subspan(skipped_bytes), offset_bytes, out);
   }
   return {};
 }

@@ -29,14 +29,6 @@ void copy_runs(uint64_t run_bytes, const std::byte* from, uint64_t turns, std::b
   }
 }
 
-Status check_range(const ByteSource& source, uint64_t offset_bytes, uint64_t wanted_bytes) {
-  const uint64_t size = source.size_bytes();
-  if (offset_bytes <= size && wanted_bytes <= size - offset_bytes) return {};
-  return in(source.name(),
-            Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                        offset_bytes, offset_bytes + wanted_bytes, size)));
-}
-
 class WovenSource final : public ComputedSource {
  public:
   struct Run {
@@ -48,7 +40,7 @@ class WovenSource final : public ComputedSource {
   }
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
-    CKPT_TRY(check_range(*this, offset_bytes, out.size()));
+    CKPT_TRY(check_range(offset_bytes, out.size()));
     const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1);
     while (!out.empty()) {
       const uint64_t turn = offset_bytes / turn_bytes_;
@@ -57,10 +49,7 @@ class WovenSource final : public ComputedSource {
       const PooledArray<std::byte> woven(std::min(wanted, at_a_time) * turn_bytes_);
       const auto bytes = woven.bytes();
       CKPT_TRY(fill(turn, bytes));
-      const uint64_t size = std::min<uint64_t>(out.size(), bytes.size() - skipped_bytes);
-      std::memcpy(out.data(), bytes.data() + skipped_bytes, size);
-      out = out.subspan(size);
-      offset_bytes += size;
+      take_window(bytes.subspan(skipped_bytes), offset_bytes, out);
     }
     return {};
   }
@@ -113,7 +102,7 @@ class RepackedPart final : public ComputedSource {
   }
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
-    CKPT_TRY(check_range(*this, offset_bytes, out.size()));
+    CKPT_TRY(check_range(offset_bytes, out.size()));
     const uint64_t row_bytes = bytes_of(codec_, part_, 1);
     const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / bytes_of(*tensor_.codec, 0, 1), 1);
     std::vector<std::byte> made;
@@ -122,10 +111,7 @@ class RepackedPart final : public ComputedSource {
       const uint64_t skipped_bytes = offset_bytes % row_bytes;
       const uint64_t wanted = divide_up(skipped_bytes + out.size(), row_bytes);
       CKPT_TRY(move_rows(row, std::min(wanted, at_a_time), made));
-      const uint64_t size = std::min<uint64_t>(out.size(), made.size() - skipped_bytes);
-      std::memcpy(out.data(), made.data() + skipped_bytes, size);
-      out = out.subspan(size);
-      offset_bytes += size;
+      take_window(std::span(made).subspan(skipped_bytes), offset_bytes, out);
     }
     return {};
   }

@@ -140,10 +140,7 @@ uint64_t Mxfp4BlockAmax::own_scratch_bytes(uint64_t size_bytes) const {
 }
 
 Status Mxfp4BlockAmax::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return in(name(), Status(fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)",
-                                  offset_bytes, offset_bytes + out.size(), size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, out.size()));
   constexpr uint64_t kPairBytes = kHalves * sizeof(float);
   std::vector<float> values;
   while (!out.empty()) {
@@ -152,11 +149,7 @@ Status Mxfp4BlockAmax::read(uint64_t offset_bytes, std::span<std::byte> out) con
     const uint64_t wanted = (skipped + out.size() + kPairBytes - 1) / kPairBytes;
     values.resize(std::min(wanted, kBlocksAtATime) * kHalves);
     CKPT_TRY(fill(first, values));
-    const auto bytes = std::as_bytes(std::span(values)).subspan(skipped);
-    const uint64_t size = std::min<uint64_t>(out.size(), bytes.size());
-    std::memcpy(out.data(), bytes.data(), size);
-    out = out.subspan(size);
-    offset_bytes += size;
+    take_window(std::as_bytes(std::span(values)).subspan(skipped), offset_bytes, out);
   }
   return {};
 }

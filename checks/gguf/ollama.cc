@@ -33,7 +33,7 @@ bool is_converted(const Tensor& tensor, const Examined& on) {
     case Scheme::kFp8Block:
       return true;
     case Scheme::kMxfp4:
-      return on.model_class == "GptOssForCausalLM";
+      return has_quirk(on.model_type, "mxfp4_in_ollama");
     default:
       return false;
   }
@@ -74,9 +74,7 @@ Status look_ollama_template(const Look& look) {
   if (!chats || !ollama_renderer(architecture).empty()) return {};
   const std::string* text = metadata.find_text("tokenizer.chat_template");
   if (text == nullptr || text->empty()) {
-    look.out.push_back({"tokenizer.chat_template",
-                        "missing",
-                        Severity::kWarning,
+    look.out.push_back({"tokenizer.chat_template", "missing", Severity::kWarning,
                         "prompts are sent as they are typed",
                         Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"}});
     return {};
@@ -105,8 +103,9 @@ Status look_same_bytes(const Look& look) {
                          !is_split(checkpoint) &&
                          std::ranges::none_of(checkpoint.tensors, is_embedded);
   if (!is_copied || is_as_quantized(checkpoint)) return {};
-  look.report("the file", "its tensors or keys are not in the order of llama-quantize, which "
-                          "`ollama create` writes");
+  look.report("the file",
+              "its tensors or keys are not in the order of llama-quantize, which "
+              "`ollama create` writes");
   return {};
 }
 

@@ -131,10 +131,10 @@ Status look_forced_plain(const Look& look) {
 // Source: SGLang 0.5.12 python/sglang/srt/models/granitemoehybrid.py.
 Status look_class_of_floats(const Look& look) {
   const Examined& on = look.on;
-  if (on.quantization() == nullptr || on.model_class != "GraniteMoeHybridForCausalLM") return {};
+  if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return {};
   look.report("config.json: quantization_config",
-              "weights of GraniteMoeHybridForCausalLM are quantized; this server reads its floats "
-              "alone");
+              fmt::format("weights of {} are quantized; this server reads its floats alone",
+                          on.model_class));
   return {};
 }
 

@@ -14,37 +14,36 @@ struct Rename {
 constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
                                    {"lm_head.", "language_model.lm_head."},
                                    {"model.language_model.", "language_model.model."}};
-constexpr Rename kTextNames[] = {{"model.language_model.", "model."}};
-// vLLM 0.32 runs GPT-NeoX by transformers 5. An entry of a list is renamed with what follows it
-// alone, so "embed_out" does not become lm_head, and its tensor does.
-constexpr Rename kNeoXNames[] = {{"gpt_neox.", "model."}, {"embed_out.", "lm_head."}};
+constexpr Rename kTextNames = {"model.language_model.", "model."};
 
-std::span<const Rename> renames(const Examined& on, const Profile& profile) {
-  if (on.model_class == "GPTNeoXForCausalLM" && profile.rules == Rules::kVllm32) return kNeoXNames;
-  const bool is_qwen_vl =
-      on.model_class.starts_with("Qwen3_5") || on.model_class.starts_with("Qwen3VL");
-  if (!is_qwen_vl) return {};
+// "FROM=TO" of the words of a family that begin with `word`.
+std::vector<Rename> family_renames(const Examined& on, std::string_view word) {
+  std::vector<Rename> out;
+  for (const std::string_view names : words_after(quirks_of(on.model_type), word)) {
+    const size_t sign = names.find('=');
+    out.push_back({names.substr(0, sign), names.substr(sign + 1)});
+  }
+  return out;
+}
+
+std::vector<Rename> renames(const Examined& on, const Profile& profile) {
+  // An entry of a list is renamed with what follows it alone, and its tensor by itself.
+  if (profile.rules == Rules::kVllm32) {
+    if (auto out = family_renames(on, "vllm_start:"); !out.empty()) return out;
+  }
+  if (!has_quirk(on.model_type, "nested_text")) return {};
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  if (profile.program == Program::kVllm && is_wrapper) return kVllmWrapper;
-  return kTextNames;
+  if (profile.program != Program::kVllm || !is_wrapper) return {kTextNames};
+  return {std::begin(kVllmWrapper), std::end(kVllmWrapper)};
 }
 
 // Parts of names that vLLM's modules have in another's place, when they ask the list; the list
-// keeps the names on the disk. Source: vLLM
-// vllm/model_executor/models/{granitemoehybrid,minimax_m2}.py.
-struct ModulePart {
-  std::string_view model_class, on_disk, in_server;
-};
-constexpr ModulePart kModuleParts[] = {
-    {"GraniteMoeHybridForCausalLM", ".mamba.", ".mixer."},
-    {"MiniMaxM2ForCausalLM", ".block_sparse_moe.", ".mlp."},
-};
-
+// keeps the names on the disk.
 std::string module_name(std::string name, const Examined& on, const Profile& profile) {
-  for (const ModulePart& part : kModuleParts) {
-    if (profile.program != Program::kVllm || part.model_class != on.model_class) continue;
-    const size_t at = name.find(part.on_disk);
-    if (at != name.npos) name.replace(at, part.on_disk.size(), part.in_server);
+  if (profile.program != Program::kVllm) return name;
+  for (const Rename& part : family_renames(on, "vllm_name:")) {
+    const size_t at = part.to.ends_with('.') ? name.find(part.from) : name.npos;
+    if (at != name.npos) name.replace(at, part.from.size(), part.to);
   }
   return name;
 }
@@ -106,8 +105,8 @@ std::string served_name(std::string_view name) {
 // Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
 bool joins_in_silence(const Examined& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return false;
-  if (on.model_class == "StableLmForCausalLM") return true;
-  return on.model_class == "Starcoder2ForCausalLM" && profile.rules != Rules::kVllm32;
+  return has_quirk(on.model_type, "silent_joins:always") ||
+         (has_quirk(on.model_type, "silent_joins:before_0.32") && profile.rules != Rules::kVllm32);
 }
 
 // The statement with the server's names.
@@ -245,16 +244,15 @@ class Statement {
 const PlainModules* forced_plain(const Examined& on, const Profile& profile,
                                  std::string_view name) {
   static constexpr PlainModules kConvolutions = {
-      "LFM2's convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
+      "the convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
       "{again} --keep '*.conv.*'"};
   static constexpr PlainModules kIndexer = {
       "two matrices of the indexer of sparse attention, as one,",
       "KeyError: 'layers.0.self_attn.indexer.wk_weights_proj.input_scale'",
       "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
-  static constexpr PlainModules kAttentionOfQwen = {"Qwen3.5's attention", {}, {}};
+  static constexpr PlainModules kAttentionInFp4 = {"the attention", {}, {}};
   static constexpr PlainModules kAttention = {
-      "the attention of OLMo and StableLM",
-      "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
+      "the attention", "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
       "{again} --keep '*.self_attn.*'"};
   const Quantization* said = on.quantization();
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
@@ -269,12 +267,12 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
     return has(".conv.") ? &kConvolutions : nullptr;
   }
   if (profile.program != Program::kSglang) return nullptr;
-  if (has_word(" OlmoForCausalLM StableLmForCausalLM ", on.model_class)) {
+  if (has_quirk(on.model_type, "sglang_plain_attention")) {
     return has(".self_attn.") ? &kAttention : nullptr;
   }
   const bool is_kept = has_quirk(on.text_type, "sglang_attention_of_floats");
   if (!is_kept || said->algo.find("FP4") == said->algo.npos) return nullptr;
-  return has(".linear_attn.") || has(".self_attn.") ? &kAttentionOfQwen : nullptr;
+  return has(".linear_attn.") || has(".self_attn.") ? &kAttentionInFp4 : nullptr;
 }
 
 ServedModules served_modules(const Examined& on, const Profile& profile) {

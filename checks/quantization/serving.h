@@ -24,7 +24,7 @@ ServedModules served_modules(const Examined& on, const Profile& profile);
 
 // Modules that a server always runs unquantized.
 struct PlainModules {
-  std::string_view called;   // "Qwen3.5's attention"
+  std::string_view called;   // "the attention"
   std::string_view symptom;  // empty: the check's
   std::string_view hint;     // empty: the check's
 };

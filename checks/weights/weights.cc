@@ -44,9 +44,8 @@ Status look_prefix(const Look& look) {
   const Examined& on = look.on;
   const std::string& root = on.parameters.root;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  const bool is_qwen35_wrapper = is_wrapper && on.model_class.starts_with("Qwen3_5");
-  if (is_qwen35_wrapper && has_prefix(on, "model.layers.") &&
-      look.profile.program != Program::kSglang) {
+  if (is_wrapper && has_quirk(on.model_type, "wants_wrapper_names") &&
+      has_prefix(on, "model.layers.") && look.profile.program != Program::kSglang) {
     look.report("model.layers.*",
                 fmt::format("names of the text model; '{}' wants model.language_model.layers.*",
                             on.model_class));

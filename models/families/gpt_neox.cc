@@ -68,9 +68,11 @@ const Family kGptNeox = {
     .name = "gptneox",
     .architectures = "GPTNeoXForCausalLM",
     .model_types = "gpt_neox",
-    .quirks = "ignores_layer_types activation:any own_config:GPTNeoX ignores_partial_rotary_factor"
-              " no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
-              " looks_up_scales tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head",
+    .quirks =
+        "ignores_layer_types activation:any own_config:GPTNeoX ignores_partial_rotary_factor"
+        " no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
+        " looks_up_scales tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head"
+        " vllm_start:gpt_neox.=model. vllm_start:embed_out.=lm_head.",
     .names = kGptNeoxLists,
     .keys = kGptNeoxKeys,
     .defaults = kGptNeoxDefaults,

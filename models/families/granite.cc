@@ -188,11 +188,13 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
       .name = name,
       .architectures = "GraniteMoeHybridForCausalLM",
       .model_types = "granitemoehybrid",
-      .quirks = "stops_at:logits_scaling=tlnz mamba_heads_fill_width layer_type:mamba"
-                " layer_type:attention activation:silu silu_experts needs_rope_type"
-                " may_rotate_nothing joined:.shared_mlp.input_linear joined:.mamba.in_proj"
-                " slow_tokenizer_by_type natural_heads looks_up_biases looks_up_scales"
-                " tells:mamba_conv_bias=ssm_conv1d.bias vllm_name:.mamba.=.mixer.",
+      .quirks =
+          "stops_at:logits_scaling=tlnz mamba_heads_fill_width layer_type:mamba"
+          " layer_type:attention activation:silu silu_experts needs_rope_type"
+          " may_rotate_nothing joined:.shared_mlp.input_linear joined:.mamba.in_proj"
+          " slow_tokenizer_by_type natural_heads looks_up_biases looks_up_scales"
+          " tells:mamba_conv_bias=ssm_conv1d.bias vllm_name:.mamba.=.mixer."
+          " sglang_floats_alone",
       .names = names,
       .keys = kGraniteKeys,
       .defaults = kGraniteHybridDefaults,
@@ -249,15 +251,14 @@ const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
 
 const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
 
-const Family kGranite3 =
-    granite3("granite", "GraniteForCausalLM",
-             {.model_types = "granite",
-              .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu"
-                        " needs_rope_type slow_tokenizer_by_type skips_tied_head",
-              .names = kGraniteDenseLists,
-              .defaults =
-                  std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
-              .parameters = kGranite3Rules});
+const Family kGranite3 = granite3(
+    "granite", "GraniteForCausalLM",
+    {.model_types = "granite",
+     .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu"
+               " needs_rope_type slow_tokenizer_by_type skips_tied_head",
+     .names = kGraniteDenseLists,
+     .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
+     .parameters = kGranite3Rules});
 
 const Family kGranite3Moe =
     granite3("granitemoe", "GraniteMoeForCausalLM",

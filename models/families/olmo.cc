@@ -103,8 +103,9 @@ const Family kOlmo = {
     .name = "olmo",
     .architectures = "OlmoForCausalLM",
     .model_types = "olmo",
-    .quirks = "shares_no_key_heads ignores_layer_types rope_of_two_fields natural_heads"
-              " looks_up_scales",
+    .quirks =
+        "shares_no_key_heads ignores_layer_types rope_of_two_fields natural_heads"
+        " looks_up_scales sglang_plain_attention",
     .names = kOlmoLists,
     .keys = kOlmoKeys,
     .defaults = kOlmoDefaults,
@@ -138,8 +139,9 @@ const Family kOlmo3 = {
     .name = "olmo2",
     .architectures = "Olmo3ForCausalLM",
     .model_types = "olmo3",
-    .quirks = "asserts_config:Olmo3 asks_nothing_of_rope natural_heads looks_up_scales"
-              " rope_of_kinds",
+    .quirks =
+        "asserts_config:Olmo3 asks_nothing_of_rope natural_heads looks_up_scales"
+        " rope_of_kinds",
     .names = kOlmo2Lists,
     .keys = kOlmo2Keys,
     .defaults = kOlmo3Defaults,

@@ -101,7 +101,8 @@ const Family kQwen35 = {
     .shared_quirks =
         "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval"
         " deepstack_list float_router sglang_attention_of_floats splits_marks"
-        " takes_wrapper_names folds_norms_as_plain after_vllm_0.16",
+        " takes_wrapper_names wants_wrapper_names nested_text folds_norms_as_plain"
+        " after_vllm_0.16",
     .names = kQwen35DenseLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35Defaults,
@@ -124,7 +125,8 @@ const Family kQwen35Moe = {
     .shared_quirks =
         "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval"
         " deepstack_list float_router sglang_attention_of_floats splits_marks"
-        " takes_wrapper_names folds_norms_as_plain after_vllm_0.16",
+        " takes_wrapper_names wants_wrapper_names nested_text folds_norms_as_plain"
+        " after_vllm_0.16",
     .names = kQwen35MoeLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35MoeDefaults,

@@ -105,7 +105,7 @@ const Family kQwen3Vl = {
     .quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears",
     .wrapper_quirks =
         "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
-        " processor_tokenizer:Qwen2TokenizerFast",
+        " processor_tokenizer:Qwen2TokenizerFast nested_text",
     .names = kQwen3VlLists,
     .keys = kQwen3VlKeys,
     .defaults = kQwen3VlDefaults,
@@ -124,7 +124,7 @@ const Family kQwen3VlMoe = {
         " stacked_experts exchanged_experts norms_feed_linears",
     .wrapper_quirks =
         "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
-        " tower:deepstack processor_tokenizer:Qwen2TokenizerFast",
+        " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text",
     .names = kQwen3VlMoeLists,
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,

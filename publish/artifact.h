@@ -83,7 +83,7 @@ inline constexpr std::string_view kOllamaConfigType =
 struct OllamaFacts {
   std::string family;      // general.architecture
   std::string model_type;  // number of parameters, as ollama_count() writes it
-  std::string file_type;   // "Q4_K_M"
+  std::string file_type;   // the mixture, in capitals
   std::string renderer, parser;
 };
 // "2.30M", "7.6B", "8B"

@@ -2,12 +2,26 @@
 #pragma once
 
 #include "core/model/codec.h"
+#include "core/model/dtype_table.h"
 
 namespace ckpt {
 
 // The rule of a codec with one part whose elements stand for kValues neighbors of a row each.
 template <Dtype kDtype, uint32_t kValues>
 inline constexpr PartRule kOnePart[1] = {{"", kDtype, 1, kValues}};
+
+// A codec whose one part has elements of this type: its functions are still to be set.
+template <Dtype kDtype>
+constexpr Codec one_part_codec(std::string_view help) {
+  constexpr const DtypeInfo& kInfo = kDtypeInfos[static_cast<size_t>(kDtype)];
+  Codec codec{};
+  codec.name = kInfo.name;
+  codec.help = help;
+  codec.parts = kOnePart<kDtype, kInfo.values>;
+  codec.band_rows = 1;
+  codec.block_values = kInfo.values;
+  return codec;
+}
 
 // In the order in which lists show them.
 // clang-format off

@@ -9,6 +9,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/token_lists.h"
+#include "core/model/usual_type.h"
 
 namespace ckpt {
 namespace {
@@ -146,7 +147,7 @@ bool Module::is_linear() const {
 Fix gguf_instead(const Examined& on) {
   Fix out;
   const bool is_float = std::ranges::all_of(on.checkpoint.tensors, &Tensor::is_plain_float);
-  out.advice = fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to q4_k_m" : "");
+  out.advice = fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to " CKPT_USUAL_TYPE : "");
   return out;
 }
 

@@ -36,7 +36,7 @@ Result<Artifact> ollama_artifact(const Shipment& shipment);
 // ModelPack v1: a layer for each file, weights first. Identical folders give identical manifests.
 Result<Artifact> modelpack_artifact(const Shipment& shipment);
 
-// "q4_k_m", by general.file_type; empty if it is absent or unknown.
+// The name of the mixture, by general.file_type; empty if it is absent or unknown.
 std::string file_type_of(const Metadata& metadata);
 uint64_t parameters_of(const Checkpoint& checkpoint);
 

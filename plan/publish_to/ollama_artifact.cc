@@ -14,6 +14,7 @@
 #include "core/base/sha256.h"
 #include "core/json/json_edit.h"
 #include "core/json/json_string.h"
+#include "core/model/usual_type.h"
 #include "formats/formats.h"
 #include "models/models.h"
 #include "plan/conversion/targets.h"
@@ -66,7 +67,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
   if (!out.empty()) return out;
   return fail_with_hint(
       ErrorCode::kUsage,
-      fmt::format("ckpt convert {} release/model.gguf --to q4_k_m", shell_path(folder)),
+      fmt::format("ckpt convert {} release/model.gguf --to " CKPT_USUAL_TYPE, shell_path(folder)),
       "{}: no GGUF file; Ollama runs GGUF files", folder);
 }
 

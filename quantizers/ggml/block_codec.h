@@ -125,24 +125,16 @@ uint64_t count_extreme_part(ConstParts parts, uint64_t values) {
   return count;
 }
 
-template <Dtype kDtype, class Block>
-constexpr Codec block_codec(std::string_view name, std::string_view help) {
-  Codec codec{};
-  codec.name = name;
-  codec.help = help;
-  codec.parts = kOnePart<kDtype, Block::kValues>;
-  codec.band_rows = 1;
-  codec.block_values = Block::kValues;
-  if constexpr (requires(Block block) { block.d; } || requires(Block block) { block.half_d(); }) {
-    codec.first_overflow = first_overflow_row<Block>;
-  }
-  return codec;
-}
-
 template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode, auto kWeighted,
           DecodeBlocks<Block> kDecode, auto kSearch = nullptr>
-constexpr Codec block_codec(std::string_view name, std::string_view help) {
-  Codec codec = block_codec<kDtype, Block>(name, help);
+constexpr Codec block_codec(std::string_view help) {
+  constexpr const DtypeInfo& kInfo = kDtypeInfos[static_cast<size_t>(kDtype)];
+  static_assert(sizeof(Block) == kInfo.size_bytes && Block::kValues == kInfo.values);
+  Codec codec = one_part_codec<kDtype>(help);
+  if constexpr (
+      requires(Block block) { block.d; } || requires(Block block) { block.half_d(); }) {
+    codec.first_overflow = first_overflow_row<Block>;
+  }
   codec.encode = encode_part<Block, kEncode, kWeighted, kSearch>;
   codec.encode_bf16 = encode_bf16_part<Block, kEncode>;
   codec.decode = decode_part<Block, kDecode>;

@@ -110,7 +110,7 @@ namespace {
 
 constexpr Codec mxfp4_block_codec() {
   Codec codec = block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4>(
-      "mxfp4", "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
+      "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
   codec.repacks = kMxfp4Repacks;
   return codec;
 }
@@ -118,7 +118,7 @@ constexpr Codec mxfp4_block_codec() {
 constexpr Codec nvfp4_block_codec() {
   Codec codec = block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
                             decode_nvfp4_block>(
-      "nvfp4", "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value");
+      "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value");
   codec.repacks = kNvfp4Repacks;
   return codec;
 }

@@ -23,7 +23,6 @@ struct [[gnu::packed]] BlockMxfp4 {
   uint8_t exponent;
   uint8_t codes[16];
 };
-static_assert(sizeof(BlockMxfp4) == 17);
 
 // Sub-blocks s of 16, scale in UE4M3 (0x00 and 0x7F are 0).       value = E[q] (scale / 2)
 // | scales 4 | codes 32 |     codes[8s+j] lo/hi = values 16s+j, 16s+8+j
@@ -32,7 +31,6 @@ struct [[gnu::packed]] BlockNvfp4 {
   uint8_t scales[4];
   uint8_t codes[32];
 };
-static_assert(sizeof(BlockNvfp4) == 36);
 
 // E2M1 numbers times two; code 8 is -0, which decodes to 0.
 inline constexpr int8_t kE2m1Doubled[16] = {0, 1,  2,  3,  4,  6,  8,  12,

@@ -80,62 +80,34 @@ uint64_t first_nonfinite_row(ConstParts parts, uint64_t rows, uint64_t row_value
   return rows;
 }
 
+template <Dtype kDtype>
+constexpr Codec float_codec(std::string_view help, decltype(Codec::decode) decode,
+                            decltype(Codec::encode) encode = nullptr,
+                            decltype(Codec::first_overflow) first_overflow = nullptr) {
+  Codec codec = one_part_codec<kDtype>(help);
+  codec.encode = encode;
+  codec.decode = decode;
+  codec.first_overflow = first_overflow;
+  return codec;
+}
+
 }  // namespace
 
-constinit const Codec kF64Codec{.name = "f64",
-                                .help = "64-bit floats",
-                                .parts = kOnePart<Dtype::kF64, 1>,
-                                .band_rows = 1,
-                                .block_values = 1,
-                                .decode = decode_f64};
-
-constinit const Codec kF32Codec{.name = "f32",
-                                .help = "32-bit floats",
-                                .parts = kOnePart<Dtype::kF32, 1>,
-                                .band_rows = 1,
-                                .block_values = 1,
-                                .encode = encode_f32,
-                                .decode = decode_f32};
-
-constinit const Codec kF16Codec{.name = "f16",
-                                .help = "16-bit floats (IEEE half)",
-                                .parts = kOnePart<Dtype::kF16, 1>,
-                                .band_rows = 1,
-                                .block_values = 1,
-                                .encode = encode_all<encode_f16>,
-                                .decode = decode_all<decode_f16>,
-                                .first_overflow = first_nonfinite_row<0x7C00>};
-
-constinit const Codec kBf16Codec{.name = "bf16",
-                                 .help = "16-bit floats (bfloat16)",
-                                 .parts = kOnePart<Dtype::kBF16, 1>,
-                                 .band_rows = 1,
-                                 .block_values = 1,
-                                 .encode = encode_all<encode_bf16>,
-                                 .decode = decode_all<decode_bf16>,
-                                 .first_overflow = first_nonfinite_row<0x7F80>};
-
-constinit const Codec kF8E4M3Codec{.name = "f8_e4m3",
-                                   .help = "8-bit floats up to 448, without scales",
-                                   .parts = kOnePart<Dtype::kF8E4M3, 1>,
-                                   .band_rows = 1,
-                                   .block_values = 1,
-                                   .encode = encode_all<encode_f8_e4m3>,
-                                   .decode = decode_all<decode_f8_e4m3>};
-
-constinit const Codec kF8E5M2Codec{.name = "f8_e5m2",
-                                   .help = "8-bit floats up to 57344, without scales",
-                                   .parts = kOnePart<Dtype::kF8E5M2, 1>,
-                                   .band_rows = 1,
-                                   .block_values = 1,
-                                   .encode = encode_all<encode_f8_e5m2>,
-                                   .decode = decode_all<decode_f8_e5m2>};
-
-constinit const Codec kF8E8M0Codec{.name = "f8_e8m0",
-                                   .help = "powers of two, decoded only",
-                                   .parts = kOnePart<Dtype::kF8E8M0, 1>,
-                                   .band_rows = 1,
-                                   .block_values = 1,
-                                   .decode = decode_bytes<float_from_e8m0>};
+constinit const Codec kF64Codec = float_codec<Dtype::kF64>("64-bit floats", decode_f64);
+constinit const Codec kF32Codec = float_codec<Dtype::kF32>("32-bit floats", decode_f32, encode_f32);
+constinit const Codec kF16Codec =
+    float_codec<Dtype::kF16>("16-bit floats (IEEE half)", decode_all<decode_f16>,
+                             encode_all<encode_f16>, first_nonfinite_row<0x7C00>);
+constinit const Codec kBf16Codec =
+    float_codec<Dtype::kBF16>("16-bit floats (bfloat16)", decode_all<decode_bf16>,
+                              encode_all<encode_bf16>, first_nonfinite_row<0x7F80>);
+constinit const Codec kF8E4M3Codec =
+    float_codec<Dtype::kF8E4M3>("8-bit floats up to 448, without scales",
+                                decode_all<decode_f8_e4m3>, encode_all<encode_f8_e4m3>);
+constinit const Codec kF8E5M2Codec =
+    float_codec<Dtype::kF8E5M2>("8-bit floats up to 57344, without scales",
+                                decode_all<decode_f8_e5m2>, encode_all<encode_f8_e5m2>);
+constinit const Codec kF8E8M0Codec =
+    float_codec<Dtype::kF8E8M0>("powers of two, decoded only", decode_bytes<float_from_e8m0>);
 
 }  // namespace ckpt

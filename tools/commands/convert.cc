@@ -3,6 +3,7 @@
 
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
+#include "core/model/usual_type.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/option_table.h"
@@ -218,11 +219,12 @@ Run declare_convert(CommandOptions& options) {
 
 extern const Command kConvertCommand{
     "convert", "Converts a checkpoint in one pass, with bounded memory.",
-    "  ckpt convert Qwen3.5-9B/ qwen3.5-9b-q4_k_m.gguf --to q4_k_m\n"
+    "  ckpt convert Qwen3.5-9B/ qwen3.5-9b-" CKPT_USUAL_TYPE ".gguf --to " CKPT_USUAL_TYPE
+    "\n"
     "  ckpt convert model-bf16.gguf model-q6_k.gguf --to q6_k --imatrix imatrix.gguf\n"
     "  ckpt convert model-bf16.gguf folder/\n"
     "  ckpt convert checkpoint-162/ resharded/ --shard-size 5GB\n"
-    "  ckpt convert Qwen3.5-9B/ out.gguf --to q4_k_m --dry-run",
+    "  ckpt convert Qwen3.5-9B/ out.gguf --to " CKPT_USUAL_TYPE " --dry-run",
     declare_convert};
 
 }  // namespace ckpt

@@ -7,6 +7,7 @@
 #include "checks/checks.h"
 #include "core/base/nearest.h"
 #include "core/base/words.h"
+#include "core/model/usual_type.h"
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/typed_words.h"
@@ -148,8 +149,8 @@ std::string help_of_program(size_t width) {
   return out + "\n" +
          wrapped(
              "ckpt COMMAND -h lists the options of a command, ckpt help COMMAND explains them. "
-             "ckpt help also takes a step, a type, a check or a profile: ckpt help graft, "
-             "q4_k_m, C02, vllm.",
+             "ckpt help also takes a step, a type, a check or a profile: ckpt help "
+             "graft, " CKPT_USUAL_TYPE ", C02, vllm.",
              width) +
          "\n";
 }

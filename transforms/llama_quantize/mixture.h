@@ -75,7 +75,7 @@ enum class FileType : uint32_t {
 };
 
 struct Mixture {
-  std::string_view name;  // as on the command line: "q4_k_m"
+  std::string_view name;  // as on the command line
   FileType file_type;
   Dtype base;  // of tensors without a rule of their own
   std::string_view alias;

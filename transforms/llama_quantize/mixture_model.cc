@@ -3,7 +3,6 @@
 // src/models/*.cpp (layers, heads, which models count as 70B).
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "transforms/llama_quantize/mixture.h"
 
@@ -65,7 +64,6 @@ constexpr std::string_view kCopied[] = {
     "a.rvq.codebook",
     "mm.a.code_embd",
 };
-
 
 // A number, or the number of the first layer where there is one for each.
 uint64_t first_number(const Metadata& metadata, const std::string& key, uint64_t otherwise) {

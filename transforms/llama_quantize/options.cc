@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/words.h"
+#include "core/model/usual_type.h"
 
 namespace ckpt {
 namespace {
@@ -63,7 +64,8 @@ Result<TypeRule> parse_rule(const OptionValues::Value& value, Codecs codecs) {
 
 constinit const OptionRule kQuantizeOptions[10] = {
     option::choice("type", kMixtureChoices,
-                   "type of the file, as llama-quantize names them: q4_k_m, q8_0, bf16")
+                   "type of the file, as llama-quantize names them: " CKPT_USUAL_TYPE
+                   ", q8_0, bf16")
         .called("NAME")
         .required(),
     option::pair("tensor-type", "GLOB=TYPE",
@@ -77,7 +79,7 @@ constinit const OptionRule kQuantizeOptions[10] = {
     option::yes_no("pure", "no mixture: one type for all tensors that are quantized"),
     option::yes_no("leave-output-tensor", "copy output.weight"),
     option::choice("search", kBlockSearches,
-                   "q4_k, q5_k, q6_k, with moments q2_k and q3_k: blocks with less error than "
+                   "K-quants of 4 to 6 bits, with moments of 2 to 6: blocks with less error than "
                    "llama-quantize's")
         .by_default("none"),
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),

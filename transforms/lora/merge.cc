@@ -49,7 +49,8 @@ constexpr OptionRule kLoraOptions[] = {
     option::choice("columns", kColumnOrders,
                    "order of lora_B's columns of stacked experts, where the file does not tell"),
     option::choice("search", kLoraSearches,
-                   "into quantized weights: search for better blocks of q4_k, q5_k, q6_k and NVFP4")
+                   "into quantized weights: search for better blocks of NVFP4 and K-quants of 4 to "
+                   "6 bits")
         .by_default("none"),
     option::choice("encode", kLoraEncodings,
                    "into a GGUF: in the types of its weights, or later in those of --to")

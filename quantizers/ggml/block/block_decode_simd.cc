@@ -22,9 +22,13 @@ namespace {
 constexpr size_t kValues = 32;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) { block.m; };
+constexpr bool kHasMinimum = requires(Block block) {
+  block.m;
+};
 
 HWY_INLINE Int load_codes(const uint8_t* from) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), from));
@@ -89,11 +93,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_DECODER(decode_q4_0, decode_blocks<BlockQ4_0>, BlockQ4_0)
-CKPT_SIMD_DECODER(decode_q4_1, decode_blocks<BlockQ4_1>, BlockQ4_1)
-CKPT_SIMD_DECODER(decode_q5_0, decode_blocks<BlockQ5_0>, BlockQ5_0)
-CKPT_SIMD_DECODER(decode_q5_1, decode_blocks<BlockQ5_1>, BlockQ5_1)
-CKPT_SIMD_DECODER(decode_q8_0, decode_blocks<BlockQ8_0>, BlockQ8_0)
+#define CKPT_DECODED(name, Block) CKPT_SIMD_DECODER(decode_##name, decode_blocks<Block>, Block)
+CKPT_WEIGHTED_BLOCKS(CKPT_DECODED)
+CKPT_DECODED(q8_0, BlockQ8_0)
+#undef CKPT_DECODED
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

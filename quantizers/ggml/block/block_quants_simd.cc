@@ -57,9 +57,13 @@ struct Scales {
 };
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) { block.m; };
+constexpr bool kHasMinimum = requires(Block block) {
+  block.m;
+};
 
 struct SignedMax {
   template <class V>
@@ -320,21 +324,13 @@ HWY_INLINE void encode_blocks(const float* values, uint64_t blocks, Block* out) 
 
 }  // namespace
 
-void q4_0(const float* values, uint64_t blocks, BlockQ4_0* out) {
-  encode_blocks<BlockQ4_0, encode_q4_0_scalar>(values, blocks, out);
-}
-void q4_1(const float* values, uint64_t blocks, BlockQ4_1* out) {
-  encode_blocks<BlockQ4_1, encode_q4_1_scalar>(values, blocks, out);
-}
-void q5_0(const float* values, uint64_t blocks, BlockQ5_0* out) {
-  encode_blocks<BlockQ5_0, encode_q5_0_scalar>(values, blocks, out);
-}
-void q5_1(const float* values, uint64_t blocks, BlockQ5_1* out) {
-  encode_blocks<BlockQ5_1, encode_q5_1_scalar>(values, blocks, out);
-}
-void q8_0(const float* values, uint64_t blocks, BlockQ8_0* out) {
-  encode_blocks<BlockQ8_0, encode_q8_0_scalar>(values, blocks, out);
-}
+#define CKPT_ENCODED(name, Block)                                      \
+  void name(const float* values, uint64_t blocks, Block* out) {        \
+    encode_blocks<Block, encode_##name##_scalar>(values, blocks, out); \
+  }
+CKPT_WEIGHTED_BLOCKS(CKPT_ENCODED)
+CKPT_ENCODED(q8_0, BlockQ8_0)
+#undef CKPT_ENCODED
 
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -343,11 +339,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_ENCODER(encode_q4_0, q4_0, BlockQ4_0)
-CKPT_SIMD_ENCODER(encode_q4_1, q4_1, BlockQ4_1)
-CKPT_SIMD_ENCODER(encode_q5_0, q5_0, BlockQ5_0)
-CKPT_SIMD_ENCODER(encode_q5_1, q5_1, BlockQ5_1)
-CKPT_SIMD_ENCODER(encode_q8_0, q8_0, BlockQ8_0)
+#define CKPT_ENCODED(name, Block) CKPT_SIMD_ENCODER(encode_##name, name, Block)
+CKPT_WEIGHTED_BLOCKS(CKPT_ENCODED)
+CKPT_ENCODED(q8_0, BlockQ8_0)
+#undef CKPT_ENCODED
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

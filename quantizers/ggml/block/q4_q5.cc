@@ -48,7 +48,9 @@ void pack(const uint8_t* codes, Block& out) {
 }
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 
 // Codes 0..2 middle - 1; the scale is such that the extreme value gets code 0.
 template <class Block>
@@ -153,38 +155,22 @@ void decode_block(const Block& block, float* values) {
 
 }  // namespace
 
-CKPT_SCALAR_ENCODER(encode_q4_0_scalar, BlockQ4_0)
-CKPT_SCALAR_ENCODER(encode_q4_1_scalar, BlockQ4_1)
-CKPT_SCALAR_ENCODER(encode_q5_0_scalar, BlockQ5_0)
-CKPT_SCALAR_ENCODER(encode_q5_1_scalar, BlockQ5_1)
-CKPT_SCALAR_DECODER(decode_q4_0_scalar, BlockQ4_0)
-CKPT_SCALAR_DECODER(decode_q4_1_scalar, BlockQ4_1)
-CKPT_SCALAR_DECODER(decode_q5_0_scalar, BlockQ5_0)
-CKPT_SCALAR_DECODER(decode_q5_1_scalar, BlockQ5_1)
-
-void encode_q4_0_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ4_0* out) {
-  encode_weighted(rows, weights, out);
-}
-void encode_q4_1_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ4_1* out) {
-  encode_weighted(rows, weights, out);
-}
-void encode_q5_0_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ5_0* out) {
-  encode_weighted(rows, weights, out);
-}
-void encode_q5_1_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                 BlockQ5_1* out) {
-  encode_weighted(rows, weights, out);
-}
+#define CKPT_TWINS(name, Block)                                                             \
+  CKPT_SCALAR_ENCODER(encode_##name##_scalar, Block)                                        \
+  void encode_##name##_weighted_scalar(ConstFloatRows rows, std::span<const float> weights, \
+                                       Block* out) {                                        \
+    encode_weighted(rows, weights, out);                                                    \
+  }                                                                                         \
+  CKPT_SCALAR_DECODER(decode_##name##_scalar, Block)
+CKPT_WEIGHTED_BLOCKS(CKPT_TWINS)
+#undef CKPT_TWINS
 
 namespace {
 
 constexpr Codec q4_0_codec() {
   Codec codec =
       block_codec<Dtype::kQ4_0, BlockQ4_0, encode_q4_0, encode_q4_0_weighted, decode_q4_0>(
-          "q4_0", "4 bits, 32 values a scale; 4.5 bits a value");
+          "4 bits, 32 values a scale; 4.5 bits a value");
   codec.repacks = kInt4Repacks;
   return codec;
 }
@@ -194,12 +180,12 @@ constexpr Codec q4_0_codec() {
 constinit const Codec kQ4_0Codec = q4_0_codec();
 constinit const Codec kQ4_1Codec =
     block_codec<Dtype::kQ4_1, BlockQ4_1, encode_q4_1, encode_q4_1_weighted, decode_q4_1>(
-        "q4_1", "4 bits, 32 values a scale and minimum; 5 bits a value");
+        "4 bits, 32 values a scale and minimum; 5 bits a value");
 constinit const Codec kQ5_0Codec =
     block_codec<Dtype::kQ5_0, BlockQ5_0, encode_q5_0, encode_q5_0_weighted, decode_q5_0>(
-        "q5_0", "5 bits, 32 values a scale; 5.5 bits a value");
+        "5 bits, 32 values a scale; 5.5 bits a value");
 constinit const Codec kQ5_1Codec =
     block_codec<Dtype::kQ5_1, BlockQ5_1, encode_q5_1, encode_q5_1_weighted, decode_q5_1>(
-        "q5_1", "5 bits, 32 values a scale and minimum; 6 bits a value");
+        "5 bits, 32 values a scale and minimum; 6 bits a value");
 
 }  // namespace ckpt

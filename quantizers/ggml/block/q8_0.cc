@@ -37,6 +37,6 @@ void decode_q8_0_scalar(const BlockQ8_0* in, uint64_t blocks, float* values) {
 
 constinit const Codec kQ8_0Codec =
     block_codec<Dtype::kQ8_0, BlockQ8_0, encode_q8_0, nullptr, decode_q8_0>(
-        "q8_0", "8 bits, 32 values a scale; 8.5 bits a value");
+        "8 bits, 32 values a scale; 8.5 bits a value");
 
 }  // namespace ckpt

@@ -29,9 +29,13 @@ constexpr size_t kGroups = 2;
 constexpr size_t kStep = kGroups * kLanes;  // blocks searched together
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
+constexpr bool kFiveBits = requires(Block block) {
+  block.high_bits;
+};
 template <class Block>
-constexpr bool kHasMinimum = requires(Block block) { block.m; };
+constexpr bool kHasMinimum = requires(Block block) {
+  block.m;
+};
 
 // kLanes rows (or fewer, `count`) that are encoded before the next ones are read.
 struct RowStrip {
@@ -213,18 +217,12 @@ HWY_INLINE void encode_rows(ConstFloatRows rows, std::span<const float> weights,
 
 }  // namespace
 
-void weighted_q4_0(ConstFloatRows rows, std::span<const float> weights, BlockQ4_0* out) {
-  encode_rows(rows, weights, out, encode_q4_0_weighted_scalar);
-}
-void weighted_q4_1(ConstFloatRows rows, std::span<const float> weights, BlockQ4_1* out) {
-  encode_rows(rows, weights, out, encode_q4_1_weighted_scalar);
-}
-void weighted_q5_0(ConstFloatRows rows, std::span<const float> weights, BlockQ5_0* out) {
-  encode_rows(rows, weights, out, encode_q5_0_weighted_scalar);
-}
-void weighted_q5_1(ConstFloatRows rows, std::span<const float> weights, BlockQ5_1* out) {
-  encode_rows(rows, weights, out, encode_q5_1_weighted_scalar);
-}
+#define CKPT_WEIGHTED(name, Block)                                                        \
+  void weighted_##name(ConstFloatRows rows, std::span<const float> weights, Block* out) { \
+    encode_rows(rows, weights, out, encode_##name##_weighted_scalar);                     \
+  }
+CKPT_WEIGHTED_BLOCKS(CKPT_WEIGHTED)
+#undef CKPT_WEIGHTED
 
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -233,10 +231,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q4_0_weighted, weighted_q4_0, BlockQ4_0)
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q4_1_weighted, weighted_q4_1, BlockQ4_1)
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q5_0_weighted, weighted_q5_0, BlockQ5_0)
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q5_1_weighted, weighted_q5_1, BlockQ5_1)
+#define CKPT_WEIGHTED(name, Block) \
+  CKPT_SIMD_WEIGHTED_ENCODER(encode_##name##_weighted, weighted_##name, Block)
+CKPT_WEIGHTED_BLOCKS(CKPT_WEIGHTED)
+#undef CKPT_WEIGHTED
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -235,10 +235,10 @@ void decode_iq1_m_scalar(const BlockIq1M* in, uint64_t blocks, float* values) {
 constinit const Codec kIq1SCodec =
     block_codec<Dtype::kIq1S, BlockIq1S, encode_iq_blocks<&kIq1VectorSearch, BlockIq1S>,
                 encode_iq_rows_weighted<&kIq1VectorSearch, BlockIq1S>, decode_iq1_s_scalar>(
-        "iq1_s", "8 values a point of 2048, 32 a scale; 1.56 bits a value");
+        "8 values a point of 2048, 32 a scale; 1.56 bits a value");
 constinit const Codec kIq1MCodec =
     block_codec<Dtype::kIq1M, BlockIq1M, encode_iq_blocks<&kIq1VectorSearch, BlockIq1M>,
                 encode_iq_rows_weighted<&kIq1VectorSearch, BlockIq1M>, decode_iq1_m_scalar>(
-        "iq1_m", "8 values a point of 2048, 16 a scale; 1.75 bits a value");
+        "8 values a point of 2048, 16 a scale; 1.75 bits a value");
 
 }  // namespace ckpt

@@ -148,14 +148,14 @@ void decode_iq2_s_scalar(const BlockIq2S* in, uint64_t blocks, float* values) {
 constinit const Codec kIq2XxsCodec =
     block_codec<Dtype::kIq2Xxs, BlockIq2Xxs, encode_iq_blocks<try_iq_scales, BlockIq2Xxs>,
                 encode_iq_rows_weighted<try_iq_scales, BlockIq2Xxs>, decode_iq2_xxs_scalar>(
-        "iq2_xxs", "8 values a point of 256, 32 a scale; 2.06 bits a value");
+        "8 values a point of 256, 32 a scale; 2.06 bits a value");
 constinit const Codec kIq2XsCodec =
     block_codec<Dtype::kIq2Xs, BlockIq2Xs, encode_iq_blocks<try_iq_scales, BlockIq2Xs>,
                 encode_iq_rows_weighted<try_iq_scales, BlockIq2Xs>, decode_iq2_xs_scalar>(
-        "iq2_xs", "8 values a point of 512, 16 a scale; 2.31 bits a value");
+        "8 values a point of 512, 16 a scale; 2.31 bits a value");
 constinit const Codec kIq2SCodec =
     block_codec<Dtype::kIq2S, BlockIq2S, encode_iq_blocks<try_iq_scales, BlockIq2S>,
                 encode_iq_rows_weighted<try_iq_scales, BlockIq2S>, decode_iq2_s_scalar>(
-        "iq2_s", "8 values a point of 1024, 16 a scale; 2.56 bits a value");
+        "8 values a point of 1024, 16 a scale; 2.56 bits a value");
 
 }  // namespace ckpt

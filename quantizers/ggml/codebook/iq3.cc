@@ -97,10 +97,10 @@ void decode_iq3_s_scalar(const BlockIq3S* in, uint64_t blocks, float* values) {
 constinit const Codec kIq3XxsCodec =
     block_codec<Dtype::kIq3Xxs, BlockIq3Xxs, encode_iq_blocks<try_iq_scales, BlockIq3Xxs>,
                 encode_iq_rows_weighted<try_iq_scales, BlockIq3Xxs>, decode_iq3_xxs_scalar>(
-        "iq3_xxs", "4 values a point of 256, 32 a scale; 3.06 bits a value");
+        "4 values a point of 256, 32 a scale; 3.06 bits a value");
 constinit const Codec kIq3SCodec =
     block_codec<Dtype::kIq3S, BlockIq3S, encode_iq_blocks<try_iq_scales, BlockIq3S>,
                 encode_iq_rows_weighted<try_iq_scales, BlockIq3S>, decode_iq3_s_scalar>(
-        "iq3_s", "4 values a point of 512, 32 a scale; 3.44 bits a value");
+        "4 values a point of 512, 32 a scale; 3.44 bits a value");
 
 }  // namespace ckpt

@@ -222,11 +222,11 @@ void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values) 
   }
 }
 
-constinit const Codec kIq4NlCodec = block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq4_nl,
-                                                encode_iq4_nl_weighted, decode_iq4_nl_scalar>(
-    "iq4_nl", "4 bits by table, 32 values a scale; 4.5 bits a value");
+constinit const Codec kIq4NlCodec =
+    block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq4_nl, encode_iq4_nl_weighted,
+                decode_iq4_nl_scalar>("4 bits by table, 32 values a scale; 4.5 bits a value");
 constinit const Codec kIq4XsCodec = block_codec<Dtype::kIq4Xs, BlockIq4Xs, encode_iq4_xs,
                                                 encode_iq4_xs_weighted, decode_iq4_xs_scalar>(
-    "iq4_xs", "4 bits by table, 32 values a scale of 6 bits; 4.25 bits a value");
+    "4 bits by table, 32 values a scale of 6 bits; 4.25 bits a value");
 
 }  // namespace ckpt

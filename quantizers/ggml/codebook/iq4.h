@@ -1,17 +1,15 @@
 // IQ4_NL and IQ4_XS: their blocks, byte for byte, the table that their codes look values up in, the
 // functions that encode and decode them, and the two loops that take the time.
 //
-// Notation as in k_layout.h. T is kIq4Table. Arguments as in block_quants.h and
-// k_quants.h.
+// Notation as in k_layout.h. T is kIq4Table.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "core/model/codec.h"
 #include "quantizers/extreme_codes.h"
+#include "quantizers/ggml/block_functions.h"
 
 namespace ckpt {
 
@@ -21,7 +19,6 @@ struct [[gnu::packed]] BlockIq4Nl {
   uint16_t d;
   uint8_t codes[16];
 };
-static_assert(sizeof(BlockIq4Nl) == 18);
 
 // Sub-blocks b of 32; S has 6 bits, biased by 32.                 value = (d (S - 32)) T[q]
 // | d 2 | scales_high 2 | scales_low 4 | codes 128 |
@@ -34,7 +31,6 @@ struct [[gnu::packed]] BlockIq4Xs {
   uint8_t scales_low[4];
   uint8_t codes[128];
 };
-static_assert(sizeof(BlockIq4Xs) == 136);
 
 inline constexpr int8_t kIq4Table[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
@@ -42,20 +38,12 @@ inline constexpr int8_t kIq4Table[16] = {-127, -104, -83, -65, -49, -35, -22, -1
 inline uint64_t count_extreme_codes(const BlockIq4Nl& b) { return count_nibble_ends(b.codes); }
 inline uint64_t count_extreme_codes(const BlockIq4Xs& b) { return count_nibble_ends(b.codes); }
 
-void encode_iq4_nl_scalar(const float* values, uint64_t blocks, BlockIq4Nl* out);
-void encode_iq4_xs_scalar(const float* values, uint64_t blocks, BlockIq4Xs* out);
-void encode_iq4_nl_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                   BlockIq4Nl* out);
-void encode_iq4_xs_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                   BlockIq4Xs* out);
+CKPT_DECLARE_ENCODER(iq4_nl, BlockIq4Nl)
+CKPT_DECLARE_ENCODER(iq4_xs, BlockIq4Xs)
+CKPT_DECLARE_WEIGHTED_ENCODER(iq4_nl, BlockIq4Nl)
+CKPT_DECLARE_WEIGHTED_ENCODER(iq4_xs, BlockIq4Xs)
 void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values);
 void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values);
-
-// ---- what the codecs call ---------------------------------------------------------------------
-void encode_iq4_nl(const float* values, uint64_t blocks, BlockIq4Nl* out);
-void encode_iq4_xs(const float* values, uint64_t blocks, BlockIq4Xs* out);
-void encode_iq4_nl_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Nl* out);
-void encode_iq4_xs_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Xs* out);
 
 // ---- the search -------------------------------------------------------------------------------
 inline constexpr size_t kIq4Values = 32;  // that share a scale

@@ -5,7 +5,7 @@
 // of 4 (IQ3), by its number n (iq_grid.h). A group is 8 values; its sign byte has bit j set where
 // value j is negative. Seven sign bits stand for eight: the eighth makes their number even.
 //
-// Arguments as in k_quants.h.
+// Arguments as in block_functions.h.
 // Note: ggml encodes IQ1_S, IQ2_XXS and IQ2_XS with weights only. Without, IQ1_S and these are
 // weighted by the squares of the values here; callers that write files refuse that.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
@@ -28,7 +28,6 @@ struct [[gnu::packed]] BlockIq2Xxs {
   uint16_t d;
   uint32_t codes[16];
 };
-static_assert(sizeof(BlockIq2Xxs) == 66);
 
 // Sub-blocks b of 16, S of 4 bits: lo/hi even, odd b.               value as IQ2_XXS
 // | d 2 | codes 64 | scales 8 |  codes[group] = n of 9 bits, seven signs from bit 9
@@ -38,7 +37,6 @@ struct [[gnu::packed]] BlockIq2Xs {
   uint16_t codes[32];
   uint8_t scales[8];
 };
-static_assert(sizeof(BlockIq2Xs) == 74);
 
 // Sub-blocks b of 16, S of 4 bits: lo/hi even, odd b.               value as IQ2_XXS
 // | d 2 | codes 32 | signs 32 | high 8 | scales 8 |  of n: 8 bits in codes[group], 2 bits from
@@ -51,7 +49,6 @@ struct [[gnu::packed]] BlockIq2S {
   uint8_t high[8];
   uint8_t scales[8];
 };
-static_assert(sizeof(BlockIq2S) == 82);
 
 // Sub-blocks b of 32, S of 4 bits.  value = +- (f32(d) (S + 0.5) / 2) P, P of 4, 12, .. 52, 62
 // | d 2 | codes 64 | signs_scale 32 |  codes[i] = n of values 4i..; a u32 a sub-block: seven signs
@@ -62,7 +59,6 @@ struct [[gnu::packed]] BlockIq3Xxs {
   uint8_t codes[64];
   uint32_t signs_scale[8];
 };
-static_assert(sizeof(BlockIq3Xxs) == 98);
 
 // Sub-blocks b of 32, S of 4 bits: lo/hi even, odd b.  value = +- (f32(d) (2 S + 1)) P, P of
 // 1, 3..15 | d 2 | codes 64 | high 8 | signs 32 | scales 4 |  of n: 8 bits in codes[i], bit i%8 of
@@ -75,7 +71,6 @@ struct [[gnu::packed]] BlockIq3S {
   uint8_t signs[32];
   uint8_t scales[4];
 };
-static_assert(sizeof(BlockIq3S) == 110);
 
 // Sub-blocks b of 32, S of 3 bits.     value = (f32(d) (2 S + 1)) (P +- 0.125), P of -1, 0, 1
 // | d 2 | codes 32 | high 16 |  of n: 8 bits in codes[group], 3 bits from 3 (group % 4) in high[b];
@@ -86,7 +81,6 @@ struct [[gnu::packed]] BlockIq1S {
   uint8_t codes[32];
   uint16_t high[8];
 };
-static_assert(sizeof(BlockIq1S) == 50);
 
 // Sub-blocks b of 16, S of 3 bits, from 3 (b % 4) in scales[b / 4].                value as IQ1_S
 // | codes 32 | high 16 | scales 8 |  of n: 8 bits in codes[group], 3 bits in high[b], first group
@@ -102,7 +96,6 @@ struct [[gnu::packed]] BlockIq1M {
                                  (scales[3] >> 12) << 12);
   }
 };
-static_assert(sizeof(BlockIq1M) == 56);
 
 // One block; the first argument is the scalar twin of the search, or the one with vectors.
 // `column_weights` may be null.

@@ -1,4 +1,4 @@
-// Final codes and bytes of Q2_K, Q4_K and Q5_K blocks, whose levels are known, in memory order.
+// Final codes and bytes of K-quants with minimums, whose levels are known, in memory order.
 //
 // code = clamp(round((x + minimum) / scale), 0, top). Bytes: k_layout.h.
 //
@@ -12,7 +12,7 @@
 #define CKPT_SIMD_AFFINE_PACK_H
 #endif
 
-#include "quantizers/ggml/k/k_layout.h"
+#include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/simd/lanes.h"
 
 #if CKPT_SIMD_TARGET
@@ -42,13 +42,9 @@ HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, Bloc
   }
 }
 
-template <class Block>  // BlockQ4K or BlockQ5K
-HWY_INLINE void pack_levels(const uint8_t* s, const uint8_t* m, Block& out) {
-  for (size_t j = 0; j < 4; ++j) {
-    out.scales[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
-    out.scales[j + 4] = static_cast<uint8_t>(m[j] | (m[j + 4] >> 4) << 6);
-    out.scales[j + 8] = static_cast<uint8_t>((s[j + 4] & 15) | (m[j + 4] & 15) << 4);
-  }
+template <class Block>  // with sub-blocks of 32
+HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, Block& out) {
+  ckpt::pack_levels(scales, minimums, out.scales);
 }
 
 HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ2K& out) {
@@ -66,33 +62,24 @@ HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings,
   }
 }
 
-HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ4K& out) {
-  uint8_t* bytes = out.codes;
-  for (size_t c = 0; c < 4; ++c) {
-    for (size_t i = 0; i < 32; i += kLanes) {
-      const float* from = values + 64 * c + i;
-      const Int low = affine_codes<15>(from, roundings[2 * c]);
-      const Int high = affine_codes<15>(from + 32, roundings[2 * c + 1]);
-      store_low_bytes(hn::Or(low, hn::ShiftLeft<4>(high)), bytes + 32 * c + i);
-    }
-  }
-}
-
-HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ5K& out) {
+template <class Block>  // with sub-blocks of 32
+HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, Block& out) {
   uint8_t* bytes = out.codes;
   for (size_t i = 0; i < 32; i += kLanes) {
     Int fifth = splat_int(0);
     for (size_t c = 4; c-- > 0;) {  // last sub-blocks first: they end in the uppermost bits
       const float* from = values + 64 * c + i;
-      const Int low = affine_codes<31>(from, roundings[2 * c]);
-      const Int high = affine_codes<31>(from + 32, roundings[2 * c + 1]);
-      const Int pair =
-          hn::Or(hn::ShiftRight<4>(low), hn::And(hn::ShiftRight<3>(high), splat_int(2)));
-      fifth = hn::Or(hn::ShiftLeft<2>(fifth), pair);
-      store_low_bytes(hn::Or(hn::And(low, splat_int(15)), hn::ShiftLeft<4>(high)),
-                      bytes + 32 * c + i);
+      Int low = affine_codes<Block::kTop>(from, roundings[2 * c]);
+      const Int high = affine_codes<Block::kTop>(from + 32, roundings[2 * c + 1]);
+      if constexpr (kFiveBits<Block>) {
+        const Int pair =
+            hn::Or(hn::ShiftRight<4>(low), hn::And(hn::ShiftRight<3>(high), splat_int(2)));
+        fifth = hn::Or(hn::ShiftLeft<2>(fifth), pair);
+        low = hn::And(low, splat_int(15));
+      }
+      store_low_bytes(hn::Or(low, hn::ShiftLeft<4>(high)), bytes + 32 * c + i);
     }
-    store_low_bytes(fifth, out.high_bits + i);
+    if constexpr (kFiveBits<Block>) store_low_bytes(fifth, out.high_bits + i);
   }
 }
 

@@ -1,4 +1,4 @@
-// Kernels that decode Q2_K, Q3_K, Q4_K, Q5_K and Q6_K: kLanes codes at a time.
+// Kernels that decode K-quants: kLanes codes at a time.
 //
 // value = (d S) q - (dmin M), or (d S) (q - middle), each product rounded. Which codes share bytes:
 // k_layout.h. A vector never leaves its sub-block, since kLanes is at most 16.
@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "core/model/float_convert.h"
+#include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 
@@ -62,13 +63,6 @@ HWY_INLINE void decode_block(const BlockQ2K& block, float* values) {
   }
 }
 
-// S - 32 of sub-block j.
-inline int q3_level(const BlockQ3K& block, size_t j) {
-  const int low = j < 8 ? block.scales[j] & 15 : block.scales[j - 8] >> 4;
-  const int high = block.scales[8 + j % 4] >> (j / 4 * 2) & 3;
-  return (low | high << 4) - 32;
-}
-
 HWY_INLINE void decode_block(const BlockQ3K& block, float* values) {
   const float d = float_from_f16(block.d);
   const uint8_t* codes = block.codes;
@@ -80,62 +74,37 @@ HWY_INLINE void decode_block(const BlockQ3K& block, float* values) {
       for (size_t q = 0; q < 4; ++q) {
         const Int third = bit_if_set(high, 4 * half + q, 4);
         const Int code = hn::Sub(hn::Or(bits_from<2>(bytes, 2 * q), third), splat_int(4));
-        const int level = q3_level(block, 8 * half + 2 * q + i / 16);
+        const int level = level_at(block, static_cast<uint32_t>(8 * half + 2 * q + i / 16));
         store_value(code, d * static_cast<float>(level), values + 128 * half + 32 * q + i);
       }
     }
   }
 }
 
-// The scales and minimums of a Q4_K or Q5_K block's sub-blocks.
-struct AffineScales {
-  float scale[8];
-  float minimum[8];
-};
-
-template <class Block>
-HWY_INLINE AffineScales unpack_scales(const Block& block) {
+template <class Block>  // with sub-blocks of 32
+HWY_INLINE void decode_block(const Block& block, float* values) {
   const float d = float_from_f16(block.d);
   const float dmin = float_from_f16(block.dmin);
-  AffineScales out;
-  for (size_t j = 0; j < 4; ++j) {
-    const int s = block.scales[j];
-    const int m = block.scales[j + 4];
-    const int low = block.scales[j + 8];
-    out.scale[j] = d * static_cast<float>(s & 63);
-    out.minimum[j] = dmin * static_cast<float>(m & 63);
-    out.scale[j + 4] = d * static_cast<float>((low & 15) | s >> 6 << 4);
-    out.minimum[j + 4] = dmin * static_cast<float>(low >> 4 | m >> 6 << 4);
+  const Levels levels = unpack_levels(block.scales);
+  float scales[8], minimums[8];
+  for (size_t j = 0; j < 8; ++j) {
+    scales[j] = d * static_cast<float>(levels.scales[j]);
+    minimums[j] = dmin * static_cast<float>(levels.minimums[j]);
   }
-  return out;
-}
-
-HWY_INLINE void decode_block(const BlockQ4K& block, float* values) {
-  const AffineScales s = unpack_scales(block);
   const uint8_t* codes = block.codes;
   for (size_t j = 0; j < 8; j += 2) {
     for (size_t i = 0; i < 32; i += kLanes) {
       const Int bytes = load_bytes(codes + 16 * j + i);
+      Int first = hn::And(bytes, splat_int(15)), second = hn::ShiftRight<4>(bytes);
+      if constexpr (kFiveBits<Block>) {
+        const uint8_t* high_bits = block.high_bits;
+        const Int high = load_bytes(high_bits + i);
+        first = hn::Or(first, bit_if_set(high, j, 16));
+        second = hn::Or(second, bit_if_set(high, j + 1, 16));
+      }
       float* out = values + 32 * j + i;
-      store_affine_value(hn::And(bytes, splat_int(15)), s.scale[j], s.minimum[j], out);
-      store_affine_value(hn::ShiftRight<4>(bytes), s.scale[j + 1], s.minimum[j + 1], out + 32);
-    }
-  }
-}
-
-HWY_INLINE void decode_block(const BlockQ5K& block, float* values) {
-  const AffineScales s = unpack_scales(block);
-  const uint8_t* codes = block.codes;
-  const uint8_t* high_bits = block.high_bits;
-  for (size_t i = 0; i < 32; i += kLanes) {
-    const Int high = load_bytes(high_bits + i);
-    for (size_t j = 0; j < 8; j += 2) {
-      const Int bytes = load_bytes(codes + 16 * j + i);
-      const Int first = hn::Or(hn::And(bytes, splat_int(15)), bit_if_set(high, j, 16));
-      const Int second = hn::Or(hn::ShiftRight<4>(bytes), bit_if_set(high, j + 1, 16));
-      float* out = values + 32 * j + i;
-      store_affine_value(first, s.scale[j], s.minimum[j], out);
-      store_affine_value(second, s.scale[j + 1], s.minimum[j + 1], out + 32);
+      store_affine_value(first, scales[j], minimums[j], out);
+      store_affine_value(second, scales[j + 1], minimums[j + 1], out + 32);
     }
   }
 }
@@ -175,11 +144,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_DECODER(decode_q2_k, decode_blocks<BlockQ2K>, BlockQ2K)
-CKPT_SIMD_DECODER(decode_q3_k, decode_blocks<BlockQ3K>, BlockQ3K)
-CKPT_SIMD_DECODER(decode_q4_k, decode_blocks<BlockQ4K>, BlockQ4K)
-CKPT_SIMD_DECODER(decode_q5_k, decode_blocks<BlockQ5K>, BlockQ5K)
-CKPT_SIMD_DECODER(decode_q6_k, decode_blocks<BlockQ6K>, BlockQ6K)
+#define CKPT_DECODED(name, Block) CKPT_SIMD_DECODER(decode_##name, decode_blocks<Block>, Block)
+CKPT_K_TYPES(CKPT_DECODED)
+#undef CKPT_DECODED
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

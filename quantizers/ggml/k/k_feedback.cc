@@ -13,62 +13,10 @@ namespace {
 
 constexpr uint32_t kFeedbackBlock = 256;
 
-// Stored value = scale x number - minimum, of the values of one sub-block.
-struct SubBlock {
-  float scale, minimum;
-};
-
-// Values of a sub-block; codes as they are packed, from 0 to kTop, and the number that 0 stands
-// for.
-template <class Block>
-struct Form;
-template <>
-struct Form<BlockQ2K> {
-  static constexpr uint32_t kSubValues = 16;
-  static constexpr int32_t kTop = 3, kLowest = 0;
-};
-template <>
-struct Form<BlockQ3K> {
-  static constexpr uint32_t kSubValues = 16;
-  static constexpr int32_t kTop = 7, kLowest = -4;
-};
-template <>
-struct Form<BlockQ4K> {
-  static constexpr uint32_t kSubValues = 32;
-  static constexpr int32_t kTop = 15, kLowest = 0;
-};
-template <>
-struct Form<BlockQ5K> {
-  static constexpr uint32_t kSubValues = 32;
-  static constexpr int32_t kTop = 31, kLowest = 0;
-};
-template <>
-struct Form<BlockQ6K> {
-  static constexpr uint32_t kSubValues = 16;
-  static constexpr int32_t kTop = 63, kLowest = -32;
-};
-
-SubBlock sub_block_of(const BlockQ2K& block, uint32_t sub) {
-  return {float_from_f16(block.d) * static_cast<float>(block.scales[sub] & 15),
-          float_from_f16(block.dmin) * static_cast<float>(block.scales[sub] >> 4)};
-}
-SubBlock sub_block_of(const BlockQ3K& block, uint32_t sub) {
-  return {float_from_f16(block.d) * static_cast<float>(level_at(block, sub)), 0};
-}
-SubBlock sub_block_of(const BlockQ6K& block, uint32_t sub) {
-  return {float_from_f16(block.d) * static_cast<float>(block.scales[sub]), 0};
-}
-template <class Block>  // Q4_K, Q5_K
-SubBlock sub_block_of(const Block& block, uint32_t sub) {
-  const Levels levels = unpack_levels(block.scales);
-  return {float_from_f16(block.d) * static_cast<float>(levels.scales[sub]),
-          float_from_f16(block.dmin) * static_cast<float>(levels.minimums[sub])};
-}
-
 // ---- the specification of the kernel -----------------------------------------------------------
 
 // The nearest number; `given` where the scale is 0 and all stand for one value.
-float nearest_number(const KRun& run, const SubBlock& sub, float value, float given) {
+float nearest_number(const KRun& run, const KSubBlock& sub, float value, float given) {
   if (sub.scale == 0) return given;
   const float exact = (value + sub.minimum) / sub.scale;
   if (!(exact > run.low)) return run.low;
@@ -85,7 +33,7 @@ float round_row(const KRun& run, const KRunRows& rows, size_t lane, std::vector<
   for (uint32_t i = 0; i < run.columns; ++i) {
     const float* const factors = run.factors + uint64_t{i} * run.columns;
     const size_t at = (run.before + i) / run.sub_values * kRunRows + lane;
-    const SubBlock sub{rows.scales[at], rows.minimums[at]};
+    const KSubBlock sub{rows.scales[at], rows.minimums[at]};
     const float number = number_of(i, values[i], sub);
     const float error = values[i] - (sub.scale * number - sub.minimum);
     cost = cost + factors[i] * (error * error);
@@ -104,7 +52,7 @@ class FeedbackRounding {
         feedback_(feedback),
         blocks_(blocks),
         row_blocks_(rows.row_values / kFeedbackBlock),
-        row_subs_(rows.row_values / Form<Block>::kSubValues),
+        row_subs_(rows.row_values / Block::kSubValues),
         codes_(kRunRows * rows.row_values),
         scales_(kRunRows * row_subs_),
         minimums_(scales_.size()),
@@ -136,9 +84,9 @@ class FeedbackRounding {
 
   void unpack(size_t lane, uint64_t b, const Block& block) {
     unpack_codes(block, codes(lane) + b * kFeedbackBlock);
-    constexpr uint32_t kSubs = kFeedbackBlock / Form<Block>::kSubValues;
+    constexpr uint32_t kSubs = kFeedbackBlock / Block::kSubValues;
     for (uint32_t s = 0; s < kSubs; ++s) {
-      const SubBlock sub = sub_block_of(block, s);
+      const KSubBlock sub = sub_block_of(block, s);
       scales_[(b * kSubs + s) * kRunRows + lane] = sub.scale;
       minimums_[(b * kSubs + s) * kRunRows + lane] = sub.minimum;
     }
@@ -147,7 +95,7 @@ class FeedbackRounding {
   // Of the run that begins at column `first`. Lanes without a row hold what the last rows had.
   void round_run(uint64_t first) {
     const uint32_t n = feedback_.run_values;
-    constexpr int32_t kLowest = Form<Block>::kLowest;
+    constexpr int32_t kLowest = Block::kLowest;
     for (size_t lane = 0; lane < count_; ++lane) {
       const float* const row = rows_.values.data() + (first_ + lane) * rows_.row_values + first;
       for (uint32_t i = 0; i < n; ++i) {
@@ -155,10 +103,9 @@ class FeedbackRounding {
         numbers_[i * kRunRows + lane] = static_cast<float>(codes(lane)[first + i] + kLowest);
       }
     }
-    const uint64_t sub = first / Form<Block>::kSubValues * kRunRows;
-    round_k_run({feedback_.factors.data() + first * n, n, Form<Block>::kSubValues,
-                 static_cast<uint32_t>(first % Form<Block>::kSubValues), kLowest,
-                 Form<Block>::kTop + kLowest},
+    const uint64_t sub = first / Block::kSubValues * kRunRows;
+    round_k_run({feedback_.factors.data() + first * n, n, Block::kSubValues,
+                 static_cast<uint32_t>(first % Block::kSubValues), kLowest, Block::kTop + kLowest},
                 {values_.data(), scales_.data() + sub, minimums_.data() + sub, numbers_.data()});
     for (size_t lane = 0; lane < count_; ++lane) {
       for (uint32_t i = 0; i < n; ++i) {
@@ -179,13 +126,6 @@ class FeedbackRounding {
   size_t count_ = 0;
 };
 
-template <class Block>
-void round_all(ConstFloatRows rows, const ErrorFeedback& feedback, Block* blocks) {
-  if (rows.values.empty()) return;
-  FeedbackRounding<Block> rounding(rows, feedback, blocks);
-  for (uint64_t row = 0; row < rows.rows(); row += kRunRows) rounding.round(row);
-}
-
 }  // namespace
 
 void round_k_run_scalar(const KRun& run, const KRunRows& rows) {
@@ -194,9 +134,9 @@ void round_k_run_scalar(const KRun& run, const KRunRows& rows) {
     for (uint32_t i = 0; i < run.columns; ++i) values[i] = rows.values[i * kRunRows + lane];
     const auto given = [&](uint32_t i) -> float& { return rows.numbers[i * kRunRows + lane]; };
     const float given_cost = round_row(
-        run, rows, lane, values, [&](uint32_t i, float, const SubBlock&) { return given(i); });
+        run, rows, lane, values, [&](uint32_t i, float, const KSubBlock&) { return given(i); });
     const float cost =
-        round_row(run, rows, lane, values, [&](uint32_t i, float value, const SubBlock& sub) {
+        round_row(run, rows, lane, values, [&](uint32_t i, float value, const KSubBlock& sub) {
           return made[i] = nearest_number(run, sub, value, given(i));
         });
     if (!(cost < given_cost)) continue;
@@ -204,20 +144,15 @@ void round_k_run_scalar(const KRun& run, const KRunRows& rows) {
   }
 }
 
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ2K* blocks) {
-  round_all(rows, feedback, blocks);
+template <class Block>
+void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, Block* blocks) {
+  if (rows.values.empty()) return;
+  FeedbackRounding<Block> rounding(rows, feedback, blocks);
+  for (uint64_t row = 0; row < rows.rows(); row += kRunRows) rounding.round(row);
 }
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ3K* blocks) {
-  round_all(rows, feedback, blocks);
-}
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ4K* blocks) {
-  round_all(rows, feedback, blocks);
-}
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ5K* blocks) {
-  round_all(rows, feedback, blocks);
-}
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ6K* blocks) {
-  round_all(rows, feedback, blocks);
-}
+#define CKPT_ROUNDED(name, Block) \
+  template void round_with_feedback(ConstFloatRows, const ErrorFeedback&, Block*);
+CKPT_K_TYPES(CKPT_ROUNDED)
+#undef CKPT_ROUNDED
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Codes of Q2_K to Q6_K rounded again with error feedback (core/chunks/error_feedback.h),
+// Codes of K-quants rounded again with error feedback (core/chunks/error_feedback.h),
 // under the scales and minimums that the blocks have.
 //
 // For each row and run of columns separately: the values are rounded from the first to the last,
@@ -14,10 +14,7 @@ namespace ckpt {
 
 // `blocks` hold what an encoder made of the same rows; their scales stay. Requires: a run divides
 // the row.
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ2K* blocks);
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ3K* blocks);
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ4K* blocks);
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ5K* blocks);
-void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, BlockQ6K* blocks);
+template <class Block>
+void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, Block* blocks);
 
 }  // namespace ckpt

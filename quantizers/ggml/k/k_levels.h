@@ -6,7 +6,10 @@
 
 #include <cstdint>
 
+#include "core/model/float_convert.h"
+#include "quantizers/extreme_codes.h"
 #include "quantizers/ggml/k/k_layout.h"
+#include "quantizers/rounding.h"
 
 namespace ckpt {
 
@@ -14,19 +17,14 @@ template <class Block>
 inline constexpr bool kFiveBits = requires(Block block) {
   block.high_bits;
 };
-// Of Q4_K and Q5_K: the largest code.
-template <class Block>
-inline constexpr int32_t kTopCode = kFiveBits<Block> ? 31 : 15;
 
-// Scale and minimum of each sub-block of 32 as stored in Q4_K and Q5_K.
+// Scale and minimum of each sub-block as stored in blocks with sub-blocks of 32.
 struct Levels {
   uint8_t scales[8];
   uint8_t minimums[8];
 };
 
-inline void pack_levels(const Levels& levels, uint8_t* packed) {
-  const uint8_t* s = levels.scales;
-  const uint8_t* m = levels.minimums;
+inline void pack_levels(const uint8_t* s, const uint8_t* m, uint8_t* packed) {
   for (int j = 0; j < 4; ++j) {
     packed[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
     packed[j + 4] = static_cast<uint8_t>(m[j] | (m[j + 4] >> 4) << 6);
@@ -73,22 +71,18 @@ inline void pack_codes(const uint8_t* codes, BlockQ3K& out) {
   pack_low_bits(codes, out.codes);
 }
 
-inline void pack_codes(const uint8_t* codes, BlockQ4K& out) {
-  for (uint32_t i = 0; i < 128; ++i) {
-    const uint8_t* pair = codes + i / 32 * 64 + i % 32;
-    out.codes[i] = static_cast<uint8_t>(pair[0] | pair[32] << 4);
-  }
-}
-
-inline void pack_codes(const uint8_t* codes, BlockQ5K& out) {
+template <class Block>  // with sub-blocks of 32
+void pack_codes(const uint8_t* codes, Block& out) {
   for (uint32_t i = 0; i < 128; ++i) {
     const uint8_t* pair = codes + i / 32 * 64 + i % 32;
     out.codes[i] = static_cast<uint8_t>((pair[0] & 15) | (pair[32] & 15) << 4);
   }
-  for (uint32_t l = 0; l < 32; ++l) {
-    uint32_t bits = 0;
-    for (uint32_t j = 0; j < 8; ++j) bits |= static_cast<uint32_t>(codes[32 * j + l] >> 4) << j;
-    out.high_bits[l] = static_cast<uint8_t>(bits);
+  if constexpr (kFiveBits<Block>) {
+    for (uint32_t l = 0; l < 32; ++l) {
+      uint32_t bits = 0;
+      for (uint32_t j = 0; j < 8; ++j) bits |= static_cast<uint32_t>(codes[32 * j + l] >> 4) << j;
+      out.high_bits[l] = static_cast<uint8_t>(bits);
+    }
   }
 }
 
@@ -119,22 +113,15 @@ inline void unpack_codes(const BlockQ3K& in, uint8_t* codes) {
   }
 }
 
-inline void unpack_codes(const BlockQ4K& in, uint8_t* codes) {
-  for (uint32_t i = 0; i < 128; ++i) {
-    uint8_t* pair = codes + i / 32 * 64 + i % 32;
-    pair[0] = in.codes[i] & 15;
-    pair[32] = in.codes[i] >> 4;
-  }
-}
-
-inline void unpack_codes(const BlockQ5K& in, uint8_t* codes) {
-  for (uint32_t i = 0; i < 128; ++i) {
-    uint8_t* pair = codes + i / 32 * 64 + i % 32;
-    pair[0] = in.codes[i] & 15;
-    pair[32] = in.codes[i] >> 4;
-  }
+template <class Block>  // with sub-blocks of 32
+void unpack_codes(const Block& in, uint8_t* codes) {
   for (uint32_t i = 0; i < 256; ++i) {
-    codes[i] = static_cast<uint8_t>(codes[i] | (in.high_bits[i % 32] >> (i / 32) & 1) << 4);
+    const int low = in.codes[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
+    if constexpr (kFiveBits<Block>) {
+      codes[i] = static_cast<uint8_t>(low | (in.high_bits[i % 32] >> (i / 32) & 1) << 4);
+    } else {
+      codes[i] = static_cast<uint8_t>(low);
+    }
   }
 }
 
@@ -146,6 +133,57 @@ inline void unpack_codes(const BlockQ6K& in, uint8_t* codes) {
     codes[i] =
         static_cast<uint8_t>((low >> (quarter / 2 * 4) & 15) | (high >> (quarter * 2) & 3) << 4);
   }
+}
+
+// Stored value = scale x (code + kLowest) - minimum, of the values of one sub-block.
+struct KSubBlock {
+  float scale, minimum;
+};
+
+inline KSubBlock sub_block_of(const BlockQ2K& block, uint32_t sub) {
+  return {float_from_f16(block.d) * static_cast<float>(block.scales[sub] & 15),
+          float_from_f16(block.dmin) * static_cast<float>(block.scales[sub] >> 4)};
+}
+inline KSubBlock sub_block_of(const BlockQ3K& block, uint32_t sub) {
+  return {float_from_f16(block.d) * static_cast<float>(level_at(block, sub)), 0};
+}
+inline KSubBlock sub_block_of(const BlockQ6K& block, uint32_t sub) {
+  return {float_from_f16(block.d) * static_cast<float>(block.scales[sub]), 0};
+}
+template <class Block>  // with sub-blocks of 32
+KSubBlock sub_block_of(const Block& block, uint32_t sub) {
+  const Levels levels = unpack_levels(block.scales);
+  return {float_from_f16(block.d) * static_cast<float>(levels.scales[sub]),
+          float_from_f16(block.dmin) * static_cast<float>(levels.minimums[sub])};
+}
+
+// With the rounded scales in `out`, the final codes, except where a scale is 0.
+template <class Block>
+void finish_codes(const float* values, uint8_t* codes, Block& out) {
+  constexpr uint32_t kSub = Block::kSubValues;
+  constexpr int32_t kLow = Block::kLowest, kHigh = kLow + Block::kTop;
+  for (uint32_t j = 0; j < Block::kValues / kSub; ++j) {
+    const auto [scale, minimum] = sub_block_of(out, j);
+    if (scale == 0) continue;
+    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
+      const int32_t number = round_and_clamp((values[i] + minimum) / scale, kLow, kHigh);
+      codes[i] = static_cast<uint8_t>(number - kLow);
+    }
+  }
+  pack_codes(codes, out);
+}
+
+// Codes at the ends (quantizers/extreme_codes.h).
+template <class Block>
+uint64_t count_extreme_codes(const Block& block) requires requires {
+  Block::kSubValues;
+}
+{
+  uint8_t codes[Block::kValues];
+  unpack_codes(block, codes);
+  uint64_t count = 0;
+  for (const uint8_t code : codes) count += is_end(code, Block::kTop) ? 1u : 0u;
+  return count;
 }
 
 }  // namespace ckpt

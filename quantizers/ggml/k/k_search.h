@@ -1,4 +1,4 @@
-// A search for blocks of Q4_K, Q5_K and Q6_K with a lower error than ggml's: the format is the
+// A search for blocks of 4 to 6 bits with a lower error than ggml's: the format is the
 // same, only the choice of scales, minimums and codes is better.
 //
 //   error of a block = sum of w (value - stored value)^2       w = column weight, or 1
@@ -28,8 +28,8 @@
 namespace ckpt {
 
 // `blocks` hold what ggml's encoder made of the same rows. Empty weights: all 1.
-void search_q4_k(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* blocks);
-void search_q5_k(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* blocks);
+template <class Block>  // with sub-blocks of 32
+void search_affine(ConstFloatRows rows, std::span<const float> weights, Block* blocks);
 void search_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* blocks);
 
 // ---- kernels ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The search of k_search.h for Q4_K and Q5_K: two blocks of 8 sub-blocks side by side.
+// The search of k_search.h for types with minimums: two blocks of 8 sub-blocks side by side.
 //
 // Sums over a sub-block with codes q fixed (A = sum w q, B = sum w q^2, C = sum w q x,
 // W = sum w, X = sum w x):
@@ -307,7 +307,7 @@ void fill(std::span<const float* const> values, std::span<const float* const> we
           Batch& batch) {
   batch.group.count = kSub;
   batch.group.low = 0;
-  batch.group.high = static_cast<float>(kTopCode<Block>);
+  batch.group.high = static_cast<float>(Block::kTop);
   for (size_t j = 0; j < kSearchSubs; ++j) {
     const float* sub = values[j / kSubs] + j % kSubs * kSub;
     const float* sub_weights = weights.empty() ? nullptr : weights[j / kSubs] + j % kSubs * kSub;
@@ -343,7 +343,7 @@ void store(const Batch& batch, const Choice& choice, size_t block, Block& out) {
   }
   out.d = choice.d[block];
   out.dmin = choice.dmin[block];
-  pack_levels(levels, out.scales);
+  pack_levels(levels.scales, levels.minimums, out.scales);
   pack_codes(codes, out);
 }
 
@@ -367,9 +367,11 @@ void search_batch(const Batch& batch, std::span<Block* const> blocks) {
   }
 }
 
+}  // namespace
+
 // The last of an odd number of blocks is searched together with itself.
 template <class Block>
-void search_blocks(ConstFloatRows rows, std::span<const float> weights, Block* blocks) {
+void search_affine(ConstFloatRows rows, std::span<const float> weights, Block* blocks) {
   const uint64_t row_blocks = rows.row_values / kBlock, count = rows.values.size() / kBlock;
   Batch batch;
   for (uint64_t first = 0; first < count; first += kBlocks) {
@@ -387,14 +389,9 @@ void search_blocks(ConstFloatRows rows, std::span<const float> weights, Block* b
     search_batch<Block>(batch, out);
   }
 }
-
-}  // namespace
-
-void search_q4_k(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* blocks) {
-  search_blocks(rows, weights, blocks);
-}
-void search_q5_k(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* blocks) {
-  search_blocks(rows, weights, blocks);
-}
+#define CKPT_SEARCHED(name, Block) \
+  template void search_affine(ConstFloatRows, std::span<const float>, Block*);
+CKPT_K_TYPES_OF_32(CKPT_SEARCHED)
+#undef CKPT_SEARCHED
 
 }  // namespace ckpt

@@ -33,19 +33,6 @@ struct Found {
   uint8_t codes[kBlock];
 };
 
-// With the rounded scales in `out`, the final codes, except where a scale is 0.
-void finish(const float* values, uint8_t* codes, BlockQ2K& out) {
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float scale = float_from_f16(out.d) * static_cast<float>(out.scales[j] & 15);
-    if (scale == 0) continue;
-    const float minimum = float_from_f16(out.dmin) * static_cast<float>(out.scales[j] >> 4);
-    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
-      codes[i] = static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, 3));
-    }
-  }
-  pack_codes(codes, out);
-}
-
 // Writes values[j] as 0..15 of the largest into the bits from `shift` on; returns largest / 15.
 float store_levels(const float* values, uint32_t shift, BlockQ2K& out) {
   float largest = 0;
@@ -75,7 +62,7 @@ void encode_block(const float* values, BlockQ2K& out) {
   }
   out.d = f16_from_float(store_levels(found.scales, 0, out));
   out.dmin = f16_from_float(store_levels(found.minimums, 4, out));
-  finish(values, found.codes, out);
+  finish_codes(values, found.codes, out);
 }
 
 void encode_block_weighted(const float* values, const float* column_weights, BlockQ2K& out) {
@@ -100,7 +87,7 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
   for (uint32_t j = 0; j < kSubs; ++j) {
     out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);
   }
-  finish(values, found.codes, out);
+  finish_codes(values, found.codes, out);
 }
 
 }  // namespace
@@ -108,25 +95,9 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
 CKPT_SCALAR_ENCODER(encode_q2_k_scalar, BlockQ2K)
 CKPT_SCALAR_WEIGHTED_ENCODER(encode_q2_k_weighted_scalar, BlockQ2K)
 
-void decode_q2_k_scalar(const BlockQ2K* in, uint64_t blocks, float* values) {
-  for (uint64_t b = 0; b < blocks; ++b, ++in) {
-    const float d = float_from_f16(in->d);
-    const float dmin = float_from_f16(in->dmin);
-    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
-      const float scale = d * static_cast<float>(in->scales[j] & 15);
-      const float minimum = dmin * static_cast<float>(in->scales[j] >> 4);
-      const uint8_t* codes = in->codes + j / 8 * 32 + j % 2 * kSub;
-      const uint32_t shift = j % 8 / 2 * 2;
-      for (uint32_t i = 0; i < kSub; ++i) {
-        values[i] = scale * static_cast<float>(codes[i] >> shift & 3) - minimum;
-      }
-    }
-  }
-}
-
 constinit const Codec kQ2KCodec =
     block_codec<Dtype::kQ2K, BlockQ2K, encode_q2_k, encode_q2_k_weighted, decode_q2_k,
                 only_feedback<BlockQ2K>>(
-        "q2_k", "2 bits, 16 values a scale and minimum of 4 bits; 2.63 bits a value");
+        "2 bits, 16 values a scale and minimum of 4 bits; 2.63 bits a value");
 
 }  // namespace ckpt

@@ -41,18 +41,6 @@ void pack_levels(const uint8_t* levels, BlockQ3K& out) {
   }
 }
 
-// With the rounded scales in `out`, the final codes, except where a scale is 0.
-void finish(const float* values, uint8_t* codes, BlockQ3K& out) {
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float scale = float_from_f16(out.d) * static_cast<float>(level_at(out, j));
-    if (scale == 0) continue;
-    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
-      codes[i] = static_cast<uint8_t>(round_and_clamp(values[i] / scale, -kTop, kTop - 1) + kTop);
-    }
-  }
-  pack_codes(codes, out);
-}
-
 void encode_block(const float* values, BlockQ3K& out) {
   float scales[kSubs];
   uint8_t codes[kBlock];
@@ -78,7 +66,7 @@ void encode_block(const float* values, BlockQ3K& out) {
   }
   pack_levels(levels, out);
   out.d = f16_from_float(d);
-  finish(values, codes, out);
+  finish_codes(values, codes, out);
 }
 
 void encode_block_weighted(const float* values, const float* column_weights, BlockQ3K& out) {
@@ -96,7 +84,7 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
   uint8_t levels[kSubs];
   out.d = f16_from_float(fit_signed<kSubs>(scales, sub_weights, 32, levels));
   pack_levels(levels, out);
-  finish(values, codes, out);
+  finish_codes(values, codes, out);
 }
 
 }  // namespace
@@ -104,25 +92,8 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
 CKPT_SCALAR_ENCODER(encode_q3_k_scalar, BlockQ3K)
 CKPT_SCALAR_WEIGHTED_ENCODER(encode_q3_k_weighted_scalar, BlockQ3K)
 
-void decode_q3_k_scalar(const BlockQ3K* in, uint64_t blocks, float* values) {
-  for (uint64_t b = 0; b < blocks; ++b, ++in) {
-    const float d = float_from_f16(in->d);
-    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
-      const float scale = d * static_cast<float>(level_at(*in, j));
-      const uint8_t* low = in->codes + j / 8 * 32 + j % 2 * kSub;
-      const uint8_t* high = in->high_bits + j % 2 * kSub;
-      const uint32_t shift = j % 8 / 2 * 2;
-      for (uint32_t i = 0; i < kSub; ++i) {
-        const int code = (low[i] >> shift & 3) | (high[i] >> (j / 2) & 1) << 2;
-        values[i] = scale * static_cast<float>(code - kTop);
-      }
-    }
-  }
-}
-
 constinit const Codec kQ3KCodec =
     block_codec<Dtype::kQ3K, BlockQ3K, encode_q3_k, encode_q3_k_weighted, decode_q3_k,
-                only_feedback<BlockQ3K>>("q3_k",
-                                         "3 bits, 16 values a scale of 6 bits; 3.44 bits a value");
+                only_feedback<BlockQ3K>>("3 bits, 16 values a scale of 6 bits; 3.44 bits a value");
 
 }  // namespace ckpt

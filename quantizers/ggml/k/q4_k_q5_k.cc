@@ -38,22 +38,6 @@ struct Found {
   uint8_t codes[kBlock];
 };
 
-// With the rounded scales in `out`, the final codes, except where a scale is 0.
-template <class Block>
-void finish(const float* values, uint8_t* codes, Block& out) {
-  const Levels levels = unpack_levels(out.scales);
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float scale = float_from_f16(out.d) * static_cast<float>(levels.scales[j]);
-    if (scale == 0) continue;
-    const float minimum = float_from_f16(out.dmin) * static_cast<float>(levels.minimums[j]);
-    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
-      codes[i] =
-          static_cast<uint8_t>(round_and_clamp((values[i] + minimum) / scale, 0, kTopCode<Block>));
-    }
-  }
-  pack_codes(codes, out);
-}
-
 float largest_positive(const float* values) {
   float largest = 0;
   for (uint32_t j = 0; j < kSubs; ++j) {
@@ -90,15 +74,15 @@ void encode_block(const float* values, Block& out) {
   Levels levels;
   round_levels(found.scales, largest_scale, levels.scales);
   round_levels(found.minimums, largest_minimum, levels.minimums);
-  pack_levels(levels, out.scales);
+  pack_levels(levels.scales, levels.minimums, out.scales);
   out.d = f16_from_float(largest_scale / 63.0f);
   out.dmin = f16_from_float(largest_minimum / 63.0f);
-  finish(values, found.codes, out);
+  finish_codes(values, found.codes, out);
 }
 
 template <class Block>
 void encode_block_weighted(const float* values, const float* column_weights, Block& out) {
-  constexpr AffineSearch kSearch{kTopCode<Block>, -0.9f, 0.05f, 36};
+  constexpr AffineSearch kSearch{Block::kTop, -0.9f, 0.05f, 36};
   const float variance = 2 * sum_of_squares(values, kBlock) / kBlock;
   Found found;
   float sub_weights[kSubs];
@@ -119,42 +103,25 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
     for (uint8_t& level : levels.scales) level = std::min<uint8_t>(63, level);
     for (uint8_t& level : levels.minimums) level = std::min<uint8_t>(63, level);
   }
-  pack_levels(levels, out.scales);
-  finish(values, found.codes, out);
-}
-
-template <class Block>
-void decode_block(const Block& block, float* values) {
-  const float d = float_from_f16(block.d);
-  const float dmin = float_from_f16(block.dmin);
-  const Levels levels = unpack_levels(block.scales);
-  for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
-    const float scale = d * static_cast<float>(levels.scales[j]);
-    const float minimum = dmin * static_cast<float>(levels.minimums[j]);
-    const uint8_t* codes = block.codes + j / 2 * 32;
-    const uint32_t shift = j % 2 * 4;
-    for (uint32_t i = 0; i < kSub; ++i) {
-      int code = codes[i] >> shift & 15;
-      if constexpr (kFiveBits<Block>) code |= (block.high_bits[i] >> j & 1) << 4;
-      values[i] = scale * static_cast<float>(code) - minimum;
-    }
-  }
+  pack_levels(levels.scales, levels.minimums, out.scales);
+  finish_codes(values, found.codes, out);
 }
 
 }  // namespace
 
-CKPT_SCALAR_ENCODER(encode_q4_k_scalar, BlockQ4K)
-CKPT_SCALAR_ENCODER(encode_q5_k_scalar, BlockQ5K)
-CKPT_SCALAR_WEIGHTED_ENCODER(encode_q4_k_weighted_scalar, BlockQ4K)
-CKPT_SCALAR_WEIGHTED_ENCODER(encode_q5_k_weighted_scalar, BlockQ5K)
-CKPT_SCALAR_DECODER(decode_q4_k_scalar, BlockQ4K)
-CKPT_SCALAR_DECODER(decode_q5_k_scalar, BlockQ5K)
+#define CKPT_TWINS(name, Block)                      \
+  CKPT_SCALAR_ENCODER(encode_##name##_scalar, Block) \
+  CKPT_SCALAR_WEIGHTED_ENCODER(encode_##name##_weighted_scalar, Block)
+CKPT_K_TYPES_OF_32(CKPT_TWINS)
+#undef CKPT_TWINS
 
 constinit const Codec kQ4KCodec =
-    block_codec<Dtype::kQ4K, BlockQ4K, encode_q4_k, encode_q4_k_weighted, decode_q4_k, search_q4_k>(
-        "q4_k", "4 bits, 32 values a scale and minimum of 6 bits; 4.5 bits a value");
+    block_codec<Dtype::kQ4K, BlockQ4K, encode_q4_k, encode_q4_k_weighted, decode_q4_k,
+                search_affine<BlockQ4K>>(
+        "4 bits, 32 values a scale and minimum of 6 bits; 4.5 bits a value");
 constinit const Codec kQ5KCodec =
-    block_codec<Dtype::kQ5K, BlockQ5K, encode_q5_k, encode_q5_k_weighted, decode_q5_k, search_q5_k>(
-        "q5_k", "5 bits, 32 values a scale and minimum of 6 bits; 5.5 bits a value");
+    block_codec<Dtype::kQ5K, BlockQ5K, encode_q5_k, encode_q5_k_weighted, decode_q5_k,
+                search_affine<BlockQ5K>>(
+        "5 bits, 32 values a scale and minimum of 6 bits; 5.5 bits a value");
 
 }  // namespace ckpt

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "core/model/float_convert.h"
+#include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 
@@ -250,14 +251,9 @@ constexpr size_t kStepSubs = 2 * kLanes;
 constexpr size_t kStepBlocks = kStepSubs / kSubs;
 
 template <class Block>
-constexpr bool kFiveBits = requires(Block block) { block.high_bits; };
-template <class Block>
-constexpr int32_t kTop = kFiveBits<Block> ? 31 : 15;
-
-template <class Block>
 Search make_search() {
   constexpr bool kFive = kFiveBits<Block>;
-  Search search{static_cast<float>(kTop<Block>), kFive ? 16u : 21u, {}};
+  Search search{static_cast<float>(Block::kTop), kFive ? 16u : 21u, {}};
   const float first = kFive ? -0.5f : -1.0f;
   for (size_t k = 0; k < search.candidates; ++k) {
     search.numerators[k] = first + 0.1f * static_cast<float>(k) + search.top;
@@ -328,14 +324,6 @@ inline Levels round_levels(const float* values) {
   return out;
 }
 
-inline void pack_levels(const uint8_t* s, const uint8_t* m, uint8_t* packed) {
-  for (size_t j = 0; j < 4; ++j) {
-    packed[j] = static_cast<uint8_t>(s[j] | (s[j + 4] >> 4) << 6);
-    packed[j + 4] = static_cast<uint8_t>(m[j] | (m[j + 4] >> 4) << 6);
-    packed[j + 8] = static_cast<uint8_t>((s[j + 4] & 15) | (m[j + 4] & 15) << 4);
-  }
-}
-
 // Final codes of one sub-block: round((x + minimum) / scale), or of the search when scale is 0.
 struct Rounding {
   float scale, minimum, inverse, start;
@@ -358,8 +346,8 @@ HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block
     Int high = splat_int(0);
     for (size_t c = 0; c < kSubs / 2; ++c) {
       const float* pair = values + 64 * c + i;
-      const Int a = raw_codes<kTop<Block>>(pair, roundings[2 * c]);
-      const Int b = raw_codes<kTop<Block>>(pair + kSub, roundings[2 * c + 1]);
+      const Int a = raw_codes<Block::kTop>(pair, roundings[2 * c]);
+      const Int b = raw_codes<Block::kTop>(pair + kSub, roundings[2 * c + 1]);
       const Int low = kFiveBits<Block> ? hn::And(a, splat_int(15)) : a;
       store_low_bytes(hn::Or(low, hn::ShiftLeft<4>(b)), out.codes + 32 * c + i);
       if constexpr (kFiveBits<Block>) {  // bits 2c and 2c + 1
@@ -379,7 +367,7 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
   const Levels minimums = round_levels(found.minimums + at);
   out.d = scales.half;
   out.dmin = minimums.half;
-  pack_levels(scales.levels, minimums.levels, out.scales);
+  ckpt::pack_levels(scales.levels, minimums.levels, out.scales);
   Rounding roundings[kSubs];
   for (size_t j = 0; j < kSubs; ++j) {
     roundings[j] = {scales.step * static_cast<float>(scales.levels[j]),

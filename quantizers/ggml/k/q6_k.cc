@@ -49,13 +49,8 @@ void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& 
   out.d = f16_from_float(1 / inverse);
   for (uint32_t j = 0; j < kSubs; ++j) {
     out.scales[j] = static_cast<int8_t>(std::min(127, round_to_int(inverse * scales[j])));
-    const float scale = float_from_f16(out.d) * static_cast<float>(out.scales[j]);
-    if (scale == 0) continue;
-    for (uint32_t i = kSub * j; i < kSub * (j + 1); ++i) {
-      codes[i] = static_cast<uint8_t>(round_and_clamp(values[i] / scale, -32, 31) + 32);
-    }
   }
-  pack_codes(codes, out);
+  finish_codes(values, codes, out);
 }
 
 void encode_block(const float* values, BlockQ6K& out) {
@@ -85,25 +80,8 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
 CKPT_SCALAR_ENCODER(encode_q6_k_scalar, BlockQ6K)
 CKPT_SCALAR_WEIGHTED_ENCODER(encode_q6_k_weighted_scalar, BlockQ6K)
 
-void decode_q6_k_scalar(const BlockQ6K* in, uint64_t blocks, float* values) {
-  for (uint64_t b = 0; b < blocks; ++b, ++in) {
-    const float d = float_from_f16(in->d);
-    for (uint32_t j = 0; j < kSubs; ++j, values += kSub) {
-      const float scale = d * static_cast<float>(in->scales[j]);
-      const uint32_t half = j / 8;
-      const uint32_t quarter = j % 8 / 2;  // A, B, C or D of the drawing
-      const uint8_t* low = in->low_bits + 64 * half + quarter % 2 * 32 + j % 2 * kSub;
-      const uint8_t* high = in->high_bits + 32 * half + j % 2 * kSub;
-      for (uint32_t i = 0; i < kSub; ++i) {
-        const int code = (low[i] >> (quarter / 2 * 4) & 15) | (high[i] >> (quarter * 2) & 3) << 4;
-        values[i] = scale * static_cast<float>(code - 32);
-      }
-    }
-  }
-}
-
 constinit const Codec kQ6KCodec =
     block_codec<Dtype::kQ6K, BlockQ6K, encode_q6_k, encode_q6_k_weighted, decode_q6_k, search_q6_k>(
-        "q6_k", "6 bits, 16 values a scale of 8 bits; 6.56 bits a value");
+        "6 bits, 16 values a scale of 8 bits; 6.56 bits a value");
 
 }  // namespace ckpt

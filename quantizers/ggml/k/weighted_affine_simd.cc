@@ -1,4 +1,4 @@
-// Kernels that encode Q4_K, Q5_K and Q2_K with column weights.
+// Kernels that encode K-quants with minimums with column weights.
 //
 // A batch is kLanes blocks (simd/batch.h):
 //
@@ -153,25 +153,7 @@ HWY_INLINE PositiveFit fit_positive_lanes(PositiveGroup<kCount>& g, int32_t top)
 }
 
 template <class Block>
-struct Traits;
-template <>
-struct Traits<BlockQ4K> {
-  static constexpr size_t kSub = 32;
-  static constexpr int32_t kTop = 15, kTopLevel = 63;
-  static constexpr float kVarianceFactor = 2;
-};
-template <>
-struct Traits<BlockQ5K> {
-  static constexpr size_t kSub = 32;
-  static constexpr int32_t kTop = 31, kTopLevel = 63;
-  static constexpr float kVarianceFactor = 2;
-};
-template <>
-struct Traits<BlockQ2K> {
-  static constexpr size_t kSub = 16;
-  static constexpr int32_t kTop = 3, kTopLevel = 15;
-  static constexpr float kVarianceFactor = 1;
-};
+constexpr bool kHasSubsOf32 = Block::kSubValues == 32;
 
 // Results of the searches of a batch, by sub-block.
 template <size_t kSubs>
@@ -194,12 +176,12 @@ struct Levels {
 };
 
 template <class Block>
-HWY_INLINE void search_batch(const BlockBatch& batch, Found<kBlock / Traits<Block>::kSub>& found) {
-  constexpr size_t kSub = Traits<Block>::kSub;
-  constexpr AffineSearch kSearch{Traits<Block>::kTop, -0.9f, 0.05f, 36};
+HWY_INLINE void search_batch(const BlockBatch& batch, Found<kBlock / Block::kSubValues>& found) {
+  constexpr size_t kSub = Block::kSubValues;
+  constexpr AffineSearch kSearch{Block::kTop, -0.9f, 0.05f, 36};
   const Numerators numerators = make_numerators(kSearch);
   alignas(64) float variance[kLanes];
-  find_variances(batch, Traits<Block>::kVarianceFactor, variance);
+  find_variances(batch, kHasSubsOf32<Block> ? 2 : 1, variance);
   const size_t subs = batch.blocks * (kBlock / kSub);
   const AffineFound out{found.scale, found.minimum, found.inverse,
                         found.start, found.weight,  found.bad};
@@ -258,12 +240,13 @@ using EncodeWeightedRows = void(ConstFloatRows, std::span<const float>, Block*);
 template <class Block>
 HWY_INLINE void encode_batch(const BlockBatch& batch, Block* out,
                              EncodeWeightedRows<Block>* scalar) {
-  constexpr size_t kSubs = kBlock / Traits<Block>::kSub;
+  constexpr size_t kSubs = kBlock / Block::kSubValues;
+  constexpr int32_t kTopLevel = kHasSubsOf32<Block> ? 63 : 15;
   Found<kSubs> found;
   Levels<kSubs> levels[2];
   search_batch<Block>(batch, found);
-  find_levels<kSubs>(batch, found.scale, found.weight, Traits<Block>::kTopLevel, levels[0]);
-  find_levels<kSubs>(batch, found.minimum, found.weight, Traits<Block>::kTopLevel, levels[1]);
+  find_levels<kSubs>(batch, found.scale, found.weight, kTopLevel, levels[0]);
+  find_levels<kSubs>(batch, found.minimum, found.weight, kTopLevel, levels[1]);
   for (size_t b = 0; b < batch.blocks; ++b) {
     int32_t bad = levels[0].bad[b] | levels[1].bad[b];
     for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
@@ -287,15 +270,13 @@ HWY_INLINE void encode_rows(ConstFloatRows rows, std::span<const float> weights,
 
 }  // namespace
 
-void weighted_q4_k(ConstFloatRows rows, std::span<const float> weights, BlockQ4K* out) {
-  encode_rows(rows, weights, out, encode_q4_k_weighted_scalar);
-}
-void weighted_q5_k(ConstFloatRows rows, std::span<const float> weights, BlockQ5K* out) {
-  encode_rows(rows, weights, out, encode_q5_k_weighted_scalar);
-}
-void weighted_q2_k(ConstFloatRows rows, std::span<const float> weights, BlockQ2K* out) {
-  encode_rows(rows, weights, out, encode_q2_k_weighted_scalar);
-}
+#define CKPT_WEIGHTED(name, Block)                                                        \
+  void weighted_##name(ConstFloatRows rows, std::span<const float> weights, Block* out) { \
+    encode_rows(rows, weights, out, encode_##name##_weighted_scalar);                     \
+  }
+CKPT_WEIGHTED(q2_k, BlockQ2K)
+CKPT_K_TYPES_OF_32(CKPT_WEIGHTED)
+#undef CKPT_WEIGHTED
 
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -304,9 +285,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ckpt {
 
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q4_k_weighted, weighted_q4_k, BlockQ4K)
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q5_k_weighted, weighted_q5_k, BlockQ5K)
-CKPT_SIMD_WEIGHTED_ENCODER(encode_q2_k_weighted, weighted_q2_k, BlockQ2K)
+#define CKPT_WEIGHTED(name, Block) \
+  CKPT_SIMD_WEIGHTED_ENCODER(encode_##name##_weighted, weighted_##name, Block)
+CKPT_WEIGHTED(q2_k, BlockQ2K)
+CKPT_K_TYPES_OF_32(CKPT_WEIGHTED)
+#undef CKPT_WEIGHTED
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -105,9 +105,9 @@ void decode_tq2_0_scalar(const BlockTq2_0* in, uint64_t blocks, float* values) {
 
 constinit const Codec kTq1_0Codec =
     block_codec<Dtype::kTq1_0, BlockTq1_0, encode_tq1_0_scalar, nullptr, decode_tq1_0_scalar>(
-        "tq1_0", "ternary, five values a byte; 1.69 bits a value");
+        "ternary, five values a byte; 1.69 bits a value");
 constinit const Codec kTq2_0Codec =
     block_codec<Dtype::kTq2_0, BlockTq2_0, encode_tq2_0_scalar, nullptr, decode_tq2_0_scalar>(
-        "tq2_0", "ternary, four values a byte; 2.06 bits a value");
+        "ternary, four values a byte; 2.06 bits a value");
 
 }  // namespace ckpt

@@ -1,7 +1,7 @@
 // TQ1_0 and TQ2_0: their blocks, byte for byte, and the functions that encode and decode them. Both
 // hold 256 values and ignore weights, as ggml does.
 //
-// Notation as in k_layout.h. Arguments as in k_quants.h.
+// Notation as in k_layout.h. Arguments as in block_functions.h.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
 #pragma once
 
@@ -19,7 +19,6 @@ struct [[gnu::packed]] BlockTq1_0 {
   uint8_t trits_high[4];
   uint16_t d;
 };
-static_assert(sizeof(BlockTq1_0) == 54);
 
 // | codes 64 | d 2 |                                                value = d (q - 1)
 // codes[32h+m] bits 2n.. = value 128h+32n+m.
@@ -28,7 +27,6 @@ struct [[gnu::packed]] BlockTq2_0 {
   uint8_t codes[64];
   uint16_t d;
 };
-static_assert(sizeof(BlockTq2_0) == 66);
 
 void encode_tq1_0_scalar(const float* values, uint64_t blocks, BlockTq1_0* out);
 void encode_tq2_0_scalar(const float* values, uint64_t blocks, BlockTq2_0* out);

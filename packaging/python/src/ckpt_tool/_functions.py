@@ -72,8 +72,8 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     target_cache: for a target: FILE that caches measured errors for the next run.
     imatrix: importance matrix (GGUF or .dat).
     keep: tensors that keep their type (may repeat).
-    search: search for better block scales than the default; best for q4_k, q5_k and q6_k too (with --moments q2_k to
-        q6_k) (default: none); one of none, four-over-six, sweep, best.
+    search: search for better block scales than the default; best for K-quants of 4 to 6 bits too (with --moments of 2
+        to 6) (default: none); one of none, four-over-six, sweep, best.
     moments: second moments of the layers' inputs, for search=best.
     allow_requantize: allow another type for tensors that are quantized.
     preset: which layers; -input-scale1 and weight-only need no maxima of activations; or a recipe of ModelOpt: a

@@ -1,0 +1,34 @@
+// Declares the functions that encode and decode the blocks of a type.
+//
+// The functions ending in _scalar are the specification: plain loops whose every float operation
+// is done in the order of ggml's reference, so that the bytes are equal to its bytes. The
+// functions without the ending are what codecs call; they give the same bytes on any machine.
+//
+// `values` holds blocks x kValues floats, row-major. In the _weighted functions `weights` holds one
+// weight a column (row_values of them); rows are whole blocks.
+//
+// Note: no sum may be reordered and no multiply-add fused. The weighted forms are other algorithms,
+// not the plain ones with all weights 1. Values that are Inf or NaN give defined bytes, though
+// useless ones.
+// Source of truth: llama.cpp ggml/src/ggml-quants.c, function ggml_quantize_chunk.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/model/codec.h"
+
+#define CKPT_DECLARE_ENCODER(name, Block)                                        \
+  void encode_##name##_scalar(const float* values, uint64_t blocks, Block* out); \
+  void encode_##name(const float* values, uint64_t blocks, Block* out);
+#define CKPT_DECLARE_WEIGHTED_ENCODER(name, Block)                                          \
+  void encode_##name##_weighted_scalar(ConstFloatRows rows, std::span<const float> weights, \
+                                       Block* out);                                         \
+  void encode_##name##_weighted(ConstFloatRows rows, std::span<const float> weights, Block* out);
+#define CKPT_DECLARE_DECODER(name, Block)                                       \
+  void decode_##name##_scalar(const Block* in, uint64_t blocks, float* values); \
+  void decode_##name(const Block* in, uint64_t blocks, float* values);
+#define CKPT_DECLARE_ALL(name, Block)        \
+  CKPT_DECLARE_ENCODER(name, Block)          \
+  CKPT_DECLARE_WEIGHTED_ENCODER(name, Block) \
+  CKPT_DECLARE_DECODER(name, Block)

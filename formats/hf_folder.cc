@@ -327,7 +327,7 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));
     if (trusts_index) CKPT_TRY(check_index(index, files, entries, listed));
-    checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
+    if (index.has_metadata) checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));

@@ -58,6 +58,7 @@ class IndexEvents final : public JsonEvents {
     } else if (!value()) {
       return false;
     }
+    if (depth_ == 1 && section_ == "metadata" && bracket == '{') index.has_metadata = true;
     ++depth_;
     return true;
   }

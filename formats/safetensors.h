@@ -82,6 +82,7 @@ bool same_but_for_axes_of_one(std::vector<uint64_t> a, std::vector<uint64_t> b);
 // numbers and texts.
 struct SafetensorsIndex {
   std::vector<std::pair<std::string, std::string>> weight_map;
+  bool has_metadata = false;  // an object
   Metadata metadata;
 };
 Result<SafetensorsIndex> parse_index(std::string_view json);

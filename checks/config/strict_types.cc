@@ -126,14 +126,67 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
               fmt::format("{}; expected {}", value->dump(), kind_name(field.kind)));
 }
 
+// The letter of a value in the sections [field NAME=TYPES] of a profile.
+char letter_of(const JsonValue& value) {
+  if (value.is_boolean()) return 'b';
+  if (value.is_number_integer()) return 'i';
+  if (value.is_number()) return 'f';
+  if (value.is_string()) return 's';
+  if (value.is_null()) return 'n';
+  if (value.is_object()) return 'd';
+  return are_whole(value) ? 'L' : 'l';
+}
+
+std::string names_of(std::string_view letters) {
+  constexpr std::pair<char, std::string_view> kNames[] = {
+      {'b', "true or false"}, {'i', "a whole number"},           {'f', "a number with a point"},
+      {'s', "a text"},        {'L', "a list of whole numbers"},  {'l', "a list"},
+      {'d', "an object"},     {'n', "null"}};
+  std::vector<std::string_view> out;
+  for (const auto& [letter, kind] : kNames) {
+    if (letters.find(letter) != letters.npos) out.push_back(kind);
+  }
+  return fmt::format("{}", fmt::join(out, " or "));
+}
+
+// Fields that the profile lists for classes of this model type.
+void look_listed_types(const Look& look, const std::string& prefix, const JsonValue& json,
+                       const std::string& type) {
+  if (!json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    const std::string start = fmt::format("field {}=", key);
+    auto section = look.profile.lists.lower_bound(start);
+    while (section != look.profile.lists.end() && section->first.starts_with(start) &&
+           !section->second.words.contains(type)) {
+      ++section;
+    }
+    if (section == look.profile.lists.end() || !section->first.starts_with(start)) continue;
+    const std::string_view letters = section->first.substr(start.size());
+    const bool is_empty_list = value.is_array() && value.empty();
+    if (letters.find_first_of(is_empty_list ? "lL" : std::string(1, letter_of(value))) !=
+        letters.npos) {
+      continue;
+    }
+    look.report(prefix + key, fmt::format("{}; expected {}", value.dump(), names_of(letters)));
+  }
+}
+
 Status look_types(const Look& look) {
   const Examined& on = look.on;
   const std::string& type = on.text_type;
   const bool is_delta = has_quirk(type, "delta_class");
   const bool has_class = has_quirk(type, "text_class") || is_delta;
-  if (on.is_gguf || on.config.is_null() || !has_class) return {};
+  if (on.is_gguf || on.config.is_null()) return {};
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   const JsonValue& text = on.text_config();
+  const bool is_strict_tower = has_quirk(type, "strict_tower") && on.has_text_config();
+  if (on.has_text_config() && !is_strict_tower) {
+    look_listed_types(look, "config.json: ", on.config, on.model_type);
+  }
+  if (!has_class) {
+    look_listed_types(look, prefix, text, type);
+    return {};
+  }
   const bool is_dense = !has_quirk(type, "experts_alone");
   for (const Field& field : kTextFields) {
     if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
@@ -148,7 +201,7 @@ Status look_types(const Look& look) {
       if (letter == demand.substr(sign + 1)) look_field(look, prefix, text, field);
     }
   }
-  if (!has_quirk(type, "strict_tower") || !on.has_text_config()) return {};
+  if (!is_strict_tower) return {};
   for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);
   const JsonValue* vision = known(on.config, "vision_config");
   if (vision == nullptr || !vision->is_object()) return {};

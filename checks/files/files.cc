@@ -20,6 +20,18 @@ Status look_format(const Look& look) {
   return {};
 }
 
+// Readers that go by the index read its "metadata" too, and look for no other names of files.
+// Source: transformers src/transformers/utils/hub.py (get_checkpoint_shard_files).
+Status look_index(const Look& look) {
+  const auto& files = look.on.checkpoint.file_metadata;
+  const bool is_folder = look.on.checkpoint.format == "safetensors" && !look.on.config.is_null();
+  constexpr const char* kIndex = "model.safetensors.index.json";
+  if (!is_folder || files.empty() || files.contains("model.safetensors")) return {};
+  if (files.contains(kIndex)) return {};
+  look.report(kIndex, "missing, or without an object \"metadata\"");
+  return {};
+}
+
 Status look_documents(const Look& look) {
   for (const auto& [path, why] : look.on.broken) {
     if (path == "config.json" || path.starts_with("tokenizer")) continue;  // C01, T01
@@ -83,6 +95,9 @@ Status look_trainer(const Look& look) {
 constexpr Check kFileChecks[] = {
     {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
      "metadata error in older readers", "", "ckpt convert IN OUT", look_format},
+    {"W14", "the index of shards has metadata", "U: transformers*",
+     "KeyError: 'metadata'; no file named model.safetensors", "", "ckpt convert IN OUT",
+     look_index},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
      "JSON errors", "", "copy the file from the source model", look_documents},
     {"F03", "generation_config.json is valid", "W: vllm* sglang transformers*",

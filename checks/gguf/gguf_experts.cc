@@ -122,11 +122,11 @@ const GgufArchitecture kExpertArchitectures[] = {
     {.names = " gpt-oss ", .rows = kGptOssLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
              " attention.sliding_window! attention.sliding_window_pattern"
-             " rope.freq_base_swa", .graph = "other_values equal_sliding",
+             " rope.freq_base_swa", .graph = "turned_whole equal_sliding",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " minimax-m2 ", .rows = kMiniMaxLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
-             " expert_gating_func"},
+             " expert_gating_func", .graph = "gates"},
     {.names = " qwen2moe ", .rows = kQwen2MoeLists,
      .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
              " expert_shared_feed_forward_length", .graph = "turned_whole",

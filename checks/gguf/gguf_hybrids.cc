@@ -138,7 +138,8 @@ const GgufArchitecture kHybridArchitectures[] = {
      .graph = "other_values hybrid"},
     {.names = " lfm2moe ", .rows = kLfm2MoeLists,
      .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! leading_dense_block_count"
-             " expert_feed_forward_length! expert_gating_func!", .graph = "other_values hybrid"},
+             " expert_feed_forward_length! expert_gating_func!",
+     .graph = "other_values hybrid gates"},
 };
 // clang-format on
 

@@ -109,6 +109,14 @@ void look_token_lists(const Look& look) {
   }
 }
 
+void look_nested_arrays(const Look& look) {
+  for (const MetaEntry& entry : look.on.checkpoint.metadata.entries) {
+    const auto* array = std::get_if<MetaArray>(&entry.value.value);
+    if (array == nullptr || array->element != MetaType::kArray) continue;
+    look.out.push_back({entry.key, "an array of arrays", {}, "invalid GGUF type", {}});
+  }
+}
+
 }  // namespace
 
 // Once a text stands twice, the library's two tables of tokens differ, and it stops.
@@ -139,6 +147,7 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
       look.on.checkpoint.metadata.find_unsigned(architecture + ".nextn_predict_layers").value_or(0);
   const KeyCounts counts{blocks, blocks - std::min(blocks, nextn)};
   const size_t before = look.out.size();
+  look_nested_arrays(look);
   look_keys_of_file(look, counts);
   const GgufArchitecture* rules = find_gguf_architecture(architecture);
   if (rules == nullptr) return {};

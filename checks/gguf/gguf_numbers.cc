@@ -212,7 +212,9 @@ std::string GgufNumbers::fault_of_experts() const {
   }
   const bool reads_gating = rules_.keys.find("expert_gating_func") != rules_.keys.npos;
   const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
-  if (gating > 4) return fmt::format("expert_gating_func is {}", gating);
+  // Graphs without a function of their own ("gates") stop at 0, which a missing key also is.
+  const bool has_gate = gating > 0 || !has_graph("gates") || experts == 0;
+  if (gating > 4 || !has_gate) return fmt::format("expert_gating_func is {}", gating);
   if (experts > 1024) return fmt::format("expert_count is {}; expected at most 1024", experts);
   if (used > experts) return fmt::format("{} of {} experts are used", used, experts);
   if (experts > 0 && used == 0) return fmt::format("none of {} experts is used", experts);

@@ -5,9 +5,9 @@
 // A key that is not known ends the reading, where JSON readers would pass over it; a merge must
 // name pieces of the vocabulary, and so must what it makes.
 #include <algorithm>
-#include <array>
+#include <map>
 
-#include "checks/subject/subject.h"
+#include "checks/tokenizer/tokenizer_parts.h"
 #include "core/base/words.h"
 #include "core/model/token_lists.h"
 
@@ -18,72 +18,10 @@ constexpr std::string_view kKeys =
     " version truncation padding added_tokens normalizer pre_tokenizer post_processor decoder"
     " model ";
 
-// Parts that are null, or an object of a known type; a sequence holds others.
-struct Part {
-  std::string_view key, types, sequence;
-};
-constexpr std::array<Part, 4> kParts = {
-    {{"normalizer",
-      " BertNormalizer Strip StripAccents NFC NFD NFKC NFKD Sequence Lowercase Nmt Precompiled"
-      " Replace Prepend ByteLevel ",
-      "normalizers"},
-     {"pre_tokenizer",
-      " BertPreTokenizer ByteLevel CharDelimiterSplit Metaspace Whitespace Sequence Split"
-      " Punctuation WhitespaceSplit Digits UnicodeScripts FixedLength ",
-      "pretokenizers"},
-     {"post_processor", " RobertaProcessing BertProcessing ByteLevel TemplateProcessing Sequence ",
-      "processors"},
-     {"decoder",
-      " BPEDecoder ByteLevel WordPiece Metaspace CTC Sequence Replace Fuse Strip ByteFallback ",
-      "decoders"}}};
-
 using Faults = std::vector<TokenizerFault>;
 
 bool is_id(const JsonValue& json) {
   return json.is_number_unsigned() && json.get<uint64_t>() <= UINT32_MAX;
-}
-
-// A bracket or parenthesis that is never closed, which no engine compiles.
-bool is_open_ended(std::string_view regex) {
-  int round = 0;
-  bool in_class = false;
-  for (size_t i = 0; i < regex.size(); ++i) {
-    const char c = regex[i];
-    if (c == '\\') {
-      ++i;
-    } else if (in_class) {
-      in_class = c != ']';
-    } else if (c == '[') {
-      in_class = true;
-    } else if (c == '(' || c == ')') {
-      round += c == '(' ? 1 : -1;
-      if (round < 0) return true;
-    }
-  }
-  return in_class || round != 0;
-}
-
-void look_part(const Part& part, const std::string& place, const JsonValue& json, Faults& out) {
-  if (json.is_null()) return;
-  if (!json.is_object()) {
-    out.push_back({place, fmt::format("a JSON {}; expected an object", json.type_name())});
-    return;
-  }
-  const std::string* type = text_of(json, "type");
-  if (type != nullptr && !has_word(part.types, *type)) {
-    out.push_back({place, fmt::format("type '{}'", *type)});
-    return;
-  }
-  const JsonValue* pattern = known(json, "pattern");
-  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
-  if (regex != nullptr && is_open_ended(*regex)) {
-    out.push_back({place + ".pattern", fmt::format("'{}' closes not what it opens", *regex)});
-  }
-  const JsonValue* inner = known(json, part.sequence);
-  if (inner == nullptr || !inner->is_array()) return;
-  for (size_t i = 0; i < inner->size(); ++i) {
-    look_part(part, fmt::format("{}.{}[{}]", place, part.sequence, i), (*inner)[i], out);
-  }
 }
 
 void look_added(const JsonValue& tokens, Faults& out) {
@@ -201,10 +139,6 @@ void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
     return;
   }
   const std::string* type = text_of(*model, "type");
-  if (type != nullptr && !has_word(" BPE WordPiece WordLevel Unigram ", *type)) {
-    out.push_back({place, fmt::format("type '{}'", *type)});
-    return;
-  }
   const bool is_unigram = type != nullptr && *type == "Unigram";
   using Vocabulary = TokenLists::Vocabulary;
   const bool is_object = lists.vocabulary == Vocabulary::kNumbers;
@@ -240,6 +174,42 @@ Status look_schema(const Look& look) {
   for (const TokenizerFault& fault : look.on.tokenizer_faults()) {
     look.report(fault.place, fault.found);
   }
+  // Source: transformers 5 src/transformers/tokenization_utils_tokenizers.py; the library itself
+  // takes the file.
+  const JsonValue& tokenizer = look.on.tokenizer;
+  const bool reads_added =
+      !look.profile.reads_old_tokenizers_alone() && !look.profile.runs_llama_server();
+  if (reads_added && tokenizer.is_object() && member(tokenizer, "added_tokens") == nullptr) {
+    look.report("tokenizer.json: added_tokens", "missing; expected a list");
+  }
+  return {};
+}
+
+// A token outside the vocabulary gets the number after the last, in the order of the list; some
+// classes of transformers 5 go by the IDs instead.
+// Source: tokenizers src/tokenizer/added_vocabulary.rs (add_tokens).
+Status look_order(const Look& look) {
+  const JsonValue* list = known(look.on.tokenizer, "added_tokens");
+  const TokenLists& lists = *look.on.token_lists;
+  if (list == nullptr || !list->is_array() || !look.on.tokenizer_faults().empty()) return {};
+  if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) return {};
+  std::map<std::string_view, uint64_t> added;
+  uint64_t next = lists.tokens.size();
+  for (const JsonValue& token : *list) {
+    const std::string& text = *text_of(token, "content");
+    const uint64_t stated = whole(token["id"]).value_or(0);
+    if (const TokenLists::Token* found = lists.find(text)) {
+      const uint64_t id = whole(lists.id_value(*found)).value_or(0);
+      next = std::max(next, id + 1);
+      continue;
+    }
+    const auto [place, is_new] = added.emplace(text, next);
+    next += is_new ? 1 : 0;
+    if (place->second == stated) continue;
+    look.report(fmt::format("tokenizer.json: added_tokens: '{}'", text),
+                fmt::format("ID {}, but {} by the order of the list", stated, place->second));
+    return {};
+  }
   return {};
 }
 
@@ -247,6 +217,9 @@ constexpr Check kTokenizerSchemaChecks[] = {
     {"T14", "tokenizer.json has the form that tokenizers reads", "U: all",
      "data did not match any variant of untagged enum; missing field; Token out of vocabulary", "",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_schema},
+    {"T20", "added tokens are in the order of their IDs", "S: all",
+     "programs give the tokens different numbers", "",
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_order},
 };
 
 }  // namespace
@@ -264,17 +237,8 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
     out.push_back(
         {"tokenizer.json: version", fmt::format("{}; expected \"1.0\"", version->dump())});
   }
-  for (const std::string_view key : {"truncation", "padding"}) {
-    const JsonValue* value = known(tokenizer, key);
-    if (value == nullptr || value->is_object()) continue;
-    out.push_back({fmt::format("tokenizer.json: {}", key),
-                   fmt::format("a JSON {}; expected an object", value->type_name())});
-  }
   if (const JsonValue* added = member(tokenizer, "added_tokens")) look_added(*added, out);
-  for (const Part& part : kParts) {
-    const JsonValue* json = member(tokenizer, part.key);
-    if (json != nullptr) look_part(part, fmt::format("tokenizer.json: {}", part.key), *json, out);
-  }
+  find_part_faults(tokenizer, out);
   look_model(member(tokenizer, "model"), lists, out);
   return out;
 }

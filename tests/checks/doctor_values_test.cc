@@ -231,7 +231,8 @@ TEST(DoctorValues, TheTokenizerHasItsForm) {
       {kLlama, kTokenizer, "/pre_tokenizer", "null", ""},
       {kLlama, kTokenizer, "/pre_tokenizer", R"({"type": "Spiral"})", "T14 unloaded"},
       {kLlama, kTokenizer, "/pre_tokenizer",
-       R"({"type": "Split", "pattern": {"Regex": "([a-z]|\\[x"}, "behavior": "Isolated"})",
+       R"({"type": "Split", "pattern": {"Regex": "([a-z]|\\[x"}, "behavior": "Isolated",
+           "invert": false})",
        "T14 unloaded"},
       {kLlama, kTokenizer, "/truncation", "\"yes\"", "T14 unloaded"},
       {kLlama, kSettings, "/eos_token", "7", "T15 unloaded"},
@@ -249,6 +250,62 @@ TEST(DoctorValues, TheTokenizerHasItsForm) {
       {kVision, kSettings, "/tokenizer_class", "", "T18 unloaded"},
       {kLlama, "generation_config.json", "/pad_token_id", "\"7\"", "F07 unloaded"},
   });
+}
+
+// As the library tokenizers 0.23.3 answers.
+TEST(DoctorValues, PartsOfTheTokenizerHaveTheirFields) {
+  constexpr const char *kBad = "T14 unloaded", *kPre = "/pre_tokenizer", *kPost = "/post_processor";
+  expect_all({
+      {kLlama, kTokenizer, "/normalizer", "{}", kBad},
+      {kLlama, kTokenizer, "/normalizer", R"({"strip_left": true, "strip_right": true})", ""},
+      {kLlama, kTokenizer, "/normalizer", R"({"type": "Strip", "strip_left": true})", kBad},
+      {kLlama, kTokenizer, "/normalizer", R"({"type": "Sequence", "normalizers": [null]})", kBad},
+      {kLlama, kTokenizer, "/normalizer",
+       R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Prepend"}]})", kBad},
+      {kLlama, kTokenizer, kPre, R"({"type": "ByteLevel"})", kBad},
+      {kLlama, kTokenizer, kPre,
+       R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true})", ""},
+      {kLlama, kTokenizer, kPre, R"({"type": "Metaspace", "replacement": "__"})", kBad},
+      {kLlama, kTokenizer, kPre, R"({"type": "Metaspace", "replacement": "▁"})", ""},
+      {kLlama, kTokenizer, kPre,
+       R"({"type": "Metaspace", "replacement": "▁", "add_prefix_space": false})", kBad},
+      {kLlama, kTokenizer, kPre,
+       R"({"type": "Metaspace", "replacement": "▁", "add_prefix_space": false,
+           "prepend_scheme": "never"})",
+       ""},
+      {kLlama, kTokenizer, kPre,
+       R"({"type": "Split", "pattern": {"String": "a"}, "behavior": "isolated", "invert": false})",
+       kBad},
+      {kLlama, kTokenizer, kPre,
+       R"({"type": "Split", "pattern": {"Regex": "a|*b"}, "behavior": "Isolated",
+           "invert": false})",
+       kBad},
+      {kLlama, kTokenizer, kPre,
+       R"({"type": "Split", "pattern": {"Regex": "(?i:'s|'t)?[^a]+(?!b)|(?<x>a)+"},
+           "behavior": "Isolated", "invert": false})",
+       ""},
+      {kLlama, kTokenizer, kPost,
+       R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}],
+           "pair": [], "special_tokens": {}})",
+       kBad},
+      {kLlama, kTokenizer, kPost,
+       R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}],
+           "pair": [], "special_tokens": {"x": {"id": "x", "ids": [1], "tokens": ["x"]}}})",
+       ""},
+      {kLlama, kTokenizer, "/decoder", R"({"type": "Strip", "content": " ", "start": -1})", kBad},
+      {kLlama, kTokenizer, "/truncation", "{}", kBad},
+      {kLlama, kTokenizer, "/truncation",
+       R"({"max_length": 5, "strategy": "LongestFirst", "stride": 0})", ""},
+      {kLlama, kTokenizer, "/padding", R"({"strategy": {"Fixed": 5}, "direction": "Right",
+           "pad_id": 0, "pad_type_id": 0, "pad_token": "a"})", ""},
+      {kLlama, kTokenizer, "/model/dropout", "1.5", kBad},
+      {kLlama, kTokenizer, "/model/fuse_unk", "null", ""},
+      {kLlama, kTokenizer, "/model/fuse_unk", "0", kBad},
+      {kLlama, kTokenizer, "/model/type", "null", kBad},
+      {kLlama, kTokenizer, "/model/type", "", ""},
+  });
+  const FieldChange lacking{kLlama, kTokenizer, "/added_tokens", "", ""};
+  EXPECT_EQ(told_of(lacking, "transformers-5"), kBad);
 }
 
 TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {

@@ -59,7 +59,7 @@ class Adder {
   // Adds a token, or gives one that is there these flags.
   void add(const TokenizerAddition& token) {
     if (token.text.empty()) return;
-    const uint64_t id = number_of(token.text);
+    const uint64_t id = next_id(token.text);
     ids_[token.text] = id;
     last_ = std::max(last_, id);
     added_[id] = token;
@@ -74,8 +74,8 @@ class Adder {
   }
   const std::map<uint64_t, TokenizerAddition>& added() const { return added_; }
 
- private:
-  uint64_t number_of(const std::string& text) const {
+  // The id that the token has, or would get.
+  uint64_t next_id(const std::string& text) const {
     if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
     if (const auto* found = vocabulary_.find(text)) {
       return whole(vocabulary_.id_value(*found)).value_or(0);
@@ -84,7 +84,9 @@ class Adder {
     const bool behind = !ids_.empty() && last_ >= size;
     return behind ? last_ + 1 : size;
   }
+  bool is_in_vocabulary(const std::string& text) const { return vocabulary_.find(text) != nullptr; }
 
+ private:
   const TokenLists& vocabulary_;
   std::map<std::string, uint64_t> ids_;
   std::map<uint64_t, TokenizerAddition> added_;
@@ -92,6 +94,8 @@ class Adder {
 };
 
 // tokenizer.json's own, in the order of the list; the numbers that it gives go into `by_number`.
+// Some readers count along the list (tokenizers), others keep the ids (Qwen's class of transformers
+// 5): a file where the two differ has no one vocabulary.
 Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_number) {
   const JsonValue* list = known(tokenizer, "added_tokens");
   if (list == nullptr || !list->is_array()) return {};
@@ -102,6 +106,14 @@ Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_nu
       return fail(ErrorCode::kCorrupt, "tokenizer.json: an added token without content or id");
     }
     CKPT_ASSIGN(const uint64_t number, read_id(*id, "tokenizer.json", *text));
+    const uint64_t counted = adder.next_id(*text);
+    if (counted != number && !text->empty() && !adder.is_in_vocabulary(*text)) {
+      return fail_with_hint(ErrorCode::kUnsupported,
+                            "the tokenizer.json of the source model, --tokenizer DIR",
+                            "tokenizer.json: added token '{}' has id {}, but {} by the order of "
+                            "the list; programs give it different numbers",
+                            *text, number, counted);
+    }
     adder.add(by_number[number] = as_token(entry, *text));
   }
   return {};

@@ -57,7 +57,7 @@ TEST(GgufTokenizer, AddedTokensThatAreNotNormalizedAreDecoded) {
 }
 
 // The library tokenizers does not look at ids: what is in the vocabulary keeps its number, the rest
-// follows the order of the list.
+// follows the order of the list. Other readers keep the ids, so both must say the same.
 TEST(GgufTokenizer, AddedTokensAreNumberedInTheOrderOfTheList) {
   const auto tokens = [](const Input& input) {
     std::vector<std::string> out = texts(good(input), "tokenizer.ggml.tokens");
@@ -67,18 +67,26 @@ TEST(GgufTokenizer, AddedTokensAreNumberedInTheOrderOfTheList) {
   using Texts = std::vector<std::string>;
   Input input;
   JsonValue& list = input.tokenizer["added_tokens"];
-  std::reverse(list.begin(), list.end());
-  EXPECT_EQ(tokens(input), (Texts{"a b", "<|odd|>", "<tool>", "</s>", "<s>"}));
-  std::reverse(list.begin(), list.end());
-  list.push_back({{"id", 20}, {"content", "gap"}});
-  list.push_back({{"id", 5}, {"content", "over"}});
+  list.push_back({{"id", 10}, {"content", "over"}});
   list.push_back({{"id", 99}, {"content", "ab"}, {"special", true}});
-  EXPECT_EQ(tokens(input), (Texts{"<s>", "</s>", "<tool>", "<|odd|>", "a b", "gap", "over"}));
+  EXPECT_EQ(tokens(input), (Texts{"<s>", "</s>", "<tool>", "<|odd|>", "a b", "over"}));
   EXPECT_EQ(types(good(input)).at(3), 3);  // "ab", of the vocabulary
   input.config["added_tokens_decoder"] = {{"30", {{"content", "late"}}},
                                           {"4", {{"content", "soon"}}}};
   EXPECT_EQ(tokens(input),
-            (Texts{"<s>", "</s>", "<tool>", "<|odd|>", "a b", "gap", "over", "soon", "late"}));
+            (Texts{"<s>", "</s>", "<tool>", "<|odd|>", "a b", "over", "soon", "late"}));
+}
+
+TEST(GgufTokenizer, AddedTokensThatReadersNumberDifferentlyAreRefused) {
+  Input input;
+  JsonValue& list = input.tokenizer["added_tokens"];
+  list.push_back({{"id", 20}, {"content", "gap"}});
+  EXPECT_NE(error_of(input).find("'gap' has id 20, but 10 by the order"), std::string::npos)
+      << error_of(input);
+  list.erase(list.size() - 1);
+  std::reverse(list.begin(), list.end());
+  EXPECT_NE(error_of(input).find("'a▁b' has id 9, but 5 by the order"), std::string::npos)
+      << error_of(input);
 }
 
 TEST(GgufTokenizer, OlderFilesAddAndNameTokens) {

@@ -313,7 +313,8 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
 namespace ckpt {
 
 Result<TransferResult> transfer(const HttpTransfer&) {
-  return fail(ErrorCode::kUnsupported, "this ckpt was built without libcurl and opens no URL");
+  return fail_with_hint(ErrorCode::kUnsupported, "a local copy, or a ckpt built with libcurl",
+                        "this ckpt was built without libcurl and opens no URL");
 }
 
 }  // namespace ckpt

@@ -2,8 +2,8 @@
 //
 //   [\] 64 hex digits | space | ' ' or '*' | name | LF
 //
-// The backslash in front says that in the name \ is written \\, LF \n and CR \r. Read are also what
-// else `sha256sum -c` takes: digits in capitals, comments, and "./" before a name.
+// The backslash in front says that in the name \ is written \\, LF \n and CR \r. Other forms that
+// `sha256sum -c` accepts are read too: capital digits, comments, and "./" before a name.
 // Source: GNU coreutils src/digest.c.
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/model/codec.h"
-#include "core/model/dtype_table.h"
+#include "core/model/dtype.h"
 
 namespace ckpt {
 

@@ -102,8 +102,8 @@ class JsonText {
 Status check_set_once(const JsonText& json, const std::string& place = "");
 
 // Calls `differs` for each value that is not the same in both, with its place, such as
-// "text_config.rope_theta". Objects are compared member by member, as Python reads them; nullptr
-// stands for a member that is not there. Members of `a` come first, then those of `b` alone.
+// "text_config.rope_theta". Objects are compared member by member, as Python reads them; `a` or `b`
+// is nullptr if it lacks the member. The members of `a` come first, then those that only `b` has.
 using JsonDiffers =
     std::function<void(const std::string& place, const JsonText* a, const JsonText* b)>;
 void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& differs,

@@ -1,7 +1,6 @@
 #include "core/model/dtype.h"
 
 #include "core/base/result.h"
-#include "core/model/dtype_table.h"
 
 namespace ckpt {
 

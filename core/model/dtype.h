@@ -93,7 +93,14 @@ struct DtypeInfo {
   uint32_t target_place;
 };
 
-// Of the rows above, which a test holds to the sizes of ggml-common.h.
+// The rows above, by Dtype; a test holds them to the sizes of ggml-common.h.
+inline constexpr DtypeInfo kDtypeInfos[] = {
+#define CKPT_ROW(enumerator, name, values, size_bytes, ggml, short_rows, weights, search, place) \
+  {name, values, size_bytes, ggml, Dtype::short_rows, ImportanceUse::weights, SearchUse::search, \
+   place},
+    CKPT_DTYPES_OF_NUMBERS(CKPT_ROW) CKPT_DTYPES_OF_BLOCKS(CKPT_ROW)
+#undef CKPT_ROW
+};
 const DtypeInfo& info(Dtype dtype);
 inline uint32_t size_bytes(Dtype dtype) { return info(dtype).size_bytes; }
 inline uint32_t element_values(Dtype dtype) { return info(dtype).values; }

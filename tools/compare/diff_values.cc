@@ -239,7 +239,7 @@ Status ValuesReport::check_gates(const ValueDifference& total) {
     const uint64_t apart = compared_[i].difference.nonfinite_apart;
     if (apart == 0) continue;
     cannot_compare(compared_[i].pair.a->name,
-                   fmt::format("{} values differ that are NaN or Inf on a side", apart));
+                   fmt::format("{} values differ and are NaN or Inf in A or B", apart));
   }
   return {};
 }

@@ -229,7 +229,8 @@ Status check_rules(const Job& job) {
       job.context.note(fmt::format("{} matches no tensor", rule.text));
     } else if (job.rule_effects[i] == 0) {
       job.context.note(
-          fmt::format("{} has no effect: none of the {} tensors it matches is quantized by rules",
+          fmt::format("{} has no effect: none of the {} tensors it matches gets its type from a "
+                      "rule",
                       rule.text, job.rule_matches[i]));
     } else if (job.rule_wins[i] == 0) {
       job.context.note(

@@ -6,7 +6,6 @@
 #include "core/base/printable.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/strided_source.h"
-#include "transforms/lora/adapter_gguf.h"
 
 namespace ckpt {
 namespace {

@@ -1,6 +1,6 @@
 // A LoRA adapter as files hold it: its tensors by module, each with what it is for, and its
 // configuration. Of a folder only adapter_config.json and the weights are read; a GGUF has all in
-// one file (adapter_gguf.h).
+// one file (adapter_gguf.cc).
 #pragma once
 
 #include <array>
@@ -83,6 +83,14 @@ struct Adapter {
 Result<Adapter> read_adapter(const std::string& place, const Context& context);
 // The same of a checkpoint that is an adapter's folder.
 Result<Adapter> adapter_of(const Checkpoint& checkpoint);
+// The same of a GGUF (adapter_gguf.cc), whose modules have its names: "blk.0.attn_q". Fails:
+// kUsage: not an adapter; kUnsupported: another kind of adapter, or an unknown key; kCorrupt,
+// naming the tensor.
+Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path, const Context& context);
+// `adapter`, of a GGUF, with the names of `folder` and its order of rows. Fails: kUsage: of another
+// architecture; kUnsupported: a tensor that to-gguf makes by more than moving rows of one weight.
+Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& folder,
+                                   const Context& context);
 
 // [columns, rows] of a matrix.
 Result<Tensor> turned_factor(const Tensor& tensor);

@@ -8,7 +8,16 @@
 //
 // llama.cpp scales by adapter.lora.alpha / rank, whatever the adapter was trained with, and knows
 // no DoRA, biases or trained tokens; the step refuses those.
-#include "transforms/lora/adapter_gguf.h"
+//
+// And back: such a file as an adapter to merge.
+//
+//   NAME.lora_a [r, in], NAME.lora_b [out, r]         of experts [E, r, in] and [E, out, r]
+//   token_embd.weight.lora_a [vocabulary, r], .lora_b [dim, r]
+//   X_norm.weight                                     replaces the norm
+//   adapter.lora.alpha                                s = alpha / r; 1 where it is 0 or absent
+//
+// Source: llama.cpp v0.5.0 src/llama-adapter.cpp, src/llama-adapter.h (get_scale).
+#include "transforms/lora/adapter.h"
 
 #include <algorithm>
 #include <cmath>

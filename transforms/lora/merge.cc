@@ -25,7 +25,6 @@
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/lora/adapter.h"
-#include "transforms/lora/adapter_gguf.h"
 #include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
@@ -551,7 +550,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
     context.note(fmt::format("lora: {}: {}", folder, one.summary()));
     return {};
   };
-  const QuantizedMerge how{context, options.text("base"), 
+  const QuantizedMerge how{context, options.text("base"),
                            {options.choice<bool>("search"), options.choice<bool>("encode")},
                            has_gguf_names};
   if (checkpoint.format == "gguf") {

@@ -3,7 +3,7 @@
 // A drawing names the bytes of a block from its first; "lo/hi e,f" is a byte whose low nibble
 // belongs to value e and whose high nibble to value f. d, m and dmin are IEEE half floats,
 // little-endian. S and M are 6-bit scales and minimums of sub-blocks of kSubValues, q the code of a
-// value: 0 to kTop, of which 0 stands for kLowest.
+// value, from 0 (the value kLowest) to kTop.
 //
 // Note: neighbors do not share a byte: value j shares one with j+32. Q3_K and Q6_K keep d behind
 // the codes.

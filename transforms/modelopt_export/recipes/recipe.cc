@@ -1,6 +1,6 @@
 // Reads a recipe: imports are put in their places, then its keys and values are checked.
 //
-//   {$import: NAME, key: value}    the mapping that NAME stands for, with these keys over its own
+//   {$import: NAME, key: value}    the mapping NAME; these keys replace its own
 //   - $import: NAME                a list: its items; a mapping: itself
 //
 // An imported file declares its kind in a comment: "# modelopt-schema: modelopt....". Names that

@@ -4,8 +4,4 @@
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/embed_text.cmake)
 file(READ ${FILE} text)
-write_text(${OUT} "${text}" ${NAME} "#include <string_view>
-
-namespace ckpt {
-extern const std::string_view ${NAME};
-}")
+write_text(${OUT} "${text}" ${NAME})

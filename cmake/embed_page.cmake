@@ -24,4 +24,4 @@ if(HTML)
   file(WRITE ${HTML} "${page}")
 endif()
 
-write_text(${OUT} "${page}" kReportPage "#include \"tools/report/report_page.h\"\n")
+write_text(${OUT} "${page}" kReportPage)

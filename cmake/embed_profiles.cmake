@@ -11,8 +11,4 @@ foreach(file IN LISTS files)
   string(REPLACE ";" "," text "${text}")   # in comments; a list of CMake to some of its commands
   string(APPEND all "profile ${name}\n${text}")
 endforeach()
-write_text(${OUT} "${all}" kProfileFiles "#include <string_view>
-
-namespace ckpt {
-extern const std::string_view kProfileFiles;
-}")
+write_text(${OUT} "${all}" kProfileFiles)

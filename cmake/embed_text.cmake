@@ -1,7 +1,6 @@
-# write_text(OUT TEXT NAME INCLUDE): the source file OUT defines `const std::string_view NAME`, which holds TEXT.
-# INCLUDE is what declares it, or a declaration. Text between quotes has a limit in some compilers and tools (65,536
-# bytes in the standard): pieces.
-function(write_text out text name declared)
+# write_text(OUT TEXT NAME): the source file OUT defines `const std::string_view NAME`, which holds TEXT.
+# Text between quotes has a limit in some compilers and tools (65,536 bytes in the standard): pieces.
+function(write_text out text name)
   if(text MATCHES "[^\n -~]")
     message(FATAL_ERROR "${name}: found a character outside ASCII; write it as an escape, so that the text can be cut anywhere")
   endif()
@@ -15,9 +14,11 @@ function(write_text out text name declared)
     math(EXPR start "${start} + ${piece}")
   endwhile()
   file(WRITE ${out} "// Written by the build.
-${declared}
+#include <string_view>
+
 namespace ckpt {
 
+extern const std::string_view ${name};
 const std::string_view ${name}{${pieces},
     ${length}};
 

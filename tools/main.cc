@@ -28,7 +28,6 @@
 #include "remote/remote.h"
 #include "tools/line/command_line.h"
 #include "tools/line/commands.h"
-#include "tools/line/completion.h"
 #include "tools/line/habits.h"
 #include "tools/line/help.h"
 #include "tools/say/console.h"

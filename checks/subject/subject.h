@@ -125,6 +125,8 @@ struct TokenizerFault {
 // Of an object and its lists; null: the file does not exist.
 std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
                                                   const TokenLists& lists);
+// Of all parts but the lists in "model".
+void find_part_faults(const JsonValue& tokenizer, std::vector<TokenizerFault>& out);
 
 // Everything that does not depend on a profile.
 class Examined {

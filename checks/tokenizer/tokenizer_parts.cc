@@ -1,9 +1,10 @@
+// The parts of tokenizer.json: their types, and the fields that the library "tokenizers" demands.
+//
 // Source: each row was tried with the library tokenizers, release 0.23.3: every field left out,
 // null, and of each type of JSON.
-#include "checks/tokenizer/tokenizer_parts.h"
-
 #include <algorithm>
 
+#include "checks/subject/subject.h"
 #include "core/base/words.h"
 
 namespace ckpt {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "checks/tokenizer/tokenizer_parts.h"
+#include "checks/subject/subject.h"
 #include "core/base/words.h"
 #include "core/model/token_lists.h"
 

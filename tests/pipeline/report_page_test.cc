@@ -1,4 +1,4 @@
-#include "tools/report/report_page.h"
+#include "tools/report/page.h"
 
 #include <gtest/gtest.h>
 

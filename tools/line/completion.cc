@@ -1,13 +1,12 @@
 // ckpt completion SHELL: a script that lets a shell complete commands, options and their values.
 // The script asks `ckpt complete WORD...`, which answers from what commands and steps declare, so
 // a new option or step needs no line here.
-#include "tools/line/completion.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
 #include "plan/text/type_names.h"
+#include "tools/line/command_line.h"
 #include "tools/line/commands.h"
 #include "tools/line/typed_words.h"
 #include "transforms/transforms.h"

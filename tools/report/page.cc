@@ -6,7 +6,6 @@
 #include "core/base/result.h"
 #include "plan/conversion/targets.h"
 #include "tools/report/data.h"
-#include "tools/report/report_page.h"
 
 namespace ckpt {
 

@@ -11,6 +11,10 @@
 
 namespace ckpt {
 
+// One HTML file, ASCII, of report/page.html with its styles and scripts (docs/REPORT.md).
+// `/*DATA*/null` is in it once, for the JSON of the report with every `<` written as \u003c.
+extern const std::string_view kReportPage;
+
 // `json` is in a script element of the page, where nothing ends it early.
 std::string report_page(std::string_view json);
 

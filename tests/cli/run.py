@@ -9,6 +9,7 @@ tests/support. Tests of several commands are in all/. Next to it:
   bytes             is there if the test also runs where only what reads and computes bytes is sanitized
   advice_not_typed  why --try-advice types nothing
   advice_apart      why it types in a second run, which would not print the same
+  on_disk           why CTest gives it a folder on disk; others have one in memory, where there is room
 Without a file stdout and stderr must be empty. The folder's path is shown as DIR, testdata's
 as TESTDATA, what is free on the disk as N.
 
@@ -57,7 +58,7 @@ def run(script, binary, tries_advice):
         problems = []
         if tries_advice:
             with advice_of_tools.Listener(binary, pathlib.Path(noted)) as listener:
-                env.update(listener.variables, ckpt=str(DOCS / "noting_advice.sh"))
+                env.update(listener.variables, ckpt=str(binary.parent / "tests" / "noting_advice"))
                 done = typed()
             problems = listener.problems
         else:

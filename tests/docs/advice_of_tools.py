@@ -1,6 +1,6 @@
 """Types what ckpt advises in the command lines of tests/cli (advice.py), where it advised it.
 
-noting_advice.sh is $ckpt of those scripts under `tests/cli/run.py --try-advice`. It runs the program, passes on what it prints
+noting_advice.cc is $ckpt of those scripts under `tests/cli/run.py --try-advice`. It runs the program, passes on what it prints
 and, where there is advice in that, asks the listener of run.py to try it in a copy of the folder that the script is in, and
 waits: a Python for each piece of advice would take most of the tests' time.
 """
@@ -16,7 +16,7 @@ class Run:
 
 
 def problems_of(printed, ckpt):
-    """What is wrong with the advice of one call, of which noting_advice.sh wrote PRINTED.out and .err, and writes .words and .env."""
+    """What is wrong with the advice of one call, of which noting_advice wrote PRINTED.out and .err, and writes .words and .env."""
     import advice   # with all that it imports for the scripts alone that print advice
 
     words = [word.decode(errors="surrogateescape") for word in pathlib.Path(printed + ".words").read_bytes().split(b"\0")[:-1]]

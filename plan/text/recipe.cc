@@ -268,8 +268,8 @@ Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
   std::vector<fs::path> out;
   for (const std::string& preset : presets) {
     if (!find_rule(exporting->options, "preset")->is_path(preset)) continue;
-    CKPT_ASSIGN(const auto loaded, load_quant_recipe(preset, step_context(&notes, {})));
-    for (const fs::path& file : loaded.files) {
+    CKPT_ASSIGN(const auto read, read_quant_recipe(preset, step_context(&notes, {})));
+    for (const std::string& file : read.files) {
       if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
     }
   }

@@ -28,16 +28,16 @@ extern const std::string_view kModeloptRecipes;  // data/modelopt_recipes.yaml
 
 namespace {
 
-// Kinds of files, by the end of their comment "modelopt-schema".
-constexpr std::string_view kSchemas =
-    "QuantizeConfig QuantizerAttributeConfig QuantizerCfgEntry QuantizerCfgListConfig";
+constexpr std::string_view kSchemas =  // kinds of files
+    "modelopt.torch.quantization.config.QuantizeConfig"
+    " modelopt.torch.quantization.config.QuantizerAttributeConfig"
+    " modelopt.torch.quantization.config.QuantizerCfgEntry"
+    " modelopt.torch.quantization.config.QuantizerCfgListConfig";
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
-constexpr std::string_view kSchemaFront = "modelopt.torch.quantization.config.";
 constexpr std::string_view kRecipeFolder = "modelopt_recipes";
 constexpr std::string_view kImport = "$import";
 constexpr uint64_t kMaxRecipeBytes = 1'000'000;
-constexpr uint32_t kMaxImportDepth = 16;
-constexpr uint32_t kMaxImports = 200;
+constexpr uint32_t kMaxImports = 200;             // of files, a circle included
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
 
 template <class... T>
@@ -53,12 +53,10 @@ Result<std::string> schema_of(std::string_view text) {
     if (!line.empty() && line[0] != '#') break;
     line = trimmed(line.substr(line.empty() ? 0 : 1));
     if (!line.starts_with(kSchemaMark)) continue;
-    line = trimmed(line.substr(kSchemaMark.size()));
     if (!out.empty()) return bad_import("two comments say modelopt-schema; expected one");
-    if (line.starts_with(kSchemaFront)) out = line.substr(kSchemaFront.size());
-    if (!has_word(kSchemas, out)) {
-      return bad_import("modelopt-schema: {}; expected one of quantizers", line);
-    }
+    out = trimmed(line.substr(kSchemaMark.size()));
+    if (has_word(kSchemas, out)) continue;
+    return bad_import("modelopt-schema: {}; expected one of quantizers", out);
   }
   return out;
 }
@@ -70,7 +68,7 @@ Result<JsonValue> put_in(const JsonValue& value, const JsonValue& imports, uint6
   const bool is_list = value.is_array();
   JsonValue out = is_list ? JsonValue::array() : JsonValue::object();
   if (const JsonValue* name = member(value, kImport)) {
-    const auto* text = name->get_ptr<const std::string*>();
+    const std::string* text = text_of(value, kImport);
     const JsonValue* found = text == nullptr ? nullptr : member(imports, *text);
     if (found == nullptr) {
       return bad_import("$import: {}; expected a name of imports", name->dump());
@@ -128,45 +126,44 @@ const Library& library() {
   return shipped;
 }
 
-// A name with the ending is a file's.
-bool is_recipe_file(std::string_view name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 // ---- a recipe and its files ---------------------------------------------------------------------
 
 class RecipeLoader {
  public:
-  explicit RecipeLoader(const Context& context) : context_(context) {}
+  // `files`: gets those that are read, each once; the recipe first.
+  RecipeLoader(const Context& context, std::vector<std::string>& files)
+      : context_(context), files_(files) {}
 
-  Result<LoadedRecipe> load(const std::string& name) {
+  Result<JsonValue> load(const std::string& name) {
+    if (const JsonValue* shipped = member(library().by_name, name)) return *shipped;
     CKPT_CHECK(context_.file_text != nullptr);
     auto read = context_.file_text(name, kMaxRecipeBytes);
     const std::string stem = fs::path(name).stem();
     if (!read && library().by_name.contains(stem)) read.error().hint = "--preset " + stem;
     CKPT_ASSIGN(const std::string text, std::move(read));
-    const fs::path own = fs::path(name).parent_path();
     files_ = {name};
-    folders_ = {{own, ""}, {own, kRecipeFolder}};
-    for (fs::path folder = fs::absolute(name).parent_path(); folder.has_relative_path();
+    fs::path folder = fs::path(name).parent_path();
+    folders_ = {{folder, ""}, {folder, kRecipeFolder}};
+    for (folder = fs::absolute(name).parent_path(); folder.has_relative_path();
          folder = folder.parent_path()) {
       if (folder.filename() == kRecipeFolder) folders_.emplace_back(folder, "");
     }
-    CKPT_ASSIGN(JsonValue made, in(name, resolved(text, 0)));
-    if (made.is_object()) return LoadedRecipe{std::move(made), std::move(files_)};
+    CKPT_ASSIGN(JsonValue out, in(name, resolved(text)));
+    if (out.is_object()) return out;
     return bad_import("{}: {}; expected metadata and quantize", name,
-                      made.is_array() ? "a list" : "one value");
+                      out.is_array() ? "a list" : "one value");
   }
 
  private:
   // The text of the file that an import means.
   Result<std::string> read_file(const std::string& name) {
+    const bool is_whole = name.ends_with(".yaml") || name.ends_with(".yml");
     for (const auto& [folder, below] : folders_) {
       for (const char* ending : {".yml", ".yaml"}) {
-        const fs::path file = below / (is_recipe_file(name) ? name : name + ending);
+        const fs::path file = below / (is_whole ? name : name + ending);
         CKPT_ASSIGN(const bool is_there, is_trusted_file(folder, file));
         if (!is_there) continue;
-        const fs::path path = folder / file;
+        const std::string path = folder / file;
         if (std::ranges::find(files_, path) == files_.end()) files_.push_back(path);
         return context_.file_text(path, kMaxRecipeBytes);
       }
@@ -176,36 +173,33 @@ class RecipeLoader {
   }
 
   // The meaning of `name` in an import.
-  Result<JsonValue> find_import(const std::string& name, uint32_t depth) {
+  Result<JsonValue> find_import(const std::string& name) {
     const fs::path path(name);
     if (name.empty() || path.is_absolute() || std::ranges::count(path, "..") != 0) {
       return bad_import("imports: '{}'; expected a path below modelopt_recipes", name);
     }
     const std::string own = name.substr(0, name.size() - (name.ends_with(".yaml") ? 5 : 0));
     if (const JsonValue* found = member(library().imports, own)) return *found;
-    std::string schema;
-    JsonValue out;
+    std::string text, schema;
     if (!library().recipes.contains(own)) {
-      CKPT_ASSIGN(const auto text, in(fmt::format("imports: '{}'", name), read_file(name)));
+      CKPT_ASSIGN(text, in(fmt::format("imports: '{}'", name), read_file(name)));
       CKPT_ASSIGN(schema, in(name, schema_of(text)));
-      CKPT_ASSIGN(out, in(name, resolved(text, depth + 1)));
     }
     if (schema.empty()) {
       return bad_import("imports: '{}' has no comment that says its modelopt-schema", name);
     }
-    const bool is_list = schema == "QuantizerCfgListConfig";
+    CKPT_ASSIGN(JsonValue out, in(name, resolved(text)));
     // A configuration that is a rule would be one where a list imports it.
-    const bool is_rule = schema == "QuantizeConfig" && member(out, "quantizer_name") != nullptr;
+    const bool is_rule = schema.ends_with(".QuantizeConfig") && out.contains("quantizer_name");
+    const bool is_list = schema.ends_with("ListConfig");
     if (is_list ? out.is_array() : out.is_object() && !is_rule) return out;
-    return bad_import("{}: contradicts its modelopt-schema; expected a {}", name,
-                      is_list   ? "list"
-                      : is_rule ? "mapping without quantizer_name"
-                                : "mapping");
+    return bad_import("{}: contradicts its modelopt-schema; expected a {}{}", name,
+                      is_list ? "list" : "mapping", is_rule ? " without quantizer_name" : "");
   }
 
   // The text as a value, without "imports" and "$import".
-  Result<JsonValue> resolved(const std::string& text, uint32_t depth) {
-    if (depth > kMaxImportDepth || ++resolved_ > kMaxImports) {
+  Result<JsonValue> resolved(const std::string& text) {
+    if (++resolved_ > kMaxImports) {
       return bad_import("imports go round in a circle, or are too many");
     }
     CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(text));
@@ -218,7 +212,7 @@ class RecipeLoader {
       if (count == 1 || key == "imports") continue;
       return bad_import("'{}' before '---'; expected imports alone", key);
     }
-    if (count == 2 && member(body, "imports") != nullptr) {
+    if (count == 2 && body.contains("imports")) {
       return bad_import("imports before and behind '---'; expected one of them");
     }
     JsonValue imports = JsonValue::object();
@@ -226,7 +220,7 @@ class RecipeLoader {
       if (!said->is_object()) return bad_import("imports: expected names and paths");
       for (const auto& [name, path] : said->items()) {
         if (!path.is_string()) return bad_import("imports: '{}': no path", name);
-        CKPT_ASSIGN(imports[name], find_import(path.get_ref<const std::string&>(), depth));
+        CKPT_ASSIGN(imports[name], find_import(path));
       }
     }
     if (body.is_object()) body.erase("imports");
@@ -234,8 +228,8 @@ class RecipeLoader {
   }
 
   const Context& context_;
+  std::vector<std::string>& files_;
   std::vector<std::pair<fs::path, fs::path>> folders_;  // and what precedes an import's name
-  std::vector<fs::path> files_;                         // read, each once; the recipe's first
   uint32_t resolved_ = 0;
   uint64_t left_ = kMaxImportedValues;
 };
@@ -245,30 +239,32 @@ class RecipeLoader {
 constexpr std::string_view kMeasuring = "ModelOpt itself, which runs the model over data";
 constexpr std::string_view kTruthWords = "true True TRUE false False FALSE";
 
-// Of the keys that are neither a mapping, a list nor a name.
+// Of the keys that are neither a mapping, a list nor a name. Only numbers and truths may be absent.
 struct RecipeValue {
   std::string_view key;
-  std::string_view words;  // one of these, in any case; none: a number, or absent
+  std::string_view words;  // one of these, of others than truth values in any case; none: a number
   std::string_view expected, hint = {};
   double most = std::numeric_limits<float>::max();
 };
 constexpr RecipeValue kRecipeValues[] = {
     {"num_bits", "e2m1 e4m3", "e2m1 (NVFP4) or e4m3 (FP8)"},
+    {"axis", "", "null: a scale for all", "", 0},
     // It weighs formats where a search chooses among them, and nothing here.
     {"effective_bits", "", "a number above 0, 16 at most", "", 16},
     {"constant_amax", "", "a number above zero, as 2688.0"},
+    {"use_constant_amax", kTruthWords, "true or false"},
     {"scale_bits", "e4m3", "e4m3; servers take no other 4-bit weights of ModelOpt"},
     {"-1", "16", "16; servers take NVFP4 in no other blocks"},
     {"type", "dynamic", "dynamic; static scales are found by a search",
-     "a recipe without it and --search sweep, or --search four-over-six"}};
-// True or false, or absent. How ModelOpt goes through the data changes nothing of what is stored.
-constexpr std::string_view kRecipeTruths =
-    "enable use_constant_amax skip_forward_without_activation_calib calib_mutates_weights";
+     "a recipe without it and --search sweep, or --search four-over-six"},
+    {"enable", kTruthWords, "true or false"},
+    // How ModelOpt goes through the data changes nothing of what is stored.
+    {"skip_forward_without_activation_calib", kTruthWords, "true or false"},
+    {"calib_mutates_weights", kTruthWords, "true or false"}};
 
 Failure refused(std::string_view key, const JsonValue* value, std::string_view expected,
                 std::string_view hint = {}) {
-  std::string said =
-      value == nullptr ? "null" : value->dump(-1, ' ', false, JsonValue::error_handler_t::replace);
+  std::string said = (value == nullptr ? JsonValue() : *value).dump();
   if (said.size() > 60) said = said.substr(0, 60) + "...";
   return fail_with_hint(ErrorCode::kUnsupported, std::string(hint), "{}: {}; expected {}", key,
                         said, expected);
@@ -281,100 +277,84 @@ bool is_one_of(const JsonValue* value, std::string_view words) {
 
 bool is_true(const JsonValue* value) { return is_one_of(value, "true True TRUE"); }
 
-// Digits, and a fraction: numbers that all readers of YAML read as the same.
-std::optional<double> plain_number(const JsonValue& value) {
-  const auto* text = value.get_ptr<const std::string*>();
-  if (text == nullptr || text->empty() || text->front() == '.' ||
-      text->find_first_not_of("0123456789.") != text->npos ||
-      (text->size() > 1 && text->front() == '0' && (*text)[1] != '.')) {
-    return std::nullopt;
-  }
-  return number_from<double>(*text);
-}
-
 bool fits(const RecipeValue& rule, const JsonValue* value) {
-  if (!rule.words.empty()) {
-    return value != nullptr && value->is_string() &&
-           has_word(rule.words, lower_case(value->get_ref<const std::string&>()));
+  const bool is_truth = rule.words == kTruthWords, is_number = rule.words.empty();
+  if (value == nullptr) return is_truth || is_number;
+  if (value->is_null()) return is_number;
+  const auto* text = value->get_ptr<const std::string*>();
+  if (text == nullptr || is_truth) return is_one_of(value, rule.words);
+  if (!is_number) return has_word(rule.words, lower_case(*text));
+  // Digits, and a fraction: numbers that all readers of YAML read as the same.
+  if (text->find_first_not_of("0123456789.") != text->npos || text->starts_with('.') ||
+      (text->starts_with('0') && !text->starts_with("0."))) {
+    return false;
   }
-  if (value == nullptr || value->is_null()) return true;
-  const auto number = plain_number(*value);
+  const auto number = number_from<double>(*text);
   return number && std::isnormal(static_cast<float>(*number)) && *number <= rule.most;
 }
 
 // Fails on a key of `map` that is none of `keys`, and on a value that does not fit its key.
-Status check_fields(const JsonValue& map, std::string_view keys, const std::string& where) {
+Status check_fields(const JsonValue& map, const std::string& where,
+                    std::initializer_list<std::string_view> keys) {
   if (!map.is_object()) return refused(where, &map, "a mapping");
   for (const auto& [key, value] : map.items()) {
-    if (has_word(keys, key)) continue;
-    std::string listed(keys);
-    for (size_t at = 0; (at = listed.find(' ', at)) != listed.npos; at += 2) listed.insert(at, ",");
-    return refused(where + "." + key, &value, "no other keys than " + listed);
+    if (std::ranges::find(keys, key) != keys.end()) continue;
+    return refused(where + "." + key, &value,
+                   fmt::format("no other keys than {}", fmt::join(keys, ", ")));
   }
-  while (!keys.empty()) {
-    const std::string key(take_word(keys));
-    const JsonValue* value = member(map, key);
-    if (has_word(kRecipeTruths, key) && value != nullptr && !is_one_of(value, kTruthWords)) {
-      return refused(where + "." + key, value, "true or false");
-    }
-    for (const RecipeValue& rule : kRecipeValues) {
-      if (rule.key != key || fits(rule, value)) continue;
-      return refused(where + "." + key, value, rule.expected, rule.hint);
-    }
+  for (const RecipeValue& rule : kRecipeValues) {
+    const JsonValue* value = member(map, rule.key);
+    if (std::ranges::find(keys, rule.key) == keys.end() || fits(rule, value)) continue;
+    return refused(fmt::format("{}.{}", where, rule.key), value, rule.expected, rule.hint);
   }
   return {};
 }
 
-Result<NumberForm> read_numbers(const JsonValue& cfg, const std::string& where) {
-  const JsonValue* blocks = known(cfg, "block_sizes");
-  const std::string key = where + ".block_sizes";
-  if (lower_case(*text_of(cfg, "num_bits")) == "e2m1") {
-    CKPT_TRY(
-        check_fields(blocks == nullptr ? JsonValue::object() : *blocks, "scale_bits -1 type", key));
-    return NumberForm::kNvfp4;
-  }
-  if (blocks == nullptr) return NumberForm::kFp8;
-  const bool is_square = is_one_of(member(*blocks, "-1"), "128") &&
-                         is_one_of(member(*blocks, "-2"), "128") && blocks->size() == 2;
-  if (is_square) return NumberForm::kFp8Blocks;
-  return refused(key, blocks, "-1: 128 and -2: 128");
-}
-
 Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) {
   if (cfg.is_array()) return refused(where, &cfg, "one mapping; two quantizers are not exported");
-  CKPT_TRY(check_fields(
-      cfg, "num_bits block_sizes axis effective_bits constant_amax use_constant_amax", where));
-  if (const JsonValue* axis = known(cfg, "axis")) {
-    return refused(where + ".axis", axis, "null: a scale for all");
-  }
+  CKPT_TRY(check_fields(cfg, where,
+                        {"num_bits", "block_sizes", "axis", "effective_bits", "constant_amax",
+                         "use_constant_amax"}));
   QuantizerForm out;
-  CKPT_ASSIGN(out.numbers, read_numbers(cfg, where));
-  if (const JsonValue* amax = known(cfg, "constant_amax")) {
-    out.constant_amax = static_cast<float>(*plain_number(*amax));
+  const JsonValue* blocks = known(cfg, "block_sizes");
+  const std::string place = where + ".block_sizes";
+  if (lower_case(*text_of(cfg, "num_bits")) == "e2m1") {
+    const JsonValue none = JsonValue::object();
+    CKPT_TRY(check_fields(blocks == nullptr ? none : *blocks, place, {"scale_bits", "-1", "type"}));
+  } else if (blocks != nullptr && *blocks != JsonValue{{"-1", "128"}, {"-2", "128"}}) {
+    return refused(place, blocks, "-1: 128 and -2: 128");
+  } else {
+    out.numbers = blocks == nullptr ? NumberForm::kFp8 : NumberForm::kFp8Blocks;
+  }
+  if (const std::string* amax = text_of(cfg, "constant_amax")) {
+    out.constant_amax = static_cast<float>(*number_from<double>(*amax));
   }
   out.is_cast = is_true(member(cfg, "use_constant_amax"));
   if (!out.is_cast || !out.constant_amax) return out;
   return refused(where, &cfg, "constant_amax or use_constant_amax");
 }
 
-Result<std::optional<QuantizerRule>> read_rule(const JsonValue& item, const std::string& where) {
-  CKPT_TRY(check_fields(item, "quantizer_name parent_class cfg enable", where));
+Status read_rule(const JsonValue& item, const std::string& where,
+                 std::vector<QuantizerRule>& out) {
+  CKPT_TRY(check_fields(item, where, {"quantizer_name", "parent_class", "cfg", "enable"}));
   const std::string* name = text_of(item, "quantizer_name");
   if (name == nullptr) return refused(where, &item, "a quantizer_name");
   const JsonValue *cfg = known(item, "cfg"), *enable = member(item, "enable");
   if (!item.contains("cfg") && enable == nullptr) return refused(where, &item, "cfg or enable");
-  QuantizerRule out{Glob(*name), std::nullopt, enable == nullptr || is_true(enable), false};
-  const bool is_empty = cfg != nullptr && cfg->is_object() && cfg->empty() && !out.is_on;
-  if (cfg != nullptr && !is_empty) {
-    CKPT_ASSIGN(out.form, read_form(*cfg, where + ".cfg"));
+  QuantizerRule rule{Glob(*name), std::nullopt, enable == nullptr || is_true(enable), false};
+  if (cfg != nullptr && (rule.is_on || *cfg != JsonValue::object())) {
+    CKPT_ASSIGN(rule.form, read_form(*cfg, where + ".cfg"));
   }
   const JsonValue* parent = known(item, "parent_class");
-  out.is_of_tables = is_one_of(parent, "nn.Embedding");
-  if (parent == nullptr || out.is_of_tables) return std::optional(std::move(out));
+  rule.is_of_tables = is_one_of(parent, "nn.Embedding");
   // No layer that is exported is one of these.
   constexpr std::string_view kOthers = "nn.BatchNorm1d nn.BatchNorm2d nn.BatchNorm3d nn.LeakyReLU";
-  if (!out.is_on && is_one_of(parent, kOthers)) return std::optional<QuantizerRule>();
-  return refused(where + ".parent_class", parent, "nn.Embedding");
+  if (!rule.is_on && is_one_of(parent, kOthers)) return {};
+  if (parent != nullptr && !rule.is_of_tables) {
+    return refused(where + ".parent_class", parent, "nn.Embedding");
+  }
+  out.push_back(std::move(rule));
+  return {};
 }
 
 Status check_algorithm(const JsonValue& algorithm) {
@@ -386,43 +366,42 @@ Status check_algorithm(const JsonValue& algorithm) {
         key, method == nullptr ? &algorithm : method, "max",
         is_one_of(method, "mse") ? "a recipe of max and --search sweep: less error" : kMeasuring);
   }
-  CKPT_TRY(check_fields(algorithm, "method layerwise skip_forward_without_activation_calib", key));
+  CKPT_TRY(check_fields(algorithm, key,
+                        {"method", "layerwise", "skip_forward_without_activation_calib"}));
   const JsonValue* layerwise = member(algorithm, "layerwise");
   if (layerwise == nullptr || is_one_of(layerwise, kTruthWords)) return {};
   if (layerwise->is_string()) return refused(key + ".layerwise", layerwise, "true or false");
-  return check_fields(*layerwise, "enable calib_mutates_weights", key + ".layerwise");
+  return check_fields(*layerwise, key + ".layerwise", {"enable", "calib_mutates_weights"});
 }
 
-Result<QuantRecipe> read_rules(const std::string& name, const JsonValue& recipe) {
+Result<std::vector<QuantizerRule>> read_rules(const JsonValue& recipe) {
   const JsonValue *metadata = member(recipe, "metadata"), *quantize = member(recipe, "quantize");
   if (metadata == nullptr) return fail(ErrorCode::kUnsupported, "no metadata; expected a recipe");
-  CKPT_TRY(check_fields(*metadata, "recipe_type description", "metadata"));
+  CKPT_TRY(check_fields(*metadata, "metadata", {"recipe_type", "description"}));
   const JsonValue* type = member(*metadata, "recipe_type");
   if (!is_one_of(type, "ptq")) {
     return refused("metadata.recipe_type", type, "ptq",
                    is_one_of(type, "auto_quantize") ? kMeasuring : std::string_view());
   }
-  CKPT_TRY(check_fields(recipe, "metadata quantize", "recipe"));
+  CKPT_TRY(check_fields(recipe, "recipe", {"metadata", "quantize"}));
   if (quantize == nullptr) return fail(ErrorCode::kUnsupported, "no quantize; expected a recipe");
-  CKPT_TRY(check_fields(*quantize, "algorithm quant_cfg", "quantize"));
-  const JsonValue *algorithm = member(*quantize, "algorithm"),
+  CKPT_TRY(check_fields(*quantize, "quantize", {"algorithm", "quant_cfg"}));
+  const JsonValue *algorithm = known(*quantize, "algorithm"),
                   *list = member(*quantize, "quant_cfg");
-  const bool is_none = algorithm != nullptr && algorithm->is_null();
-  if (algorithm != nullptr && !is_none) CKPT_TRY(check_algorithm(*algorithm));
+  if (algorithm != nullptr) CKPT_TRY(check_algorithm(*algorithm));
+  const std::string place = "quantize.quant_cfg";
   if (list == nullptr || !list->is_array() || list->empty()) {
-    return refused("quantize.quant_cfg", list, "a list of rules");
+    return refused(place, list, "a list of rules");
   }
   if (list->front() != JsonValue{{"quantizer_name", "*"}, {"enable", "false"}}) {
-    return refused("quantize.quant_cfg[0]", &list->front(),
-                   "quantizer_name: '*' with enable: false");
+    return refused(place + "[0]", &list->front(), "quantizer_name: '*' with enable: false");
   }
-  QuantRecipe out{name, {}};
+  std::vector<QuantizerRule> out;
   for (size_t i = 0; i < list->size(); ++i) {
-    CKPT_ASSIGN(auto rule, read_rule((*list)[i], fmt::format("quantize.quant_cfg[{}]", i)));
-    if (rule) out.rules.push_back(std::move(*rule));
+    CKPT_TRY(read_rule((*list)[i], fmt::format("{}[{}]", place, i), out));
   }
-  if (is_none) return refused("quantize.algorithm", algorithm, "max");
-  return out;
+  if (algorithm != nullptr || !quantize->contains("algorithm")) return out;
+  return refused("quantize.algorithm", nullptr, "max");
 }
 
 }  // namespace
@@ -433,20 +412,15 @@ std::vector<std::string> shipped_recipes() {
   return out;
 }
 
-Result<LoadedRecipe> load_quant_recipe(const std::string& name, const Context& context) {
-  const JsonValue* const shipped = member(library().by_name, name);
-  if (shipped != nullptr && !is_recipe_file(name)) return LoadedRecipe{*shipped, {}};
-  CKPT_ASSIGN(LoadedRecipe out, RecipeLoader(context).load(name));
-  std::vector<std::string> imports(out.files.begin() + 1, out.files.end());
-  if (!imports.empty()) {
-    context.note(fmt::format("preset {}: its imports are of {}", name, fmt::join(imports, ", ")));
-  }
-  return out;
-}
-
 Result<QuantRecipe> read_quant_recipe(const std::string& name, const Context& context) {
-  CKPT_ASSIGN(const LoadedRecipe recipe, in("preset", load_quant_recipe(name, context)));
-  return in(fmt::format("preset {}", name), read_rules(name, recipe.value));
+  QuantRecipe out{name, {}, {}};
+  CKPT_ASSIGN(const JsonValue recipe, in("preset", RecipeLoader(context, out.files).load(name)));
+  if (out.files.size() > 1) {
+    context.note(fmt::format("preset {}: its imports are of {}", name,
+                             fmt::join(out.files.begin() + 1, out.files.end(), ", ")));
+  }
+  CKPT_ASSIGN(out.rules, in("preset " + name, read_rules(recipe)));
+  return out;
 }
 
 }  // namespace ckpt

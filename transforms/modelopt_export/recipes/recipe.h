@@ -13,10 +13,8 @@
 // config_loader.py, modelopt/torch/quantization/config.py.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/glob.h"
@@ -49,19 +47,13 @@ struct QuantizerRule {
 struct QuantRecipe {
   std::string name;  // as given: "FILE.yaml" or the name of one that ModelOpt ships
   std::vector<QuantizerRule> rules;
+  std::vector<std::string> files;  // its own first; empty for one that ships
 };
 
 std::vector<std::string> shipped_recipes();  // names of those that ModelOpt ships
 
-struct LoadedRecipe {
-  JsonValue value;                           // with its imports in their places
-  std::vector<std::filesystem::path> files;  // its own first; empty for one that ships
-};
 // `name` is a path, or a name of the library. Fails: kUsage: no such file, or imports that do not
-// resolve; kUnsupported: no YAML.
-Result<LoadedRecipe> load_quant_recipe(const std::string& name, const Context& context);
-
-// Fails: as load_quant_recipe; kUnsupported, naming the key: what has no export here.
+// resolve; kUnsupported: no YAML, or what has no export here, naming its key.
 Result<QuantRecipe> read_quant_recipe(const std::string& name, const Context& context);
 
 }  // namespace ckpt

@@ -73,7 +73,7 @@ Result<const Format*> recognize(const fs::path& path) {
           fmt::format("hf download {} --local-dir {}, and then {}; or hf://{}", name,
                       shell_path(path.filename().string()), shell_path(path.filename().string()),
                       name),
-          "{}: nothing is there; a model of the Hugging Face hub has to be fetched first, or named "
+          "{}: does not exist; a model of the Hugging Face hub has to be fetched first, or named "
           "by its URL",
           name);
     }
@@ -82,7 +82,7 @@ Result<const Format*> recognize(const fs::path& path) {
                   "{}: not a URL that is read here; expected hf://, s3://, https:// or http://",
                   path.string());
     }
-    return fail(ErrorCode::kUsage, "{}: nothing is there; expected {}", path.string(), kAccepted);
+    return fail(ErrorCode::kUsage, "{}: does not exist; expected {}", path.string(), kAccepted);
   }
   if (!is_url(path)) {
     CKPT_TRY(refuse_unfinished_patch(path));

@@ -29,7 +29,7 @@ struct FileDigest {
   std::string sha256;  // 64 lower-case hex digits
   uint64_t size_bytes = 0;
   std::string git_id = {};  // core/base/git_id.h, of a file that a hub lists by it
-  std::string fault = {};   // why there is no digest
+  std::string fault = {};   // why the digest is missing
 };
 
 inline constexpr std::string_view kSumsName = "SHA256SUMS";

@@ -118,7 +118,7 @@ Result<SharedSource> OpenedUrls::open(const std::string& url) const {
   if (!is_file(place)) {
     return fail(
         ErrorCode::kUsage, "{}: {}", url,
-        is_folder_of_root(place) ? "not a regular file; expected a file" : "nothing is there");
+        is_folder_of_root(place) ? "not a regular file; expected a file" : "does not exist");
   }
   CKPT_ASSIGN(const SharedSource kept, place.root->local(place.path));
   if (kept != nullptr) return kept;

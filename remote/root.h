@@ -35,7 +35,7 @@ class RemoteRoot {
   const Files& files() const { return files_; }
   // The URL that names the same files later too.
   const std::string& pinned() const { return pinned_; }
-  // The request for bytes of a file. `was_refused`: the previous request is no longer accepted.
+  // The request for bytes of a file. `was_refused`: the server rejected the previous request.
   virtual Result<HttpRequest> request(const std::string& path, bool was_refused) const = 0;
   // The file if this machine already has it; nullptr otherwise.
   virtual Result<SharedSource> local(const std::string& /*path*/) const { return SharedSource(); }

@@ -96,8 +96,7 @@ Status require_ours(const fs::path& path, const struct stat& status, Guard guard
                           path.string(), status.st_uid, ::geteuid());
   }
   return fail_with_hint(ErrorCode::kUsage, fmt::format("rm -r {}", shell_path(path.string())),
-                        "{}: others may write to it (mode {:o}); expected what only this user's "
-                        "runs have written to",
+                        "{}: writable by others (mode {:o}); expected writable by this user alone",
                         path.string(), status.st_mode & 07777);
 }
 

@@ -40,7 +40,7 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
     const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
     return fail_with_hint(
         ErrorCode::kIo, is_limited ? "ulimit -f unlimited, or smaller files" : "another place",
-        "{}: larger than files may be here ({}); {}", path.string(),
+        "{}: exceeds the file size limit ({}); {}", path.string(),
         is_limited ? fmt::format("ulimit -f: {} bytes", static_cast<uint64_t>(limit.rlim_cur))
                    : "as the file system says",
         size);

@@ -73,7 +73,7 @@ Status check_temporary_folder(const Output& output) {
   CKPT_ASSIGN(const bool has_ledger, is_there(ledger));
   if (has_ledger) {
     return fail_with_hint(ErrorCode::kUsage, "another OUT, or that command again",
-                          "{}: another command is not done with it, as {} says",
+                          "{}: belongs to another unfinished command (see {})",
                           partial_path(output).string(), ledger.string());
   }
   std::set<std::string> names;

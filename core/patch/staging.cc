@@ -162,14 +162,12 @@ Status refuse_unfinished_patch(const fs::path& path) {
   if (state != PatchState::kUnfinished) return {};
   if (const auto other = other_owner(staging_of(path))) {
     return fail_with_hint(ErrorCode::kUsage, as_user(*other, path),
-                          "{}: a patch of it by user {} was interrupted before its last file was "
-                          "in place; only that user, not this one ({}), can finish it",
+                          "{}: a patch by user {} was interrupted; only that user, not this one "
+                          "({}), can finish it",
                           path.string(), *other, ::geteuid());
   }
   return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_path(path.string())),
-                        "{}: a patch of it was interrupted before its last file was in place; "
-                        "running it again finishes it",
-                        path.string());
+                        "{}: a patch was interrupted; rerun it to finish", path.string());
 }
 
 Status require_own_journal(const fs::path& path) {

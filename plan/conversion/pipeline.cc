@@ -83,7 +83,7 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
     planning.use.add("base");
   }
   const std::string unchanged =
-      fixed.left.is_good() ? "nothing had to be changed" : "nothing that a step can fix";
+      fixed.left.is_good() ? "no fixes needed" : "no step can fix the findings";
   context.note(
       fmt::format("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps));
   for (const Finding& finding : fixed.left.findings) {

@@ -126,7 +126,7 @@ Status check_sensitivity_file(const SensitivityFile& file, const std::vector<Rat
   }
   if (count > 0) {
     observer.note(
-        fmt::format("{}: nothing about {} of {} tensors (the first: '{}'), which keep "
+        fmt::format("{}: has no entry for {} of {} tensors (the first: '{}'); they keep "
                     "the factors of their roles",
                     file.name, count, tensors.size(), missing->names[0]));
   }

@@ -12,7 +12,7 @@ from faults import Runner
 from scenarios import all_scenarios
 
 SCENARIOS = ("convert_gguf", "convert_shards", "patch_growth", "publish", "publish_archive", "plan_out", "execute_share")
-SAID = {"EDQUOT": "this user's disk quota is used up", "EFBIG": "larger than files may be here"}
+SAID = {"EDQUOT": "this user's disk quota is used up", "EFBIG": "exceeds the file size limit"}
 
 
 def main():

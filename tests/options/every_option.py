@@ -172,7 +172,7 @@ def check_recipes(rows, folder):
             value = [{"out": "x", "to": "f16"}]
         (folder / "recipe.json").write_text(json.dumps({"in": "missing", "out": "out", key: value}))
         done = subprocess.run([ckpt, "convert", "--recipe", "recipe.json"], cwd=folder, capture_output=True, text=True)
-        if "nothing is there" not in done.stderr:   # the first thing that is wrong is IN
+        if "does not exist" not in done.stderr:   # the first thing that is wrong is IN
             problems.append(f"recipe key {key}: {done.stderr}")
     return problems
 

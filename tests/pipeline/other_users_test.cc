@@ -160,7 +160,7 @@ TEST_F(OtherUsers, ALedgerThatOthersCouldWriteIsRefusedByName) {
   converted_within(conversion_, 1'500'000);
   fs::permissions(folder_ / "out.gguf.partial.ledger", fs::perms::all);
   const std::string said = converted_within(conversion_);
-  EXPECT_NE(said.find("out.gguf.partial.ledger: others may write to it (mode 777)"),
+  EXPECT_NE(said.find("out.gguf.partial.ledger: writable by others (mode 777)"),
             std::string::npos)
       << said;
   fs::remove(folder_ / "out.gguf.partial.ledger");
@@ -231,9 +231,9 @@ TEST_F(OtherUsers, APatchThatAnotherUserPreparesDoesNotStopReaders) {
   EXPECT_EQ(said_by(kVictim, read), "gguf");
   write_file(journal_of(path), "ckpt-patch 2\n");
   const std::string said = said_by(kVictim, read);
-  EXPECT_NE(said.find("a patch of it by user 0 was interrupted"), std::string::npos) << said;
+  EXPECT_NE(said.find("a patch by user 0 was interrupted"), std::string::npos) << said;
   EXPECT_TRUE(said.ends_with(". Try: sudo -u '#0' ckpt patch " + path.string())) << said;
-  EXPECT_NE(read().find("running it again finishes it"), std::string::npos) << read();
+  EXPECT_NE(read().find("rerun it to finish"), std::string::npos) << read();
 }
 
 // Root patches another user's checkpoint: it stays that user's.

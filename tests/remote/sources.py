@@ -161,7 +161,7 @@ def provenance_names_the_files_of_a_commit():
     text = pathlib.Path("published/provenance.json").read_text()
     good = good and code == 0 and f'"uri": "{base}model.safetensors"' in text and f'"uri": "{web("summed/model/config.json")}"' in text or print(code, text)
     good = good and all([is_refused(words, "publish", *typed) for words, *typed in (
-        ("Repository not found", "published", "--source", "hf://org/missing"), ("nothing is there", "published", "--source", HUB + "/x"),
+        ("Repository not found", "published", "--source", "hf://org/missing"), ("does not exist", "published", "--source", HUB + "/x"),
         ("expected a folder on this machine", HUB))])
     strike(Fault("last", path="*/model.safetensors", only="cdn"))
     code, text = run("publish", "published", "--source", HUB, "--rehash")
@@ -257,8 +257,8 @@ def a_plan_names_the_commit_and_reads_it_later():
 def missing_things_are_named():
     strike()
     return all([is_refused("Repository not found", "show", "hf://org/absent"), is_refused("Invalid rev id", "show", HUB + "@absent"),
-                is_refused("nothing is there", "show", HUB + "/absent"), is_refused("nothing is there", "show", BUCKET + "/absent"),
-                is_refused("NoSuchBucket", "show", "s3://absent/x"), is_refused("nothing is there", "show", web("absent/")),
+                is_refused("does not exist", "show", HUB + "/absent"), is_refused("does not exist", "show", BUCKET + "/absent"),
+                is_refused("NoSuchBucket", "show", "s3://absent/x"), is_refused("does not exist", "show", web("absent/")),
                 is_refused("SignatureDoesNotMatch", "show", BUCKET, AWS_SECRET_ACCESS_KEY="wrong"),
                 is_refused("not the name of a repository", "show", "hf://org/na me"), is_refused("names no repository", "show", "hf://org"),
                 is_refused("not a URL that is read here", "show", "ftp://host/model"), is_refused("has a query", "show", web("summed/model/?token=secret")), is_refused("a user name", "show", "http://me:secret@127.0.0.1/x")])

@@ -312,7 +312,7 @@ Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
   for (const std::string& note : notes) console.warn(note);
   if (fixed.steps.empty()) {
     console.answer(
-        fmt::format("{}: nothing that a step can fix; no file was touched", fix.path.string()));
+        fmt::format("{}: no step can fix the findings; no file was touched", fix.path.string()));
     return FixDone{fix.path, std::nullopt};
   }
   CKPT_TRY(apply_steps(fix, fixed.steps, console, common));

@@ -71,7 +71,7 @@ Run declare_execute(CommandOptions& options) {
   auto typed = std::make_shared<TypedExecute>();
   options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
   options.add("--part I/N", &typed->part,
-              "I/N: only this share of the work; the last of N to finish ends it");
+              "I/N: only this share of the work; the last of N completes the plan");
   options
       .add("--index I/N", &typed->index,
            "like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is")
@@ -91,7 +91,7 @@ Run declare_execute(CommandOptions& options) {
 }  // namespace
 
 extern const Command kExecuteCommand{
-    "execute", "Carries out a plan, or one share of it on each of many machines.",
+    "execute", "Executes a plan, or one share of it per machine.",
     "  ckpt convert base/ out/ --to nvfp4-w4a16 --plan-out plan.json\n"
     "  ckpt execute plan.json\n"
     "  ckpt execute plan.json --part 3/8\n"

@@ -50,7 +50,7 @@ void declare_common(CommandOptions& options, CommonOptions& common) {
     option.group = "Every command";
     return option;
   };
-  add("--json", &common.json, "one JSON object a line on stdout");
+  add("--json", &common.json, "one JSON object per line on stdout");
   add("--quiet,-q", &common.quiet, "no progress, notes or summary");
   Option& threads = add("-j,-t,--threads N", &common.threads, "cores to use (default: all)");
   threads.bounds = {1, 1024};

@@ -291,7 +291,7 @@ class KeySetter {
                                                                                          : "u32";
     return fail_with_hint(ErrorCode::kUsage,
                           fmt::format("{0}={1}:{2} or {0}=text:{2}", key, type, typed.value),
-                          "key '{}' is new, and '{}' may be a text or not; expected its type", key,
+                          "key '{}' is new and the type of '{}' is ambiguous; expected a type", key,
                           shorten(typed.value));
   }
 

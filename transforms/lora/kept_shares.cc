@@ -37,9 +37,9 @@ std::string kept_of(const std::vector<MergedWeight>& merged) {
     if (each.is_below_rounding) below.push_back(each.tensor);
   }
   std::string out = fmt::format(
-      "encoded as {} again, weights keep {:.0f} % of what the adapter adds, in the mean of {} "
-      "(least: {:.0f} %, '{}')",
-      fmt::join(codecs, ", "), 100 * sum / static_cast<double>(merged.size()), merged.size(),
+      "after encoding as {}, {} weights keep on average {:.0f} % of the adapter's change "
+      "(minimum: {:.0f} %, '{}')",
+      fmt::join(codecs, ", "), merged.size(), 100 * sum / static_cast<double>(merged.size()),
       100 * least->kept, least->tensor);
   if (!below.empty()) {
     out += fmt::format(

@@ -116,13 +116,13 @@ constinit const OptionRule kExportOptions[12] = {
                    "scan the weights and ignore the maxima stored in a QAT checkpoint"),
     option::choice("rounding", kRoundings, "how scales are divided: gpu multiplies by a reciprocal")
         .by_default("gpu"),
-    option::choice("kv-cache", kKvCaches, "the KV cache's format; as the source says when absent"),
+    option::choice("kv-cache", kKvCaches, "format of the KV cache; default: as in the source"),
     option::choice("search", kScaleSearches, "search for better block scales than the default")
         .by_default("none"),
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),
     option::glob("fp8", "layers to store as FP8, with NVFP4 (MIXED_PRECISION)").repeated(),
     option::choice("rest", kRests,
-                   "what layers become that are FP8 in the source and not chosen: fp8 keeps them")
+                   "type of FP8 layers of the source that are not selected; fp8 keeps them")
         .by_default("bf16"),
 };
 

@@ -185,8 +185,7 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
 
 extern constinit const Transform kPreprocessor = {
     "preprocessor",
-    "the files that say how images and videos are prepared, which servers want of every "
-    "vision-language class",
+    "write the image and video processor files that servers require for vision-language classes",
     kPreprocessorOptions, apply_preprocessor, Touches::kDocuments};
 
 }  // namespace ckpt

@@ -202,10 +202,11 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
 
 extern constinit const Transform kVlWrap = {
     "vl-wrap",
-    "a text model as the text part of its vision-language class: configuration and names",
+    "wrap a text model in its vision-language class: configuration and names",
     kWrapOptions, vl_wrap, Touches::kNames};
 extern constinit const Transform kVlUnwrap = {
-    "vl-unwrap", "the text model out of a vision-language one; the vision tower is dropped",
+    "vl-unwrap",
+    "extract the text model from a vision-language model; the vision tower is dropped",
     kUnwrapOptions, vl_unwrap, Touches::kNames};
 
 }  // namespace ckpt

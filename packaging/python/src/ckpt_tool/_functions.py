@@ -79,10 +79,10 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     preset: which layers; -input-scale1 and weight-only need no maxima of activations; or a recipe of ModelOpt: a
         file, or the NAME of one that it ships (default: default).
     amax_from: maxima of activations: an earlier export, a QAT checkpoint, a list.
-    kv_cache: the KV cache's format; as the source says when absent.
+    kv_cache: format of the KV cache; default: as in the source.
     only: tensors to quantize; all others stay (may repeat).
     fp8: layers to store as FP8, with NVFP4 (MIXED_PRECISION) (may repeat).
-    rest: what layers become that are FP8 in the source and not chosen: fp8 keeps them (default: bf16).
+    rest: type of FP8 layers of the source that are not selected; fp8 keeps them (default: bf16).
     rounding: how scales are divided: gpu multiplies by a reciprocal (default: gpu).
     fresh_weight_amax: scan the weights and ignore the maxima stored in a QAT checkpoint.
     tensor_type: type of the tensors that match, by their names in IN or OUT; out:GLOB sees those in OUT alone; a
@@ -132,7 +132,7 @@ def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | Non
         limit_rate: str | float | None = None, **more: OptionValue) -> results.Conversion:
     """Runs a plan of convert(plan_out=...), or one share of it.
 
-    part: I/N: only this share of the work; the last of N to finish ends it.
+    part: I/N: only this share of the work; the last of N completes the plan.
     index: like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is; not with --part.
     cache_dir: for URLs: a folder that holds, during the run, what is read twice and does not fit in --memory.
     cache_size: the most that --cache-dir may hold (default: 64G).

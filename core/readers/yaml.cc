@@ -3,6 +3,7 @@
 #include <yaml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <utility>
 
@@ -55,19 +56,70 @@ class YamlEvent {
   yaml_event_t event_{};
 };
 
-JsonValue yaml_scalar(const YamlEvent& event) {
-  const std::string_view text = event.scalar();
-  const bool is_null =
-      text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
-  return event.is_plain() && is_null ? JsonValue() : JsonValue(std::string(text));
+constexpr std::string_view kDecimals = "0123456789";
+
+std::string_view take_digits(std::string_view& text) {
+  const std::string_view out = text.substr(0, text.find_first_not_of(kDecimals));
+  text.remove_prefix(out.size());
+  return out;
+}
+
+// A decimal number as JSON spells it; nullopt: not one.
+std::optional<std::string> decimal_of(std::string_view text) {
+  std::string out = text.starts_with('-') ? "-" : "";
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const std::string_view whole = take_digits(text);
+  const bool has_point = text.starts_with('.');
+  if (has_point) text.remove_prefix(1);
+  const std::string_view part = has_point ? take_digits(text) : text.substr(0, 0);
+  if (whole.empty() && part.empty()) return std::nullopt;
+  out += whole.empty() ? "0" : whole;
+  if (has_point) out += fmt::format(".{}", part.empty() ? "0" : part);
+  const std::string_view power = text;
+  if (power.starts_with('e') || power.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+    if (take_digits(text).empty()) return std::nullopt;
+    out += power;
+  }
+  return text.empty() ? std::optional(out) : std::nullopt;
+}
+
+// 0x10, 0o17; as it is above 64 bits.
+std::optional<std::string> decimal_of_base(std::string_view text) {
+  const int base = text.starts_with("0x") ? 16 : text.starts_with("0o") ? 8 : 0;
+  if (base == 0) return std::nullopt;
+  const std::string_view digits = text.substr(2);
+  const std::string_view known =
+      std::string_view("0123456789abcdefABCDEF").substr(0, base == 16 ? 22 : 8);
+  if (digits.empty() || digits.find_first_not_of(known) != digits.npos) return std::nullopt;
+  uint64_t value = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  return read.ec == std::errc() ? fmt::format("{}", value) : std::string(text);
+}
+
+// The token of JSON that a plain scalar stands for in the core schema of YAML 1.2; nullopt: a text.
+// Numbers that JSON cannot spell come back as they are.
+std::optional<std::string> core_token(std::string_view text) {
+  using Token = std::pair<std::string_view, std::string_view>;
+  constexpr Token kTokens[] = {
+      {"", "null"},           {"~", "null"},         {"null", "null"},
+      {"Null", "null"},       {"NULL", "null"},      {"true", "true"},
+      {"True", "true"},       {"TRUE", "true"},      {"false", "false"},
+      {"False", "false"},     {"FALSE", "false"},    {".inf", "Infinity"},
+      {".Inf", "Infinity"},   {".INF", "Infinity"},  {"+.inf", "Infinity"},
+      {"+.Inf", "Infinity"},  {"+.INF", "Infinity"}, {"-.inf", "-Infinity"},
+      {"-.Inf", "-Infinity"}, {"-.INF", "-Infinity"}, {".nan", "NaN"},
+      {".NaN", "NaN"},        {".NAN", "NaN"}};
+  const auto found = std::ranges::find(kTokens, text, &Token::first);
+  if (found != std::end(kTokens)) return std::string(found->second);
+  if (auto number = decimal_of(text)) return number;
+  return decimal_of_base(text);
 }
 
 // A text that plain YAML takes for a number or a truth value, or may.
 bool is_no_plain_text(std::string_view text) {
-  constexpr std::string_view kWords[] = {"true", "false", "yes", "no", "on",
-                                         "off",  "null",  "~",   ""};
-  const std::string word = lower_case(text);
-  if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return true;
+  if (core_token(text) || has_word(" yes no on off ", lower_case(text))) return true;
   const size_t digit = text.find_first_not_of("+-.");
   return digit != text.npos && text[digit] >= '0' && text[digit] <= '9';
 }
@@ -75,7 +127,10 @@ bool is_no_plain_text(std::string_view text) {
 // Values for programs: sorted, all scalars texts.
 struct ValueTree {
   using Value = JsonValue;
-  static Value scalar(const YamlEvent& event) { return yaml_scalar(event); }
+  static Result<Value> scalar(const YamlEvent& event) {
+    const bool is_null = event.is_plain() && core_token(event.scalar()) == "null";
+    return is_null ? Value() : Value(std::string(event.scalar()));
+  }
   static Value list() { return JsonValue::array(); }
   static Value map() { return JsonValue::object(); }
   static bool contains(const Value& map, const std::string& key) { return map.contains(key); }
@@ -83,20 +138,18 @@ struct ValueTree {
   static void set(Value& map, const std::string& key, Value value) { map[key] = std::move(value); }
 };
 
-bool is_yaml_number(std::string_view text) {
-  const bool is_numeric = !text.empty() && text.find_first_not_of("0123456789+-.eE") == text.npos;
-  return is_numeric && JsonText::parse(text).has_value();
-}
-
 // As it is written, in order.
 struct TextTree {
   using Value = JsonText;
-  static Value scalar(const YamlEvent& event) {
+  static Result<Value> scalar(const YamlEvent& event) {
     const std::string_view text = event.scalar();
-    if (!event.is_plain()) return JsonText::text(text);
-    if (text == "true" || text == "false") return JsonText::boolean(text == "true");
-    if (yaml_scalar(event).is_null()) return JsonText::null();
-    return is_yaml_number(text) ? *JsonText::parse(text) : JsonText::text(text);
+    const auto token = event.is_plain() ? core_token(text) : std::nullopt;
+    if (!token) return JsonText::text(text);
+    if (auto made = JsonText::parse(*token)) return std::move(*made);
+    return fail(ErrorCode::kUnsupported,
+                "line {}: {}: readers of YAML differ; expected quotes, or a decimal number that "
+                "does not start with 0",
+                event.line(), text);
   }
   static Value list() { return JsonText::array(); }
   static Value map() { return JsonText::object(); }
@@ -128,6 +181,17 @@ class YamlReader {
   Result<Value> document() {
     CKPT_ASSIGN(auto out, next_document());
     return out ? std::move(*out) : Value();
+  }
+
+  // The same of a text that has no second one.
+  Result<Value> only_document() {
+    CKPT_ASSIGN(Value out, document());
+    YamlEvent event;
+    CKPT_TRY(next(event));
+    if (event.type() == YAML_DOCUMENT_START_EVENT) {
+      return wrong(event, "a second document, which is not read");
+    }
+    return out;
   }
 
   Result<std::vector<Value>> documents() {
@@ -282,7 +346,7 @@ Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text) {
 }
 
 Result<std::string> yaml_as_json(std::string_view text) {
-  CKPT_ASSIGN(const JsonText root, YamlReader<TextTree>(text, true).document());
+  CKPT_ASSIGN(const JsonText root, YamlReader<TextTree>(text, true).only_document());
   return root.dump(0);
 }
 

@@ -30,8 +30,9 @@ Result<JsonValue> parse_yaml(std::string_view text);
 // quoted texts that would be a number or a truth value without their quotes. Fails: as parse_yaml.
 Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text);
 
-// The first document as JSON text: keys keep their order, plain numbers and truth values their
-// spelling, and everything else is a text. Rejects tags and merges. Fails: as parse_yaml.
+// As JSON text: keys keep their order, plain scalars are those of YAML 1.2's core schema, decimal
+// numbers keep their spelling. Rejects tags, merges, a second document, and numbers that readers
+// take for different ones (010). Fails: as parse_yaml.
 Result<std::string> yaml_as_json(std::string_view text);
 
 }  // namespace ckpt

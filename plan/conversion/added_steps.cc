@@ -124,6 +124,10 @@ Status refuse_exported_fp8(const Checkpoint& checkpoint) {
 // The file that llama.cpp loads next to a model.
 Result<Checkpoint> made_adapter(Checkpoint checkpoint, const OutputPlanning& planning) {
   const std::string& to = planning.conversion.to;
+  if (!to.empty() && !is_float_type(to) && to != "q8_0") {
+    return fail_with_hint(ErrorCode::kUsage, "--to q8_0",
+                          "--to {}: a GGUF adapter is f32, f16, bf16 or q8_0", to);
+  }
   planning.use.add("base");
   return run_step("lora-to-gguf",
                   {{"base", planning.conversion.base}, {"outtype", to.empty() ? "f32" : to}},

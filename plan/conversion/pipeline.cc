@@ -106,7 +106,18 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
   return std::move(fixed.checkpoint);
 }
 
+// llama.cpp would load the first file of a split alone, and half of the adapter with it.
+Status check_adapter_in_one_file(const Checkpoint& checkpoint, const Conversion& conversion) {
+  const bool has_count = conversion.split_tensors != 0;
+  const bool is_split = has_count || conversion.split_bytes != 0;
+  if (!is_split || checkpoint.format != "gguf" || adapter_words(checkpoint).empty()) return {};
+  return fail_with_hint(ErrorCode::kUsage, "the same command without it",
+                        "{}: llama.cpp reads an adapter from one file",
+                        has_count ? "--split-tensors" : "--split-size");
+}
+
 Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
+  CKPT_TRY(check_adapter_in_one_file(checkpoint, conversion));
   const Format* format = find_format(checkpoint.format);
   CKPT_CHECK(format != nullptr);
   LayoutOptions options;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/adapter.h"
 #include "plan/conversion/sizes.h"
 #include "plan/size_target/choice.h"
 #include "plan/size_target/measured_file.h"
@@ -318,6 +319,13 @@ std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoic
                              : fmt::format("{:.3f} bits a weight", bits));
 }
 
+Status refuse_adapter(const Checkpoint& input, const SizeTarget& target) {
+  const std::string what = adapter_words(input);
+  if (what.empty()) return {};
+  return fail_with_hint(ErrorCode::kUsage, "--to q8_0",
+                        "{}: chooses types of a model's weights; IN is a {}", target.text, what);
+}
+
 }  // namespace
 
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& asked,
@@ -328,6 +336,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
   conversion.target_size.clear();
   conversion.target_bits.clear();
   CKPT_ASSIGN(undecided.input, read_input(planned_alone(conversion)));
+  CKPT_TRY(refuse_adapter(undecided.input.checkpoint, target));
   CKPT_ASSIGN(const FreeModel model, find_free(undecided, target));
   std::vector<FreeTensor> tensors = all_offers(model);
   CKPT_TRY(check_reachable(tensors, model, target));

@@ -1,11 +1,15 @@
 #include "transforms/lora/adapter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 
 #include "core/base/printable.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/strided_source.h"
+#include "core/model/codec.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -43,9 +47,9 @@ Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Conte
 // A sum of squares is finite where every value is.
 Status check_adapter_tensor(const Tensor& tensor) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
-  if (!tensor.is_plain_float()) {
-    return fail(ErrorCode::kUnsupported, "{}: stored as {}; expected floats", place,
-                tensor.codec->name);
+  if (!is_plain_float(*tensor.codec)) {
+    return fail_with_hint(ErrorCode::kUnsupported, "saving the adapter again in F32",
+                          "{}: stored as {}; expected f32, f16 or bf16", place, tensor.codec->name);
   }
   if (tensor.values() == 0) {
     return fail_with_hint(ErrorCode::kCorrupt,
@@ -63,6 +67,16 @@ Result<AdapterKey> key_of_trainers(const std::string& name) {
   return fail(ErrorCode::kUnsupported, "tensor '{}': not a name that LoRA adapters use", name);
 }
 
+// As PEFT matches names of modules: whole words, at any depth.
+bool is_within(std::string_view module, std::string_view name) {
+  return fmt::format(".{}.", module).find(fmt::format(".{}.", name)) != std::string::npos;
+}
+
+bool has_any(const AdapterModule& module, std::initializer_list<AdapterPart> parts) {
+  return std::ranges::any_of(
+      parts, [&](AdapterPart part) { return module.find(part) != nullptr; });
+}
+
 bool may_be_gguf(const std::filesystem::path& place) {
   std::error_code error;
   return std::filesystem::is_regular_file(place, error) ||
@@ -70,6 +84,35 @@ bool may_be_gguf(const std::filesystem::path& place) {
 }
 
 }  // namespace
+
+Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
+  for (const auto& [name, rows] : adapter.config.token_rows) {
+    const auto has_rows = [&](const AdapterModule& module) {
+      const bool is_named = module.name == name || module.name.ends_with("." + name);
+      return is_named && has_any(module, {AdapterPart::kTokens});
+    };
+    if (rows.empty() || std::ranges::any_of(adapter.modules, has_rows)) continue;
+    return fail(ErrorCode::kCorrupt,
+                "trainable_token_indices lists rows of '{}'; no tensor has them", name);
+  }
+  for (const std::string& name : adapter.config.saved) {
+    const bool is_tied_head = adapter.config.keeps_tie && last_word(name) == "lm_head";
+    const auto is_of_model = [&](const Tensor& tensor) {
+      return tensor.name.ends_with(kWeight) && is_within(module_of(tensor.name), name);
+    };
+    const auto is_saved = [&](const AdapterModule& module) {
+      return is_within(module.name, name) &&
+             has_any(module, {AdapterPart::kNewWeight, AdapterPart::kNewBias});
+    };
+    // PEFT lists modules of any classifier, which most models lack.
+    if (is_tied_head || std::ranges::none_of(model.tensors, is_of_model) ||
+        std::ranges::any_of(adapter.modules, is_saved)) {
+      continue;
+    }
+    return fail(ErrorCode::kCorrupt, "modules_to_save lists '{}'; no tensor replaces it", name);
+  }
+  return {};
+}
 
 Result<Tensor> turned_factor(const Tensor& tensor) {
   const uint64_t rows = tensor.rows(), columns = tensor.row_values();
@@ -79,9 +122,15 @@ Result<Tensor> turned_factor(const Tensor& tensor) {
 
 Status group_by_module(Adapter& adapter, const ParseKey& parse) {
   std::map<std::string, AdapterModule> modules;
+  std::string named, name_of_first;  // the adapter's name, and the first tensor that has one
   for (const Tensor& tensor : adapter.tensors) {
     CKPT_ASSIGN(const AdapterKey key, parse(tensor.name));
     CKPT_TRY(check_adapter_tensor(tensor));
+    if (named.empty()) std::tie(named, name_of_first) = std::tie(key.adapter, tensor.name);
+    if (!key.adapter.empty() && key.adapter != named) {
+      return fail(ErrorCode::kUnsupported, "tensors '{}' and '{}' are of two adapters",
+                  name_of_first, tensor.name);
+    }
     AdapterModule& module = modules[key.module];
     module.name = key.module;
     const auto [at, is_new] = module.parts.emplace(key.part, &tensor);

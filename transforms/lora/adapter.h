@@ -36,6 +36,7 @@ struct AdapterConfig {
   // Rows that trainable_token_indices names, by the last words of their module.
   std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
   std::vector<std::string> parameters;  // target_parameters
+  std::vector<std::string> saved;       // modules_to_save
   std::optional<Version> peft_version;
   std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
   std::string base;                  // base_model_name_or_path
@@ -91,6 +92,10 @@ Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path, cons
 // architecture; kUnsupported: a tensor that to-gguf makes by more than moving rows of one weight.
 Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& folder,
                                    const Context& context);
+
+// Rows and modules that the configuration lists as trained are in the adapter, where `model` has
+// the module. Fails: kCorrupt.
+Status check_trained_parts(const Adapter& adapter, const Checkpoint& model);
 
 // [columns, rows] of a matrix.
 Result<Tensor> turned_factor(const Tensor& tensor);

@@ -2,7 +2,8 @@
 //
 //   s = lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora      in double, then rounded
 //   rank_pattern, alpha_pattern: the first key that fits the module, in the order of the file
-//   MLX: lora_parameters.scale is s itself
+//   MLX: lora_parameters.scale is s itself; until the middle of 2024 mlx-lm multiplied it by
+//   alpha / rank, and wrote the alpha that it no longer used until April 2025
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -19,13 +20,15 @@ constexpr std::string_view kReadKeys =
     " alpha_pattern base_model_name_or_path ensure_weight_tying init_lora_weights "
     "layers_to_transform lora_B_layout"
     " lora_alpha lora_bias peft_type peft_version r rank_pattern target_parameters"
-    " trainable_token_indices use_dora use_rslora fine_tune_type lora_parameters bias ";
+    " trainable_token_indices use_dora use_rslora fine_tune_type lora_parameters bias"
+    " modules_to_save ";
+constexpr std::string_view kMlxKeys = " alpha dropout keys rank scale ";
 constexpr std::string_view kTrainingKeys =
     " auto_mapping corda_config eva_config exclude_modules inference_mode layers_pattern"
-    " loftq_config lora_dropout lora_ga_config megatron_config megatron_core modules_to_save"
+    " loftq_config lora_dropout lora_ga_config megatron_config megatron_core"
     " qalora_group_size revision runtime_config target_modules task_type"
     " adapter_path batch_size config data grad_accumulation_steps grad_checkpoint iters"
-    " learning_rate lr_schedule mask_prompt max_seq_length model num_layers optimizer"
+    " learning_rate lora_layers lr_schedule mask_prompt max_seq_length model num_layers optimizer"
     " optimizer_config project_name report_to resume_adapter_file save_every seed"
     " steps_per_eval steps_per_report test test_batches train val_batches wandb ";
 // Keys that, when set, make the adapter more than a product to add.
@@ -61,10 +64,11 @@ class AdapterConfigReader {
     CKPT_TRY(read_layers());
     CKPT_TRY(read_tokens());
     CKPT_TRY(read_texts("target_parameters", out_.parameters));
+    CKPT_TRY(read_texts("modules_to_save", out_.saved));
     CKPT_TRY(read_version());
     out_.base = root_.find_text("base_model_name_or_path")
                     .value_or(root_.find_text("model").value_or(std::string()));
-    out_.b_layout = root_.find_text("lora_B_layout").value_or(std::string());
+    CKPT_TRY(read_layout());
     for (const auto& [key, value] : root_.members()) {
       const bool is_refused = std::ranges::find(kRefusedKeys, key) != std::end(kRefusedKeys);
       if (is_given(value) && !is_refused && !has_word(kReadKeys, key) &&
@@ -139,7 +143,8 @@ class AdapterConfigReader {
     out_.has_biases = biases.value_or(false);
     out_.keeps_tie = tied.value_or(false);
     out_.has_magnitudes = dora.value_or(false);
-    if (const JsonText* mlx = known("lora_parameters"); mlx != nullptr && mlx->is_object()) {
+    if (const JsonText* mlx = known("lora_parameters")) {
+      if (!mlx->is_object()) return wrong("lora_parameters", "an object");
       return read_mlx(*mlx);
     }
     CKPT_ASSIGN(out_.rank, read_rank("r"));
@@ -148,15 +153,37 @@ class AdapterConfigReader {
   }
 
   Status read_mlx(const JsonText& mlx) {
+    for (const char* key : {"r", "lora_alpha"}) {
+      if (known(key) == nullptr) continue;
+      return fail(ErrorCode::kCorrupt, "both {} and lora_parameters, of PEFT and of MLX", key);
+    }
     const std::string kind = root_.find_text("fine_tune_type").value_or("lora");
     if (kind != "lora" && kind != "dora") {
       return fail(ErrorCode::kUnsupported, "fine_tune_type is '{}'; expected lora or dora", kind);
     }
-    out_.has_magnitudes = kind == "dora";
+    if (known("fine_tune_type") != nullptr) out_.has_magnitudes = kind == "dora";
     const AdapterConfigReader inner(mlx);
     CKPT_ASSIGN(out_.rank, in("lora_parameters", inner.read_rank("rank")));
     CKPT_ASSIGN(out_.mlx_scale, in("lora_parameters", inner.read_number("scale")));
-    return {};
+    for (const auto& [key, value] : mlx.members()) {
+      if (!is_given(value) || has_word(kMlxKeys, key)) continue;
+      out_.unknown.push_back("lora_parameters." + key);
+    }
+    return inner.known("alpha") == nullptr ? Status() : check_mlx_alpha(inner);
+  }
+
+  // Configurations of the versions that do not use alpha have fine_tune_type and num_layers.
+  Status check_mlx_alpha(const AdapterConfigReader& inner) const {
+    CKPT_ASSIGN(const double alpha, in("lora_parameters", inner.read_number("alpha")));
+    const bool is_unused = known("fine_tune_type") != nullptr || known("num_layers") != nullptr;
+    if (is_unused || alpha == out_.rank) return {};
+    return fail_with_hint(
+        ErrorCode::kUnsupported,
+        fmt::format("removing alpha from adapter_config.json, or also setting scale to {:g}",
+                    *out_.mlx_scale * alpha / out_.rank),
+        "lora_parameters has alpha {:g} and scale {:g}; mlx-lm first multiplied scale by "
+        "alpha / rank, and later ignored alpha",
+        alpha, *out_.mlx_scale);
   }
 
   Status read_patterns(std::string_view key, AdapterConfig::Patterns& out) const {
@@ -170,6 +197,14 @@ class AdapterConfigReader {
       out.emplace_back(std::move(parsed), *found);
     }
     return {};
+  }
+
+  Status read_layout() {
+    const JsonText* value = known("lora_B_layout");
+    if (value == nullptr) return {};
+    out_.b_layout = value->as_text().value_or("");
+    if (has_word(" grouped_by_expert rank_major ", out_.b_layout)) return {};
+    return wrong("lora_B_layout", "grouped_by_expert or rank_major");
   }
 
   Status read_layers() {

@@ -136,6 +136,8 @@ class AdapterToGguf {
 
   Status add_module(const AdapterModule &module, Dtype type, std::vector<Tensor> &out) {
     CKPT_ASSIGN(const ConvertedWeight weight, find(module));
+    weights_.begin_module(module.parts.begin()->second->name);
+    CKPT_TRY(weights_.claim(*weight.before));
     const std::string &name = weight.after->name;
     if (const Tensor *norm = module.find(AdapterPart::kNewWeight)) {
       Tensor values = *norm;
@@ -259,6 +261,7 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues &options,
   CKPT_ASSIGN(const Checkpoint converted,
               in(base_folder, kToGguf.apply(base, {{"outtype", "bf16"}}, quiet)));
   AdapterToGguf made(adapter, base, converted, context);
+  CKPT_TRY(check_trained_parts(adapter, base));
   Checkpoint out;
   out.format = "gguf";
   out.name = input.name;

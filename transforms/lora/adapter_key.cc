@@ -22,19 +22,22 @@ bool take_name_front(std::string& text, std::string_view word) {
   return true;
 }
 
-// "", ".weight" or ".default.weight" for `ending` ".weight"; "" or ".default" for none.
-bool is_adapter_tail(std::string_view tail, std::string_view ending) {
-  if (tail.empty() || tail == ending) return true;
-  if (!tail.ends_with(ending)) return false;
+constexpr std::string_view kWeightEnding = ".weight";
+
+// The adapter's name in `tail`: "", ".weight" or ".default.weight" for `ending` ".weight"; "" or
+// ".default" for none. nullopt: another tail.
+std::optional<std::string> name_in_tail(std::string_view tail, std::string_view ending) {
+  if (tail.empty() || tail == ending) return "";
+  if (!tail.ends_with(ending)) return std::nullopt;
   tail.remove_suffix(ending.size());
-  return tail.size() > 1 && tail[0] == '.' && tail.find('.', 1) == tail.npos;
+  if (tail.size() < 2 || tail[0] != '.' || tail.find('.', 1) != tail.npos) return std::nullopt;
+  return tail == kWeightEnding ? "" : std::string(tail.substr(1));
 }
 
 struct PartWord {
   std::string_view word, ending;
   AdapterPart part;
 };
-constexpr std::string_view kWeightEnding = ".weight";
 constexpr PartWord kPartWords[] = {
     {".lora_A", kWeightEnding, AdapterPart::kA},
     {".lora_B", kWeightEnding, AdapterPart::kB},
@@ -50,10 +53,11 @@ std::optional<AdapterKey> parse_low_rank(const std::string& name) {
     const size_t at = name.rfind(each.word);
     if (at == name.npos) continue;
     const std::string_view tail = std::string_view(name).substr(at + each.word.size());
-    if (each.part == AdapterPart::kB && tail.ends_with(".bias") && is_adapter_tail(tail, ".bias")) {
-      return AdapterKey{name.substr(0, at), AdapterPart::kBBias};
-    }
-    if (is_adapter_tail(tail, each.ending)) return AdapterKey{name.substr(0, at), each.part};
+    const bool is_bias = each.part == AdapterPart::kB && tail.ends_with(".bias");
+    auto adapter = name_in_tail(tail, is_bias ? ".bias" : each.ending);
+    if (!adapter) continue;
+    return AdapterKey{name.substr(0, at), is_bias ? AdapterPart::kBBias : each.part,
+                      std::move(*adapter)};
   }
   return std::nullopt;
 }

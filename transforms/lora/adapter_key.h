@@ -32,6 +32,7 @@ enum class AdapterPart : uint8_t {
 struct AdapterKey {
   std::string module;  // "model.layers.0.self_attn.q_proj"
   AdapterPart part;
+  std::string adapter = {};  // the name it was given in the model: "default"; empty: none
 };
 // nullopt: not the name of anything that an adapter holds.
 std::optional<AdapterKey> parse_adapter_key(std::string_view name);

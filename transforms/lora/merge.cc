@@ -71,10 +71,11 @@ class LoraMerge {
         weights_(checkpoint, context, manner) {}
 
   Status run() {
+    CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
     CKPT_TRY(untie_where_needed());
-    CKPT_TRY(check_trained_rows());
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_layer(module));
+      weights_.begin_module(module.parts.begin()->second->name);
       CKPT_TRY(apply(module));
     }
     if (weights_.added() + replaced_ == 0) {
@@ -96,10 +97,11 @@ class LoraMerge {
     return weights_.find(module, ending);
   }
 
-  Result<Tensor*> target(const AdapterModule& module, std::string_view ending) {
+  // The tensor of the model that `part` changes.
+  Result<Tensor*> target(const AdapterModule& module, const Tensor& part, std::string_view ending) {
     if (Tensor* found = find(module.name, ending)) return found;
-    return fail(ErrorCode::kCorrupt, "tensor '{}': the model has no '{}{}'",
-                module.parts.begin()->second->name, module.name, ending);
+    return fail(ErrorCode::kCorrupt, "tensor '{}': the model has no '{}{}'", part.name, module.name,
+                ending);
   }
 
   // Unsloth wrote the columns of lora_B in another order without saying so until late 2026.
@@ -187,24 +189,10 @@ class LoraMerge {
                 module.parts.begin()->second->name, fmt::join(layers, ", "), rest);
   }
 
-  // Rows that the configuration lists are in the file.
-  Status check_trained_rows() const {
-    for (const auto& [name, rows] : adapter_.config.token_rows) {
-      const auto has_rows = [&](const AdapterModule& module) {
-        const bool is_named = module.name == name || module.name.ends_with("." + name);
-        return is_named && module.find(AdapterPart::kTokens) != nullptr;
-      };
-      if (rows.empty() || std::ranges::any_of(adapter_.modules, has_rows)) continue;
-      return fail(ErrorCode::kCorrupt,
-                  "trainable_token_indices lists rows of '{}'; no tensor has them", name);
-    }
-    return {};
-  }
-
   Status apply(const AdapterModule& module) {
     CKPT_TRY(check_pairs(module));
     if (const Tensor* copy = module.find(AdapterPart::kBaseCopy)) {
-      CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
+      CKPT_ASSIGN(Tensor* const weight, target(module, *copy, kWeight));
       CKPT_TRY(check_shape_of(*copy, *weight));
     }
     if (is_stack_of_experts(module)) {
@@ -357,13 +345,13 @@ class LoraMerge {
       CKPT_ASSIGN(const bool is_expert, merge_expert_into_stack(module.name, update, weights_));
       if (is_expert) return {};
     }
-    CKPT_TRY(target(module, kWeight));
+    CKPT_TRY(target(module, a, kWeight));
     return {};
   }
 
   // A product an expert, as GGUF has them: [experts, r, in] and [experts, out, r].
   Status add_to_experts(const AdapterModule& module, const Tensor& a, const Tensor& b) {
-    CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
+    CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
     const std::vector<uint64_t> made = {a.shape[0], b.shape[1], a.shape[2]};
     if (weight->shape != made) {
       return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are for [{}]; '{}' has [{}]", a.name,
@@ -384,7 +372,7 @@ class LoraMerge {
     CKPT_TRY(check_matrix(a));
     CKPT_TRY(check_matrix(b));
     CKPT_TRY(check_rank(module, a, a.rows()));
-    CKPT_ASSIGN(Tensor* const weight, target(module, kWeight));
+    CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
     CKPT_ASSIGN(Tensor left, turned_factor(a));
     CKPT_ASSIGN(Tensor right, turned_factor(b));
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
@@ -395,7 +383,7 @@ class LoraMerge {
 
   // As a product of rank 1: one times the adapter's bias.
   Status add_bias(const AdapterModule& module, const Tensor& bias) {
-    CKPT_ASSIGN(Tensor* const target, this->target(module, ".bias"));
+    CKPT_ASSIGN(Tensor* const target, this->target(module, bias, ".bias"));
     CKPT_TRY(check_shape_of(bias, *target));
     CKPT_ASSIGN(Tensor right, reshape(bias, {1, bias.values()}));
     LowRankUpdate update{make_f32_tensor("one", {1, 1}, {1.0f}, context_.codecs), std::move(right)};
@@ -410,8 +398,9 @@ class LoraMerge {
   }
 
   Status replace(const AdapterModule& module, const Tensor& values, std::string_view ending) {
-    CKPT_ASSIGN(Tensor* const target, this->target(module, ending));
+    CKPT_ASSIGN(Tensor* const target, this->target(module, values, ending));
     CKPT_TRY(check_shape_of(values, *target));
+    CKPT_TRY(weights_.claim(*target));
     CKPT_ASSIGN(Tensor made, recode(values, *target->codec));
     made.name = target->name;
     made.source_name = target->source_name;
@@ -444,7 +433,8 @@ class LoraMerge {
 
   Status replace_rows(const AdapterModule& module, const Tensor& values) {
     CKPT_ASSIGN(const std::vector<uint64_t> rows, rows_of(module, values));
-    CKPT_ASSIGN(Tensor* const target, this->target(module, kWeight));
+    CKPT_ASSIGN(Tensor* const target, this->target(module, values, kWeight));
+    CKPT_TRY(weights_.claim(*target));
     if (!target->is_stored() || !target->is_plain_float()) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': '{}' is {}; expected stored floats",
                   values.name, target->name, target->codec->name);
@@ -534,6 +524,10 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
   const bool has_gguf_names = !adapter.architecture.empty();
   if (has_gguf_names) CKPT_TRY(in(folder, check_base_of_gguf(adapter, checkpoint, options)));
+  if (options.has("columns") && std::ranges::none_of(adapter.modules, is_stack_of_experts)) {
+    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
+                          "columns has no effect: the adapter has no stacked experts");
+  }
   KeptShares kept;
   const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);
   const auto merge = [&](Checkpoint& floats) -> Status {

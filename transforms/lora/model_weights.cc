@@ -75,7 +75,23 @@ void ModelWeights::add(Tensor tensor) {
   checkpoint_.tensors.push_back(std::move(tensor));
 }
 
+Status ModelWeights::claim(const Tensor& weight, uint64_t first, uint64_t end) {
+  std::vector<Claim>& claims = claims_[weight.name];
+  for (const Claim& each : claims) {
+    if (each.changer == changer_ || each.end <= first || end <= each.first) continue;
+    return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' both change the model's '{}'",
+                each.changer, changer_, weight.name);
+  }
+  claims.push_back({first, end, changer_});
+  return {};
+}
+
 Status ModelWeights::merge(Tensor& weight, LowRankUpdate update) {
+  CKPT_TRY(claim(weight));
+  return merge_claimed(weight, std::move(update));
+}
+
+Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {
   ++added_;
   if (manner_.skips_zeros && !update.magnitudes) {
     CKPT_ASSIGN(const bool adds, adds_anything(update));
@@ -111,9 +127,10 @@ Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
 
 Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update) {
   const uint64_t count = update.left.rows(), end = first + count;
+  CKPT_TRY(claim(weight, first, end));
   if (count == weight.rows()) {
     CKPT_ASSIGN(Tensor matrix, reshape(weight, {weight.rows(), weight.row_values()}));
-    CKPT_TRY(merge(matrix, std::move(update)));
+    CKPT_TRY(merge_claimed(matrix, std::move(update)));
     weight.origin = std::move(matrix.origin);
     return {};
   }
@@ -128,7 +145,7 @@ Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate up
     pieces.push_back(std::move(before));
   }
   CKPT_ASSIGN(Tensor changed, take_rows(weight, first, count));
-  CKPT_TRY(merge(changed, std::move(update)));
+  CKPT_TRY(merge_claimed(changed, std::move(update)));
   pieces.push_back(std::move(changed));
   if (end < weight.rows()) {
     CKPT_ASSIGN(Tensor after, take_rows(weight, end, weight.rows() - end));

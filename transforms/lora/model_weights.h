@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/computed/low_rank_source.h"
 #include "core/model/transform.h"
@@ -31,19 +32,33 @@ class ModelWeights {
   Tensor* find_exactly(const std::string& name);
   void add(Tensor tensor);
 
-  // Adds a product. Fails: as with_low_rank.
+  // The module that all changes are for from here on, by one of its tensors.
+  void begin_module(const std::string& tensor) { changer_ = tensor; }
+  // Reserves rows [first, end) of `weight` for that module. Fails: kCorrupt: another module, whose
+  // name means the same weight, has changed one of them.
+  Status claim(const Tensor& weight, uint64_t first = 0, uint64_t end = UINT64_MAX);
+
+  // Adds a product. Fails: as claim and with_low_rank.
   Status merge(Tensor& weight, LowRankUpdate update);
   // Adds it to rows [first, first + those of update.left) alone.
   Status merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update);
   uint64_t added() const { return added_; }
 
  private:
+  struct Claim {
+    uint64_t first, end;
+    std::string changer;
+  };
+
+  Status merge_claimed(Tensor& weight, LowRankUpdate update);
   Status merge_decoded(Tensor& weight, LowRankUpdate update);
 
   Checkpoint& checkpoint_;
   const Context& context_;
   Manner manner_;
   std::map<std::string, size_t, std::less<>> index_;
+  std::string changer_;
+  std::map<std::string, std::vector<Claim>> claims_;  // by name of the weight
   uint64_t added_ = 0;
 };
 

@@ -156,12 +156,13 @@ class StackMerge {
 
   Status choose_order() {
     is_grouped_ = given_.order == ColumnOrder::kGroupedByExpert;
-    if (given_.order != ColumnOrder::kFromFile || config().b_layout.empty()) return {};
+    if (config().b_layout.empty()) return {};
+    const bool is_given = is_grouped_;
     is_grouped_ = config().b_layout == "grouped_by_expert";
-    if (is_grouped_ || config().b_layout == "rank_major") return {};
-    return fail(ErrorCode::kUnsupported,
-                "lora_B_layout is '{}'; expected grouped_by_expert or rank_major",
-                config().b_layout);
+    if (given_.order == ColumnOrder::kFromFile || is_given == is_grouped_) return {};
+    return fail_with_hint(ErrorCode::kUsage, "the same step without columns",
+                          "columns={}; the adapter's lora_B_layout is {}",
+                          is_given ? "grouped-by-expert" : "rank-major", config().b_layout);
   }
 
   // The factors of an expert, for rows [first, first + rows) of its matrix.

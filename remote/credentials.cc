@@ -48,13 +48,6 @@ Status check_secret(std::string_view value, std::string_view from) {
               from);
 }
 
-std::string cache_home() {
-  const std::string said = environment("XDG_CACHE_HOME");
-  if (!said.empty()) return said;
-  const std::string home = environment("HOME");
-  return home.empty() ? "" : home + "/.cache";
-}
-
 std::string hub_home() {
   const std::string said = environment("HF_HOME");
   if (!said.empty()) return said;
@@ -150,6 +143,13 @@ Result<HubAccess> hub_access() {
   while (out.endpoint.path.ends_with('/')) out.endpoint.path.pop_back();
   CKPT_ASSIGN(out.token, hub_token());
   return out;
+}
+
+std::string cache_home() {
+  const std::string said = environment("XDG_CACHE_HOME");
+  if (!said.empty()) return said;
+  const std::string home = environment("HOME");
+  return home.empty() ? "" : home + "/.cache";
 }
 
 std::string hub_cache_folder() {

@@ -18,6 +18,8 @@ struct HubAccess {
 };
 // Fails: kUsage for an HF_ENDPOINT that is not a URL, and for a token of more than one line.
 Result<HubAccess> hub_access();
+// The folder of all caches: XDG_CACHE_HOME or ~/.cache; "" without a home.
+std::string cache_home();
 // The download cache of the hub's own programs: HF_HUB_CACHE, HF_HOME; "" without a home.
 std::string hub_cache_folder();
 

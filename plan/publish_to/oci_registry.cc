@@ -8,6 +8,7 @@
 
 #include "core/base/sha256.h"
 #include "core/json/json_read.h"
+#include "plan/publish_to/upload_note.h"
 #include "publish/publish.h"
 
 namespace ckpt {
@@ -346,17 +347,25 @@ Result<bool> OciRepository::send_chunk(Session& session, const HttpBody& body) {
   return refused(response);
 }
 
-// Where a session that was cut resumes: at its start where the registry has forgotten it.
+// Where a session of this run or of an earlier one resumes: at the start of a new one where the
+// registry has forgotten it.
 Status OciRepository::find_place(Session& session) {
   HttpRequest ask = request("GET", "");
   ask.url = session.url;
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(ask)));
-  const std::string* const location = response.header("location");
-  if (response.is_good() && location != nullptr) {
+  // A query may hold the state of a moment ago, with which some registries give no answer.
+  for (const bool has_query : {true, false}) {
+    if (!has_query) ask.url.query.clear();
+    CKPT_ASSIGN(const HttpResponse response, send(ask));
+    const std::string* const location = response.header("location");
+    if (!response.is_good() || location == nullptr) continue;
     CKPT_ASSIGN(session.url, resolve_url(response.url, *location));
     session.sent_bytes = received_bytes(response, 0);
     return {};
   }
+  return begin(session);
+}
+
+Status OciRepository::begin(Session& session) {
   CKPT_ASSIGN(session.url, begin_upload());
   session.sent_bytes = 0;
   return {};
@@ -364,10 +373,26 @@ Status OciRepository::find_place(Session& session) {
 
 Status OciRepository::put_blob(const std::string& sha256, const HttpBody& body) {
   if (body.size_bytes <= kChunkBytes) return put_whole(sha256, body);
+  UploadNote note(address_.registry.origin() + "/" + address_.repository + "@" + sha256);
   Session session;
-  CKPT_ASSIGN(session.url, begin_upload());
-  uint64_t farthest_bytes = 0;
+  const auto known = parse_url(note.session());
+  if (known) session.url = *known;
+  CKPT_TRY(known ? find_place(session) : begin(session));
+  Status done = put_chunks(session, sha256, body, note);
+  // The session of an earlier run may hold other bytes.
+  if (!done && known && done.error().code == ErrorCode::kCorrupt) {
+    CKPT_TRY(begin(session));
+    done = put_chunks(session, sha256, body, note);
+  }
+  if (done || done.error().code == ErrorCode::kCorrupt) note.remove();
+  return done;
+}
+
+Status OciRepository::put_chunks(Session& session, const std::string& sha256, const HttpBody& body,
+                                 const UploadNote& note) {
+  uint64_t farthest_bytes = session.sent_bytes;
   for (int failures = 0; session.sent_bytes < body.size_bytes;) {
+    note.keep(session.url.text());
     const Result<bool> is_taken = send_chunk(session, body);
     if (is_taken && !*is_taken) return put_whole(sha256, body);
     if (session.sent_bytes > farthest_bytes) {
@@ -381,6 +406,7 @@ Status OciRepository::put_blob(const std::string& sha256, const HttpBody& body) 
     wait_before_try(failures);
     CKPT_TRY(find_place(session));
   }
+  note.keep(session.url.text());
   return finish_upload(session.url, sha256, HttpBody::of(""));
 }
 

@@ -3,6 +3,8 @@
 //   HEAD blob ─▶ 200: there           POST uploads ─▶ session ─▶ PATCH, PATCH ... ─▶ PUT ?digest=
 //                                                       ▲ cut: GET the session says how far it came
 //
+// The URL of a session is kept for the next run, in case this one is killed.
+//
 // Source: opencontainers/distribution-spec spec.md (2026-07-16), distribution/distribution v3.1.2.
 #pragma once
 
@@ -16,6 +18,8 @@
 #include "remote/remote.h"
 
 namespace ckpt {
+
+class UploadNote;
 
 struct OciAddress {
   Url registry;            // http on this machine, https elsewhere
@@ -73,7 +77,10 @@ class OciRepository {
   Status finish_upload(const Url& session, const std::string& sha256, const HttpBody& body);
   struct Session;
   Result<bool> send_chunk(Session& session, const HttpBody& body);
+  Status begin(Session& session);
   Status find_place(Session& session);
+  Status put_chunks(Session& session, const std::string& sha256, const HttpBody& body,
+                    const UploadNote& note);
 
   const OciAddress address_;
   const RegistryLogin login_;

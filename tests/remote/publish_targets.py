@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
+import time
 import traceback
 
 from stores import PASSWORD, USER, BASIC, IDENTITY, Bucket, Hub, Registry, commit_id, digest_of
@@ -201,6 +203,57 @@ def oci_large_blobs_resume(scratch):
         if faults == [["^PATCH", "cut", 1]]:
             starts = [int(h["Content-Range"].split("-")[0]) for m, _, status, h in registry.log if m == "PATCH"]
             assert 1 << 24 in starts and starts[-1] == 3 << 24, starts  # from where it was cut
+
+
+def patches(log):
+    return [(int(h["Content-Range"].split("-")[0]), int(h["Content-Length"])) for m, _, _, h in log if m == "PATCH"]
+
+
+def oci_large_blobs_resume_after_a_kill(scratch):
+    out, notes = folder_in(scratch, large=LARGE), scratch / ".cache/ckpt/uploads"
+    for forgets in (False, True):
+        registry, run = Registry(), Run(scratch)
+        inner, begun, go_on = registry.answer, threading.Event(), threading.Event()
+
+        def stopping(request, body, fault):
+            if request.command == "PATCH" and request.headers["Content-Range"].startswith(f"{1 << 25}-") and not begun.is_set():
+                begun.set()
+                go_on.wait(60)
+                registry.cut(request.path, request.headers, body[:1 << 24])  # as much arrived before the kill
+                return 500, {}, b"{}"
+            return inner(request, body, fault)
+        registry.answer = stopping
+        words = [CKPT, "publish", out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1"]
+        with subprocess.Popen(words, cwd=scratch, env={**os.environ, "HOME": str(scratch)}, stderr=subprocess.DEVNULL) as killed:
+            assert begun.wait(60)
+            killed.kill()
+        go_on.set()
+        while registry.count("^PATCH") < 2:
+            time.sleep(0.01)
+        note, = notes.iterdir()
+        assert note.stat().st_mode & 0o777 == 0o600
+        confirmed = 0 if forgets else 3 << 24
+        assert len(next(s for s in registry.sessions.values() if s)) == 3 << 24
+        if forgets:
+            registry.sessions.clear()
+        before = len(registry.log)
+        run.good(out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1")
+        sent = patches(registry.log[before:])
+        assert sent[0][0] == confirmed and sum(size for _, size in sent) == LARGE - confirmed, sent
+        same_artifact(registry, "n:v1", out)
+        assert not list(notes.iterdir())
+
+
+def oci_sessions_with_other_bytes_start_over(scratch):
+    registry, out, notes = Registry(), folder_in(scratch, large=LARGE), scratch / ".cache/ckpt/uploads"
+    registry.faults = [["^PATCH .*_state=33554432", 403, 1]]
+    run, to = Run(scratch), f"oci://127.0.0.1:{registry.port}/n:v1"
+    run.bad("403", out, "--to", to)
+    session = next(name for name, data in registry.sessions.items() if data)
+    registry.sessions[session] = bytes(len(registry.sessions[session]))
+    run.good(out, "--to", to)
+    same_artifact(registry, "n:v1", out)
+    assert not list(notes.iterdir())
 
 
 def oci_without_chunks(scratch):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/io/remote_files.h"
 #include "core/model/tensor_names.h"
 #include "formats/formats.h"
 #include "plan/conversion/option_table.h"
@@ -163,9 +164,9 @@ Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder
     }
   }
   const std::unique_ptr<Progress> progress = observer.progress("measuring");
-  auto errors = measure_types_once(conversion.target_cache, asked,
-                                   {threads, observer.cancelled(), progress.get()}, observer);
-  return errors;
+  const MeasureOptions options{threads, observer.cancelled(), progress.get(),
+                               is_url(conversion.in)};
+  return measure_types_once(conversion.target_cache, asked, options, observer);
 }
 
 // Layers in the order of groups. An expert has its part of what the stack of all counts.

@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/chunks/evaluate.h"
+#include "core/io/remote_files.h"
 #include "plan/size_target/measured_file.h"
 
 namespace ckpt {
@@ -101,7 +102,8 @@ class Measuring {
 
   Result<std::vector<std::vector<double>>> run() {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    const unsigned count = options_.threads == 0 ? cores : options_.threads;
+    const unsigned computing = options_.threads == 0 ? cores : options_.threads;
+    const unsigned count = std::max(computing, options_.is_read_far ? kReadsOfServer : 1);
     auto threads = start_threads(count - 1, [this] { work(); });
     work();
     for (std::thread& thread : threads) thread.join();

@@ -45,6 +45,7 @@ struct MeasureOptions {
   unsigned threads = 0;  // 0 = all cores
   const std::atomic<bool>* interrupted = nullptr;
   Progress* progress = nullptr;  // told values encoded, of all that will be
+  bool is_read_far = false;      // from a server, which threads wait for most of the time
 };
 
 // Facts about an entire tensor that a codec needs are taken from the sample.

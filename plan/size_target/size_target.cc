@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "plan/conversion/sizes.h"
 #include "plan/size_target/choice.h"
@@ -244,7 +245,8 @@ Status measure(const FreeModel& model, const Conversion& conversion,
     for (const TypeOffer& offer : tensors[i].offers) one.codecs.push_back(offer.codec);
   }
   const std::unique_ptr<Progress> progress = observer.progress("measuring");
-  const MeasureOptions options{threads, observer.cancelled(), progress.get()};
+  const MeasureOptions options{threads, observer.cancelled(), progress.get(),
+                               is_url(conversion.in)};
   auto errors = measure_types_once(conversion.target_cache, asked, options, observer);
   if (!errors) return Failure(std::move(errors.error()));
   for (size_t i = 0; i < tensors.size(); ++i) {

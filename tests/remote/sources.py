@@ -358,6 +358,15 @@ def many_ranges_are_asked_for_at_once_and_fewer_of_a_server_that_refuses():
 
 
 @case
+def measuring_reads_many_weights_at_once():
+    strike()
+    SERVER.latency, SERVER.most_at_once = 0.1, 0
+    code, text = run("convert", HUB, "measured.gguf", "--target-size", "2MB", "--threads", "1", "--dry-run")
+    SERVER.latency = 0
+    return code == 0 and 8 <= SERVER.most_at_once <= 16 or print(code, text, SERVER.most_at_once)
+
+
+@case
 def verify_asks_for_many_ranges_of_a_file_at_once():
     strike()
     folder = SERVER.root / "web/large"

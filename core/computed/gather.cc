@@ -53,6 +53,12 @@ void make_room(AlignedBuffer& buffer, uint64_t size_bytes, BufferPool* pool) {
   buffer = pool->take(size_bytes);
 }
 
+// Whether a run is one piece that its source puts where it belongs.
+bool is_read_in_place(const Pieces& pieces, size_t first, size_t end, bool is_cached) {
+  const ByteSource& source = *pieces[first].source;
+  return end == first + 1 && !is_cached && source.memory().empty() && source.reads_in_place();
+}
+
 uint64_t fetch_bytes(const ByteSource& source, uint64_t size_bytes) {
   return source.memory().empty() ? size_bytes + source.scratch_bytes(size_bytes) : 0;
 }
@@ -71,6 +77,11 @@ Status read_runs(Pieces pieces, std::byte* out, GatherBuffers& buffers) {
     const size_t end = run_end(pieces, first);
     const SliceIndex::Piece& head = pieces[first];
     const uint64_t size_bytes = run_bytes(pieces, first, end);
+    if (is_read_in_place(pieces, first, end, buffers.cache != nullptr)) {
+      CKPT_TRY(head.source->read(head.offset_bytes, {out + head.target_bytes, size_bytes}));
+      first = end;
+      continue;
+    }
     CKPT_ASSIGN(const auto run, fetch(*head.source, head.offset_bytes, size_bytes, buffers));
     for (size_t i = first; i < end; ++i) {
       const auto& piece = pieces[i];
@@ -82,12 +93,16 @@ Status read_runs(Pieces pieces, std::byte* out, GatherBuffers& buffers) {
   return {};
 }
 
-uint64_t largest_fetch(Pieces pieces) {
+uint64_t largest_fetch(Pieces pieces, bool is_cached) {
   sort_by_place(pieces);
   uint64_t largest = 0;
   for (size_t first = 0; first < pieces.size();) {
     const size_t end = run_end(pieces, first);
-    largest = std::max(largest, fetch_bytes(*pieces[first].source, run_bytes(pieces, first, end)));
+    const ByteSource& source = *pieces[first].source;
+    const uint64_t size_bytes = run_bytes(pieces, first, end);
+    const bool is_in_place = is_read_in_place(pieces, first, end, is_cached);
+    largest = std::max(largest, is_in_place ? source.scratch_bytes(size_bytes)
+                                            : fetch_bytes(source, size_bytes));
     first = end;
   }
   return largest;
@@ -141,11 +156,12 @@ Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t firs
 
 uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size) {
   const Pieces pieces = index.pieces(first, size);
-  return largest_fetch(pieces) + (pieces.size() == 1 ? 0 : size);
+  return largest_fetch(pieces, true) + (pieces.size() == 1 ? 0 : size);
 }
 
-uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size) {
-  return largest_fetch(index.pieces(first, size));
+uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size,
+                           bool is_cached) {
+  return largest_fetch(index.pieces(first, size), is_cached);
 }
 
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,

@@ -58,6 +58,6 @@ uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
 // The same, into the caller's memory. Requires: the part has out.size() bytes from `first` on.
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,
                    GatherBuffers& buffers);
-uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
+uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size, bool is_cached);
 
 }  // namespace ckpt

@@ -81,18 +81,18 @@ Result<Stats> ScanBoard::wait_for(const Jobs& jobs, const TensorJob& job) {
   return stats;
 }
 
-// Lets as many threads compute at a time as there are cores to use. Thread-safe. Not the semaphore
-// of the standard library: that of GCC 12 and 13 can let a thread sleep for ever, as a release
-// between its two looks at the count wakes nobody (libstdc++ 104928).
-class Cores {
+// Lets so many threads at a time compute, or read. Locked by each of them. Thread-safe. Not the
+// semaphore of the standard library: that of GCC 12 and 13 can let a thread sleep for ever, as a
+// release between its two looks at the count wakes nobody (libstdc++ 104928).
+class Slots {
  public:
-  explicit Cores(unsigned count) : free_(count) {}
-  void take() {
+  explicit Slots(unsigned count) : free_(count) {}
+  void lock() {
     std::unique_lock lock(mutex_);
     freed_.wait(lock, [this] { return free_ > 0; });
     --free_;
   }
-  void give() {
+  void unlock() {
     {
       const std::lock_guard lock(mutex_);
       ++free_;
@@ -118,12 +118,20 @@ struct Worker {
   bool is_scanning = false;
 };
 
-// More threads than cores: while some wait for the disk or a server, others compute.
-unsigned waiting_threads(const Plan& plan, unsigned cores) {
-  bool is_read_far = false;
-  each_source(plan, [&](const ByteSource& source) { is_read_far |= is_url(source.name()); });
-  return std::max(is_read_far ? kReadsOfServer : 2, cores / 2);
+bool is_read_far(const Plan& plan) {
+  bool is_far = false;
+  each_source(plan, [&](const ByteSource& source) { is_far |= is_url(source.name()); });
+  return is_far;
 }
+
+// More threads than cores: while some wait for the disk or a server, others compute.
+unsigned reading_threads(bool is_far, unsigned cores) {
+  return cores + std::max(is_far ? kReadsOfServer : 2, cores / 2);
+}
+
+// More threads than may read from a server: each connection gets its next request while threads
+// write what the previous ones brought.
+constexpr unsigned kThreadsAfterReads = 8;
 
 // For statistics first, or for several outputs.
 bool reads_twice(const Plan& plan) {
@@ -138,9 +146,12 @@ class Engine {
         options_(options),
         threads_(options.threads != 0 ? options.threads
                                       : std::max(1u, std::thread::hardware_concurrency())),
-        workers_(threads_ + waiting_threads(plan, threads_)),
+        is_far_(is_read_far(plan)),
+        readers_(reading_threads(is_far_, threads_)),
+        workers_(readers_ + (is_far_ ? kThreadsAfterReads : 0)),
         files_(plan),
-        cores_(threads_) {}
+        cores_(threads_),
+        reading_(readers_) {}
 
   Result<ExecuteReport> run();
 
@@ -182,7 +193,8 @@ class Engine {
   const Plan& plan_;
   const ExecuteOptions& options_;
   unsigned threads_;
-  unsigned workers_;
+  const bool is_far_;
+  const unsigned readers_, workers_;
   OutputFiles files_;
   BufferPool& pool_ = files_.pool();
   std::unique_ptr<Resume> resume_;   // may be null
@@ -190,7 +202,7 @@ class Engine {
   std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
   FeedbackCache feedback_;
-  Cores cores_;
+  Slots cores_, reading_;
 
   std::optional<ScanBoard> scans_;
   std::optional<TaskGate> gate_;
@@ -250,6 +262,7 @@ Status Engine::copy_part(const Task& task, Worker& worker) {
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
   GatherBuffers& memory = buffers(worker, 1, false)[0];
   {
+    const std::lock_guard slot(reading_);
     const TraceSpan span("read");
     CKPT_TRY(gather_into(job.slices[task.part], task.first, piece.bytes, memory));
   }
@@ -266,6 +279,7 @@ Status Engine::copy_file(const Task& task, Worker& worker) {
   const Slice& source = plan_.outputs[task.output].layout.files[task.file].same_as;
   Piece piece = make_piece(pool_, task.offset_bytes, task.count);
   {
+    const std::lock_guard slot(reading_);
     const TraceSpan span("read");
     CKPT_TRY(source.source->read(source.offset_bytes + task.first, piece.bytes));
   }
@@ -280,6 +294,7 @@ Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Work
   Source source;
   for (size_t i = 0; i < rules.size(); ++i) {
     const PartRange range = part_range(rules[i], stored.grain, task.first, task.count);
+    const std::lock_guard slot(reading_);
     const TraceSpan span("read");
     CKPT_ASSIGN(const auto bytes,
                 gather(stored.slices[i], range.first_bytes, range.size_bytes, memory[i]));
@@ -291,14 +306,13 @@ Result<Engine::Source> Engine::load(const Stored& stored, const Task& task, Work
 
 template <class Work>
 Status Engine::compute(const char* name, const Work& work) {
+  std::unique_lock core(cores_, std::defer_lock);
   {
     const TraceSpan span("wait for a core");
-    cores_.take();
+    core.lock();
   }
   const TraceSpan span(name);
-  Status status = work();
-  cores_.give();
-  return status;
+  return work();
 }
 
 Result<Stats> Engine::wait_for_scans(const TensorJob& job) {
@@ -449,7 +463,7 @@ Status Engine::make() {
   // As many hashes as cores compute, as far as pieces that wait for them have room.
   const auto parallel_files = static_cast<unsigned>(
       std::clamp<uint64_t>(shares.pieces_bytes / kPieceOfFileBytes, 1, threads_));
-  jobs_ = cut(plan_, {chunk_bytes(shares, workers_, options_.chunk_bytes), parallel_files});
+  jobs_ = cut(plan_, {chunk_bytes(shares, readers_, options_.chunk_bytes), parallel_files});
   // The jobs are there as well.
   shares = share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
   files_.limit_memory(shares.buffers_bytes, shares.pieces_bytes);

@@ -87,7 +87,9 @@ uint64_t task_bytes(const Jobs& jobs, const Task& task) {
       return with_slack(task.count);
     case Task::Kind::kCopy: {
       const SliceIndex& slices = jobs.tensors[task.output][task.job].slices[task.part];
-      return with_slack(task.count) + with_slack(gather_into_bytes(slices, task.first, task.count));
+      const bool is_cached = jobs.tensors.size() > 1;  // several outputs read it
+      return with_slack(task.count) +
+             with_slack(gather_into_bytes(slices, task.first, task.count, is_cached));
     }
     case Task::Kind::kRecode:
       return recode_bytes(jobs, task);

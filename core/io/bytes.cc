@@ -73,6 +73,7 @@ class File final : public ByteSource {
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
   const FileState* file_state() const override { return &state_; }
+  bool reads_in_place() const override { return false; }  // fetch() reads pages directly
 
  private:
   // Where the file system refuses direct I/O, everything goes through the page cache.

@@ -34,6 +34,8 @@ class ByteSource {
   // used again. Fails as read() does.
   virtual Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                    AlignedBuffer& scratch) const;
+  // Whether read() costs no more than fetch().
+  virtual bool reads_in_place() const { return true; }
   // About how much memory read() needs in addition to `out` for so many bytes.
   virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
   // Identity of the file when it was opened; nullptr for sources other than files.

@@ -375,12 +375,13 @@ Status OciRepository::put_blob(const std::string& sha256, const HttpBody& body) 
   if (body.size_bytes <= kChunkBytes) return put_whole(sha256, body);
   UploadNote note(address_.registry.origin() + "/" + address_.repository + "@" + sha256);
   Session session;
-  const auto known = parse_url(note.session());
-  if (known) session.url = *known;
-  CKPT_TRY(known ? find_place(session) : begin(session));
+  const auto kept = parse_url(note.session());
+  const bool is_known = kept && kept->is_same_origin(address_.registry);
+  if (is_known) session.url = *kept;
+  CKPT_TRY(is_known ? find_place(session) : begin(session));
   Status done = put_chunks(session, sha256, body, note);
   // The session of an earlier run may hold other bytes.
-  if (!done && known && done.error().code == ErrorCode::kCorrupt) {
+  if (!done && is_known && done.error().code == ErrorCode::kCorrupt) {
     CKPT_TRY(begin(session));
     done = put_chunks(session, sha256, body, note);
   }

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -26,7 +28,11 @@ UploadNote::UploadNote(const std::string& upload) {
   path_ = folder / sha256_of(upload);
   // Only for the owner: the URL of a session may contain what gives access to it.
   Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) file_ = std::move(file);
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) return;
+  // What another user has put there could name a server of theirs.
+  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) file_ = std::move(file);
 }
 
 std::string UploadNote::session() const {

@@ -30,7 +30,7 @@ UploadNote::UploadNote(const std::string& upload) {
   Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat status {};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return;
-  // What another user has put there could name a server of theirs.
+  // A file of another user could name a server of theirs.
   if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return;
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) file_ = std::move(file);
 }

@@ -321,10 +321,10 @@ def write_gguf(path, size_bytes):
 @case
 def a_killed_run_fetches_no_finished_range_again():
     strike()
-    size = 96 << 20
+    size = 192 << 20
     write_gguf(SERVER.root / "web/big.gguf", size)
-    words = ["convert", web("big.gguf"), "big.gguf", "--threads", "1", "--memory", "128M"]   # 15 MB under way
-    SERVER.latency = 0.4
+    words = ["convert", web("big.gguf"), "big.gguf", "--threads", "1", "--memory", "128M"]   # 30 MB under way
+    SERVER.latency = 0.8
     process = subprocess.Popen([CKPT, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **SERVER.environment()})
     while process.poll() is None and sum(line["sent"] for line in SERVER.log) < size // 2:
         time.sleep(0.05)

@@ -131,7 +131,7 @@ TEST(MetadataStep, RefusesNumbersThatDoNotFit) {
 
 TEST(MetadataStep, RejectsNewKeysWhoseTypeIsNotNamed) {
   for (const char* value : {"7", "-7", "1.5", "1e6", "inf", "true", "False", "[1]"}) {
-    EXPECT_NE(key_after(fmt::format("new={}", value), "new").find("expected its type"),
+    EXPECT_NE(key_after(fmt::format("new={}", value), "new").find("expected a type"),
               std::string::npos)
         << value;
   }

@@ -298,7 +298,7 @@ Result<VlModel> identify_vl_wrapper(const JsonText& config) {
   CKPT_ASSIGN(out.text, text_row(*out.family, config));
   CKPT_TRY(check_architecture(config, out));
   CKPT_TRY(check_experts(config, *out.family));
-  if (nested_text(config) == nullptr && !config.find_whole("num_hidden_layers")) {
+  if (nested_text(config) == nullptr && !config.find_whole("hidden_size")) {
     return fail(ErrorCode::kCorrupt,
                 "config.json: no {}; expected an object, the text model's configuration",
                 out.family->text_key);

@@ -139,6 +139,51 @@ Status look_length(const Look& look) {
   return {};
 }
 
+const JsonValue* experts_of(const Examined& on) {
+  for (const std::string_view key : words_after(kExpertCounts, "")) {
+    if (const JsonValue* said = known(on.text_config(), key)) return said;
+  }
+  return nullptr;
+}
+
+// DeepSeek and those like it choose groups of experts first.
+Status look_groups(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* said = known(on.text_config(), "n_group");
+  const JsonValue* experts = experts_of(on);
+  if (on.is_gguf || said == nullptr || experts == nullptr) return {};
+  const uint64_t groups = whole(*said).value_or(0);
+  const uint64_t count = whole(*experts).value_or(0);
+  if (groups == 0 || count == 0) return {};  // C21, C42, C43
+  if (count % groups != 0) {
+    look.report("config.json: n_group",
+                fmt::format("{}, which does not divide {} experts", groups, count));
+  }
+  const JsonValue* chosen = known(on.text_config(), "topk_group");
+  const auto most = chosen == nullptr ? std::nullopt : whole(*chosen);
+  if (!most || *most <= groups) return {};
+  look.report("config.json: topk_group",
+              fmt::format("{}; there are {} groups (n_group)", *most, groups));
+  return {};
+}
+
+// The class makes its embedding with the row of this token.
+Status look_padding(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* pad = known(on.text_config(), "pad_token_id");
+  const JsonValue* size = known(on.text_config(), "vocab_size");
+  if (on.is_gguf || pad == nullptr || size == nullptr || !pad->is_number_integer()) return {};
+  const bool is_read = has_listed(look.profile, "embeddings with padding", on.text_type, false);
+  const auto rows = number(*size);
+  if (!is_read || !rows || !(*rows > 0)) return {};
+  const double id = *number(*pad);
+  if (id < *rows && id >= -*rows) return {};
+  const std::string_view level = on.has_text_config() ? "text_config." : "";
+  look.report(fmt::format("config.json: {}pad_token_id", level),
+              fmt::format("{}; vocab_size is {}", pad->dump(), size->dump()));
+  return {};
+}
+
 // Read while it computes, or not at all: nothing stops the loader.
 Status look_small_numbers(const Look& look) {
   const Examined& on = look.on;
@@ -152,9 +197,8 @@ Status look_small_numbers(const Look& look) {
                 fmt::format("{}; expected a small number above zero", value->dump()));
   }
   const JsonValue* chosen = member(on.text_config(), "num_experts_per_tok");
-  const JsonValue* experts = known(on.text_config(), "num_experts");
-  if (experts == nullptr) experts = known(on.text_config(), "num_local_experts");
   if (chosen == nullptr) return {};
+  const JsonValue* experts = experts_of(on);
   const auto count = whole(*chosen);
   const uint64_t most = experts == nullptr ? UINT64_MAX : whole(*experts).value_or(UINT64_MAX);
   if (count == 0 && most == 0) return {};  // a dense model of a class that may have experts
@@ -183,6 +227,35 @@ Status look_theta_number(const Look& look) {
   return {};
 }
 
+void look_base(const Look& look, const std::string& place, const JsonValue& base) {
+  if (!base.is_number() || *number(base) > 0) return;  // C25
+  look.report(place, fmt::format("{}; expected a number above zero", base.dump()));
+}
+
+// Rotation divides by powers of these, wherever they are.
+Status look_bases(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue& text = on.text_config();
+  const JsonValue* positions = known(text, "position_embedding_type");
+  if (on.is_gguf || (positions != nullptr && *positions != "rope")) return {};
+  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  for (const std::string_view key : {"rope_theta", "rope_local_base_freq", "local_rope_theta",
+                                     "global_rope_theta", "rotary_emb_base"}) {
+    if (const JsonValue* base = known(text, key)) look_base(look, prefix + std::string(key), *base);
+  }
+  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
+    const JsonValue* rope = known(text, key);
+    if (rope == nullptr || !rope->is_object()) continue;
+    const std::string place = fmt::format("{}{}.", prefix, key);
+    for (const auto& [name, value] : rope->items()) {
+      const JsonValue* inner = value.is_object() ? known(value, "rope_theta") : nullptr;
+      if (inner != nullptr) look_base(look, fmt::format("{}{}.rope_theta", place, name), *inner);
+      if (name == "rope_theta") look_base(look, place + name, value);
+    }
+  }
+  return {};
+}
+
 constexpr Check kConfigNumberChecks[] = {
     {"C21", "sizes are whole numbers above zero", "U: vllm* sglang llama.cpp, W: tensorrt-llm",
      "Input should be a valid integer; unsupported operand type(s); negative dimension", "",
@@ -201,6 +274,15 @@ constexpr Check kConfigNumberChecks[] = {
     {"C25", "rope_theta is a number", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
      "unsupported operand type(s) for **", "", "take config.json from the source model",
      look_theta_number},
+    {"C44", "rope_theta is above zero", "S: all", "NaN logits", "",
+     "take config.json from the source model", look_bases},
+    {"C45", "experts fall into groups of equal size",
+     "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
+     "shape '[-1, 3]' is invalid for input of size; selected index k out of range", "",
+     "take config.json from the source model", look_groups},
+    {"C46", "pad_token_id is in the vocabulary", "U: transformers*",
+     "AssertionError: Padding_idx must be within num_embeddings", "",
+     "take config.json from the source model", look_padding},
 };
 
 }  // namespace

@@ -126,6 +126,37 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
               fmt::format("{}; expected {}", value->dump(), kind_name(field.kind)));
 }
 
+bool are_of_kind(const JsonValue& values, bool (*is_kind)(const JsonValue&)) {
+  return std::all_of(values.begin(), values.end(), is_kind);
+}
+bool is_word(const JsonValue& value) { return value.is_string(); }
+bool is_integer(const JsonValue& value) { return value.is_number_integer(); }
+
+// Python's int() takes more texts; a configuration that was saved has none of those.
+bool has_numbers_for_keys(const JsonValue& value) {
+  return std::all_of(value.items().begin(), value.items().end(), [](const auto& item) {
+    const std::string key = item.key();
+    return !key.empty() && key.find_first_not_of("-+_ 0123456789") == key.npos;
+  });
+}
+
+// Letters of narrower kinds, which only some sections have.
+bool is_of_narrow(const JsonValue& value, char letter) {
+  switch (letter) {
+    case 't':
+      return value.is_array() && are_of_kind(value, is_word);
+    case 'k':
+      return value.is_object() && are_of_kind(value, is_word) && has_numbers_for_keys(value);
+    case 'v':
+      return value.is_object() && (are_of_kind(value, is_word) || are_of_kind(value, is_integer));
+    case 'p':
+      return value == "regression" || value == "single_label_classification" ||
+             value == "multi_label_classification";
+    default:
+      return false;
+  }
+}
+
 // The letter of a value in the sections [field NAME=TYPES] of a profile.
 char letter_of(const JsonValue& value) {
   if (value.is_boolean()) return 'b';
@@ -141,7 +172,9 @@ std::string names_of(std::string_view letters) {
   constexpr std::pair<char, std::string_view> kNames[] = {
       {'b', "true or false"}, {'i', "a whole number"},           {'f', "a number with a point"},
       {'s', "a text"},        {'L', "a list of whole numbers"},  {'l', "a list"},
-      {'d', "an object"},     {'n', "null"}};
+      {'d', "an object"},     {'t', "a list of texts"},
+      {'k', "texts by numbers"}, {'v', "texts or whole numbers by names"},
+      {'p', "a kind of classification or regression"}, {'n', "null"}};
   std::vector<std::string_view> out;
   for (const auto& [letter, kind] : kNames) {
     if (letters.find(letter) != letters.npos) out.push_back(kind);
@@ -149,25 +182,46 @@ std::string names_of(std::string_view letters) {
   return fmt::format("{}", fmt::join(out, " or "));
 }
 
+// "*" stands for every class.
+constexpr std::string_view kEveryClass = "*";
+
 // Fields that the profile lists for classes of this model type.
-void look_listed_types(const Look& look, const std::string& prefix, const JsonValue& json,
-                       const std::string& type) {
+void look_listed_types(const Look& look, const Profile& profile, const std::string& prefix,
+                       const JsonValue& json, std::string_view type) {
   if (!json.is_object()) return;
   for (const auto& [key, value] : json.items()) {
     const std::string start = fmt::format("field {}=", key);
-    auto section = look.profile.lists.lower_bound(start);
-    while (section != look.profile.lists.end() && section->first.starts_with(start) &&
+    auto section = profile.lists.lower_bound(start);
+    while (section != profile.lists.end() && section->first.starts_with(start) &&
            !section->second.words.contains(type)) {
       ++section;
     }
-    if (section == look.profile.lists.end() || !section->first.starts_with(start)) continue;
+    if (section == profile.lists.end() || !section->first.starts_with(start)) continue;
     const std::string_view letters = section->first.substr(start.size());
     const bool is_empty_list = value.is_array() && value.empty();
     if (letters.find_first_of(is_empty_list ? "lL" : std::string(1, letter_of(value))) !=
         letters.npos) {
       continue;
     }
+    if (std::any_of(letters.begin(), letters.end(),
+                    [&](char letter) { return is_of_narrow(value, letter); })) {
+      continue;
+    }
     look.report(prefix + key, fmt::format("{}; expected {}", value.dump(), names_of(letters)));
+  }
+}
+
+// Fields of the class that all configurations derive from; servers make the same configurations.
+void look_base_types(const Look& look) {
+  const Examined& on = look.on;
+  const Profile& source = *find_profile("transformers-5");
+  if (!knows_model_type(source, on.model_type)) return;
+  look_listed_types(look, source, "config.json: ", on.config, kEveryClass);
+  if (!on.is_wrapper) return;
+  for (const std::string_view part : {"text_config", "vision_config", "audio_config"}) {
+    const JsonValue* inner = known(on.config, part);
+    if (inner == nullptr) continue;
+    look_listed_types(look, source, fmt::format("config.json: {}.", part), *inner, kEveryClass);
   }
 }
 
@@ -177,14 +231,15 @@ Status look_types(const Look& look) {
   const bool is_delta = has_quirk(type, "delta_class");
   const bool has_class = has_quirk(type, "text_class") || is_delta;
   if (on.is_gguf || on.config.is_null()) return {};
+  look_base_types(look);
   const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
   const JsonValue& text = on.text_config();
   const bool is_strict_tower = has_quirk(type, "strict_tower") && on.has_text_config();
   if (on.has_text_config() && !is_strict_tower) {
-    look_listed_types(look, "config.json: ", on.config, on.model_type);
+    look_listed_types(look, look.profile, "config.json: ", on.config, on.model_type);
   }
   if (!has_class) {
-    look_listed_types(look, prefix, text, type);
+    look_listed_types(look, look.profile, prefix, text, type);
     return {};
   }
   const bool is_dense = !has_quirk(type, "experts_alone");

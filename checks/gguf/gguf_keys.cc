@@ -117,6 +117,21 @@ void look_nested_arrays(const Look& look) {
   }
 }
 
+// Rotation divides by powers of these.
+void look_bases(const Look& look, const std::string& architecture) {
+  for (const std::string_view end : {"rope.freq_base", "rope.freq_base_swa"}) {
+    const std::string key = fmt::format("{}.{}", architecture, end);
+    const MetaValue* found = look.on.checkpoint.metadata.find(key);
+    const double* base = found == nullptr ? nullptr : std::get_if<double>(&found->value);
+    if (base == nullptr || *base > 0) continue;
+    look.out.push_back({key,
+                        fmt::format("{}; expected a number above zero", *base),
+                        Severity::kUnsound,
+                        "NaN logits",
+                        {}});
+  }
+}
+
 }  // namespace
 
 // Once a text stands twice, the library's two tables of tokens differ, and it stops.
@@ -153,6 +168,7 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
   if (rules == nullptr) return {};
   look_keys_of(look, architecture, kGgufCommonKeys, counts);
   look_keys_of(look, architecture, rules->keys, counts);
+  look_bases(look, architecture);
   if (look.out.size() != before) return {};  // numbers of unknown keys say nothing
   const GgufNumbers numbers(look.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return {};

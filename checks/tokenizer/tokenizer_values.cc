@@ -15,12 +15,24 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kPlace = "tokenizer_config.json";
+// Whether transformers 5 reads the files for this program.
+bool makes_5(const Look& look) {
+  const Program program = look.profile.program;
+  return !look.profile.reads_old_tokenizers_alone() &&
+         (program == Program::kVllm || program == Program::kSglang ||
+          program == Program::kTransformers);
+}
+
 constexpr std::array<std::string_view, 7> kSpecial = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-bool is_added_token(const JsonValue& json) {
+// 5.x makes an empty token where there is no content.
+bool is_added_token(const Look& look, const JsonValue& json) {
   const std::string* type = text_of(json, "__type");
-  return type != nullptr && *type == "AddedToken" && text_of(json, "content") != nullptr;
+  const bool needs_content = !makes_5(look);
+  return type != nullptr && *type == "AddedToken" &&
+         (text_of(json, "content") != nullptr ||
+          (!needs_content && member(json, "content") == nullptr));
 }
 
 bool is_number_text(const std::string& text) {
@@ -70,7 +82,7 @@ Status look_special(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   for (const std::string_view key : kSpecial) {
     const JsonValue* value = known(config, key);
-    if (value == nullptr || value->is_string() || is_added_token(*value)) continue;
+    if (value == nullptr || value->is_string() || is_added_token(look, *value)) continue;
     if (is_replaced(look, key)) continue;
     look.report(
         fmt::format("{}: {}", kPlace, key),
@@ -78,9 +90,9 @@ Status look_special(const Look& look) {
   }
   const JsonValue* more = known(config, "additional_special_tokens");
   const bool are_tokens =
-      more == nullptr ||
-      (more->is_array() && std::all_of(more->begin(), more->end(), [](const JsonValue& item) {
-         return item.is_string() || is_added_token(item);
+      more == nullptr || makes_5(look) ||
+      (more->is_array() && std::all_of(more->begin(), more->end(), [&](const JsonValue& item) {
+         return item.is_string() || is_added_token(look, item);
        }));
   if (!are_tokens) {
     look.report(fmt::format("{}: additional_special_tokens", kPlace), "no list of tokens");
@@ -183,6 +195,60 @@ Status look_tokenizer_class(const Look& look) {
   return {};
 }
 
+// Words that transformers asks for when it reads the file; "" where `value` is one.
+// Source: transformers 5.17.0 src/transformers/generation/configuration_utils.py
+// (GenerationConfig.validate), asked with several values of each; 4.57 is held to the same rules.
+constexpr std::string_view kCaches =
+    " static offloaded_static sliding_window hybrid hybrid_chunked offloaded_hybrid"
+    " offloaded_hybrid_chunked dynamic dynamic_full offloaded quantized paged mamba ";
+constexpr std::string_view kArguments =
+    "logits_processor stopping_criteria prefix_allowed_tokens_fn synced_gpus assistant_model"
+    " streamer negative_prompt_ids negative_prompt_attention_mask";
+
+bool is_count(const JsonValue& value) { return value.is_number() || value.is_boolean(); }
+
+std::string_view expected_of(const JsonValue& json, std::string_view key, const JsonValue& value) {
+  if (key == "max_new_tokens") {
+    const bool is_above = value.is_boolean() ? value.get<bool>() : number(value).value_or(0) > 0;
+    return is_above ? "" : "a number above zero";
+  }
+  if (key == "early_stopping") {
+    const bool is_truth = value.is_boolean() || (value.is_number() && (value == 0 || value == 1));
+    return is_truth || value == "never" ? "" : "true, false or \"never\"";
+  }
+  if (key == "cache_implementation") {
+    return value.is_string() && has_word(kCaches, value.get<std::string>()) ? "" : "a known cache";
+  }
+  if (key == "compile_config") return "nothing";
+  if (key == "watermarking_config") return value.is_object() ? "" : "an object";
+  if (key == "suppress_tokens") return value.is_array() ? "" : "a list";
+  if (key == "num_return_sequences") {
+    if (!is_count(value)) return "a number";
+    const JsonValue* beams = known(json, "num_beams");
+    const double searched = beams == nullptr ? 1 : number(*beams).value_or(UINT32_MAX);
+    const double asked = number(value).value_or(1);
+    if (asked <= 1 || (searched == 1 && is_truthy(member(json, "do_sample")))) return "";
+    return asked <= searched ? "" : "1 without sampling, or at most num_beams";
+  }
+  return has_word(fmt::format(" {} ", kArguments), key) ? "no such key" : "";
+}
+
+// Servers read the file with the same class.
+void look_generation_rules(const Look& look, const JsonValue& json) {
+  for (const auto& [key, value] : json.items()) {
+    const bool is_argument = has_word(fmt::format(" {} ", kArguments), key);
+    const std::string_view expected =
+        value.is_null() && !is_argument ? "" : expected_of(json, key, value);
+    if (expected.empty()) continue;
+    const bool is_reader = look.profile.program == Program::kTransformers;
+    look.out.push_back({fmt::format("generation_config.json: {}", key),
+                        fmt::format("{}; expected {}", value.dump(), expected),
+                        is_reader ? std::optional(Severity::kUnloaded) : std::nullopt,
+                        "ValueError while GenerationConfig is made",
+                        {}});
+  }
+}
+
 // The file is read whether or not it is needed; numbers in it are compared with numbers.
 Status look_generation_values(const Look& look) {
   const Document* document = look.on.checkpoint.find_document("generation_config.json");
@@ -194,10 +260,117 @@ Status look_generation_values(const Look& look) {
                 fmt::format("a JSON {}; expected an object", (*json)->type_name()));
     return {};
   }
+  look_generation_rules(look, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
   if (pad == nullptr || pad->is_number() || pad->is_boolean()) return {};
   look.report("generation_config.json: pad_token_id",
               fmt::format("{}; expected a number", pad->dump()));
+  return {};
+}
+
+// Fields of tokenizer_config.json in transformers 5, as 5.17.0 took or refused each kind of value
+// with six classes. Letters: b true or false, w a number, n null, s a text, l
+// a list, e an empty list or object, d an object, t a list of tokens, k tokens by names.
+struct TokenizerField {
+  std::string_view name, letters;
+};
+constexpr TokenizerField kTokenizerFields[] = {
+    {"model_max_length", "bwn"},    {"extra_special_tokens", "ntk"}, {"model_input_names", "sld"},
+    {"auto_map", "ld"},             {"split_special_tokens", "b"},   {"init_inputs", "le"},
+    {"tokenizer_class", "sn"},
+};
+// Methods of the class that every tokenizer derives from; a field of their name stops it.
+// Source: src/transformers/tokenization_utils_base.py (conflicts with the method).
+constexpr std::string_view kMethods =
+    " add_special_tokens add_tokens apply_chat_template batch_decode clean_up_tokenization"
+    " convert_added_tokens convert_ids_to_tokens convert_to_native_format convert_tokens_to_ids"
+    " convert_tokens_to_string decode encode encode_message_with_chat_template get_added_vocab"
+    " get_chat_template get_response_parser get_special_tokens_mask get_vocab"
+    " num_special_tokens_to_add pad parse_response push_to_hub register_for_auto_class"
+    " save_chat_templates save_pretrained save_vocabulary set_truncation_and_padding tokenize"
+    " train_new_from_iterator update_post_processor ";
+
+// A token, or an object that transformers 5 makes one of.
+bool is_token_or_object(const JsonValue& value) { return value.is_string() || value.is_object(); }
+
+bool is_of_letter(const JsonValue& value, char letter) {
+  switch (letter) {
+    case 'b':
+      return value.is_boolean();
+    case 'w':
+      return value.is_number();
+    case 'n':
+      return value.is_null();
+    case 's':
+      return value.is_string();
+    case 'l':
+      return value.is_array();
+    case 'e':
+      return value.is_structured() && value.empty();
+    case 'd':
+      return value.is_object();
+    case 't':
+      return value.is_array() && std::all_of(value.begin(), value.end(), is_token_or_object);
+    default:
+      return value.is_object() && std::all_of(value.begin(), value.end(), [](const auto& item) {
+               return item.is_null() || is_token_or_object(item);
+             });
+  }
+}
+
+// Where the configuration has no added_tokens_decoder these are read too.
+void look_older_files(const Look& look) {
+  if (member(look.on.tokenizer_config, "added_tokens_decoder") != nullptr) return;
+  for (const char* path : {"special_tokens_map.json", "added_tokens.json"}) {
+    const Document* document = look.on.checkpoint.find_document(path);
+    if (document == nullptr) continue;
+    const auto json = document->values();
+    if (!json) continue;  // F00
+    if (!(*json)->is_object()) {
+      look.report(path, fmt::format("a JSON {}; expected an object", (*json)->type_name()));
+      continue;
+    }
+    const bool has_ids = std::string_view(path) == "added_tokens.json";
+    for (const auto& [key, value] : (*json)->items()) {
+      const bool is_special = std::ranges::find(kSpecial, key) != kSpecial.end();
+      const bool is_bad = has_ids ? !value.is_number_integer()
+                                  : is_special && !value.is_null() && !is_token_or_object(value);
+      if (is_bad) {
+        look.report(fmt::format("{}: {}", path, key),
+                    fmt::format("{}; expected {}", value.dump(), has_ids ? "an id" : "a token"));
+      }
+    }
+  }
+}
+
+Status look_config_kinds(const Look& look) {
+  const JsonValue& config = look.on.tokenizer_config;
+  if (look.on.is_gguf || !config.is_object()) return {};
+  const auto report = [&](std::string_view key, std::string_view why) {
+    look.report(fmt::format("{}: {}", kPlace, key),
+                fmt::format("{}, {}", member(config, key)->dump(), why));
+  };
+  for (const TokenizerField& field : kTokenizerFields) {
+    const JsonValue* value = member(config, field.name);
+    if (value == nullptr || std::ranges::any_of(field.letters, [&](char letter) {
+          return is_of_letter(*value, letter);
+        })) {
+      continue;
+    }
+    const bool is_t03 = field.name == "extra_special_tokens" && !value->is_structured();
+    if (!is_t03) report(field.name, "which is not of the kind that the class takes");
+  }
+  for (const auto& item : config.items()) {
+    if (has_word(kMethods, item.key())) report(item.key(), "under the name of a method");
+  }
+  const JsonValue* name = member(config, "tokenizer_class");
+  const JsonValue* adds = member(config, "add_prefix_space");
+  const bool is_gpt2 =
+      name != nullptr && (*name == "GPT2Tokenizer" || *name == "GPT2TokenizerFast");
+  if (is_gpt2 && adds != nullptr && !adds->is_boolean()) {
+    report("add_prefix_space", "and GPT2Tokenizer takes only true or false");
+  }
+  look_older_files(look);
   return {};
 }
 
@@ -217,6 +390,9 @@ constexpr Check kTokenizerValueChecks[] = {
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",
      "tokenizer:for=transformers-4.57", "", look_tokenizer_class},
+    {"T21", "tokenizer_config.json's fields are of their types", "U: vllm sglang transformers-5",
+     "TypeError; conflicts with the method", "",
+     "take tokenizer_config.json from the source model", look_config_kinds},
     {"F07", "generation_config.json is of its form",
      "U: vllm* sglang, W: tensorrt-llm transformers*",
      "'NoneType' object does not support item assignment", "",

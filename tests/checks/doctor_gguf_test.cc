@@ -102,6 +102,19 @@ TEST(DoctorGguf, ArchitectureAndSizes) {
             "does not load\nG02 llama.embedding_length: text; expected u32");
 }
 
+TEST(DoctorGguf, RotationHasABaseAboveZero) {
+  const auto with = [](float base) {
+    return told_after(
+        [&](Checkpoint& c) { c.metadata.set("llama.rope.freq_base", MetaValue::f32(base)); });
+  };
+  EXPECT_EQ(with(1e4F), "loads");
+  for (const float base : {0.0F, -1.0F}) {
+    EXPECT_EQ(with(base), fmt::format("loads, unsound\nG02 llama.rope.freq_base: {}; expected a "
+                                      "number above zero",
+                                      base));
+  }
+}
+
 TEST(DoctorGguf, NumbersThatStopTheLibraryAreRefused) {
   const auto with = [](std::string_view key, MetaValue value) {
     return told_after(

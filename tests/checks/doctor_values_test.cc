@@ -36,9 +36,8 @@ Checkpoint documents(const std::string& model) {
 
 bool is_asked(const std::string& id) {
   return has_word(
-      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 C32 C33 Q25 Q26 Q27 Q28 T14 "
-      "T15 T16"
-      " T17 T18 F07 ",
+      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 C32 C33 C44 C45 C46"
+      " Q25 Q26 Q27 Q28 T14 T15 T16 T17 T18 T21 F07 ",
       id);
 }
 
@@ -181,6 +180,87 @@ TEST(DoctorValues, Transformers5DemandsTypes) {
     EXPECT_EQ(told_of(change, "vllm"), change.expected) << change.pointer << change.value;
   }
   EXPECT_EQ(told_of({kLlama, kConfig, "/use_cache", "1", ""}), "");
+}
+
+void expect_of(const char* profile, std::initializer_list<FieldChange> changes) {
+  for (const FieldChange& change : changes) {
+    EXPECT_EQ(told_of(change, profile), change.expected)
+        << profile << " " << change.file << " " << change.pointer << " = " << change.value;
+  }
+}
+
+TEST(DoctorValues, EveryClassOfTransformers5HasTheFieldsOfItsBase) {
+  for (const char* profile : {"transformers-5", "vllm", "sglang"}) {
+    expect_of(profile, {
+        {kLlama, kConfig, "/transformers_version", "5", "C33 unloaded"},
+        {kLlama, kConfig, "/output_hidden_states", "1", "C33 unloaded"},
+        {kLlama, kConfig, "/return_dict", "\"yes\"", "C33 unloaded"},
+        {kLlama, kConfig, "/return_dict", "null", ""},
+        {kLlama, kConfig, "/chunk_size_feed_forward", "1.5", "C33 unloaded"},
+        {kLlama, kConfig, "/is_encoder_decoder", "0", "C33 unloaded"},
+        {kLlama, kConfig, "/id2label", R"({"0": "a"})", ""},
+        {kLlama, kConfig, "/id2label", R"({"a": "b"})", "C33 unloaded"},
+        {kLlama, kConfig, "/label2id", R"(["x"])", "C33 unloaded"},
+        {kLlama, kConfig, "/label2id", R"({"a": 1})", ""},
+        {kLlama, kConfig, "/problem_type", "\"foo\"", "C33 unloaded"},
+        {kLlama, kConfig, "/problem_type", "\"regression\"", ""},
+        {kVision, kConfig, "/text_config/return_dict", "1", "C33 unloaded"},
+    });
+  }
+  EXPECT_EQ(told_of({kLlama, kConfig, "/return_dict", "1", ""}), "");
+}
+
+TEST(DoctorValues, NumbersFitEachOther) {
+  expect_of("vllm", {
+      {kLlama, kConfig, "/rope_parameters/rope_theta", "0.0", "C44 unsound"},
+      {kVision, kConfig, "/text_config/rope_parameters/rope_theta", "-1", "C44 unsound"},
+      {kLlama, kConfig, "/pad_token_id", "1000000", ""},
+      {"qwen35moe-micro", kConfig, "/n_group", "3", "C45 unsound"},
+      {"qwen35moe-micro", kConfig, "/n_group", "1", ""},
+  });
+  for (const char* profile : {"transformers-4.57", "transformers-5"}) {
+    expect_of(profile, {
+        {kLlama, kConfig, "/pad_token_id", "1000000", "C46 unloaded"},
+        {kLlama, kConfig, "/pad_token_id", "-1", ""},
+    });
+  }
+}
+
+TEST(DoctorValues, GenerationConfigIsWhatItsClassTakes) {
+  constexpr const char* kFile = "generation_config.json";
+  for (const char* profile : {"vllm", "vllm-0.17", "transformers-5"}) {
+    expect_of(profile, {
+        {kLlama, kFile, "/max_new_tokens", "0", "F07 unloaded"},
+        {kLlama, kFile, "/max_new_tokens", "7", ""},
+        {kLlama, kFile, "/early_stopping", "\"foo\"", "F07 unloaded"},
+        {kLlama, kFile, "/early_stopping", "\"never\"", ""},
+        {kLlama, kFile, "/cache_implementation", "\"foo\"", "F07 unloaded"},
+        {kLlama, kFile, "/cache_implementation", "\"static\"", ""},
+        {kLlama, kFile, "/compile_config", R"({"x": 1})", "F07 unloaded"},
+        {kLlama, kFile, "/suppress_tokens", "5", "F07 unloaded"},
+        {kLlama, kFile, "/streamer", "1", "F07 unloaded"},
+    });
+  }
+}
+
+TEST(DoctorValues, Transformers5TakesSomeKindsInTokenizerConfig) {
+  for (const char* profile : {"vllm", "sglang", "transformers-5"}) {
+    expect_of(profile, {
+        {kLlama, kSettings, "/model_max_length", "\"x\"", "T21 unloaded"},
+        {kLlama, kSettings, "/model_max_length", "1e30", ""},
+        {kLlama, kSettings, "/extra_special_tokens", R"({"img": 5})", "T21 unloaded"},
+        {kLlama, kSettings, "/model_input_names", "5", "T21 unloaded"},
+        {kLlama, kSettings, "/split_special_tokens", "null", "T21 unloaded"},
+        {kLlama, kSettings, "/auto_map", "5", "T21 unloaded"},
+        {kLlama, kSettings, "/init_inputs", "5", "T21 unloaded"},
+        {kLlama, kSettings, "/get_vocab", "1", "T21 unloaded"},
+        {kLlama, kSettings, "/pad_token", R"({"__type": "AddedToken"})", ""},
+        {kLlama, kSettings, "/pad_token", R"({"content": "x"})", "T15 unloaded"},
+        {kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""},
+    });
+  }
+  EXPECT_EQ(told_of({kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""}),
+            "T15 unloaded");
 }
 
 TEST(DoctorValues, TransformersAsksForKeysAlone) {

@@ -1,21 +1,19 @@
 #!/bin/sh
 # Builds and runs the tests, and a second time under the address and undefined-behavior sanitizers what
 # reads and computes bytes: core, formats, quantizers, publish, and the program with them, on the planning
-# code of the plain build. The kernels are also compiled for 64-bit Arm.
+# code of the plain build.
 #
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone
 #        ./test.sh full       all of it under those sanitizers, the thread sanitizer, the long identity runs,
-#                             aarch64 under emulation, the tests against other programs, and all
-#                             that is released, for both processors
+#                             aarch64 under emulation, the tests against other programs, and all that is
+#                             released, for both processors and with kernels for all of their vectors
 set -eu
 cd "$(dirname "$0")"
 cmake/install_dependencies.sh python3-pytest python3-venv   # for the tests of the wheel
 mode=${1:-}
 cmake --workflow --preset dev
 [ "$mode" = quick ] && exit 0
-cmake/install_dependencies.sh g++-aarch64-linux-gnu
-tests/aarch64.sh --compile
 if [ "$mode" != full ]; then
   cmake --workflow --preset asan
   exec python3 tests/interop/summary.py build/dev
@@ -28,7 +26,7 @@ CKPT_LONG=1 ctest --preset full -L long
 peers=0
 tests/interop/run.sh build/dev/ckpt || peers=$?
 [ $peers -eq 0 ] || [ $peers -eq 77 ]
-cmake/install_dependencies.sh qemu-user-static lintian mandoc
+cmake/install_dependencies.sh g++-aarch64-linux-gnu qemu-user-static lintian mandoc
 tests/aarch64.sh || [ $? -eq 77 ]
 tests/packaging/released.sh build/dev/ckpt
 python3 tests/interop/summary.py build/dev $peers

@@ -182,7 +182,7 @@ std::string names_of(std::string_view letters) {
   return fmt::format("{}", fmt::join(out, " or "));
 }
 
-// "*" stands for every class.
+// "*" means every class.
 constexpr std::string_view kEveryClass = "*";
 
 // Fields that the profile lists for classes of this model type.

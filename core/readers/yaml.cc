@@ -98,7 +98,7 @@ std::optional<std::string> decimal_of_base(std::string_view text) {
   return read.ec == std::errc() ? fmt::format("{}", value) : std::string(text);
 }
 
-// The token of JSON that a plain scalar stands for in the core schema of YAML 1.2; nullopt: a text.
+// The JSON token of a plain scalar under the core schema of YAML 1.2; nullopt for text.
 // Numbers that JSON cannot spell come back as they are.
 std::optional<std::string> core_token(std::string_view text) {
   using Token = std::pair<std::string_view, std::string_view>;

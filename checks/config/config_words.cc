@@ -221,9 +221,35 @@ bool has_all_fields(const Examined& on) {
                      });
 }
 
+// Auto classes of transformers go by model_type alone; code of the folder's own goes before them.
+void look_auto_class(const Look& look, const Family& table) {
+  const Examined& on = look.on;
+  const bool is_own = has_word(table.model_types, on.model_type) ||
+                      has_word(table.bare_types, on.model_type) ||
+                      known(on.config, "auto_map") != nullptr;
+  if (is_own || !knows_model_type(look.profile, on.model_type)) return;
+  std::string found = fmt::format("'{}', whose class is made instead of '{}'", on.model_type,
+                                  on.model_class);
+  if (const Family* made = table_of_model_type(on.model_type)) {
+    const ParameterReport report = compare_parameters(on, *made);
+    if (report.bad_field.empty() && report.missing.empty() && report.wrong.empty()) return;
+    if (!report.missing.empty()) found += fmt::format("; it has '{}'", report.missing[0].name);
+  }
+  look.out.push_back({"config.json: model_type",
+                      std::move(found),
+                      {},
+                      "another model; weights that only its class has are random",
+                      {}});
+}
+
 Status look_class_type(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return {};
+  const Family* table = on.parameters.table;
+  if (!look.profile.serves() && table != nullptr) {
+    look_auto_class(look, *table);
+    return {};
+  }
   const auto report = [&] {
     look.report("config.json: architectures",
                 fmt::format("'{}' does not read a configuration of type '{}'", on.model_class,
@@ -326,8 +352,9 @@ constexpr Check kConfigWordChecks[] = {
      "architectures: Input should be a valid list", "", "take config.json from the source model",
      look_architectures},
     {"C30", "the class reads configurations of this type",
-     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "object has no attribute", "",
-     "take config.json from the source model", look_class_type},
+     "U: vllm* sglang llama.cpp, S: transformers*, W: tensorrt-llm",
+     "object has no attribute; random weights", "", "take config.json from the source model",
+     look_class_type},
     {"C31", "parts of the configuration have the right kind", "U: all",
      "object has no attribute 'text_config'", "", "take config.json from the source model",
      look_nesting},

@@ -278,7 +278,11 @@ ParameterReport compare_parameters(const Examined& on) {
   // A wrapper's type over a flat file is a finding of its own (C04).
   const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
   if (table == nullptr || is_half) return {};
-  return Comparison(on, *table).run();
+  return compare_parameters(on, *table);
+}
+
+ParameterReport compare_parameters(const Examined& on, const Family& table) {
+  return Comparison(on, table).run();
 }
 
 }  // namespace ckpt

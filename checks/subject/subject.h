@@ -69,6 +69,8 @@ struct ParameterReport {
 };
 
 ParameterReport compare_parameters(const Examined& on);
+// The same with the class of `table`, whatever class config.json names.
+ParameterReport compare_parameters(const Examined& on, const Family& table);
 
 // Why the weights were not compared for this profile; empty when they were.
 std::string weights_not_checked(const Examined& on, const Profile& profile);

@@ -274,6 +274,17 @@ TEST(DoctorValues, TransformersAsksForKeysAlone) {
   EXPECT_EQ(told_of(scaling, "transformers-4.57"), "C17 unloaded");
 }
 
+TEST(DoctorValues, TransformersMakesTheClassOfTheType) {
+  for (const char* profile : {"transformers-4.57", "transformers-5"}) {
+    const auto told = [&](const char* type) {
+      return told_of({kLlama, kConfig, "/model_type", type, ""}, profile);
+    };
+    EXPECT_EQ(told("\"gpt2\""), "C30 unsound");
+    EXPECT_EQ(told("\"gemma2\""), "C30 unsound");
+    EXPECT_EQ(told("\"nonsense\""), "");  // C02
+  }
+}
+
 TEST(DoctorValues, StatementsAboutQuantizationAreOfTheirForm) {
   expect_all({
       {kLlama, kConfig, "/quantization_config", "null", "Q25 unloaded"},

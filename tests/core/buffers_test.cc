@@ -7,7 +7,16 @@
 namespace ckpt {
 namespace {
 
-TEST(BufferPool, AFewBytesNeverHoldALargeBuffer) {
+// A limit applies to all buffers of the process: those that other tests left in the shared pool go.
+class BufferPools : public testing::Test {
+ protected:
+  BufferPools() {
+    BufferPool::shared().begin_share(0);
+    BufferPool::shared().end_share(0);
+  }
+};
+
+TEST_F(BufferPools, AFewBytesNeverHoldALargeBuffer) {
   BufferPool pool;
   AlignedBuffer large = pool.take(8 << 20);
   large.reserve(8 << 20);
@@ -21,7 +30,7 @@ TEST(BufferPool, AFewBytesNeverHoldALargeBuffer) {
   EXPECT_EQ(pool.free_bytes(), 0u);
 }
 
-TEST(BufferPool, KeepsNoMoreThanItMay) {
+TEST_F(BufferPools, KeepsNoMoreThanItMay) {
   BufferPool pool;
   std::vector<Piece> pieces;
   for (int i = 0; i < 20; ++i) pieces.push_back(make_piece(pool, 0, 16 << 20));
@@ -29,7 +38,7 @@ TEST(BufferPool, KeepsNoMoreThanItMay) {
   EXPECT_EQ(pool.free_bytes(), BufferPool::kUsualBytes);
 }
 
-TEST(BufferPool, LimitsOfRunsAtTheSameTimeAddUp) {
+TEST_F(BufferPools, LimitsOfRunsAtTheSameTimeAddUp) {
   constexpr uint64_t kShareBytes = 8 << 20;
   BufferPool pool(0);
   pool.begin_share(kShareBytes);
@@ -44,7 +53,7 @@ TEST(BufferPool, LimitsOfRunsAtTheSameTimeAddUp) {
   EXPECT_EQ(pool.free_bytes(), 0u);
 }
 
-TEST(BufferPool, ARunWithoutRoomKeepsNoFreeBuffers) {
+TEST_F(BufferPools, ARunWithoutRoomKeepsNoFreeBuffers) {
   BufferPool pool;
   pool.begin_share(0);
   pool.give(pool.take(1 << 20));
@@ -52,7 +61,7 @@ TEST(BufferPool, ARunWithoutRoomKeepsNoFreeBuffers) {
   pool.end_share(0);
 }
 
-TEST(BufferPool, GivesWhatIsThereToWhomItFits) {
+TEST_F(BufferPools, GivesWhatIsThereToWhomItFits) {
   BufferPool pool;
   for (const uint64_t size_bytes : {5u << 20, 1u << 20, 9u << 18}) {
     AlignedBuffer buffer;
@@ -65,7 +74,7 @@ TEST(BufferPool, GivesWhatIsThereToWhomItFits) {
 }
 
 // Who takes a buffer may need less of it than was asked for, as direct reads do.
-TEST(BufferPool, WhatWasTakenFitsTheNextWhoAsksForAsMuch) {
+TEST_F(BufferPools, WhatWasTakenFitsTheNextWhoAsksForAsMuch) {
   BufferPool pool;
   for (int i = 0; i < 3; ++i) {
     AlignedBuffer buffer = pool.take((2 << 20) + 2 * kPageBytes);
@@ -76,7 +85,7 @@ TEST(BufferPool, WhatWasTakenFitsTheNextWhoAsksForAsMuch) {
   EXPECT_LE(pool.free_bytes(), uint64_t{9} << 18);
 }
 
-TEST(BufferPool, TheLongestUnusedGoesFirst) {
+TEST_F(BufferPools, TheLongestUnusedGoesFirst) {
   BufferPool pool(12 << 20);
   for (const uint64_t size_bytes : {4u << 20, 5u << 20, 2u << 20}) pool.give(pool.take(size_bytes));
   pool.give(pool.take(3 << 20));

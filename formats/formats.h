@@ -27,6 +27,10 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
 Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
                                       const ReadOptions& options);
 
+// "FILE: N bytes after the last tensor" for the first file of a GGUF of which that is true, beyond
+// its final padding; empty otherwise. llama.cpp ignores such bytes.
+std::string bytes_after_tensors(const Checkpoint& checkpoint);
+
 // Whether `path`, a folder or a file, holds weights as PyTorch saves them, which are read but not
 // changed in place.
 bool holds_torch_weights(const std::filesystem::path& path);

@@ -6,9 +6,11 @@
 // end of the header rounded up to the alignment; a file of the other byte order has the same magic.
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "core/base/arithmetic.h"
 #include "core/model/name_index.h"
+#include "formats/formats.h"
 #include "formats/gguf.h"
 #include "formats/sniff.h"
 
@@ -186,6 +188,27 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
 }
 
 }  // namespace
+
+std::string bytes_after_tensors(const Checkpoint& checkpoint) {
+  if (checkpoint.format != kGguf.name) return {};
+  const auto alignment = gguf_alignment(checkpoint.metadata);
+  std::map<std::string, std::pair<uint64_t, uint64_t>> ends;  // of the last tensor, of the file
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const auto* const stored = std::get_if<Stored>(&tensor.origin);
+    if (stored == nullptr) continue;
+    for (const Slice& slice : stored->parts.front()) {
+      auto& [last, end] = ends[slice.source->name()];
+      last = std::max(last, slice.offset_bytes + slice.size_bytes);
+      end = slice.source->size_bytes();
+    }
+  }
+  for (const auto& [file, place] : ends) {
+    const uint64_t padded = round_up(place.first, alignment ? *alignment : kGgufDefaultAlignment);
+    if (place.second <= padded) continue;
+    return fmt::format("{}: {} bytes after the last tensor", file, place.second - padded);
+  }
+  return {};
+}
 
 Result<uint64_t> gguf_alignment(const Metadata& metadata) {
   const MetaValue* value = metadata.find(kAlignmentKey);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace ckpt {
@@ -60,6 +62,15 @@ uint64_t MetaArray::count() const {
   if (element == MetaType::kText) return texts.size();
   if (element == MetaType::kArray) return arrays.size();
   return numbers.size() / ckpt::size_bytes(element);
+}
+
+bool MetaValue::operator==(const MetaValue& other) const {
+  const auto* const left = std::get_if<double>(&value);
+  const auto* const right = std::get_if<double>(&other.value);
+  if (type != other.type) return false;
+  if (left == nullptr || right == nullptr) return value == other.value;
+  return std::bit_cast<uint64_t>(*left) == std::bit_cast<uint64_t>(*right) ||
+         (std::isnan(*left) && std::isnan(*right));
 }
 
 MetaArray make_text_array(std::vector<std::string> texts) {

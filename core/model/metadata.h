@@ -47,7 +47,8 @@ struct MetaArray {
 struct MetaValue {
   MetaType type = MetaType::kU32;
   std::variant<uint64_t, int64_t, double, std::string, MetaArray> value;
-  bool operator==(const MetaValue&) const = default;
+  // Numbers are compared by their bits, and any NaN equals any other.
+  bool operator==(const MetaValue& other) const;
 
   static MetaValue u16(uint64_t v) { return {MetaType::kU16, v}; }
   static MetaValue u32(uint64_t v) { return {MetaType::kU32, v}; }

@@ -107,6 +107,12 @@ Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
                           patching.path.string());
   }
   CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs(), patching.reading));
+  if (const std::string rest = bytes_after_tensors(before); !rest.empty()) {
+    return fail_with_hint(ErrorCode::kUnsupported,
+                          fmt::format("ckpt convert {} OUT.gguf, which leaves them out",
+                                      shell_path(patching.path.string())),
+                          "{} belong to no tensor and would be lost", rest);
+  }
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
   if (after.format != before.format) {
     return fail_with_hint(ErrorCode::kUsage, "ckpt convert",

@@ -23,6 +23,8 @@ namespace {
 // an adapter is copied.
 Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion,
                          const Context& context) {
+  const std::string rest = bytes_after_tensors(checkpoint);
+  if (!rest.empty()) context.note(rest + " belong to no tensor; they are left out");
   const std::string what = adapter_words(checkpoint);
   if (what.empty() || checkpoint.format == "gguf") return {};
   const bool has_base = !conversion.base.empty();

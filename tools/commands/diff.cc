@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -195,15 +193,6 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   return {};
 }
 
-// A NaN is the same as a NaN here: the payload of neither is kept.
-bool is_same(const MetaValue& a, const MetaValue& b) {
-  const auto* left = std::get_if<double>(&a.value);
-  const auto* right = std::get_if<double>(&b.value);
-  if (left == nullptr || right == nullptr || a.type != b.type) return a == b;
-  return std::bit_cast<uint64_t>(*left) == std::bit_cast<uint64_t>(*right) ||
-         (std::isnan(*left) && std::isnan(*right));
-}
-
 // Calls `both` with what is in both, by the key that `key_of` gives; `alone` with the key of what
 // is in one.
 template <class Item, class KeyOf, class Both, class Alone>
@@ -228,7 +217,7 @@ void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, const KeyOf
 
 void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
   const auto compare = [&](const MetaEntry& left, const MetaEntry& right) {
-    if (is_same(left.value, right.value)) return;
+    if (left.value == right.value) return;
     out.add(left.key, "metadata",
             fmt::format("{} -> {}", meta_text(left.value), meta_text(right.value)));
   };

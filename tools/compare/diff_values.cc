@@ -229,7 +229,7 @@ Status ValuesReport::check_gates(const ValueDifference& total) {
     for (size_t i = 0; !gate.of_total && i < compared_.size(); ++i) {
       ask(compared_[i].pair.a->name, compared_[i].difference);
     }
-    if (asked == 0) {
+    if (asked == 0 && not_compared_ == 0) {
       return fail(ErrorCode::kUsage, "--fail-if '{}': none of the {} tensors has this number",
                   gate.text, compared_.size());
     }

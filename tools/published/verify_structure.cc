@@ -39,9 +39,12 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
   std::set<std::string> files;
   if (checkpoint) {
     const std::string adapter = adapter_words(*checkpoint);
-    found.push_back({path.string(), fmt::format("{} structure is sound, {} tensors{}{}",
-                                                format.name, checkpoint->tensors.size(),
-                                                adapter.empty() ? "" : " of a ", adapter)});
+    std::string text = fmt::format("{} structure is sound, {} tensors{}{}", format.name,
+                                   checkpoint->tensors.size(), adapter.empty() ? "" : " of a ",
+                                   adapter);
+    const std::string rest = bytes_after_tensors(*checkpoint);
+    if (!rest.empty()) text += "; not checked: " + rest;
+    found.push_back({path.string(), std::move(text)});
     for (const Tensor& tensor : checkpoint->tensors) files.insert(tensor.home);
     return files;
   }

@@ -1,6 +1,5 @@
 // A file of a server, read by ranges.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <mutex>

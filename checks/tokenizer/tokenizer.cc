@@ -5,7 +5,6 @@
 // 5.x writes extra_special_tokens as a list where 4.57 has a dict under the same key; renaming the
 // class alone does not fix the file.
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "checks/subject/subject.h"

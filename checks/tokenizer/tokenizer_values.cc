@@ -26,7 +26,7 @@ bool makes_5(const Look& look) {
 constexpr std::array<std::string_view, 7> kSpecial = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-// 5.x makes an empty token where there is no content.
+// 5.x makes an empty token if the content is missing.
 bool is_added_token(const Look& look, const JsonValue& json) {
   const std::string* type = text_of(json, "__type");
   const bool needs_content = !makes_5(look);

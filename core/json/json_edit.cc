@@ -272,23 +272,6 @@ void JsonText::set_sorted(std::string_view key, JsonText value) {
   members_.emplace(at, std::string(key), std::move(value));
 }
 
-void JsonText::set_after(std::string_view before, std::string_view key, JsonText value) {
-  const auto at = std::find_if(members_.begin(), members_.end(),
-                               [&](const Member& member) { return member.first == before; });
-  if (find(key) != nullptr || at == members_.end()) return set(key, std::move(value));
-  members_.emplace(std::next(at), std::string(key), std::move(value));
-}
-
-bool JsonText::rename(std::string_view key, std::string_view name) {
-  if (find(key) == nullptr) return false;
-  if (key == name) return true;
-  remove(name);
-  for (Member& member : members_) {
-    if (member.first == key) member.first = name;
-  }
-  return true;
-}
-
 bool JsonText::remove(std::string_view key) {
   return std::erase_if(members_, [&](const Member& member) { return member.first == key; }) != 0;
 }

@@ -76,13 +76,7 @@ class JsonText {
   void set(std::string_view key, JsonText value);
   // Replaces in place, or puts it before the first key that sorts after it.
   void set_sorted(std::string_view key, JsonText value);
-  // Replaces in place, or inserts it after the member `before`, or at the end if `before` does not
-  // exist.
-  void set_after(std::string_view before, std::string_view key, JsonText value);
   bool remove(std::string_view key);  // True when it was there.
-  // Renames member `key` in place, and removes a member that had the new name. False if `key` does
-  // not exist.
-  bool rename(std::string_view key, std::string_view name);
   // Whether both are the same tree with the same spellings, in any layout.
   bool operator==(const JsonText& other) const;
 

@@ -13,7 +13,6 @@
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
-#include "core/model/plan.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -4,7 +4,6 @@
 #include <ranges>
 
 #include "core/model/adapter.h"
-#include "core/model/codec.h"
 #include "core/resume/plan_digest.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"

@@ -13,7 +13,6 @@
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
 #include "core/io/shift.h"
-#include "plan/conversion/targets.h"
 #include "plan/publish_to/artifacts.h"
 
 namespace ckpt {

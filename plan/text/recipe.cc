@@ -1,7 +1,6 @@
 #include "plan/text/recipe.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/nearest.h"
 #include "core/io/bytes.h"

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/model/float_convert.h"
 #include "quantizers/nvfp4/fp4.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -11,7 +11,6 @@
 #include "core/base/nearest.h"
 #include "core/base/result.h"
 #include "formats/formats.h"
-#include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/io/paths.h"
-#include "tools/line/commands.h"
 
 namespace ckpt {
 namespace {

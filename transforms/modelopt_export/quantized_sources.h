@@ -79,7 +79,7 @@ class Mxfp4BlockAmax final : public ComputedSource {
 
 // Weights that are MXFP4 already and become NVFP4 or FP8: their codes are kept where that is exact.
 //
-//   gpt-oss               P_blocks, P_scales [E, N, K/32]      ──▶  P [E, K, N], one stack
+//   stacks of experts     P_blocks, P_scales [E, N, K/32]      ──▶  P [E, K, N], one stack
 //   compressed-tensors    P.weight_packed, P.weight_scale      ──▶  P.weight
 //
 // NVFP4: tensor scale 2^(K - 8), block scales 2^(k - K + 8) (above). FP8: tensor scale

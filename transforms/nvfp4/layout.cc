@@ -6,7 +6,6 @@
 
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/facts/quant_config.h"
 #include "transforms/nvfp4/layout_config.h"
 #include "transforms/packed/packed_weights.h"
 

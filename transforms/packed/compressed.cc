@@ -16,7 +16,6 @@
 // compressed-tensors 0.19 compressors/pack_quantized, compressors/naive_quantized; llama.cpp
 // conversion/base.py (dequant_packed, dequant_simple).
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/arithmetic.h"
 #include "core/model/tensor_names.h"

@@ -1,10 +1,10 @@
 // MXFP4 whose parts no codec has under their names: codes of 4 bits, 32 values a power of two.
 //
-//   mxfp4 (gpt-oss)    P_blocks U8 [E, N, K / 32, 16], P_scales U8 [E, N, K / 32]  ──▶  P [E, K, N]
+//   mxfp4 (stacks)     P_blocks U8 [E, N, K / 32, 16], P_scales U8 [E, N, K / 32]  ──▶  P [E, K, N]
 //   fp8 (DeepSeek-V4)  P.weight I8 [N, K / 2], P.scale F8_E8M0 [N, K / 32]  ──▶  P.weight [N, K]
 //
-// Two codes a byte, the first one low; an exponent is biased by 127. The floats of gpt-oss lie as
-// its BF16 checkpoints have them: rows and columns exchanged, gate and up in turn as they were.
+// Two codes a byte, the first one low; an exponent is biased by 127. The floats of a stack have the
+// order of its BF16 checkpoints: rows and columns exchanged, gate and up in turn as they were.
 // Sources: transformers src/transformers/integrations/mxfp4.py (convert_moe_packed_tensors); NVIDIA
 // Model-Optimizer examples/deepseek/deepseek_v4; llama.cpp conversion/deepseek.py.
 #include <algorithm>
@@ -29,7 +29,7 @@ Tensor mxfp4_tensor(const PackedJob& job, const Tensor& codes, const Tensor& sca
   return out;
 }
 
-// ---- gpt-oss -----------------------------------------------------------------------------------
+// ---- stacks of experts -------------------------------------------------------------------------
 
 bool is_expert_blocks(const PackedJob&, const Tensor& tensor) {
   return tensor.name.ends_with(kBlockEnd) && is_plain_grid(tensor, Dtype::kU8, 4);

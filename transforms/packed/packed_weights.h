@@ -1,10 +1,10 @@
-// Weights stored as codes that no codec reads: AWQ, GPTQ, packed INT4, bitsandbytes, experts of
-// gpt-oss.
+// Weights stored as codes that no codec reads: AWQ, GPTQ, packed INT4, bitsandbytes, stacks of
+// experts.
 //
 //   AWQ, GPTQ           P.qweight I32, P.qzeros I32, P.scales F16, P.g_idx I32
 //   pack-quantized      P.weight_packed I32, P.weight_scale BF16, P.weight_shape
-//   gpt-oss MXFP4       P_blocks U8 [E, N, K/32, 16], P_scales U8 [E, N, K/32]
-//   gpt-oss NVFP4       P U8 [E, K/2, N], P_weight_scale F8_E4M3, P_weight_scale_2 F32
+//   stacks of MXFP4     P_blocks U8 [E, N, K/32, 16], P_scales U8 [E, N, K/32]
+//   stacks of NVFP4     P U8 [E, K/2, N], P_weight_scale F8_E4M3, P_weight_scale_2 F32
 //   bitsandbytes        P.weight U8 or I8, P.weight.absmax, P.weight.quant_map, P.SCB
 //
 // A step that changes values or the statement of how they are stored would leave such a weight with

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_feedback_run.h"
 #include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/rounding.h"

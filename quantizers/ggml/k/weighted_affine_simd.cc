@@ -9,7 +9,6 @@
 // A block with a sub-block or level that the searches call bad is done by the scalar twin.
 // Note: a sub-block whose rounded scale is 0 keeps its search's codes.
 
-#include "core/model/float_convert.h"
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -1,5 +1,4 @@
 // License and origin from a model card, for callers that only show them.
-#include "core/model/json_documents.h"
 #include "core/readers/yaml.h"
 #include "transforms/to_gguf/general/general.h"
 

@@ -32,6 +32,7 @@ std::vector<const Check*> check_list() {
                            scale_shape_checks(),
                            served_checks(),
                            tokenizer_checks(),
+                           chat_template_checks(),
                            tokenizer_schema_checks(),
                            tokenizer_value_checks(),
                            processor_checks(),

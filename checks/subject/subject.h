@@ -257,6 +257,7 @@ std::span<const Check> table_field_checks();
 std::span<const Check> computed_field_checks();
 std::span<const Check> strict_type_checks();
 std::span<const Check> tokenizer_checks();
+std::span<const Check> chat_template_checks();
 std::span<const Check> tokenizer_schema_checks();
 std::span<const Check> tokenizer_value_checks();
 std::span<const Check> processor_checks();

@@ -1,6 +1,7 @@
 #include "core/json/json_edit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -177,6 +178,28 @@ Status check_set_once(const JsonText& json, const std::string& place) {
   }
   for (const JsonText& item : json.items()) CKPT_TRY(check_set_once(item, place));
   return {};
+}
+
+namespace {
+
+Status check_numbers(const JsonText& json) {
+  if (json.kind() == JsonText::Kind::kToken) {
+    const std::string spelled = json.dump(0);
+    const JsonValue value = json.value();
+    if (value.is_number() && std::isinf(value.get<double>()) && spelled.find('I') == spelled.npos) {
+      return fail(ErrorCode::kUsage, "{} is larger than any 64-bit float", spelled.substr(0, 40));
+    }
+  }
+  for (const auto& [key, value] : json.members()) CKPT_TRY(check_numbers(value));
+  for (const JsonText& item : json.items()) CKPT_TRY(check_numbers(item));
+  return {};
+}
+
+}  // namespace
+
+Status check_readable(const JsonText& json) {
+  CKPT_TRY(check_set_once(json));
+  return check_numbers(json);
 }
 
 void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& differs,

@@ -94,6 +94,8 @@ class JsonText {
 
 // Requires each member to be set once, in all objects of `json`. Fails: kUsage, with its place.
 Status check_set_once(const JsonText& json, const std::string& place = "");
+// In addition, that every number is a double: readers make infinity of 1e400.
+Status check_readable(const JsonText& json);
 
 // Calls `differs` for each value that is not the same in both, with its place, such as
 // "text_config.rope_theta". Objects are compared member by member, as Python reads them; `a` or `b`

@@ -125,6 +125,12 @@ std::string kind_of(const JsonText& value) {
   return value.is_null() ? "null" : "a number";
 }
 
+// Meant as JSON, but is not: [1,2 or 01.
+bool is_broken_json(const std::string& value) {
+  return std::string_view("[{\"").find(value[0]) != std::string_view::npos ||
+         value.find_first_not_of("0123456789") == value.npos;
+}
+
 // A value as JSON: of the kind of the old one; of a new key what it reads as, else a text.
 Result<JsonText> parse_value(const JsonText* old, const std::string& value) {
   if (value.starts_with("text:")) return JsonText::text(value.substr(5));
@@ -140,6 +146,10 @@ Result<JsonText> parse_value(const JsonText* old, const std::string& value) {
   }
   const bool is_quoted = json && json->as_text().has_value();
   if (is_quoted) return json;
+  if ((old == nullptr || old->is_null()) && !json && is_broken_json(value)) {
+    return fail_with_hint(ErrorCode::kUsage, "text:VALUE for a text", "'{}' is not JSON",
+                          shorten(value));
+  }
   if (old == nullptr || old->is_null()) return json ? *json : JsonText::text(value);
   if (old->as_text()) return JsonText::text(value);
   if (json && kind_of(*json) == kind_of(*old)) return json;

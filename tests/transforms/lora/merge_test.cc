@@ -274,6 +274,7 @@ TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   ASSERT_NE(usual, "refused");
   EXPECT_EQ(hash(R"({"r": 3, "lora_alpha": 4})"), "refused");
   EXPECT_EQ(hash(R"({"r": 0, "lora_alpha": 4})"), "refused");
+  EXPECT_EQ(hash(R"({"r": 3, "r": 2, "lora_alpha": 4})"), "refused");
   EXPECT_EQ(hash(R"({"r": "2", "lora_alpha": 4})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "layers_to_transform": [1]})"), "refused");

@@ -39,7 +39,7 @@ void look_gguf(const Look& look) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
   if (!look.profile.runs_llama_server()) return;
   for (const MetaEntry& entry : look.on.checkpoint.metadata.entries) {
-    const std::string* text = look.on.checkpoint.metadata.find_text(entry.key);
+    const auto* const text = std::get_if<std::string>(&entry.value.value);
     const bool is_named = entry.key.starts_with(fmt::format("{}.", kKey));
     if (text == nullptr || (entry.key != kKey && !is_named)) continue;
     look_jinja(look, entry.key, *text, !is_named);

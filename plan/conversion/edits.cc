@@ -187,10 +187,11 @@ Result<std::string> value_to_set(Documents& documents, const DocumentKey& at,
   const bool is_forced = typed.starts_with("text:") || typed.starts_with("json:");
   if (old == nullptr && !is_forced) CKPT_TRY(check_new(documents, *root, at));
   const bool is_file = typed.starts_with('@');
-  CKPT_ASSIGN(const JsonText value,
-              in(fmt::format("{}: key '{}'", at.file, at.key),
-                 is_file ? parse_file(old, typed.substr(1)) : parse_value(old, typed)));
-  CKPT_TRY(in(fmt::format("{}: key '{}'", at.file, at.key), check_tokens(documents, at, value)));
+  const std::string place = fmt::format("{}: key '{}'", at.file, at.key);
+  CKPT_ASSIGN(const JsonText value, in(place, is_file ? parse_file(old, typed.substr(1))
+                                                      : parse_value(old, typed)));
+  CKPT_TRY(in(place, check_readable(value)));
+  CKPT_TRY(in(place, check_tokens(documents, at, value)));
   return value.dump(0);
 }
 

@@ -212,9 +212,6 @@ Status check_outputs_apart(const Plan& plan) {
     const fs::path own = real_place(output.path), partial = real_place(partial_path(output));
     for (const auto& [path, other] : paths) {
       if (other == &output) continue;
-      if (own == path) {
-        return fail(ErrorCode::kUsage, "two outputs are called '{}'", path.string());
-      }
       if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
       return fail_with_hint(ErrorCode::kUsage, "outputs next to each other",
                             "{} and {}: one output is inside the other",

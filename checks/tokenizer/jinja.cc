@@ -6,7 +6,6 @@
 #include <set>
 #include <vector>
 
-#include "checks/tokenizer/jinja_tokens.h"
 #include "core/base/result.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ckpt {
 
@@ -21,5 +23,34 @@ struct TemplateFault {
 // The first fault for which jinja2 does not compile `text`; nullopt if it does. Takes time and
 // memory in proportion to the text.
 std::optional<TemplateFault> find_template_fault(std::string_view text);
+
+// ---- private to this folder: the tokens that the parser reads
+
+enum class TokenKind : uint8_t {
+  kData,      // text between tags
+  kPrint,     // {{
+  kPrintEnd,  // }}
+  kBlock,     // {%
+  kBlockEnd,  // %}
+  kName,
+  kString,
+  kInteger,
+  kFloat,
+  kOperator,
+  kEnd,
+};
+
+struct JinjaToken {
+  TokenKind kind;
+  std::string_view text;
+  size_t line;
+};
+
+struct JinjaTokens {
+  std::vector<JinjaToken> tokens;  // the last is kEnd
+  std::optional<TemplateFault> fault;  // where the tokens end early
+};
+// Views into `text`, whose lines end with \n alone.
+JinjaTokens read_jinja_tokens(std::string_view text);
 
 }  // namespace ckpt

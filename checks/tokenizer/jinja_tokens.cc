@@ -1,5 +1,5 @@
 // Source: jinja2 3.1.6 lexer.py, with trim_blocks and lstrip_blocks.
-#include "checks/tokenizer/jinja_tokens.h"
+#include "checks/tokenizer/jinja.h"
 
 #include <algorithm>
 
@@ -8,7 +8,6 @@
 
 namespace ckpt {
 namespace {
-
 
 bool is_jinja_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_jinja_hex(char c) {

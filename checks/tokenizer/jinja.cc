@@ -279,7 +279,7 @@ class JinjaParser {
       has_list |= is_list;
       has_dict |= is_dict;
       if (is_named && !names.insert(token().text).second) {
-        refuse(line, fmt::format("argument '{}' is given twice", token().text));
+        refuse(line, fmt::format("argument '{}' is given twice", shorten(token().text, 40)));
       }
       if (!is_plain) take();
       if (is_named) take();
@@ -310,7 +310,7 @@ class JinjaParser {
     std::string name = expect_name();
     while (skip_sign(".")) name += "." + expect_name();
     if (fault_ || scope_.is_soft || unknown_ || has_word(list, name)) return;
-    unknown_ = {line, fmt::format("no {} named '{}'", kind, name), false};
+    unknown_ = {line, fmt::format("no {} named '{}'", kind, shorten(name, 40)), false};
   }
   void filter() {
     known_name("filter", kFilters);
@@ -446,7 +446,7 @@ class JinjaParser {
       if (!names.empty()) expect_sign(",");
       const std::string name = name_target();
       if (!names.insert(name).second) {
-        refuse(token().line, fmt::format("parameter '{}' occurs twice", name));
+        refuse(token().line, fmt::format("parameter '{}' occurs twice", shorten(name, 40)));
       }
       const bool is_default = skip_sign("=");
       if (is_default) firmly([&] { expression(); });
@@ -489,7 +489,9 @@ class JinjaParser {
   void block() {
     const size_t line = token().line;
     const std::string name = expect_name();
-    if (!blocks_.insert(name).second) refuse(line, fmt::format("block '{}' occurs twice", name));
+    if (!blocks_.insert(name).second) {
+      refuse(line, fmt::format("block '{}' occurs twice", shorten(name, 40)));
+    }
     skip_name("scoped");
     const bool is_required = skip_name("required");
     const size_t solid = solid_;

@@ -22,8 +22,6 @@ namespace {
 // an adapter is copied.
 Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion,
                          const Context& context) {
-  const std::string rest = bytes_after_tensors(checkpoint);
-  if (!rest.empty()) context.note(rest + " belong to no tensor; they are left out");
   const std::string what = adapter_words(checkpoint);
   if (what.empty() || checkpoint.format == "gguf") return {};
   const bool has_base = !conversion.base.empty();
@@ -482,6 +480,9 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   PlannedConversion out;
   out.in_format = checkpoint.format;
   Planning planning{input.imatrix};
+  if (const std::string rest = bytes_after_tensors(checkpoint); !rest.empty()) {
+    planning.notes.push_back(rest + " belong to no tensor; they are left out");
+  }
   CKPT_TRY(check_whole_model(checkpoint, conversion, planning.context(conversion)));
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = conversion.recipe_steps;

@@ -1,5 +1,5 @@
 // Changes of to-gguf that turn matrices around: experts stored [in, out], keys and values of a
-// latent, pairs that alternate (llama.cpp conversion/*.py modify_tensors).
+// latent, pairs that alternate (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
 // MXFP4 experts have the order [out, in] already, so only their rows are separated.
 #include "core/computed/decoded_source.h"

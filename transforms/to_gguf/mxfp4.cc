@@ -3,7 +3,7 @@
 //   X_blocks U8 [n, rows, K/32, 16]   two codes a byte, the first one low      X [n, rows, K]
 //   X_scales U8 [n, rows, K/32]       powers of two, biased by 127
 //
-// Source: llama.cpp conversion/ (repack_mxfp4). Rows are outputs, unlike those of the
+// Source: llama.cpp conversion/gpt_oss.py (repack_mxfp4). Rows are outputs, unlike those of the
 // BF16 form of the same tensors.
 #include "transforms/to_gguf/mxfp4.h"
 

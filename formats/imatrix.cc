@@ -11,6 +11,7 @@
 // A reader gets wrong: in the legacy file the values stay as they are when calls is not positive;
 // counts are floats that are rounded to whole numbers first.
 // Sources: llama.cpp common/imatrix-loader.cpp, tools/quantize/quantize.cpp.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -46,6 +47,16 @@ Status check_values(const std::string& name, const std::vector<float>& values) {
   return {};
 }
 
+// Sums of squares: one below zero would turn the quantizers' search around.
+Status check_squares(const std::string& name, const std::vector<float>& values) {
+  CKPT_TRY(check_values(name, values));
+  const auto below =
+      std::find_if(values.begin(), values.end(), [](float value) { return value < 0; });
+  if (below == values.end()) return {};
+  return fail(ErrorCode::kCorrupt, "'{}': value {} is {}; expected a sum of squares, at least 0",
+              name, below - values.begin(), *below);
+}
+
 Result<std::vector<float>> to_floats(Result<std::vector<std::byte>> bytes) {
   if (!bytes) return Failure(std::move(bytes.error()));
   std::vector<float> out(bytes->size() / sizeof(float));
@@ -68,7 +79,7 @@ Status read_legacy_entry(Cursor& cursor, ImatrixSums& imatrix) {
   if (count == 0) return fail(ErrorCode::kCorrupt, "'{}' has no values", name);
   ImatrixEntry entry;
   CKPT_ASSIGN(entry.sums, to_floats(cursor.bytes(count * sizeof(float))));
-  CKPT_TRY(check_values(name, entry.sums));
+  CKPT_TRY(check_squares(name, entry.sums));
   entry.counts.push_back(calls);
   if (!imatrix.entries.emplace(name, std::move(entry)).second) {
     return fail(ErrorCode::kCorrupt, "'{}' comes twice", name);
@@ -125,7 +136,7 @@ Result<std::vector<int64_t>> read_counts(const Tensor& tensor) {
 Result<ImatrixEntry> read_entry(const ImatrixTensors& tensors, bool with_inputs) {
   ImatrixEntry entry;
   CKPT_ASSIGN(entry.sums, read_floats(*tensors.sums));
-  CKPT_TRY(check_values(tensors.sums->name, entry.sums));
+  CKPT_TRY(check_squares(tensors.sums->name, entry.sums));
   CKPT_ASSIGN(entry.counts, read_counts(*tensors.counts));
   if (entry.sums.empty() || entry.counts.empty() || entry.sums.size() % entry.counts.size() != 0) {
     return fail(ErrorCode::kCorrupt, "'{}' has {} values for the {} counts of '{}'",
@@ -226,6 +237,15 @@ Result<ImatrixSums> read_sums(const SharedSource& source, bool with_inputs) {
 Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy,
                                          ImatrixEntry entry) {
   const uint64_t columns = entry.columns();
+  const bool is_counted = std::any_of(entry.counts.begin(), entry.counts.end(),
+                                      [](int64_t count) { return count > 0; });
+  const bool is_zero = std::all_of(entry.sums.begin(), entry.sums.end(),
+                                   [](float sum) { return sum == 0; });
+  if (is_counted && is_zero) {
+    return fail(ErrorCode::kCorrupt,
+                "'{}': all {} sums are 0, by which no weight matters; expected those of inputs",
+                name, entry.sums.size());
+  }
   for (size_t i = 0; i < entry.sums.size(); ++i) {
     const int64_t count = entry.counts[i / columns];
     if (count > 0) {

@@ -94,6 +94,7 @@ class Assembler {
       const SafetensorsEntry& entry = entry_of(*found);
       const auto expected = part_entry_shape(part, out.shape);
       if (entry.dtype != part.dtype || !expected || !fits(entry.shape, *expected, fit)) return {};
+      if (is_by_column(part, entry.shape, out.shape)) return {};
       out.parts.push_back(*found);
     }
     out.codec = &codec;
@@ -103,6 +104,13 @@ class Assembler {
   static bool fits(const std::vector<uint64_t>& found, const std::vector<uint64_t>& expected,
                    Fit fit) {
     return fit == Fit::kExact ? found == expected : same_but_for_axes_of_one(found, expected);
+  }
+
+  // Scales [1, N] of a weight [N, N] belong to its columns, though they are as many as its rows.
+  static bool is_by_column(const PartRule& part, const std::vector<uint64_t>& scales,
+                           const std::vector<uint64_t>& weight) {
+    const bool is_by_row = part.tile_rows == 1 && part.tile_values == 0;
+    return is_by_row && scales.size() >= weight.size() && scales.back() != 1;
   }
 
   // Fails: kCorrupt: an entry is claimed twice.

@@ -9,8 +9,8 @@
 namespace ckpt {
 namespace {
 
-// A GGUF of these sums, read again.
-Result<ImatrixSums> written_and_read(const ImatrixSums& sums) {
+// A GGUF of these sums.
+Result<SharedSource> written(const ImatrixSums& sums) {
   const auto output = lay_out_imatrix(sums, "x.gguf", all_codecs());
   if (!output) return Failure(output.error());
   const OutputFile& file = output->layout.files[0];
@@ -21,7 +21,12 @@ Result<ImatrixSums> written_and_read(const ImatrixSums& sums) {
     CKPT_TRY(from.source->read(from.offset_bytes,
                                std::span(bytes).subspan(extent.offset_bytes, extent.size_bytes)));
   }
-  return read_imatrix_sums(make_blob("x.gguf", std::move(bytes)));
+  return SharedSource(make_blob("x.gguf", std::move(bytes)));
+}
+
+Result<ImatrixSums> written_and_read(const ImatrixSums& sums) {
+  CKPT_ASSIGN(const SharedSource source, written(sums));
+  return read_imatrix_sums(source);
 }
 
 ImatrixSums of_one(ImatrixEntry entry) {
@@ -66,6 +71,26 @@ TEST(ImatrixSumsFile, CountsPastWholeNumbersAreRefused) {
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(found.error().text().find("'x.counts'"), std::string::npos) << found.error().text();
+}
+
+// Weights by which nothing matters would all become zero.
+TEST(ImatrixSumsFile, SumsOfZeroThatWereCountedAreNoImportance) {
+  for (const auto& [counts, is_refused] :
+       {std::pair{std::vector<int64_t>{5, 5}, true}, {{0, 3}, true}, {{0, 0}, false}}) {
+    const auto found = read_imatrix(*written(of_one({{0, 0, 0, 0}, counts, {}})));
+    EXPECT_EQ(!found, is_refused) << counts[0];
+    EXPECT_EQ(found ? "" : found.error().what,
+              is_refused ? "'x': all 4 sums are 0, by which no weight matters; expected "
+                           "those of inputs"
+                         : "");
+  }
+}
+
+TEST(ImatrixSumsFile, ASumOfSquaresBelowZeroIsRefused) {
+  const auto found = written_and_read(of_one({{1, -2}, {5}, {-1, 1}}));
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(found.error().text().find("value 1 is -2"), std::string::npos) << found.error().text();
 }
 
 }  // namespace

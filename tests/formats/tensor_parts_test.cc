@@ -111,6 +111,17 @@ TEST(TensorParts, PartsAreWrittenAsTheyWereRead) {
   }
 }
 
+TEST(TensorParts, ScalesOfColumnsAreNotThoseOfRows) {
+  for (const Dtype dtype : {kF32, kBF16}) {
+    for (const char* scale : {"X_scale", "X_scale_inv"}) {
+      EXPECT_EQ(assemble({entry("X", kF8, {6, 6}), entry(scale, dtype, {1, 6})}).size(), 2u);
+      EXPECT_EQ(assemble({entry("X", kF8, {3, 6, 6}), entry(scale, dtype, {3, 1, 6})}).size(), 2u);
+    }
+  }
+  // A stack of one: its scales are of rows.
+  EXPECT_EQ(assemble({entry("X", kF8, {1, 6, 6}), entry("X_scale", kF32, {1, 6})}).size(), 1u);
+}
+
 TEST(TensorParts, AxesOfLengthOneMayDiffer) {
   const std::vector<Case> cases = {
       {"nvfp4_modelopt",

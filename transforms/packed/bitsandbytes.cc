@@ -39,7 +39,7 @@ bool is_four_bits(const PackedJob& job, const Tensor& tensor) {
 struct BitsState {
   std::vector<uint64_t> shape;
   uint64_t values = 0, block = 0, nested_block = 0;
-  float nested_offset = 0;
+  std::optional<float> nested_offset;
 };
 
 Result<BitsState> read_bits_state(const Tensor& tensor) {
@@ -50,7 +50,9 @@ Result<BitsState> read_bits_state(const Tensor& tensor) {
   out.block = json.find_whole("blocksize").value_or(0);
   out.nested_block = json.find_whole("nested_blocksize").value_or(0);
   if (const JsonText* offset = json.find("nested_offset")) {
-    out.nested_offset = std::strtof(offset->token().c_str(), nullptr);
+    char* end = nullptr;
+    const float value = std::strtof(offset->token().c_str(), &end);
+    if (!offset->token().empty() && *end == '\0') out.nested_offset = value;
   }
   const JsonText* shape = json.find("shape");
   for (size_t i = 0; shape != nullptr && i < shape->items().size(); ++i) {
@@ -59,7 +61,8 @@ Result<BitsState> read_bits_state(const Tensor& tensor) {
   const auto values = product(out.shape);
   out.values = values.value_or(0);
   const bool is_known = out.values != 0 && out.shape.size() <= kMaxDimensions &&
-                        out.block % 8 == 0 && out.block != 0 && std::isfinite(out.nested_offset);
+                        out.block % 8 == 0 && out.block != 0 &&
+                        std::isfinite(out.nested_offset.value_or(0));
   if (is_known) return out;
   return fail(ErrorCode::kCorrupt, "{}: no shape and blocksize of a multiple of 8 in it", place);
 }
@@ -87,13 +90,19 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
   CKPT_ASSIGN(const Tensor* nested, job.need(weight.name + ".nested_absmax", weight));
   CKPT_ASSIGN(const Tensor* map, job.need(weight.name + ".nested_quant_map", weight));
   out.parts.insert(out.parts.end(), {nested, map});
+  if (state.nested_block == 0 || !state.nested_offset) {
+    return fail(ErrorCode::kCorrupt,
+                "tensor '{}' has codes of their own for its scales; expected numbers "
+                "nested_blocksize and nested_offset in its quant_state",
+                weight.name);
+  }
   CodedMatrix matrix;
   matrix.rows = 1;
   matrix.columns = blocks;
   matrix.codes = {
       .bytes = only_slice(*absmax), .outer = 1, .inner = blocks, .bits = 8, .word_bytes = 1};
   CKPT_ASSIGN(matrix.table, read_map(*map, 256));
-  const bool is_whole = is_plain_grid(*nested, Dtype::kF32, 1) && state.nested_block != 0 &&
+  const bool is_whole = is_plain_grid(*nested, Dtype::kF32, 1) &&
                         nested->values() == divide_up(blocks, state.nested_block);
   if (!is_whole) {
     return wrong_part(*nested,
@@ -105,7 +114,7 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
                    .columns = nested->values(),
                    .tile_rows = 1,
                    .tile_columns = state.nested_block};
-  matrix.addend = state.nested_offset;
+  matrix.addend = *state.nested_offset;
   const auto source = std::make_shared<const CodedSource>(absmax->name, std::move(matrix));
   return Slice{source, 0, source->size_bytes()};
 }
@@ -190,6 +199,9 @@ Result<PackedWeight> join_eight_bits(const PackedJob& job, const Tensor& codes) 
     if (bytes.find_first_not_of('\0') != bytes.npos) {
       return wrong_part(*order, "0, codes row after row; other orders are those of one GPU");
     }
+  }
+  if (scale.values() != codes.shape[0]) {
+    return wrong_part(scale, fmt::format("{} numbers, one for each row", codes.shape[0]));
   }
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, {codes.shape[0], codes.shape[1]}));
   matrix.factor = kOneOf127;

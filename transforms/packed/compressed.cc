@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
 #include "transforms/packed/scales.h"
@@ -34,6 +35,8 @@ struct StatedWeights {
   uint64_t bits = 0;
   uint64_t group = 0;  // 0: none
   std::vector<uint64_t> block;
+  bool has_zeros = false;   // "symmetric": false
+  bool is_ordered = false;  // inputs are in the groups that g_idx says
 };
 
 std::vector<StatedWeights> stated_weights(const PackedJob& job) {
@@ -53,18 +56,60 @@ std::vector<StatedWeights> stated_weights(const PackedJob& job) {
     for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
       one.block.push_back(block->items()[i].as_whole().value_or(0));
     }
+    const JsonText* symmetric = weights->find("symmetric");
+    one.has_zeros = symmetric != nullptr && symmetric->as_boolean() == false;
+    if (const JsonText* order = weights->find("actorder")) {
+      const std::string word = lower_case(order->as_text().value_or(""));
+      one.is_ordered = order->as_boolean() == true || word == "group" || word == "dynamic";
+    }
   }
   return out;
 }
 
-Status check_transforms(const PackedJob& job) {
-  const JsonText* transforms = job.statement.said.find("transform_config");
-  const JsonText* groups = transforms == nullptr ? nullptr : transforms->find("config_groups");
-  if (groups == nullptr || groups->members().empty()) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
-                        "{}: quantization_config.transform_config rotates activations, so that "
-                        "weights alone are not the model's",
-                        job.statement.place);
+// Of several, the one whose scales have the shape of `scale`; what those that fit alike do not
+// agree about is not demanded.
+Result<StatedWeights> stated_for(std::vector<StatedWeights> stated, const Tensor& scale,
+                                 ScaledShape shape) {
+  if (stated.empty()) return StatedWeights();
+  const auto detail = [](const StatedWeights& each) {
+    return !each.block.empty() ? 2 : each.group != 0 ? 1 : 0;
+  };
+  std::stable_sort(stated.begin(), stated.end(),
+                   [&](const auto& a, const auto& b) { return detail(a) > detail(b); });
+  std::optional<StatedWeights> out;
+  std::optional<Error> wrong;
+  ScaleGrid tiles;
+  for (const StatedWeights& each : stated) {
+    shape.group = each.group;
+    shape.block = each.block;
+    auto grid = scales_of(scale, shape);
+    if (!grid) {
+      if (!wrong) wrong = std::move(grid.error());
+      continue;
+    }
+    if (!out) {
+      out = each;
+      tiles = *std::move(grid);
+    } else if (tiles.tile_rows == grid->tile_rows && tiles.tile_columns == grid->tile_columns) {
+      out->has_zeros = out->has_zeros && each.has_zeros;
+      out->is_ordered = out->is_ordered && each.is_ordered;
+    } else if (detail(*out) == detail(each)) {
+      return wrong_part(scale, fmt::format("a shape of one group of quantization_config: tiles of "
+                                           "{} x {} and of {} x {} take as many",
+                                           tiles.tile_rows, tiles.tile_columns, grid->tile_rows,
+                                           grid->tile_columns));
+    }
+  }
+  if (!out) return Failure(*std::move(wrong));
+  return *out;
+}
+
+// Parts that the document demands of a weight.
+Status check_parts(const PackedJob& job, const StatedWeights& stated, const Tensor& codes,
+                   const std::string& weight, const ScaleGrid& scales) {
+  if (stated.has_zeros) CKPT_TRY(job.need(weight + "_zero_point", codes));
+  if (stated.is_ordered && scales.columns > 1) CKPT_TRY(job.need(weight + "_g_idx", codes));
+  return {};
 }
 
 Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view found) {
@@ -251,20 +296,24 @@ Status add_packed_zeros(const Tensor* zeros, const Tensor& scale, CodedMatrix& m
 }
 
 Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
-  CKPT_TRY(check_transforms(job));
   const std::string weight = packed.name.substr(0, packed.name.size() - kPackedWord.size());
   CKPT_ASSIGN(const Tensor* scale, job.need(weight + "_scale", packed));
   CKPT_ASSIGN(const Tensor* shape_tensor, job.need(weight + "_shape", packed));
   const Tensor* zeros = job.find(weight + "_zero_point");
   CKPT_ASSIGN(const PackedShape shape, packed_shape(job, packed, *shape_tensor));
-  ScaledShape scaled{shape.rows, shape.columns, 0, {}};
-  for (const StatedWeights& each : stated_weights(job)) {
-    if (each.bits == shape.bits && each.group != 0) scaled.group = each.group;
-  }
+  std::vector<StatedWeights> stated = stated_weights(job);
+  std::erase_if(stated, [&](const StatedWeights& each) {
+    return each.type != "int" || each.bits != shape.bits;
+  });
+  ScaledShape scaled{shape.rows, shape.columns};
+  CKPT_ASSIGN(const StatedWeights said, stated_for(std::move(stated), *scale, scaled));
+  scaled.group = said.group;
+  scaled.block = said.block;
   CodedMatrix matrix;
   matrix.rows = shape.rows;
   matrix.columns = shape.columns;
   CKPT_ASSIGN(matrix.scales, scales_of(*scale, scaled));
+  CKPT_TRY(check_parts(job, said, packed, weight, matrix.scales));
   matrix.codes = packed_line(shape);
   matrix.codes.bytes = only_slice(packed);
   CKPT_TRY(add_packed_zeros(zeros, *scale, matrix));
@@ -292,20 +341,22 @@ bool is_scaled_codes(const PackedJob& job, const Tensor& tensor) {
 }
 
 Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
-  CKPT_TRY(check_transforms(job));
   const std::string type = is_fp8_grid(codes) ? "float" : "int";
-  const std::vector<StatedWeights> stated = stated_weights(job);
-  const auto said = std::find_if(stated.begin(), stated.end(), [&](const StatedWeights& each) {
-    return each.type == type && each.bits == 8;
+  std::vector<StatedWeights> stated = stated_weights(job);
+  const bool is_any_stated = !stated.empty();
+  std::erase_if(stated, [&](const StatedWeights& each) {
+    return each.type != type || each.bits != 8;
   });
-  if (!stated.empty() && said == stated.end()) {
+  if (is_any_stated && stated.empty()) {
     return not_stated(job, codes, fmt::format("{} of 8 bits", type));
   }
   const Tensor& scale = *job.find(codes.name + "_scale");
-  ScaledShape shape{codes.shape[0], codes.shape[1], 0, {}};
-  if (!stated.empty()) shape.group = said->group;
-  if (!stated.empty()) shape.block = said->block;
+  ScaledShape shape{codes.shape[0], codes.shape[1]};
+  CKPT_ASSIGN(const StatedWeights said, stated_for(std::move(stated), scale, shape));
+  shape.group = said.group;
+  shape.block = said.block;
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
+  CKPT_TRY(check_parts(job, said, codes, codes.name, matrix.scales));
   PackedWeight out{{}, {&codes, &scale}, {}};
   const Tensor* zeros = job.find(codes.name + "_zero_point");
   if (zeros != nullptr) {

@@ -93,6 +93,11 @@ std::vector<uint64_t> said_groups(const PackedJob& job, uint64_t inputs) {
   return out;
 }
 
+Failure not_in_groups(const GptqParts& parts, uint64_t inputs, uint64_t group) {
+  return wrong_part(parts.scales, fmt::format("{} rows: {} inputs in groups of {}",
+                                              divide_up(inputs, group), inputs, group));
+}
+
 // How many values of a row share a scale: as declared, of several the one that fits. Where
 // none is declared, groups of a power of two that fill the row, or one.
 Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, uint64_t inputs) {
@@ -117,8 +122,7 @@ Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, u
                                                 "do not say it",
                                                 job.statement.place, groups, inputs));
   }
-  return wrong_part(parts.scales, fmt::format("{} rows: {} inputs in groups of {}",
-                                              divide_up(inputs, said[0]), inputs, said[0]));
+  return not_in_groups(parts, inputs, said[0]);
 }
 
 // The group of each input; null where they follow each other, `group` at a time.
@@ -131,6 +135,11 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
     return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", inputs));
   }
   group = divide_up(inputs, parts.groups());
+  const std::vector<uint64_t> stated = said_groups(job, inputs);
+  const bool fits = std::any_of(stated.begin(), stated.end(), [&](uint64_t each) {
+    return divide_up(inputs, each) == parts.groups();
+  });
+  if (!fits && !stated.empty()) return not_in_groups(parts, inputs, stated[0]);
   if (!job.reads_values) return nullptr;
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxInputs));
   std::vector<uint32_t> out(inputs);
@@ -146,6 +155,22 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   }
   if (is_plain) return nullptr;
   return std::make_shared<const std::vector<uint32_t>>(std::move(out));
+}
+
+// Inputs that were sorted by their activations are in the groups that g_idx says.
+Status check_order_is_known(const PackedJob& job, const GptqParts& parts) {
+  const auto says = [](const JsonText& said, bool wanted) {
+    const JsonText* sorted = said.find("desc_act");
+    return sorted != nullptr && sorted->as_boolean() == wanted;
+  };
+  bool is_sorted = parts.groups() > 1 && says(job.statement.said, true);
+  if (is_sorted && has_rules_by_layer(job)) {
+    const auto& rules = job.statement.said.find("dynamic")->members();
+    is_sorted = std::none_of(rules.begin(), rules.end(),
+                             [&](const auto& rule) { return says(rule.second, false); });
+  }
+  if (is_sorted) CKPT_TRY(job.need(module_of(parts.qweight.name) + ".g_idx", parts.qweight));
+  return {};
 }
 
 ScaleGrid gptq_scales(const GptqParts& parts, uint64_t group) {
@@ -229,6 +254,7 @@ Result<PackedWeight> join_gptq(const PackedJob& job, const Tensor& qweight) {
   if (parts.g_idx != nullptr) {
     CKPT_ASSIGN(matrix.groups, input_groups(job, parts, inputs, group));
   } else {
+    CKPT_TRY(check_order_is_known(job, parts));
     CKPT_ASSIGN(group, gptq_group_size(job, parts, inputs));
   }
   matrix.codes = gptq_words(qweight, inputs, parts.rows(), bits);

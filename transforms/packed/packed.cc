@@ -41,7 +41,19 @@ Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights&
   return {};
 }
 
+// compressed-tensors: rotations that a server undoes while it runs.
+Status check_transforms(const PackedJob& job) {
+  const JsonText* transforms = job.statement.said.find("transform_config");
+  const JsonText* groups = transforms == nullptr ? nullptr : transforms->find("config_groups");
+  if (groups == nullptr || groups->members().empty()) return {};
+  return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
+                        "{}: quantization_config.transform_config rotates activations, so that "
+                        "weights alone are not the model's",
+                        job.statement.place);
+}
+
 Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const PackedJob& job) {
+  CKPT_TRY(check_transforms(job));
   JoinedWeights out;
   const KindList kinds = packed_kinds_of(job.statement.method);
   for (const Tensor& tensor : checkpoint.tensors) {

@@ -47,10 +47,18 @@ bool has_scale_word(std::string_view name) {
                      [&](std::string_view word) { return last.find(word) != last.npos; });
 }
 
+// No table of a model is of floats of 8 bits, or among its experts.
+bool is_small_or_of_experts(const Tensor& tensor) {
+  const Dtype dtype = tensor.codec->parts[0].dtype;
+  return dtype == Dtype::kF8E4M3 || dtype == Dtype::kF8E5M2 ||
+         tensor.name.find(".experts.") != std::string::npos;
+}
+
 class CodesFinder {
  public:
   CodesFinder(const Checkpoint& checkpoint, const QuantStatement& said)
-      : is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
+      : is_said_(said.found),
+        is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
                                             said.method) == std::end(kNamedMethods)) {
     for (const Tensor& tensor : checkpoint.tensors) {
       const bool is_other = ends_with_any(last_word(tensor.name), kOtherScales);
@@ -65,11 +73,12 @@ class CodesFinder {
     // "x.W_q" with "x.scale", "x.weight" with "x.weight.absmax"
     const bool is_scaled =
         scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
-    return !is_wide(tensor) && (is_named || is_scaled);
+    const bool is_declared = is_said_ && is_small_or_of_experts(tensor);
+    return !is_wide(tensor) && (is_named || is_scaled || is_declared);
   }
 
  private:
-  bool is_strange_;
+  bool is_said_, is_strange_;
   std::set<std::string> scaled_;  // modules, and weights, that something scales
 };
 

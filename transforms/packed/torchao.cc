@@ -39,6 +39,7 @@ std::string flattened_weight(const Tensor& qdata) {
 struct FlatClass {
   std::string name;
   std::vector<uint64_t> block;
+  std::vector<std::string> parts;  // "qdata", "scale"
 };
 
 Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
@@ -52,7 +53,7 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
   }
   CKPT_ASSIGN(const JsonText said,
               in(fmt::format("__metadata__ '{}'", weight), JsonText::parse(*note)));
-  FlatClass out{said.find_text("_type").value_or(""), {}};
+  FlatClass out{said.find_text("_type").value_or(""), {}, {}};
   if (std::find(std::begin(kFlatClasses), std::end(kFlatClasses), out.name) ==
       std::end(kFlatClasses)) {
     return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
@@ -64,6 +65,11 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
   for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
     out.block.push_back(block->items()[i].as_whole().value_or(0));
   }
+  const JsonText* parts = said.find("_tensor_data_names");
+  for (size_t i = 0; parts != nullptr && i < parts->items().size(); ++i) {
+    out.parts.push_back(parts->items()[i].as_text().value_or(""));
+  }
+  if (out.name == kFlatClasses[2]) out.parts.emplace_back("zero_point");
   return out;
 }
 
@@ -87,6 +93,7 @@ Result<PackedWeight> join_flattened(const PackedJob& job, const Tensor& qdata) {
   CKPT_ASSIGN(const FlatClass said, flat_class(job, qdata));
   const std::string stem = qdata.name.substr(0, qdata.name.size() - kQdata.size());
   CKPT_ASSIGN(const Tensor* scale, job.need(stem + "_scale", qdata));
+  for (const std::string& part : said.parts) CKPT_TRY(job.need(stem + "_" + part, qdata));
   const bool is_float = said.name == kFlatClasses[0];
   if (is_float ? !is_fp8_grid(qdata) : !is_plain_grid(qdata, Dtype::kI8, 2)) {
     return wrong_part(qdata, is_float ? "f8_e4m3 or f8_e5m2 in two axes" : "i8 in two axes");

@@ -235,8 +235,68 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
   refuses("ct-int8-asymmetric", "expected i8, one for each scale of", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight_zero_point").shape = {40, 2};
   });
-  refuses("ct-int4", "transform_config rotates activations", [](Checkpoint& on) {
-    says(on, "\"ignore\"", R"("transform_config": {"config_groups": {"u": {}}}, "ignore")");
+  for (const char* end : {"_scale", "_shape", "_zero_point"}) {
+    refuses("ct-int4-asymmetric", std::string("has no '") + kDown + ".weight" + end,
+            [&](Checkpoint& on) { drop(on, std::string(kDown) + ".weight" + end); });
+  }
+}
+
+// Rotations are of the whole model, in whichever layout its weights are.
+TEST(PackedMethods, RotatedActivationsAreRefusedInEveryLayoutOfCompressedTensors) {
+  for (const char* folder : {"ct-int4", "ct-w8a8", "../../nvfp4/qwen35-micro-ct"}) {
+    refuses(folder, "transform_config rotates activations", [](Checkpoint& on) {
+      says(on, R"("quantization_config": {)",
+           R"("quantization_config": {"transform_config": {"config_groups": {"u": {}}}, )");
+      const std::string empty = R"("transform_config": {},)";
+      std::string text(on.find_document("config.json")->text());
+      if (const size_t at = text.find(empty); at != text.npos) {
+        on.set_document("config.json", text.erase(at, empty.size()));
+      }
+    });
+  }
+}
+
+// The order of inputs that a document declares is in a tensor, or unknown.
+TEST(PackedMethods, DeclaredOrderWithoutItsTensorIsRefused) {
+  refuses("gptq-4-desc-act", "has no 'model.layers.0.mlp.down_proj.g_idx'",
+          [](Checkpoint& on) { drop(on, ".g_idx"); });
+  for (const char* order : {"\"group\"", "\"dynamic\"", "true"}) {
+    for (const char* folder : {"ct-int4-g16-g-idx", "ct-int8-g-idx"}) {
+      refuses(folder, "has no 'model.layers.0.mlp.down_proj.weight_g_idx'", [&](Checkpoint& on) {
+        says(on, "\"actorder\": null", fmt::format("\"actorder\": {}", order));
+        drop(on, "_g_idx");
+      });
+    }
+  }
+}
+
+TEST(PackedMethods, GptqGroupsAreThoseThatTheDocumentSaysBesideTheirOrderToo) {
+  refuses("gptq-4-desc-act", "expected 2 rows: 96 inputs in groups of 64",
+          [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
+}
+
+// Of groups with the same bits, the one whose scales have the shape of the tensor's counts.
+TEST(PackedMethods, GroupsOfOneWidthAreToldApartByTheirScales) {
+  for (const char* folder : {"ct-int4", "ct-int8-asymmetric", "ct-w8a8", "ct-fp8-block"}) {
+    const std::string type = folder == std::string("ct-fp8-block") ? "float" : "int";
+    for (const char* other : {R"("group_size": 16)", R"("block_structure": [16, 16])",
+                              R"("strategy": "channel")"}) {
+      Checkpoint both = folder_of(folder);
+      says(both, R"("config_groups": {)",
+           fmt::format(R"("config_groups": {{"other": {{"weights": {{"num_bits": {}, "type": "{}",)"
+                       R"( {}}}}}, )",
+                       folder == std::string("ct-int4") ? 4 : 8, type, other));
+      const auto found = join_packed_weights(std::move(both), all_codecs());
+      ASSERT_TRUE(found.has_value()) << folder << other << found.error().text();
+      const auto expected = join_packed_weights(folder_of(folder), all_codecs());
+      const std::string weight = std::string(kDown) + ".weight";
+      EXPECT_EQ(part_bytes(*found->find_tensor(weight)), part_bytes(*expected->find_tensor(weight)))
+          << folder << other;
+    }
+  }
+  refuses("ct-int4", "tiles of 1 x 47 and of 1 x 32 take as many", [](Checkpoint& on) {
+    says(on, R"("config_groups": {)", R"("config_groups": {"other": {"weights": {"num_bits": 4,)"
+                                      R"( "type": "int", "group_size": 47}}, )");
   });
 }
 
@@ -256,10 +316,31 @@ TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
   refuses("bitsandbytes-4", "expected f32, one for each 4 of 18 blocks", [](Checkpoint& on) {
     tensor(on, std::string(kDown) + ".weight.nested_absmax").shape = {4};
   });
+  for (const char* key : {"nested_offset", "nested_blocksize"}) {
+    refuses("bitsandbytes-4", "expected numbers nested_blocksize and nested_offset",
+            [&](Checkpoint& on) {
+              Tensor& state = tensor(on, std::string(kDown) +
+                                             ".weight.quant_state.bitsandbytes__nf4");
+              std::string text = part_bytes(state);
+              const size_t at = text.find(key);
+              ASSERT_NE(at, std::string::npos) << text;
+              text[at] = 'N';
+              const auto bytes = std::as_bytes(std::span(text));
+              state = make_tensor(state.name, state.shape, *state.codec,
+                                  {bytes.begin(), bytes.end()});
+            });
+  }
+  refuses("bitsandbytes-8", "one for each row",
+          [](Checkpoint& on) { tensor(on, std::string(kDown) + ".SCB").shape = {1}; });
   refuses("bitsandbytes-8", "expected 0, codes row after row", [](Checkpoint& on) {
     Tensor& order = tensor(on, std::string(kDown) + ".weight_format");
     order = make_tensor(order.name, {}, *order.codec, {std::byte{2}});
   });
+}
+
+TEST(PackedMethods, TorchaoPartsThatItsNoteListsAreNeeded) {
+  refuses("torchao", "has no 'model.layers.2.mlp.down_proj._weight_zero_point'",
+          [](Checkpoint& on) { drop(on, "_zero_point"); });
 }
 
 TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {

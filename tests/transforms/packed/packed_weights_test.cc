@@ -60,8 +60,21 @@ TEST(PackedWeights, AMethodThatIsNotKnownMayPackIntoAnyTable) {
   EXPECT_EQ(found_in(tensors, R"({"text_config": )" + says("exl3") + "}"), "a.trellis");
 }
 
+// Stacks of experts are not called "weight", and their scales may be missing.
+TEST(PackedWeights, CodesOfExpertsAreWeightsWithoutTheirScales) {
+  using enum Dtype;
+  for (const char* method : {"fp8", "fbgemm_fp8", "modelopt", "compressed-tensors", "mxfp4"}) {
+    for (const char* name : {"mlp.experts.down_proj", "mlp.experts.gate_up_proj"}) {
+      for (const Dtype dtype : {kF8E4M3, kF8E5M2, kU8, kI8, kI32}) {
+        EXPECT_EQ(found_in({{name, dtype, {2, 8, 8}}}, says(method)), name) << method;
+      }
+    }
+  }
+}
+
 TEST(PackedWeights, TablesThatNothingScalesAreNoWeights) {
   using enum Dtype;
+  EXPECT_EQ(found_in({{"h.0.attn.bias", kU8, {1, 1, 64, 64}}}, says("gptq")), "");
   EXPECT_EQ(found_in({{"embeddings.position_ids", kI64, {1, 512}},
                       {"h.0.attn.bias", kU8, {1, 1, 64, 64}},
                       {"attn.relative_position_index", kI64, {49, 49}},

@@ -27,6 +27,8 @@ class DecodedSource final : public ComputedSource {
   Kind kind() const override { return kKind; }
   void each_input(const TakeInput& take) const override { take(encoded_); }
   std::string operation() const override { return std::string(codec_.name); }
+  const Slice& encoded() const { return encoded_; }
+  const Codec& codec() const { return codec_; }
   uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
 
  private:

@@ -233,6 +233,28 @@ Status LowRankSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   return {};
 }
 
+Result<Tensor> LowRankSource::added_to(const Tensor& rows, uint64_t first) const {
+  if (update_.column_norms) {
+    return fail(ErrorCode::kUnsupported, "tensor '{}': norms of columns need all rows", base_.name);
+  }
+  LowRankUpdate update = update_;
+  update.rounds_delta = false;
+  CKPT_ASSIGN(update.left, take_rows(update_.left, first, rows.rows()));
+  if (update.magnitudes) {
+    CKPT_ASSIGN(const Tensor column, reshape(*update_.magnitudes, {base_.rows(), 1}));
+    CKPT_ASSIGN(update.magnitudes, take_rows(column, first, rows.rows()));
+  }
+  return with_low_rank(rows, std::move(update), product_);
+}
+
+bool reads_sum(const ByteSource& source) {
+  const ComputedSource* computed = source.computed();
+  if (computed == nullptr) return false;
+  bool found = computed->kind() == ComputedSource::Kind::kLowRank;
+  computed->each_input([&](const Slice& input) { found = found || reads_sum(*input.source); });
+  return found;
+}
+
 Result<Tensor> with_low_rank(const Tensor& base, LowRankUpdate update, LowRankProduct product) {
   CKPT_TRY(check_factor(base));
   CKPT_TRY(check_factor(update.left));

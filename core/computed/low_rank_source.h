@@ -49,6 +49,12 @@ class LowRankSource final : public ComputedSource {
   void each_input(const TakeInput& take) const override;
   std::string operation() const override;
 
+  const Tensor& base() const { return base_; }
+  // `rows`, rows of the base from `first` on in any type of floats, with their part of the product
+  // added, which is rounded only to that type. Fails: kUnsupported: norms of columns; as
+  // with_low_rank.
+  Result<Tensor> added_to(const Tensor& rows, uint64_t first) const;
+
  private:
   using Floats = std::vector<float>;
   using SharedFloats = std::shared_ptr<const Floats>;
@@ -74,6 +80,9 @@ class LowRankSource final : public ComputedSource {
   mutable std::weak_ptr<const Floats> right_;
   mutable SharedFloats column_factors_;
 };
+
+// Whether the bytes of `source` are computed from such a sum.
+bool reads_sum(const ByteSource& source);
 
 // `base` with `update` applied; Stored, of the same type. Fails: kCorrupt for shapes that do not
 // fit each other; kUnsupported for a base or factors that are not Stored plain floats.

@@ -19,13 +19,6 @@
 
 namespace ckpt {
 
-// A decoded weight into which an adapter was merged.
-struct MergedWeight {
-  std::string tensor, codec;  // the one that it was decoded from
-  double kept;                // share of the change that remains after encoding in this codec
-  bool is_below_rounding;     // the change is smaller than the error of encoding
-};
-
 // Input of a transform in addition to the checkpoint.
 struct Context {
   Codecs codecs;
@@ -43,8 +36,6 @@ struct Context {
 
   // The plan is only shown, not executed, so requirements of the execution may be notes.
   bool is_only_shown = false;
-
-  std::vector<MergedWeight>* merged = nullptr;  // may be null
 
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));

@@ -221,12 +221,10 @@ struct Planning {
   const Imatrix& imatrix;
   OptionUse use = {};
   std::vector<std::string> notes = {};
-  std::vector<MergedWeight> merged = {};
   std::vector<OutputVerdict> verdicts = {};
 
   Context context(const Conversion& conversion) {
     Context out = step_context(&notes, conversion.reading);
-    out.merged = &merged;
     out.is_only_shown = conversion.is_only_shown;
     if (!conversion.imatrix.empty()) out.imatrix = &imatrix;
     return out;
@@ -471,7 +469,16 @@ Result<ConversionInput> read_input(const Conversion& typed) {
 
 Result<PlannedConversion> plan_conversion(const Conversion& typed) {
   CKPT_ASSIGN(ConversionInput input, read_input(typed));
-  return plan_conversion(typed, std::move(input));
+  CKPT_ASSIGN(PlannedConversion out, plan_conversion(typed, std::move(input)));
+  std::vector<OutputNotes> noted;
+  for (const Output& output : out.plan.outputs) {
+    CKPT_ASSIGN(auto merged, measure_merged(output));
+    noted.push_back({output.path.string(), {}});
+    if (std::string note = note_of(merged); !note.empty()) noted.back().notes.push_back(note);
+    std::ranges::move(merged, std::back_inserter(out.merged));
+  }
+  add_notes(noted, out.notes);
+  return out;
 }
 
 Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInput input) {
@@ -500,7 +507,6 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
     const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();
     if (is_new) out.notes.push_back(std::move(note));
   }
-  out.merged = std::move(planning.merged);
   out.verdicts = std::move(planning.verdicts);
   return out;
 }

@@ -8,6 +8,7 @@
 #include "core/model/plan.h"
 #include "core/model/transform.h"
 #include "plan/conversion/conversion.h"
+#include "plan/conversion/kept_shares.h"
 
 namespace ckpt {
 

@@ -262,8 +262,9 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
 void show_findings(const PlannedConversion& planned, const Console& console) {
   for (const std::string& note : planned.notes) console.warn(note);
   for (const MergedWeight& one : planned.merged) {
-    console.object("merged", {{"tensor", one.tensor},
-                              {"tensor_type", one.codec},
+    console.object("merged", {{"out", one.out},
+                              {"tensor", one.tensor},
+                              {"tensor_type", one.codec->name},
                               {"kept", one.kept},
                               {"below_rounding", one.is_below_rounding}});
   }

@@ -2,18 +2,10 @@
 // they had or in one that the step quantize chooses.
 #pragma once
 
-#include "core/computed/computed_source.h"
+#include "core/computed/low_rank_source.h"
 #include "core/model/checkpoint.h"
 
 namespace ckpt {
-
-inline bool reads_sum(const ByteSource& source) {
-  const ComputedSource* computed = source.computed();
-  if (computed == nullptr) return false;
-  bool found = computed->kind() == ComputedSource::Kind::kLowRank;
-  computed->each_input([&](const Slice& input) { found = found || reads_sum(*input.source); });
-  return found;
-}
 
 inline bool is_sum(const Tensor& tensor) {
   const auto type = plain_dtype(*tensor.codec);

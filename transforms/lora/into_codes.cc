@@ -15,8 +15,8 @@ bool is_code(const Tensor& tensor) { return tensor.codec->scheme != Scheme::kPla
 
 class MergeIntoCodes {
  public:
-  MergeIntoCodes(Checkpoint checkpoint, const QuantizedMerge& how, KeptShares& kept)
-      : coded_(std::move(checkpoint)), own_(how.context, how.encoding, kept) {}
+  MergeIntoCodes(Checkpoint checkpoint, const QuantizedMerge& how)
+      : coded_(std::move(checkpoint)), own_(how.context, how.encoding) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
     floats_ = coded_;
@@ -27,7 +27,6 @@ class MergeIntoCodes {
       }
       known.merge(direct_sources(tensor));
     }
-    const std::vector<Tensor> before = floats_.tensors;
     CKPT_TRY(merge(floats_));
     CKPT_TRY(choose(known));
     made_ = floats_;
@@ -38,9 +37,6 @@ class MergeIntoCodes {
     }
     CKPT_TRY(add_head());
     set_peers();
-    for (const size_t i : chosen_) {
-      CKPT_TRY(own_.measure(before[i], floats_.tensors[i], made_.tensors[i]));
-    }
     own_.note(made_.metadata);
     return std::move(made_);
   }
@@ -132,8 +128,8 @@ bool holds_codes(const Checkpoint& checkpoint) {
 }
 
 Result<Checkpoint> merge_into_codes(Checkpoint checkpoint, const MergeInto& merge,
-                                    const QuantizedMerge& how, KeptShares& kept) {
-  return MergeIntoCodes(std::move(checkpoint), how, kept).run(merge);
+                                    const QuantizedMerge& how) {
+  return MergeIntoCodes(std::move(checkpoint), how).run(merge);
 }
 
 }  // namespace ckpt

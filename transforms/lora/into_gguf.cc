@@ -33,8 +33,8 @@ bool share_any(const Sources& a, const Sources& b) {
 
 class MergeIntoGguf {
  public:
-  MergeIntoGguf(Checkpoint file, const QuantizedMerge& how, KeptShares& kept)
-      : file_(std::move(file)), how_(how), own_(how.context, how.encoding, kept) {}
+  MergeIntoGguf(Checkpoint file, const QuantizedMerge& how)
+      : file_(std::move(file)), how_(how), own_(how.context, how.encoding) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
     if (how_.context.imatrix != nullptr) CKPT_TRY(check_finite(*how_.context.imatrix));
@@ -133,7 +133,6 @@ class MergeIntoGguf {
     if (is_changed) {
       CKPT_TRY(check_no_scale(out));
       CKPT_ASSIGN(out, own_.encoded(out, made));
-      CKPT_TRY(own_.measure(floats_.tensors[place], made, out));
     }
     if (is_new) {
       file_.tensors.push_back(std::move(out));
@@ -164,8 +163,8 @@ class MergeIntoGguf {
 }  // namespace
 
 Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge,
-                                   const QuantizedMerge& how, KeptShares& kept) {
-  return MergeIntoGguf(std::move(file), how, kept).run(merge);
+                                   const QuantizedMerge& how) {
+  return MergeIntoGguf(std::move(file), how).run(merge);
 }
 
 }  // namespace ckpt

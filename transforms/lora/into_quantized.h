@@ -21,7 +21,6 @@
 #include <string>
 
 #include "core/model/transform.h"
-#include "transforms/lora/kept_shares.h"
 #include "transforms/lora/own_codecs.h"
 
 namespace ckpt {
@@ -39,7 +38,7 @@ struct QuantizedMerge {
 // Fails: kUnsupported: a model that does not come back from GGUF, a changed tensor without an
 // encoder; kUsage: one that needs an importance matrix; kCorrupt; as `merge`.
 Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge,
-                                   const QuantizedMerge& how, KeptShares& kept);
+                                   const QuantizedMerge& how);
 
 // Whether a weight of safetensors is stored so.
 bool holds_codes(const Checkpoint& checkpoint);
@@ -47,6 +46,6 @@ bool holds_codes(const Checkpoint& checkpoint);
 // Fails: kUnsupported, naming it: a changed weight that nothing encodes, or whose columns were
 // scaled; as `merge`.
 Result<Checkpoint> merge_into_codes(Checkpoint checkpoint, const MergeInto& merge,
-                                    const QuantizedMerge& how, KeptShares& kept);
+                                    const QuantizedMerge& how);
 
 }  // namespace ckpt

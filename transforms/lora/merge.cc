@@ -63,12 +63,12 @@ constexpr uint64_t kMaxTokenValues = uint64_t{1} << 28;
 class LoraMerge {
  public:
   LoraMerge(Checkpoint& checkpoint, const StackedExperts& given, const Context& context,
-            ModelWeights::Manner manner)
+            bool skips_zeros)
       : checkpoint_(checkpoint),
         given_(given),
         adapter_(given.adapter),
         context_(context),
-        weights_(checkpoint, context, manner) {}
+        weights_(checkpoint, context, skips_zeros) {}
 
   Status run() {
     CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
@@ -528,7 +528,6 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
     return fail_with_hint(ErrorCode::kUsage, "the same step without it",
                           "columns has no effect: the adapter has no stacked experts");
   }
-  KeptShares kept;
   const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);
   const auto merge = [&](Checkpoint& floats) -> Status {
     Adapter renamed;
@@ -539,7 +538,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
     const StackedExperts given{
         renames ? renamed : adapter, options.number("scale").value_or(1),
         options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};
-    LoraMerge one(floats, given, context, {&kept, stays_coded});
+    LoraMerge one(floats, given, context, stays_coded);
     CKPT_TRY(in(adapter.path, one.run()));
     context.note(fmt::format("lora: {}: {}", folder, one.summary()));
     return {};
@@ -548,13 +547,12 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
                            {options.choice<bool>("search"), options.choice<bool>("encode")},
                            has_gguf_names};
   if (checkpoint.format == "gguf") {
-    CKPT_ASSIGN(checkpoint, merge_into_gguf(std::move(checkpoint), merge, how, kept));
+    CKPT_ASSIGN(checkpoint, merge_into_gguf(std::move(checkpoint), merge, how));
   } else if (holds_codes(checkpoint)) {
-    CKPT_ASSIGN(checkpoint, merge_into_codes(std::move(checkpoint), merge, how, kept));
+    CKPT_ASSIGN(checkpoint, merge_into_codes(std::move(checkpoint), merge, how));
   } else {
     CKPT_TRY(merge(checkpoint));
   }
-  kept.report(context);
   if (!adapter.config.unknown.empty()) {
     context.note(fmt::format("lora: {}/adapter_config.json: not known and not used: {}", folder,
                              fmt::join(adapter.config.unknown, ", ")));

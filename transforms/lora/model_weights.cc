@@ -51,8 +51,8 @@ Result<std::vector<ValueOp>> take_column_orders(Tensor& weight, LowRankUpdate& u
 
 }  // namespace
 
-ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context, Manner manner)
-    : checkpoint_(checkpoint), context_(context), manner_(manner) {
+ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context, bool skips_zeros)
+    : checkpoint_(checkpoint), context_(context), skips_zeros_(skips_zeros) {
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     index_.emplace(checkpoint.tensors[i].name, i);
   }
@@ -93,7 +93,7 @@ Status ModelWeights::merge(Tensor& weight, LowRankUpdate update) {
 
 Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {
   ++added_;
-  if (manner_.skips_zeros && !update.magnitudes) {
+  if (skips_zeros_ && !update.magnitudes) {
     CKPT_ASSIGN(const bool adds, adds_anything(update));
     if (!adds) return {};
   }
@@ -109,15 +109,9 @@ Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {
 
 Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
   const Codec& f32 = plain_codec(context_.codecs, Dtype::kF32);
-  const Codec& codec = *weight.recoded().from->codec;
   CKPT_ASSIGN(const auto orders, take_column_orders(weight, update, context_.codecs));
   CKPT_ASSIGN(StoredValues values, stored_values(weight, f32));
-  const Tensor base = values.values;
-  CKPT_ASSIGN(Tensor merged, with_low_rank(base, std::move(update), context_.low_rank));
-  if (manner_.kept != nullptr && !is_plain_float(codec) && codec.encode != nullptr) {
-    CKPT_ASSIGN(const Tensor encoded, recode(merged, codec));
-    CKPT_TRY(manner_.kept->add({base, merged, encoded}));
-  }
+  CKPT_ASSIGN(Tensor merged, with_low_rank(values.values, std::move(update), context_.low_rank));
   CKPT_ASSIGN(weight, values.back(std::move(merged)));
   for (const ValueOp& order : orders) {
     CKPT_ASSIGN(weight, with_op(std::move(weight), order));

@@ -2,8 +2,7 @@
 // changed in place.
 //
 //   stored floats        the sum, rounded to their type
-//   decoded by a step    the sum in float, rounded as that step rounds; how much of it the base's
-//                        own codec would keep is measured on a sample of each
+//   decoded by a step    the sum in float, rounded as that step rounds
 #pragma once
 
 #include <map>
@@ -13,19 +12,14 @@
 
 #include "core/computed/low_rank_source.h"
 #include "core/model/transform.h"
-#include "transforms/lora/kept_shares.h"
 
 namespace ckpt {
 
 class ModelWeights {
  public:
-  struct Manner {
-    KeptShares* kept = nullptr;  // where weights that were decoded are measured; may be null
-    // A product of zeros leaves a weight as it is, which would be encoded again for nothing; PEFT
-    // makes zeros positive.
-    bool skips_zeros = false;
-  };
-  ModelWeights(Checkpoint& checkpoint, const Context& context, Manner manner = {nullptr, false});
+  // `skips_zeros`: a product of zeros leaves a weight as it is, which would be encoded again for
+  // nothing; PEFT makes zeros positive.
+  ModelWeights(Checkpoint& checkpoint, const Context& context, bool skips_zeros = false);
 
   // The tensor of a module, whose name is one of model_names(); nullptr: none.
   Tensor* find(const std::string& module, std::string_view ending);
@@ -55,7 +49,7 @@ class ModelWeights {
 
   Checkpoint& checkpoint_;
   const Context& context_;
-  Manner manner_;
+  bool skips_zeros_;
   std::map<std::string, size_t, std::less<>> index_;
   std::string changer_;
   std::map<std::string, std::vector<Claim>> claims_;  // by name of the weight

@@ -15,11 +15,8 @@ Sources direct_sources(const Tensor& tensor) {
   return out;
 }
 
-OwnCodecs::OwnCodecs(const Context& context, Encoding how, KeptShares& kept)
-    : context_(context),
-      how_(how),
-      kept_(kept),
-      f32_(plain_codec(context.codecs, Dtype::kF32)) {}
+OwnCodecs::OwnCodecs(const Context& context, Encoding how)
+    : context_(context), how_(how), f32_(plain_codec(context.codecs, Dtype::kF32)) {}
 
 Result<Tensor> OwnCodecs::as_floats(const Tensor& tensor) const {
   if (!tensor.is_stored()) {
@@ -96,12 +93,6 @@ Status OwnCodecs::set_column_weights(Tensor& out) {
                         "{} needs column weights, and {}", type.name,
                         context_.imatrix == nullptr ? "no importance matrix was given"
                                                     : "the importance matrix has none");
-}
-
-Status OwnCodecs::measure(const Tensor& base, const Tensor& made, const Tensor& encoded) {
-  if (is_plain_float(*encoded.codec) || how_.encodes_later) return {};
-  CKPT_ASSIGN(const Tensor merged, reshape(made, encoded.shape));
-  return kept_.add({base, merged, encoded});
 }
 
 void OwnCodecs::note(const Metadata& metadata) const {

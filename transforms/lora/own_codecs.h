@@ -9,7 +9,6 @@
 
 #include "core/computed/computed_source.h"
 #include "core/model/transform.h"
-#include "transforms/lora/kept_shares.h"
 
 namespace ckpt {
 
@@ -23,15 +22,13 @@ class OwnCodecs {
     bool searches = false;       // for the best blocks, where there is a search
     bool encodes_later = false;  // another step does, in types that it chooses
   };
-  OwnCodecs(const Context& context, Encoding how, KeptShares& kept);
+  OwnCodecs(const Context& context, Encoding how);
 
   // The tensor as stored F32; as it is, where it has no values to change.
   Result<Tensor> as_floats(const Tensor& tensor) const;
   // Floats of `base` that changed, under the name and in the codec of `like`. Fails: kUnsupported:
   // nothing encodes that; kUsage: a type that needs an importance matrix.
   Result<Tensor> encoded(const Tensor& like, Tensor made);
-  // Of one that encoded() gave: how much of the change is left. `base`: its floats before.
-  Status measure(const Tensor& base, const Tensor& made, const Tensor& encoded);
   // `metadata`: of the base.
   void note(const Metadata& metadata) const;
 
@@ -43,7 +40,6 @@ class OwnCodecs {
 
   const Context& context_;
   Encoding how_;
-  KeptShares& kept_;
   const Codec& f32_;
   std::set<std::string_view> types_;
   std::vector<std::string> without_weights_;

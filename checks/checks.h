@@ -40,6 +40,8 @@ std::vector<CheckInfo> all_checks();
 using TokenizerFindings =
     std::function<std::vector<Finding>(const Checkpoint& checkpoint, const std::string& base)>;
 
+using Unpacker = std::function<Result<Checkpoint>(const Checkpoint&)>;
+
 struct Examination {
   std::vector<std::string> profiles;  // names; empty: every profile that knows the model
   bool deep = false;                  // read tensors too
@@ -54,6 +56,9 @@ struct Examination {
   const std::atomic<bool>* interrupted = nullptr;
   // Empty: not known.
   TokenizerFindings tokenizer_findings = {};
+  // The same tensors, packed weights as floats that are decoded when they are read; deep checks of
+  // their values need it.
+  Unpacker unpacked = {};
 };
 
 // Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read;

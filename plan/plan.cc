@@ -112,7 +112,8 @@ Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Obs
   const Context context = step_context(nullptr, options.reading);
   const Examination examination{
       profiles,     options.deep,   options.base,     is_given_step,
-      packed_forms, progress.get(), told.cancelled(), tokenizer_findings(context)};
+      packed_forms, progress.get(), told.cancelled(), tokenizer_findings(context),
+      unpacker(context)};
   CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, options.reading));
   return std::move(examined.diagnosis);
 }

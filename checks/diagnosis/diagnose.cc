@@ -235,9 +235,30 @@ std::vector<CheckInfo> all_checks() {
   return out;
 }
 
+namespace {
+
+// As they are where they cannot be unpacked: what does not fit shows in values too, such as
+// groups of inputs that are not there.
+Result<Checkpoint> unpacked_weights(const Checkpoint& checkpoint, const Examination& examination,
+                                    PackedForms& packed) {
+  if (packed.by_codes.empty() || !examination.unpacked) return checkpoint;
+  auto out = examination.unpacked(checkpoint);
+  if (out) return out;
+  if (out.error().code != ErrorCode::kCorrupt) return Failure(std::move(out.error()));
+  packed.fault = out.error().what;
+  return checkpoint;
+}
+
+}  // namespace
+
 Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination) {
-  const bool knows_packed = examination.packed_forms != nullptr;
-  Examined on(checkpoint, knows_packed ? examination.packed_forms(checkpoint) : PackedForms());
+  PackedForms packed;
+  if (examination.packed_forms != nullptr) packed = examination.packed_forms(checkpoint);
+  Checkpoint unpacked;
+  if (examination.deep) {
+    CKPT_ASSIGN(unpacked, unpacked_weights(checkpoint, examination, packed));
+  }
+  Examined on(checkpoint, std::move(packed));
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   if (const std::string words = adapter_words(checkpoint); !words.empty()) {
     Diagnosis adapter;
@@ -250,7 +271,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
     on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
   }
   if (examination.deep) {
-    CKPT_ASSIGN(on.values, read_value_facts(on, examination));
+    CKPT_ASSIGN(on.values, read_value_facts(on, unpacked, examination));
   }
   Diagnosis out;
   for (const Profile* profile : asked) {

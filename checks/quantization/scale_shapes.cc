@@ -7,7 +7,11 @@
 // Of blocks: vLLM layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape and _moe),
 // layers/linear.py (adjust_block_scale_shard); SGLang python/sglang/srt/layers/quantization/fp8.py.
 // [] and [1] are both taken, whatever the writer says.
+#include <algorithm>
+#include <array>
+
 #include "checks/subject/subject.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -54,17 +58,30 @@ Status look_second(const Look& look) {
   return {};
 }
 
+// Whether a tensor is codes of FP8 with nothing that could scale them, in whatever shape.
+bool is_bare_fp8(const Examined& on, const Tensor& tensor) {
+  const auto dtype = plain_dtype(*tensor.codec);
+  const bool is_codes = (dtype == Dtype::kF8E4M3 || dtype == Dtype::kF8E5M2) &&
+                        last_word(tensor.name).find("scale") == std::string_view::npos;
+  if (!is_codes || on.packed.by_codes.contains(tensor.name)) return false;
+  return std::ranges::none_of(
+      std::array{"_scale_inv", "_scale", "_scales"},
+      [&](const char* end) { return on.tensor(tensor.name + end) != nullptr; });
+}
+
 Status look_bare(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->method.starts_with("modelopt")) return {};
+  if (said == nullptr) return {};
   Mismatch found;
-  for (const auto& [name, module] : look.on.modules) {
-    if (module.weight == nullptr || !is_fp8_codes(*module.weight->codec)) continue;
-    const auto layer = said->layers.find(name);
-    if ((layer == said->layers.end() ? said->algo : layer->second) == "FP8") found.add(name);
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+    if (!is_bare_fp8(look.on, tensor)) continue;
+    const std::string module = module_of(tensor.name);
+    const auto layer = said->layers.find(module);
+    const std::string& algo = layer == said->layers.end() ? said->algo : layer->second;
+    if (algo == "FP8" || !said->method.starts_with("modelopt")) found.add(tensor.name);
   }
   if (found.count != 0)
-    look.report(found.first, found.text_at_first("of FP8 codes without a weight_scale"));
+    look.report(found.first, found.text_at_first("of FP8 codes without a scale"));
   return {};
 }
 

@@ -213,7 +213,10 @@ class Comparison {
     if (name.find("_quantizer.") != name.npos) return true;
     const std::string_view word = name.substr(name.rfind('.') + 1);
     const bool is_said = on_.quantization() != nullptr || on_.is_quantized();
-    return word == "_amax" || has_word(is_said ? kSides : kCacheScales, word);
+    if (word == "_amax" || has_word(is_said ? kSides : kCacheScales, word)) return true;
+    // Of stacks, whose parameters are not called "weight".
+    const size_t end = std::min(name.rfind("_scale"), name.rfind("_zero_point"));
+    return is_said && end != name.npos && held_.contains(std::string(name.substr(0, end)));
   }
 
   // Pieces of an expert that the model has go by its name, whatever is behind it.

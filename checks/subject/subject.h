@@ -233,7 +233,8 @@ struct Check {
 };
 
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
-Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination);
+Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
+                                    const Examination& examination);
 
 // Requirements of llama.cpp for a GGUF that are not known here; empty: all are known.
 std::string gguf_not_checked(const Examined& on, const Profile& profile);

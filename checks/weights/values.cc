@@ -202,20 +202,23 @@ constexpr Check kValueChecks[] = {
 
 }  // namespace
 
-Result<ValueFacts> read_value_facts(const Examined& on, const Examination& examination) {
+Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
+                                    const Examination& examination) {
   ValueFacts out;
   Reading reading{examination};
-  for (const Tensor& tensor : on.checkpoint.tensors) {
+  for (const Tensor& tensor : unpacked.tensors) {
     if (can_read(tensor)) reading.total_bytes += size_bytes(tensor);
   }
-  for (const Tensor& tensor : on.checkpoint.tensors) {
+  std::set<std::string_view> packed;
+  for (const auto& [codes, form] : on.packed.by_codes) packed.insert(form.weight);
+  for (const Tensor& tensor : unpacked.tensors) {
     if (!can_read(tensor)) continue;
     auto scanned = scan_tensor(tensor, reading);
     if (!scanned && scanned.error().code == ErrorCode::kInterrupted)
       return Failure(scanned.error());
     CKPT_ASSIGN(const Scan scan, in(fmt::format("tensor '{}'", tensor.name), std::move(scanned)));
     if (scan.has_nonfinite) out.nonfinite.push_back(tensor.name);
-    if (scan.zero_rows != 0 && tensor.has_scales()) {
+    if (scan.zero_rows != 0 && (tensor.has_scales() || packed.contains(tensor.name))) {
       out.zero_rows.push_back({tensor.name, scan.zero_rows});
     }
   }

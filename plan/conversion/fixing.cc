@@ -59,6 +59,12 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
 
+Unpacker unpacker(const Context& context) {
+  return [codecs = context.codecs](const Checkpoint& checkpoint) {
+    return join_packed_weights(checkpoint, codecs);
+  };
+}
+
 TokenizerFindings tokenizer_findings(Context context) {
   context.notes = nullptr;
   return [context = std::move(context)](const Checkpoint& checkpoint, const std::string& base) {

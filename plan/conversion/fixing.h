@@ -20,6 +20,8 @@ namespace ckpt {
 bool is_given_step(std::string_view name);
 // Examination::tokenizer_findings of this program, which reads BASE as `context` does.
 TokenizerFindings tokenizer_findings(Context context);
+// Examination::unpacked of this program.
+Unpacker unpacker(const Context& context);
 
 struct ExaminedFolder {
   Diagnosis diagnosis;

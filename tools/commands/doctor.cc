@@ -383,7 +383,8 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
   const Context context = step_context(nullptr, typed.reading);
   const Examination examination{
       typed.profiles, typed.deep, typed.base,   is_given_step,
-      packed_forms,   &progress,  &interrupted, tokenizer_findings(context)};
+      packed_forms,   &progress,  &interrupted, tokenizer_findings(context),
+      unpacker(context)};
   Report report;
   report.path = path;
   report.profiles = typed.profiles;

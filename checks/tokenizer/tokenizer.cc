@@ -124,6 +124,14 @@ Status look_truncation(const Look& look) {
     if (known(look.on.tokenizer, key) == nullptr) continue;
     look.report(fmt::format("tokenizer.json: {}", key), "left over from a training");
   }
+  const JsonValue* model = known(look.on.tokenizer, "model");
+  const JsonValue* dropout = model == nullptr ? nullptr : known(*model, "dropout");
+  if (dropout == nullptr || !dropout->is_number() || dropout->get<double>() <= 0) return {};
+  look.out.push_back({"tokenizer.json: model.dropout",
+                      fmt::format("{}; left over from a training", dropout->dump()),
+                      Severity::kUnsound,
+                      "a text gets other ids at every call",
+                      {}});
   return {};
 }
 
@@ -247,8 +255,8 @@ constexpr Check kTokenizerChecks[] = {
     {"T13", "the class that is named keeps the file's rules", "S: vllm sglang transformers-5",
      "combining marks are cut from their letters: other ids than in training",
      "tokenizer:for=transformers-4.57", "", look_class_rules},
-    {"T07", "no truncation or padding left", "W: vllm* sglang tensorrt-llm transformers*",
-     "prompts are silently cut", "", "remove truncation and padding from tokenizer.json",
+    {"T07", "no truncation, padding or dropout left", "W: vllm* sglang tensorrt-llm transformers*",
+     "prompts are silently cut", "", "remove them from tokenizer.json",
      look_truncation},
     {"T08", "token ids fit the vocabulary", "S: all", "index out of range", "",
      "take tokenizer and config.json from one model", look_ids},

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
 #include "plan/publish_to/body.h"
+#include "plan/publish_to/upload_note.h"
 #include "publish/publish.h"
 #include "remote/remote.h"
 
@@ -51,8 +53,8 @@ class S3Writer {
   // The object appears whole. `may_replace`: else one that exists stays.
   Status put(const std::string& key, const std::string& content, bool may_replace);
 
-  // An upload of `key` that an earlier run left, the latest; empty where there is none.
-  Result<std::string> find_upload(const std::string& key);
+  // Names the object to all machines.
+  std::string address(const std::string& key) const { return bucket_.base.text() + "\n" + key; }
   Result<std::string> begin_upload(const std::string& key, const std::string& sha256);
   Result<S3Parts> list_parts(const std::string& key, const std::string& upload);
   struct Place {
@@ -182,21 +184,6 @@ Status S3Writer::put(const std::string& key, const std::string& content, bool ma
   return check_made(key, sha256, refused_by_s3(response));
 }
 
-Result<std::string> S3Writer::find_upload(const std::string& key) {
-  CKPT_ASSIGN(const HttpResponse response,
-              send(request("GET", "", {{"uploads", ""}, {"prefix", key}})));
-  // A server that does not list uploads has none to resume.
-  if (!response.is_good()) return std::string();
-  std::string latest, upload;
-  for (const std::string_view one : elements(response.body, "Upload")) {
-    const std::string begun = s3_element(one, "Initiated");
-    if (s3_element(one, "Key") != key || begun < latest) continue;
-    latest = begun;
-    upload = s3_element(one, "UploadId");
-  }
-  return upload;
-}
-
 Result<std::string> S3Writer::begin_upload(const std::string& key, const std::string& sha256) {
   HttpRequest post = request("POST", key, {{"uploads", ""}});
   post.headers = {{"Content-Type", "application/octet-stream"},
@@ -318,10 +305,13 @@ Result<std::vector<Placement>> list_s3(const std::string& address, const Shipmen
   return out;
 }
 
+// `note` holds "SHA256 UPLOAD": the digest that an object gets is fixed as its upload begins, and a
+// server does not say it before the upload ends.
 struct S3Upload {
   FileDigest file;
-  std::string key, upload;
-  S3Parts known, parts;  // of an earlier run; of this one
+  std::string key, upload = {};
+  S3Parts known = {}, parts = {};  // of an earlier run; of this one
+  std::unique_ptr<UploadNote> note = {};
 };
 
 class S3Sender {
@@ -339,7 +329,10 @@ class S3Sender {
         done || done.error().code == ErrorCode::kIo || done.error().code == ErrorCode::kInterrupted;
     if (may_pass) return done;
     // The parts would cost money, and no later run could use them.
-    for (const S3Upload& upload : uploads_) (void)bucket_.abort(upload.key, upload.upload);
+    for (const S3Upload& upload : uploads_) {
+      (void)bucket_.abort(upload.key, upload.upload);
+      if (upload.note != nullptr) upload.note->remove();
+    }
     return done;
   }
   const Sent& sent() const { return sent_; }
@@ -364,20 +357,25 @@ class S3Sender {
         small_.push_back(file);
         continue;
       }
-      uploads_.push_back({file, key, "", {}, {}});
+      uploads_.push_back({file, key});
     }
     for (S3Upload& upload : uploads_) CKPT_TRY(begin(upload));
     return {};
   }
 
   Status begin(S3Upload& upload) {
-    CKPT_ASSIGN(upload.upload, bucket_.find_upload(upload.key));
-    if (!upload.upload.empty()) {
+    upload.note = std::make_unique<UploadNote>(bucket_.address(upload.key));
+    const std::string kept = upload.note->session(), sha256 = kept.substr(0, kept.find(' '));
+    if (!kept.empty()) upload.upload = kept.substr(std::min(sha256.size() + 1, kept.size()));
+    if (sha256 == upload.file.sha256) {
       const auto known = bucket_.list_parts(upload.key, upload.upload);
       if (known) upload.known = *known;
       if (known) return {};
+    } else if (!upload.upload.empty()) {  // of a file that has changed since
+      (void)bucket_.abort(upload.key, upload.upload);
     }
     CKPT_ASSIGN(upload.upload, bucket_.begin_upload(upload.key, upload.file.sha256));
+    upload.note->keep(fmt::format("{} {}", upload.file.sha256, upload.upload));
     return {};
   }
 
@@ -425,6 +423,7 @@ class S3Sender {
       CKPT_TRY(in(address_.shown(upload.file.name),
                   bucket_.complete({upload.key, upload.upload, 0}, upload.parts, upload.file.sha256,
                                    options_.force)));
+      upload.note->remove();
       uploads_.pop_back();
     }
     for (const FileDigest& file : small_) {

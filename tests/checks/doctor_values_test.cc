@@ -413,5 +413,26 @@ TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {
                            [](const Finding& finding) { return finding.check == "C01"; }));
 }
 
+// A text would get other ids at every call; llama.cpp does not read the field.
+TEST(DoctorValues, DropoutOfATokenizerIsUnsoundWhereItIsRead) {
+  for (const auto& [value, profile, count] :
+       {std::tuple{"0.5", "vllm", 1}, {"0.0", "vllm", 0}, {"0.5", "sglang", 1},
+        {"0.5", "transformers-5", 1}, {"0.5", "llama.cpp", 0}}) {
+    Checkpoint checkpoint = documents(kLlama);
+    SortedJson json = *parse_json(kTokenizer, checkpoint.find_document(kTokenizer)->text());
+    json["model"]["dropout"] = SortedJson::parse(value);
+    checkpoint.set_document(kTokenizer, json.dump());
+    const auto diagnosis = diagnose(checkpoint, {{profile}, false, {}, nullptr});
+    ASSERT_TRUE(diagnosis);
+    EXPECT_EQ(std::ranges::count_if(diagnosis->findings,
+                                    [](const Finding& finding) {
+                                      return finding.place == "tokenizer.json: model.dropout" &&
+                                             finding.severity == Severity::kUnsound;
+                                    }),
+              count)
+        << value << profile;
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

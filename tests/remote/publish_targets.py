@@ -3,6 +3,7 @@
 
 usage: publish_targets.py CKPT TESTDATA [NAME...]      only tests of these names; exits 1 when one fails
 """
+import hashlib
 import io
 import json
 import os
@@ -400,6 +401,21 @@ def s3_parts_resume(scratch):
     sent = [path for method, path, *_ in bucket.log[before:] if method == "PUT" and "partNumber" in path]
     assert kept and 2 not in kept and len(sent) == 3 - len(kept), (kept, sent)
     same_objects(bucket, "/models/v1/", out)
+
+
+def s3_upload_of_a_file_that_changed_starts_over(scratch):
+    bucket, out = Bucket(), folder_in(scratch, large=LARGE)
+    run, large = s3_run(scratch, bucket), out / "large.bin"
+    bucket.faults = [["^PUT .*partNumber=2", "cut", 1000]]
+    run.bad("127.0.0.1", out, "--to", "s3://models/v1")
+    bucket.faults = []
+    first = large.read_bytes()
+    for content in (first[:-1] + b"!", first):   # a part that was not sent changed; then it is as it was
+        large.write_bytes(content)
+        run.good(out, "--to", "s3://models/v1", "--force")
+        data, note = bucket.objects["/models/v1/large.bin"]
+        assert data == content and note == hashlib.sha256(content).hexdigest(), note
+        assert not bucket.uploads and not list((scratch / ".cache/ckpt/uploads").iterdir())
 
 
 def s3_uploads_without_hope_are_removed(scratch):

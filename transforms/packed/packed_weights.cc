@@ -61,6 +61,7 @@ class CodesFinder {
         is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
                                             said.method) == std::end(kNamedMethods)) {
     for (const Tensor& tensor : checkpoint.tensors) {
+      is_any_read_ = is_any_read_ || tensor.has_scales() || is_unpacked(tensor);
       const bool is_other = ends_with_any(last_word(tensor.name), kOtherScales);
       if (has_scale_word(tensor.name) && !is_other) scaled_.insert(module_of(tensor.name));
     }
@@ -74,11 +75,13 @@ class CodesFinder {
     const bool is_scaled =
         scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
     const bool is_declared = is_said_ && is_small_or_of_experts(tensor);
-    return !is_wide(tensor) && (is_named || is_scaled || is_declared);
+    // Where a document declares codes and none was found, they have names that are not known.
+    const bool is_unfound = is_said_ && !is_any_read_;
+    return !is_wide(tensor) && (is_named || is_scaled || is_declared || is_unfound);
   }
 
  private:
-  bool is_said_, is_strange_;
+  bool is_said_, is_strange_, is_any_read_ = false;
   std::set<std::string> scaled_;  // modules, and weights, that something scales
 };
 

@@ -11,6 +11,7 @@ struct Entry {
   std::string name;
   Dtype dtype;
   std::vector<uint64_t> shape;
+  const char* codec = nullptr;  // null: the plain one of `dtype`
 };
 
 // The name of the tensor that is found; "" when every weight is read.
@@ -22,7 +23,8 @@ std::string found_in(const std::vector<Entry>& entries, const std::string& confi
     Tensor& tensor = checkpoint.tensors.emplace_back();
     tensor.name = entry.name;
     tensor.shape = entry.shape;
-    tensor.codec = &plain_codec(all_codecs(), entry.dtype);
+    tensor.codec = entry.codec == nullptr ? &plain_codec(all_codecs(), entry.dtype)
+                                          : find_codec(all_codecs(), entry.codec);
   }
   const auto found = find_unread_weight(checkpoint);
   EXPECT_TRUE(found.has_value());
@@ -72,9 +74,22 @@ TEST(PackedWeights, CodesOfExpertsAreWeightsWithoutTheirScales) {
   }
 }
 
+// Sparse and Marlin layouts of methods whose other layouts are read.
+TEST(PackedWeights, WhereCodesAreDeclaredAndNoneAreFoundEveryTableMayBeThem) {
+  using enum Dtype;
+  EXPECT_EQ(found_in({{"a.compressed", kBF16, {40, 48}}, {"a.bitmask", kU8, {40, 12}}},
+                     says("compressed-tensors")),
+            "a.bitmask");
+  EXPECT_EQ(found_in({{"a.B", kI32, {6, 80}}, {"a.s", kF16, {3, 40}}}, says("gptq")), "a.B");
+  EXPECT_EQ(found_in({{"embeddings.position_ids", kI64, {1, 512}}}, says("gptq")), "");
+}
+
 TEST(PackedWeights, TablesThatNothingScalesAreNoWeights) {
   using enum Dtype;
-  EXPECT_EQ(found_in({{"h.0.attn.bias", kU8, {1, 1, 64, 64}}}, says("gptq")), "");
+  EXPECT_EQ(found_in({{"h.0.attn.bias", kU8, {1, 1, 64, 64}},
+                      {"a.weight", kF8E4M3, {128, 128}, "fp8_block"}},
+                     says("gptq")),
+            "");
   EXPECT_EQ(found_in({{"embeddings.position_ids", kI64, {1, 512}},
                       {"h.0.attn.bias", kU8, {1, 1, 64, 64}},
                       {"attn.relative_position_index", kI64, {49, 49}},
@@ -83,9 +98,10 @@ TEST(PackedWeights, TablesThatNothingScalesAreNoWeights) {
                       {"a.weight", kBF16, {8, 8}}}),
             "");
   // A router that looks experts up by token, with weights in blocks of FP8.
-  EXPECT_EQ(
-      found_in({{"ffn.gate.tid2eid", kI32, {1024, 6}}, {"ffn.gate.bias", kF32, {8}}}, says("fp8")),
-      "");
+  EXPECT_EQ(found_in({{"ffn.gate.tid2eid", kI32, {1024, 6}},
+                      {"a.weight", kF8E4M3, {128, 128}, "fp8_block"}},
+                     says("fp8")),
+            "");
   // Scales of a cache and of inputs accompany weights of every kind.
   EXPECT_EQ(found_in({{"attn.k_scale", kF32, {}}, {"attn.table", kI32, {4, 4}}}), "");
 }

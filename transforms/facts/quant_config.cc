@@ -4,12 +4,12 @@
 
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
 namespace {
 
 constexpr std::string_view kModelConfigName = "config.json";
-constexpr std::string_view kConfigKey = "quantization_config";
 
 // ---- writing -----------------------------------------------------------------------------------
 
@@ -245,16 +245,17 @@ Result<std::optional<QuantConfig>> read_quant_config(const Checkpoint& checkpoin
     CKPT_ASSIGN(QuantConfig config, in(kQuantConfigName, read_own(*json)));
     return std::optional(std::move(config));
   }
-  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
-  const JsonText* embedded = config ? config->find(kConfigKey) : nullptr;
-  if (embedded == nullptr) return std::optional<QuantConfig>();
-  return in(fmt::format("{}: {}", kModelConfigName, kConfigKey), read_embedded(*embedded));
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  const auto places = config ? quant_places(*config) : std::vector<QuantPlace>();
+  if (places.empty()) return std::optional<QuantConfig>();
+  return in(fmt::format("{}: {}", kModelConfigName, places[0].key),
+            read_embedded(places[0].said()));
 }
 
 Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config) {
   CKPT_ASSIGN(std::optional<JsonText> model, read_config(checkpoint));
   if (model) {
-    model->set(kConfigKey, make_quantization_config(config));
+    set_quant_statement(*model, make_quantization_config(config));
     checkpoint.set_document(std::string(kModelConfigName), model->dump(4));
   }
   checkpoint.set_document(std::string(kQuantConfigName), render_quant_config(config));
@@ -263,13 +264,10 @@ Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config) {
 
 Result<bool> remove_quant_config(Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> model, read_config(checkpoint));
-  bool found = false;
-  for (const std::string_view key : {kConfigKey, std::string_view("compression_config")}) {
-    if (model && model->remove(key)) found = true;
-  }
+  const bool found = model && set_quant_statement(*model, std::nullopt);
   if (found) checkpoint.set_document(std::string(kModelConfigName), model->dump(2) + "\n");
   const size_t removed = std::erase_if(checkpoint.documents, [](const Document& document) {
-    return document.path == kQuantConfigName;
+    return document.path == kQuantConfigName || document.path == kGptqConfigName;
   });
   return found || removed != 0;
 }

@@ -1,24 +1,49 @@
 #include "transforms/facts/quant_statement.h"
 
+#include <ranges>
+
 #include "core/model/json_documents.h"
 #include "transforms/facts/quant_config.h"
 
 namespace ckpt {
+namespace {
+
+constexpr std::string_view kStatementKeys[] = {"quantization_config", "compression_config"};
+
+// Old documents of bitsandbytes do not say whose they are.
+std::string method_of(const JsonText& said) {
+  const bool is_bits = said.find("load_in_4bit") != nullptr && said.find("quant_method") == nullptr;
+  return said.find_text("quant_method").value_or(is_bits ? "bitsandbytes" : "");
+}
+
+}  // namespace
+
+std::vector<QuantPlace> quant_places(JsonText& config) {
+  std::vector<QuantPlace> out;
+  for (JsonText* scope : {&config, config.find("text_config")}) {
+    for (const std::string_view key : kStatementKeys) {
+      if (scope != nullptr && scope->find(key) != nullptr) out.push_back({scope, key});
+    }
+  }
+  return out;
+}
+
+bool set_quant_statement(JsonText& config, std::optional<JsonText> said) {
+  const std::vector<QuantPlace> places = quant_places(config);
+  // From the last: removing a member of config.json moves its text_config.
+  for (const QuantPlace& place : std::views::reverse(places)) {
+    const bool is_replaced = said && place.scope == &config && place.key == kStatementKeys[0];
+    if (!is_replaced) place.scope->remove(place.key);
+  }
+  if (said) config.set(kStatementKeys[0], std::move(*said));
+  return !places.empty();
+}
 
 Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint) {
-  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
-  const JsonText* text = config ? config->find("text_config") : nullptr;
-  for (const JsonText* scope : {config ? &*config : nullptr, text}) {
-    if (scope == nullptr || !scope->is_object()) continue;
-    for (const char* key : {"quantization_config", "compression_config"}) {
-      const JsonText* said = scope->find(key);
-      if (said == nullptr || !said->is_object()) continue;
-      // Old documents of bitsandbytes do not say whose they are.
-      const bool is_bits =
-          said->find("load_in_4bit") != nullptr && said->find("quant_method") == nullptr;
-      const std::string method = is_bits ? "bitsandbytes" : "";
-      return QuantStatement{true, said->find_text("quant_method").value_or(method), *said};
-    }
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  for (const QuantPlace& place : config ? quant_places(*config) : std::vector<QuantPlace>()) {
+    const JsonText& said = place.said();
+    if (said.is_object()) return QuantStatement{true, method_of(said), said};
   }
   if (checkpoint.find_document(kQuantConfigName) != nullptr) {
     return QuantStatement{true, "modelopt", JsonText::object(), std::string(kQuantConfigName)};
@@ -26,6 +51,26 @@ Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto old, read_json(checkpoint, kGptqConfigName));
   if (!old || !old->root.is_object() || !old->root.find_whole("bits")) return QuantStatement{};
   return QuantStatement{true, "gptq", old->root, std::string(kGptqConfigName)};
+}
+
+Status edit_quant_statements(Checkpoint& checkpoint, const EditStatement& edit) {
+  for (const std::string_view path :
+       {kQuantConfigName, kGptqConfigName, std::string_view("config.json")}) {
+    CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, path));
+    if (!document) continue;
+    JsonText* section = document->root.find("quantization");
+    if (path == kGptqConfigName) {
+      edit(document->root, "gptq");
+    } else if (path == kQuantConfigName) {
+      if (section != nullptr && section->is_object()) edit(*section, path);
+    } else {
+      for (const QuantPlace& place : quant_places(document->root)) {
+        if (place.said().is_object()) edit(place.said(), method_of(place.said()));
+      }
+    }
+    write_json(checkpoint, path, *document);
+  }
+  return {};
 }
 
 }  // namespace ckpt

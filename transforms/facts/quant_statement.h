@@ -4,7 +4,11 @@
 // text_config; quantize_config.json, which AutoGPTQ wrote before there was the first.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/json/json_edit.h"
 #include "core/model/checkpoint.h"
@@ -22,5 +26,22 @@ struct QuantStatement {
 
 // Fails: kCorrupt: documents that are not JSON.
 Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint);
+
+// A place of config.json that holds a statement, whatever its kind.
+struct QuantPlace {
+  JsonText* scope;       // config.json, or its text_config
+  std::string_view key;  // "quantization_config", "compression_config"
+  JsonText& said() const { return *scope->find(key); }
+};
+// In the order in which they are read.
+std::vector<QuantPlace> quant_places(JsonText& config);
+// Removes the statements of all places. A new one is at the top, where every reader looks. Returns
+// whether there was one.
+bool set_quant_statement(JsonText& config, std::optional<JsonText> said);
+
+// Calls `edit` for each statement of all documents, with its quant_method; for that of
+// hf_quant_config.json with the name of the document. Fails: kCorrupt: documents that are not JSON.
+using EditStatement = std::function<void(JsonText& said, std::string_view method)>;
+Status edit_quant_statements(Checkpoint& checkpoint, const EditStatement& edit);
 
 }  // namespace ckpt

@@ -16,6 +16,7 @@
 #include "core/model/tensor_names.h"
 #include "models/models.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
 #include "transforms/facts/serving_config.h"
 
 namespace ckpt {
@@ -139,9 +140,10 @@ bool is_made_now(const Checkpoint& checkpoint) {
 
 // Sets what `wanted` has, leaves all else as it is.
 void edit_embedded(JsonText& config, const QuantConfig& wanted) {
-  JsonText* said = config.find("quantization_config");
+  const std::vector<QuantPlace> places = quant_places(config);
+  JsonText* said = places.empty() ? nullptr : &places[0].said();
   if (said == nullptr || !said->is_object() || said->find("quant_algo") == nullptr) {
-    config.set("quantization_config", make_quantization_config(wanted));
+    set_quant_statement(config, make_quantization_config(wanted));
     return;
   }
   if (!said->find_text("quant_method")) said->set("quant_method", JsonText::text("modelopt"));

@@ -9,6 +9,7 @@
 #include "core/model/transform.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/options.h"
@@ -23,10 +24,11 @@ namespace {
 
 Status check_unquantized(const Checkpoint& checkpoint) {
   const std::string hint = "--step dequantize before it";
-  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
-  if (config && config->find("quantization_config") != nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported, hint,
-                          "config.json has a quantization_config already");
+  CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
+  const auto places = config ? quant_places(*config) : std::vector<QuantPlace>();
+  if (!places.empty()) {
+    return fail_with_hint(ErrorCode::kUnsupported, hint, "config.json has a {} already",
+                          places[0].key);
   }
   for (const Tensor& tensor : checkpoint.tensors) {
     const bool is_scale = tensor.name.ends_with(".weight_scale") ||

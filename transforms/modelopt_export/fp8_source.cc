@@ -216,7 +216,7 @@ Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source) {
   if (!config) return {};
   JsonText said = source.said;
   said.set("moe_quant_algo", JsonText::text("NVFP4"));
-  config->set("quantization_config", std::move(said));
+  set_quant_statement(*config, std::move(said));
   checkpoint.set_document("config.json", config->dump(2) + "\n");
   return {};
 }

@@ -14,7 +14,6 @@
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/quant_config.h"
-#include "transforms/facts/quant_statement.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_model.h"
@@ -155,10 +154,9 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   CKPT_TRY(note_second_rounding(checkpoint, weights, {"quantized weights", stay}, context));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   if (was_quantized) CKPT_TRY(remove_expert_type(checkpoint));
-  // compressed-tensors' recipe tells how the weights were quantized, AutoGPTQ's document too
-  std::erase_if(checkpoint.documents, [](const Document& document) {
-    return document.path == "recipe.yaml" || document.path == kGptqConfigName;
-  });
+  // compressed-tensors' recipe tells how the weights were quantized
+  std::erase_if(checkpoint.documents,
+                [](const Document& document) { return document.path == "recipe.yaml"; });
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
   const Codec& codec = plain_codec(context.codecs, type);
   if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));

@@ -6,6 +6,7 @@
 
 #include "core/model/json_documents.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
 namespace {
@@ -115,9 +116,8 @@ Result<bool> check_configuration(const Checkpoint& checkpoint) {
     return unsupported("a KV cache other than FP8");
   }
   if (modelopt) return modelopt->kv_cache_algo.has_value();
-  CKPT_ASSIGN(const auto config, read_json(checkpoint, kConfigName));
-  const JsonText* found = config ? config->root.find("quantization_config") : nullptr;
-  if (found == nullptr) return false;
+  CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
+  const JsonText* found = &statement.said;
   for (const char* key : {"transform_config", "sparsity_config"}) {
     if (!is_empty(found->find(key))) return unsupported(key);
   }

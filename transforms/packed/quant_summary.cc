@@ -22,6 +22,7 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_statement.h"
 #include "transforms/packed/packed.h"
 
 namespace ckpt {
@@ -151,10 +152,10 @@ class Summarizer {
       out_.kv_cache = config_->kv_cache_algo.value_or("");
       if (own && embedded) compare_statements(*own, *embedded);
     }
-    CKPT_ASSIGN(const auto config, read_config(checkpoint_));
-    const JsonText* said = config ? config->find("quantization_config") : nullptr;
-    if (said != nullptr && !embedded) read_other(*said);
-    if (own && said == nullptr) {
+    CKPT_ASSIGN(auto config, read_config(checkpoint_));
+    const auto places = config ? quant_places(*config) : std::vector<QuantPlace>();
+    if (!places.empty() && !embedded) read_other(places[0].said());
+    if (own && places.empty()) {
       out_.disagreements.push_back(
           fmt::format("{} alone says {}; config.json has no quantization_config", kQuantConfigName,
                       own->algo.name));

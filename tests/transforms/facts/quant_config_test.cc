@@ -79,6 +79,29 @@ TEST(QuantConfig, RemovingGivesTransformersFormBack) {
   EXPECT_TRUE(again && !*again);
 }
 
+TEST(QuantConfig, IsReadFromTextConfigAndReplacesEveryOtherStatement) {
+  Checkpoint checkpoint;
+  checkpoint.set_document(
+      "config.json",
+      R"({"text_config": {"quantization_config": {"quant_algo": "NVFP4"}, "hidden_size": 8}})");
+  const auto config = read_quant_config(checkpoint);
+  ASSERT_TRUE(config && *config);
+  EXPECT_EQ((*config)->algo.name, "NVFP4");
+  ASSERT_TRUE(write_quant_config(checkpoint, **config));
+  JsonText made = parsed(checkpoint.find_document("config.json")->text());
+  EXPECT_TRUE(made.remove("quantization_config"));
+  EXPECT_EQ(made.dump(0), R"({"text_config": {"hidden_size": 8}})");
+  const auto removed = remove_quant_config(checkpoint);
+  ASSERT_TRUE(removed && *removed);
+  EXPECT_EQ(parsed(checkpoint.find_document("config.json")->text()), made);
+
+  checkpoint.set_document(
+      "config.json", R"({"compression_config": {}, "text_config": {"compression_config": {}}})");
+  ASSERT_TRUE(*remove_quant_config(checkpoint));
+  EXPECT_EQ(parsed(checkpoint.find_document("config.json")->text()).dump(0),
+            R"({"text_config": {}})");
+}
+
 TEST(QuantConfig, IsAbsentWithoutDocumentsAndForOtherMethods) {
   Checkpoint checkpoint;
   EXPECT_FALSE(read_quant_config(checkpoint)->has_value());

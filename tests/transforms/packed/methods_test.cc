@@ -448,8 +448,10 @@ TEST(PackedMethods, AnOldGptqFolderSaysItInADocumentOfItsOwn) {
   Checkpoint checkpoint = folder_of("gptq-4");
   checkpoint.set_document("config.json", R"({"model_type": "llama"})");
   checkpoint.set_document("quantize_config.json", R"({"bits": 4, "group_size": 32})");
-  const auto made = run("dequantize", std::move(checkpoint), {});
+  std::vector<std::string> notes;
+  const auto made = run("dequantize", std::move(checkpoint), {}, &notes);
   ASSERT_TRUE(made.has_value()) << made.error().text();
+  for (const std::string& note : notes) EXPECT_EQ(note.find("does not say"), note.npos) << note;
   EXPECT_EQ(made->find_document("quantize_config.json"), nullptr);
 }
 

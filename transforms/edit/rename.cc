@@ -16,37 +16,21 @@
 #include "core/base/glob.h"
 #include "core/base/result.h"
 #include "core/model/checkpoint.h"
-#include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "transforms/facts/quant_lists.h"
+#include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
 
-// Renames in the lists of modules of quantization statements, so that they follow the tensors.
-//
-//   "ignore": ["lm_head", "model.layers.0.mlp*", "re:^model\.layers\.0\..*"], exclude_modules,
-//   modules_to_not_convert, targets, and the keys of quantized_layers; in hf_quant_config.json and
-//   below quantization_config of config.json
-//
-// An entry may be a name, a glob or a regular expression, and a module's name is its tensors'
-// without the last word.
-
 // The new name for a tensor or for a prefix; nullopt: it stays.
 using NewName = std::function<std::optional<std::string>(const std::string& name)>;
-
-struct RenamedModules {
-  uint64_t renamed = 0;
-  std::vector<std::string> unclear;  // expressions and globs that no prefix could be read from
-};
-// Renames by `rename` every entry that is a module's name, a glob with the star behind a name, or a
-// regular expression that begins with a name. Fails: kCorrupt: a document is not JSON.
-Result<RenamedModules> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename);
+// Renames by `rename` every entry of a list of modules (quant_lists.h) that is a module's name, a
+// glob with the star behind a name, or an expression that begins with a name. Returns the
+// expressions and globs that no prefix could be read from. Fails: kCorrupt: a document is not JSON.
+Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename);
 
 namespace {
-
-constexpr std::string_view kExpressionMark = "re:";
-constexpr std::string_view kModuleLists[] = {"ignore", "exclude_modules", "modules_to_not_convert",
-                                             "targets"};
 
 // A module: by the name of its weight, or as the front of longer names ("model.layers.0").
 std::optional<std::string> renamed_module(const std::string& name, const NewName& rename) {
@@ -72,7 +56,7 @@ std::optional<std::string> renamed_glob(const std::string& entry, const NewName&
 
 // "re:^model\.layers\..*": by the name that the expression begins with, dots escaped or not.
 std::optional<std::string> renamed_expression(const std::string& entry, const NewName& rename) {
-  size_t at = kExpressionMark.size();
+  size_t at = expression_mark(entry);
   if (at < entry.size() && entry[at] == '^') ++at;
   const bool escapes = entry.find("\\.") != entry.npos;
   std::string front;
@@ -92,79 +76,29 @@ std::optional<std::string> renamed_expression(const std::string& entry, const Ne
   const bool is_whole = end == entry.size() || entry.substr(end) == "$";
   const auto out = is_whole ? renamed_module(front, rename) : rename(front);
   if (!out) return std::nullopt;
-  std::string spelled;
-  for (const char c : *out) spelled += c == '.' && escapes ? "\\." : std::string(1, c);
-  return entry.substr(0, at) + spelled + entry.substr(end);
+  return entry.substr(0, at) + (escapes ? escaped_dots(*out) : *out) + entry.substr(end);
 }
-
-class Renaming {
- public:
-  Renaming(const NewName& rename, RenamedModules& out) : rename_(rename), out_(out) {}
-
-  // The quantization section of config.json or of its text_config.
-  void walk_statements(JsonText& config) {
-    for (const std::string_view key : {"quantization_config", "compression_config"}) {
-      JsonText* quant = config.find(key);
-      if (quant != nullptr) walk(*quant);
-    }
-  }
-
-  void walk(JsonText& root) {
-    for (auto& [key, value] : root.members()) {
-      if (std::find(std::begin(kModuleLists), std::end(kModuleLists), key) !=
-          std::end(kModuleLists)) {
-        for (JsonText& item : value.items()) {
-          const auto entry = item.as_text();
-          if (!entry) continue;
-          if (const auto name = renamed(*entry)) item = JsonText::text(*name);
-        }
-      } else if (key == "quantized_layers") {
-        for (auto& [name, layer] : value.members()) name = renamed(name).value_or(name);
-      } else if (value.is_object()) {
-        walk(value);
-      }
-    }
-  }
-
- private:
-  std::optional<std::string> renamed(const std::string& entry) {
-    const bool is_expression = entry.starts_with(kExpressionMark);
-    const bool is_glob = !is_expression && entry.find_first_of("*?[") != entry.npos;
-    const auto name = is_expression ? renamed_expression(entry, rename_)
-                      : is_glob     ? renamed_glob(entry, rename_)
-                                    : renamed_module(entry, rename_);
-    if (name && *name != entry) {
-      ++out_.renamed;
-      return name;
-    }
-    const bool is_anywhere = entry.starts_with('*') || entry.starts_with("re:.*");
-    if (!name && (is_expression || is_glob) && !is_anywhere) out_.unclear.push_back(entry);
-    return std::nullopt;
-  }
-
-  const NewName& rename_;
-  RenamedModules& out_;
-};
 
 }  // namespace
 
-Result<RenamedModules> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename) {
-  RenamedModules out;
-  Renaming renaming(rename, out);
-  for (const std::string_view path : {"hf_quant_config.json", "config.json"}) {
-    CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, path));
-    if (!document) continue;
-    const uint64_t before = out.renamed;
-    if (path == "hf_quant_config.json") {
-      renaming.walk(document->root);
-    } else {
-      renaming.walk_statements(document->root);
-      JsonText* text = document->root.find("text_config");
-      if (text != nullptr) renaming.walk_statements(*text);
-    }
-    if (out.renamed != before) write_json(checkpoint, path, *document);
-  }
-  return out;
+Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename) {
+  std::set<std::string> unclear;
+  const auto renamed = [&](const std::string& entry) {
+    const size_t mark = expression_mark(entry);
+    const bool is_glob = mark == 0 && entry.find_first_of("*?[") != entry.npos;
+    const EntryFront front = front_of(entry);
+    const auto name = front != EntryFront::kName ? std::nullopt
+                      : mark != 0                ? renamed_expression(entry, rename)
+                      : is_glob                  ? renamed_glob(entry, rename)
+                                                 : renamed_module(entry, rename);
+    const bool is_unclear = !name && front != EntryFront::kAnywhere && (mark != 0 || is_glob);
+    if (is_unclear) unclear.insert(entry);
+    return name.value_or(entry);
+  };
+  CKPT_TRY(edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view) {
+    edit_module_lists(said, renamed);
+  }));
+  return unclear;
 }
 
 namespace {
@@ -274,10 +208,10 @@ Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& opt
     }
     return std::nullopt;
   };
-  CKPT_ASSIGN(const RenamedModules modules, rename_quant_modules(checkpoint, by_rules));
-  if (!modules.unclear.empty()) {
+  CKPT_ASSIGN(const std::set<std::string> unclear, rename_quant_modules(checkpoint, by_rules));
+  if (!unclear.empty()) {
     context.note(fmt::format("rename: entries of quantization lists that keep their names: {}",
-                             fmt::join(modules.unclear, ", ")));
+                             fmt::join(unclear, ", ")));
   }
   return checkpoint;
 }

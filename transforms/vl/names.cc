@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "core/model/transform.h"
+#include "transforms/facts/quant_lists.h"
+#include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
 namespace {
@@ -18,7 +20,6 @@ constexpr std::string_view kVisionStems[] = {
     "multi_modal_projector", "vision_model", "mlp1",         "model.multi_modal_projector",
     "model.vision_model"};
 constexpr std::string_view kMtpStem = "mtp";
-constexpr std::string_view kPatternMark = "re:";
 
 // The rest of `name` after `stem`: "" for the name itself, ".x", "*"; nullopt when the name is
 // another.
@@ -33,12 +34,6 @@ bool has_stem(std::string_view name, std::string_view stem) {
   return rest_after(name, stem).has_value();
 }
 
-// "model.language_model" as a regular expression writes it, and back.
-std::string escaped(std::string_view stem) {
-  std::string out;
-  for (const char c : stem) out += c == '.' ? std::string("\\.") : std::string(1, c);
-  return out;
-}
 std::string unescaped(std::string_view expression) {
   std::string out;
   for (size_t i = 0; i < expression.size(); ++i) {
@@ -74,28 +69,13 @@ std::string renamed(std::string_view name, const VlFamily& family, VlSide side, 
 
 // ---- lists -------------------------------------------------------------------------------------
 
-constexpr std::string_view kUnquantizedLists[] = {"ignore", "exclude_modules",
-                                                  "modules_to_not_convert"};
-constexpr std::string_view kOtherLists[] = {"targets"};
-constexpr std::string_view kLayerObjects[] = {"quantized_layers"};
-
-template <size_t N>
-bool contains(const std::string_view (&keys)[N], std::string_view key) {
-  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
-}
-
-// How a list names "everything below X".
-enum class Style : uint8_t { kGlob, kExpression, kStem };
-
-Style style_of(const JsonText& root, std::string_view key) {
-  if (root.find_text("quant_method") == "compressed-tensors") return Style::kExpression;
-  return key == "modules_to_not_convert" ? Style::kStem : Style::kGlob;
-}
-
-std::string cover_of(std::string_view stem, Style style) {
-  if (style == Style::kStem) return std::string(stem);
-  if (style == Style::kGlob) return std::string(stem) + "*";
-  return fmt::format("re:.*{}.*", stem.substr(stem.rfind('.') + 1));
+// An entry for everything below a stem.
+std::string cover_of(std::string_view stem, ModuleSpelling spelling) {
+  const std::string_view last = stem.substr(stem.rfind('.') + 1);
+  if (spelling == ModuleSpelling::kGlobs) return std::string(stem) + "*";
+  if (spelling == ModuleSpelling::kExpressions) return fmt::format("re:.*{}.*", last);
+  if (spelling == ModuleSpelling::kRules) return fmt::format("-:.*{}.*", last);
+  return std::string(stem);
 }
 
 // True for entries that cover_vl_modules writes, or that name tower modules under their own prefix.
@@ -103,39 +83,17 @@ bool is_vision_entry(const std::string& entry, const VlFamily& family) {
   if (vl_part_of(entry) == VlPart::kVision) return true;
   return std::any_of(
       family.vision_stems.begin(), family.vision_stems.end(),
-      [&](std::string_view stem) { return entry == cover_of(stem, Style::kExpression); });
-}
-
-void rename_list(JsonText& list, const VlFamily& family, VlSide side) {
-  if (!list.is_array()) return;
-  if (side == VlSide::kText) {
-    std::erase_if(list.items(), [&](const JsonText& item) {
-      const auto entry = item.as_text();
-      return entry && is_vision_entry(*entry, family);
-    });
-  }
-  for (JsonText& item : list.items()) {
-    const auto entry = item.as_text();
-    if (!entry) continue;
-    std::string name = rename_vl_module(*entry, family, side);
-    if (name != *entry) item = JsonText::text(name);
-  }
-}
-
-void rename_keys(JsonText& layers, const VlFamily& family, VlSide side) {
-  if (side == VlSide::kText) {
-    std::erase_if(layers.members(), [&](const JsonText::Member& member) {
-      return is_vision_entry(member.first, family);
-    });
-  }
-  for (auto& [name, value] : layers.members()) name = rename_vl_module(name, family, side);
+      [&](std::string_view stem) {
+        return entry == cover_of(stem, ModuleSpelling::kExpressions) ||
+               entry == cover_of(stem, ModuleSpelling::kRules);
+      });
 }
 
 // ---- covering ----------------------------------------------------------------------------------
 
 bool covers(const std::string& entry, std::string_view stem) {
   if (entry == stem) return true;
-  if (!entry.starts_with(kPatternMark)) return glob_matches(entry, std::string(stem) + ".0.x");
+  if (expression_mark(entry) == 0) return glob_matches(entry, std::string(stem) + ".0.x");
   // by the last word, which is what recipes write: "re:.*visual.*", "re:visual.*"
   return entry.find(stem.substr(stem.rfind('.') + 1)) != entry.npos;
 }
@@ -164,22 +122,27 @@ void add_entry(JsonText& list, const std::string& entry, const std::string& mtp)
   items.insert(at, JsonText::text(entry));
 }
 
-void cover_list(JsonText& list, const std::vector<std::string_view>& stems, Style style) {
-  if (!list.is_array()) return;
-  for (const std::string_view stem : stems) {
-    const bool is_covered =
-        std::any_of(list.items().begin(), list.items().end(), [&](const JsonText& item) {
-          const auto entry = item.as_text();
-          return entry && covers(*entry, stem);
-        });
-    if (!is_covered) add_entry(list, cover_of(stem, style), cover_of(kMtpStem, style));
+void cover_list(JsonText& list, const std::vector<std::string_view>& stems,
+                ModuleSpelling spelling) {
+  const bool are_rules = spelling == ModuleSpelling::kRules;
+  if (are_rules ? !list.is_object() : !list.is_array()) return;
+  std::vector<std::string> entries;
+  for (const JsonText& item : list.items()) entries.push_back(item.as_text().value_or(""));
+  for (const auto& [key, value] : list.members()) {
+    if (key.starts_with("-:")) entries.push_back(key);
   }
-}
-
-void cover_lists(JsonText& node, const std::vector<std::string_view>& stems) {
-  for (auto& [key, value] : node.members()) {
-    if (contains(kUnquantizedLists, key)) cover_list(value, stems, style_of(node, key));
-    if (value.is_object()) cover_lists(value, stems);
+  ptrdiff_t first_rules = 0;
+  for (const std::string_view stem : stems) {
+    if (std::any_of(entries.begin(), entries.end(),
+                    [&](const std::string& entry) { return covers(entry, stem); })) {
+      continue;
+    }
+    const std::string cover = cover_of(stem, spelling);
+    if (are_rules) {
+      list.members().emplace(list.members().begin() + first_rules++, cover, JsonText::object());
+    } else {
+      add_entry(list, cover, cover_of(kMtpStem, spelling));
+    }
   }
 }
 
@@ -199,35 +162,42 @@ VlPart vl_part_of(std::string_view name) {
 
 std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlSide side) {
   const auto plain = [](std::string_view stem) { return std::string(stem); };
-  if (!entry.starts_with(kPatternMark)) return renamed(entry, family, side, plain);
-  std::string_view body = entry.substr(kPatternMark.size());
-  std::string head(kPatternMark);
+  const size_t mark = expression_mark(entry);
+  if (mark == 0) return renamed(entry, family, side, plain);
+  std::string_view body = entry.substr(mark);
+  std::string head(entry.substr(0, mark));
   if (body.starts_with('^')) {
     head += '^';
     body.remove_prefix(1);
   }
   const bool escapes = body.find("\\.") != body.npos;
   return head +
-         (escapes ? renamed(body, family, side, escaped) : renamed(body, family, side, plain));
+         (escapes ? renamed(body, family, side, escaped_dots) : renamed(body, family, side, plain));
 }
 
-void rename_vl_modules(JsonText& root, const VlFamily& family, VlSide side) {
-  for (auto& [key, value] : root.members()) {
-    if (contains(kUnquantizedLists, key) || contains(kOtherLists, key)) {
-      rename_list(value, family, side);
-    } else if (contains(kLayerObjects, key)) {
-      rename_keys(value, family, side);
-    } else if (value.is_object()) {
-      rename_vl_modules(value, family, side);
-    }
-  }
+Result<std::set<std::string>> rename_vl_modules(Checkpoint& checkpoint, const VlFamily& family,
+                                                VlSide side) {
+  std::set<std::string> unclear;
+  const auto edit = [&](const std::string& entry) -> std::optional<std::string> {
+    if (side == VlSide::kText && is_vision_entry(entry, family)) return std::nullopt;
+    if (front_of(entry) != EntryFront::kUnclear) return rename_vl_module(entry, family, side);
+    unclear.insert(entry);
+    return entry;
+  };
+  CKPT_TRY(edit_quant_statements(
+      checkpoint, [&](JsonText& said, std::string_view) { edit_module_lists(said, edit); }));
+  return unclear;
 }
 
-void cover_vl_modules(JsonText& root, const VlFamily& family, const Checkpoint& checkpoint) {
+Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family) {
   std::vector<std::string_view> stems(family.vision_stems.begin(), family.vision_stems.end());
   if (family.has_mtp) stems.push_back(kMtpStem);
   std::erase_if(stems, [&](std::string_view stem) { return is_quantized(checkpoint, stem); });
-  cover_lists(root, stems);
+  return edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view method) {
+    for (const ModuleList& list : unquantized_lists(method)) {
+      if (JsonText* found = said.find(list.key)) cover_list(*found, stems, list.spelling);
+    }
+  });
 }
 
 Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side) {

@@ -1,8 +1,8 @@
 // Names under the two prefixes: of tensors, and of modules in the lists of quantization configs.
 //
 //   model.layers.0.mlp.up_proj.weight  ⇄  model.language_model.layers.0.mlp.up_proj.weight
-//   "ignore": ["lm_head", "model.layers.0.linear_attn*", "re:model\.layers\..*"], and
-//   exclude_modules, quantized_layers (keys), targets, modules_to_not_convert
+//   "ignore": ["lm_head", "model.layers.0.linear_attn*", "re:model\.layers\..*"] and the other
+//   lists of transforms/facts/quant_lists.h
 //
 // Sources of how lists are read: vLLM vllm/model_executor/layers/quantization/modelopt.py and
 // compressed_tensors/utils.py (entries go through the model's own mapping of prefixes; "re:" ones
@@ -11,11 +11,11 @@
 // prefixes and must stay.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/json/json_edit.h"
 #include "core/model/checkpoint.h"
 #include "transforms/vl/families.h"
 
@@ -37,15 +37,17 @@ VlPart vl_part_of(std::string_view name);
 // changed. Fails: kCorrupt: two tensors would share a name, or names of both sides are mixed.
 Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side);
 
-// The same for one module, glob or "re:" expression.
+// The same for one module, glob or expression.
 std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlSide side);
 
-// The same for every list of modules below `root` (the document hf_quant_config.json, or a
-// quantization_config). Towards kText, entries that only name the tower are taken out.
-void rename_vl_modules(JsonText& root, const VlFamily& family, VlSide side);
+// The same for every list of modules in the statements about quantization. Towards kText, entries
+// that only name the tower are taken out. Returns the expressions that no name could be read from.
+// Fails: kCorrupt: a document is not JSON.
+Result<std::set<std::string>> rename_vl_modules(Checkpoint& checkpoint, const VlFamily& family,
+                                                VlSide side);
 
-// Adds what keeps tower and MTP layers out of the quantized layers to the lists of `root` that say
-// what is not quantized, unless an entry covers them or `checkpoint` has them quantized.
-void cover_vl_modules(JsonText& root, const VlFamily& family, const Checkpoint& checkpoint);
+// Adds what keeps tower and MTP layers out of the quantized layers to the lists that say what is
+// not quantized, unless an entry covers them or `checkpoint` has them quantized. Fails: kCorrupt.
+Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family);
 
 }  // namespace ckpt

@@ -15,7 +15,6 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
-#include "transforms/facts/quant_config.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/vl/config.h"
 #include "transforms/vl/names.h"
@@ -82,16 +81,15 @@ std::string wrapper_dtype(const Checkpoint& checkpoint) {
   return "bfloat16";
 }
 
-// Lists of quantized modules in both documents.
-template <class Edit>
-Status edit_quant_lists(Checkpoint& checkpoint, JsonText& config, Edit edit) {
-  for (const char* key : {"quantization_config", "compression_config"}) {
-    if (JsonText* quant = config.find(key)) edit(*quant);
+// Tensors, and the lists of modules in the documents.
+Status rename_all(Checkpoint& checkpoint, const VlFamily& family, VlSide side,
+                  const Context& context) {
+  CKPT_TRY(rename_vl_tensors(checkpoint, family, side));
+  CKPT_ASSIGN(const std::set<std::string> unclear, rename_vl_modules(checkpoint, family, side));
+  if (!unclear.empty()) {
+    context.note(fmt::format("entries of quantization lists that keep their names: {}",
+                             fmt::join(unclear, ", ")));
   }
-  CKPT_ASSIGN(std::optional<JsonDocument> own, read_json(checkpoint, kQuantConfigName));
-  if (!own) return {};
-  edit(own->root);
-  write_json(checkpoint, kQuantConfigName, *own);
   return {};
 }
 
@@ -146,12 +144,9 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,
   if (base) facts.base = &base->config;
   CKPT_ASSIGN(config.root, nest_vl_config(config.root, model, facts, context));
 
-  CKPT_TRY(rename_vl_tensors(checkpoint, *model.family, VlSide::kWrapped));
-  CKPT_TRY(edit_quant_lists(checkpoint, config.root, [&](JsonText& root) {
-    rename_vl_modules(root, *model.family, VlSide::kWrapped);
-    cover_vl_modules(root, *model.family, checkpoint);
-  }));
   write_json(checkpoint, kVlConfigFile, config);
+  CKPT_TRY(rename_all(checkpoint, *model.family, VlSide::kWrapped, context));
+  CKPT_TRY(cover_vl_modules(checkpoint, *model.family));
   CKPT_TRY(complete_generation(checkpoint, *config.root.find(model.family->text_key),
                                base ? &*base : nullptr));
   CKPT_TRY(complete_processors(checkpoint, *model.family, config.root,
@@ -175,11 +170,8 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
     const VlPart part = vl_part_of(tensor.name);
     return part == VlPart::kVision || (part == VlPart::kMtp && !keeps_mtp);
   });
-  CKPT_TRY(rename_vl_tensors(checkpoint, *model.family, VlSide::kText));
-  CKPT_TRY(edit_quant_lists(checkpoint, config.root, [&](JsonText& root) {
-    rename_vl_modules(root, *model.family, VlSide::kText);
-  }));
   write_json(checkpoint, kVlConfigFile, config);
+  CKPT_TRY(rename_all(checkpoint, *model.family, VlSide::kText, context));
   std::erase_if(checkpoint.documents, [](const Document& document) {
     return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
            std::end(kProcessorFiles);

@@ -112,43 +112,94 @@ TEST(VlNames, ModulesGlobsAndExpressions) {
   EXPECT_EQ(rename_vl_module("language_model.lm_head", gemma, VlSide::kText), "lm_head");
 }
 
-TEST(VlNames, ListsOfMixedPrecisionAndOfCompressedTensors) {
+// A checkpoint whose config.json has the statement `said`.
+Checkpoint stating(const JsonText& said) {
+  JsonText config = JsonText::object();
+  config.set("quantization_config", said);
+  Checkpoint out;
+  out.set_document("config.json", config.dump(0));
+  return out;
+}
+
+JsonText stated(const Checkpoint& checkpoint) {
+  return *document(checkpoint, "config.json").find("quantization_config");
+}
+
+JsonText wrapped(const JsonText& said) {
   const VlFamily& qwen = *find_vl_family("qwen3_5");
-  JsonText mixed = parsed(R"({"config_groups": {"group_0": {"targets": ["model.layers.0.a"]}},
+  Checkpoint checkpoint = stating(said);
+  EXPECT_TRUE(rename_vl_modules(checkpoint, qwen, VlSide::kWrapped));
+  EXPECT_TRUE(cover_vl_modules(checkpoint, qwen));
+  return stated(checkpoint);
+}
+
+JsonText unwrapped(const JsonText& said) {
+  Checkpoint checkpoint = stating(said);
+  EXPECT_TRUE(rename_vl_modules(checkpoint, *find_vl_family("qwen3_5"), VlSide::kText));
+  return stated(checkpoint);
+}
+
+TEST(VlNames, ListsOfMixedPrecisionAndOfCompressedTensors) {
+  const JsonText mixed = parsed(R"({"config_groups": {"group_0": {"targets": ["model.layers.0.a"]}},
     "quantized_layers": {"model.layers.0.a": {"quant_algo": "FP8"}}})");
-  const JsonText before = mixed;
-  rename_vl_modules(mixed, qwen, VlSide::kWrapped);
-  cover_vl_modules(mixed, qwen, Checkpoint());
   EXPECT_EQ(
-      mixed,
+      wrapped(mixed),
       parsed(R"({"config_groups": {"group_0": {"targets": ["model.language_model.layers.0.a"]}},)"
              R"("quantized_layers": {"model.language_model.layers.0.a": {"quant_algo": "FP8"}}})"));
-  rename_vl_modules(mixed, qwen, VlSide::kText);
-  EXPECT_EQ(mixed, before);
+  EXPECT_EQ(unwrapped(wrapped(mixed)), mixed);
 
-  JsonText compressed = parsed(R"({"quant_method": "compressed-tensors",
+  const JsonText compressed = parsed(R"({"quant_method": "compressed-tensors",
     "config_groups": {"group_0": {"targets": ["Linear"]}},
     "ignore": ["model.layers.0.linear_attn.in_proj_b", "lm_head"]})");
-  rename_vl_modules(compressed, qwen, VlSide::kWrapped);
-  cover_vl_modules(compressed, qwen, Checkpoint());
-  EXPECT_EQ(*compressed.find("ignore"),
+  EXPECT_EQ(*wrapped(compressed).find("ignore"),
             parsed(R"(["model.language_model.layers.0.linear_attn.in_proj_b","lm_head",)"
                    R"("re:.*visual.*","re:.*mtp.*"])"));
-  const JsonText once = compressed;
-  cover_vl_modules(compressed, qwen, Checkpoint());
-  EXPECT_EQ(compressed, once);
-  rename_vl_modules(compressed, qwen, VlSide::kText);
-  EXPECT_EQ(*compressed.find("ignore"),
+  EXPECT_EQ(wrapped(wrapped(compressed)), wrapped(compressed));
+  EXPECT_EQ(*unwrapped(wrapped(compressed)).find("ignore"),
             parsed(R"(["model.layers.0.linear_attn.in_proj_b","lm_head","re:.*mtp.*"])"));
 }
 
+TEST(VlNames, ListsAreThoseThatTheMethodReads) {
+  const std::pair<const char*, const char*> kSame[] = {
+      {R"({"quant_method": "gptq", "dynamic": {"-:model\\.layers\\.1\\..*": {},)"
+       R"( "model\\.layers\\.0": {"bits": 8}}})",
+       R"({"quant_method": "gptq", "dynamic": {"-:.*visual.*": {}, "-:.*mtp.*": {},)"
+       R"( "-:model\\.language_model\\.layers\\.1\\..*": {},)"
+       R"( "model\\.language_model\\.layers\\.0": {"bits": 8}}})"},
+      {R"({"quant_method": "bitsandbytes", "llm_int8_skip_modules":)"
+       R"( ["lm_head", "model.layers.1"]})",
+       R"({"quant_method": "bitsandbytes", "llm_int8_skip_modules": ["lm_head",)"
+       R"( "model.language_model.layers.1", "model.visual", "mtp"]})"},
+      {R"({"quant_method": "fp8", "ignored_layers": ["model.layers.1.mlp.up_proj"]})",
+       R"({"quant_method": "fp8", "ignored_layers": ["model.language_model.layers.1.mlp.up_proj",)"
+       R"( "model.visual", "mtp"]})"},
+      {R"({"quant_method": "quark", "exclude": ["model.layers.1.mlp.up_proj"]})",
+       R"({"quant_method": "quark", "exclude": ["model.language_model.layers.1.mlp.up_proj",)"
+       R"( "re:.*mtp.*", "re:.*visual.*"]})"},
+  };
+  for (const auto& [text, made] : kSame) {
+    EXPECT_EQ(wrapped(parsed(text)).dump(0), parsed(made).dump(0));
+    const JsonText again = wrapped(unwrapped(parsed(made)));
+    EXPECT_EQ(again.dump(0), parsed(made).dump(0));
+  }
+}
+
+TEST(VlNames, ExpressionsOfSeveralNamesAreReported) {
+  Checkpoint checkpoint =
+      stating(parsed(R"({"quant_method": "gptq", "dynamic": {"-:(model|x).layers": {},)"
+                     R"( "-:model.a|model.b": {}, "-:.*gate.*": {}}})"));
+  const auto unclear =
+      rename_vl_modules(checkpoint, *find_vl_family("qwen3_5"), VlSide::kWrapped);
+  ASSERT_TRUE(unclear);
+  EXPECT_EQ(*unclear, (std::set<std::string>{"-:(model|x).layers", "-:model.a|model.b"}));
+}
+
 TEST(VlNames, QuantizedMtpLayersAreNotListedAsUnquantized) {
-  Checkpoint checkpoint;
+  Checkpoint checkpoint = stating(parsed(R"({"ignore": ["lm_head"]})"));
   checkpoint.tensors.push_back(
       {"mtp.fc.weight", {16, 32}, find_codec(all_codecs(), "nvfp4_modelopt"), {}, "", ""});
-  JsonText root = parsed(R"({"ignore": ["lm_head"]})");
-  cover_vl_modules(root, *find_vl_family("qwen3_5"), checkpoint);
-  EXPECT_EQ(*root.find("ignore"), parsed(R"(["lm_head","model.visual*"])"));
+  EXPECT_TRUE(cover_vl_modules(checkpoint, *find_vl_family("qwen3_5")));
+  EXPECT_EQ(*stated(checkpoint).find("ignore"), parsed(R"(["lm_head","model.visual*"])"));
 }
 
 // ---- processors --------------------------------------------------------------------------------

@@ -11,8 +11,9 @@
 namespace ckpt {
 
 struct PackedForm {
-  std::string weight;           // "model.layers.0.mlp.down_proj.weight"
-  std::vector<uint64_t> shape;  // of its values
+  std::string weight;              // "model.layers.0.mlp.down_proj.weight"
+  std::vector<uint64_t> shape;     // of its values
+  std::vector<std::string> parts;  // the tensors that it is made of
 };
 
 struct PackedForms {

@@ -1,6 +1,7 @@
 // config, metadata, drop, rename, graft: what they change, and what they refuse.
 #include <gtest/gtest.h>
 
+#include "core/json/json_edit.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
 
@@ -244,6 +245,53 @@ TEST(RenameStep, ListsOfModulesFollow) {
             "\"re:model.language_model.layers.*\"]}}}}");
 }
 
+TEST(RenameStep, ListsOfEveryMethodFollow) {
+  const std::pair<const char*, const char*> kSame[] = {
+      {R"("quant_method": "gptq", "dynamic": {"-:model\\.layers\\.1\\..*": {},)"
+       R"( "+:^model\\.layers\\.0\\..*": {"bits": 8}, "model\\.x": {}, "-:.*gate": {}})",
+       R"("quant_method": "gptq", "dynamic": {"-:m\\.layers\\.1\\..*": {},)"
+       R"( "+:^m\\.layers\\.0\\..*": {"bits": 8}, "m\\.x": {}, "-:.*gate": {}})"},
+      {R"("quant_method": "gptq", "modules_in_block_to_quantize": [["model.a"], ["mlp.b"]])",
+       R"("quant_method": "gptq", "modules_in_block_to_quantize": [["m.a"], ["mlp.b"]])"},
+      {R"("quant_method": "auto-round", "block_name_to_quantize": "model.layers,x.model.blocks")",
+       R"("quant_method": "auto-round", "block_name_to_quantize": "m.layers,x.model.blocks")"},
+      {R"("quant_method": "bitsandbytes", "llm_int8_skip_modules": ["lm_head", "model.a"])",
+       R"("quant_method": "bitsandbytes", "llm_int8_skip_modules": ["lm_head", "m.a"])"},
+      {R"("quant_method": "fp8", "ignored_layers": ["model.a"], "modules_to_not_convert": null)",
+       R"("quant_method": "fp8", "ignored_layers": ["m.a"], "modules_to_not_convert": null)"},
+      {R"("quant_method": "quark", "exclude": ["model.a", "re:model.b.*"])",
+       R"("quant_method": "quark", "exclude": ["m.a", "re:m.b.*"])"},
+  };
+  for (const auto& [before, after] : kSame) {
+    for (const bool is_inner : {false, true}) {
+      const std::string front =
+          std::string(is_inner ? R"({"text_config": )" : "") + R"({"quantization_config": {)";
+      const std::string end = is_inner ? "}}}" : "}}";
+      Checkpoint in = checkpoint({"model.a.weight"});
+      in.set_document("config.json", front + before + end);
+      const auto out = run_edit("rename", {{"from", "model."}, {"to", "m."}}, in);
+      ASSERT_TRUE(out) << out.error().text();
+      EXPECT_EQ(out->find_document("config.json")->text(), front + after + end);
+    }
+  }
+}
+
+TEST(RenameStep, ExpressionsOfSeveralNamesAreReported) {
+  Checkpoint in = checkpoint({"model.a.weight"});
+  const std::string text =
+      R"({"bits": 4, "dynamic": {"-:(model|x).a": {}, "-:model.a|model.b": {}, "-:.*c": {}}})";
+  in.set_document("quantize_config.json", text);
+  std::vector<std::string> notes;
+  Context context;
+  context.notes = &notes;
+  const auto out = run_edit("rename", {{"from", "model."}, {"to", "m."}}, in, context);
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(out->find_document("quantize_config.json")->text(), text);
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       "rename: entries of quantization lists that keep their names: "
+                       "-:(model|x).a, -:model.a|model.b"});
+}
+
 // A change that changes nothing writes nothing; a name without a prefix is reported.
 TEST(RenameStep, ListsThatSpeakOfOthersStay) {
   Checkpoint in = checkpoint({"m.a.weight"});
@@ -280,6 +328,43 @@ TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
             "{\"quantization\": {\"quant_algo\": \"NVFP4\", \"exclude_modules\": [\"lm_head\", "
             "\"mtp*\"]}}");
   EXPECT_EQ(out->find_document("config.json")->text(), in.find_document("config.json")->text());
+}
+
+// The list that a graft of "model.b.weight" leaves in `said`, next to a packed layer and a head.
+std::string lists_after_graft(const std::string& said) {
+  Checkpoint in = checkpoint({"lm_head.weight"});
+  in.tensors.push_back(small_tensor("model.a.qweight", {2, 16}, "i32"));
+  in.tensors.push_back(small_tensor("model.c.weight", {2, 16}, "f8_e4m3"));
+  in.set_document("config.json", R"({"text_config": {"quantization_config": {)" + said + "}}}");
+  const auto out = run_edit("graft", {{"from", "o"}, {"tensors", "*"}}, in,
+                            with(checkpoint({"model.b.weight", "model.b.bias"})));
+  if (!out) return out.error().text();
+  auto config = JsonText::parse(out->find_document("config.json")->text());
+  JsonText& made = *config->find("text_config")->find("quantization_config");
+  made.remove("quant_method");
+  return made.dump(0);
+}
+
+TEST(GraftStep, NewFloatsAreInTheListThatTheMethodReads) {
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "awq", "modules_to_not_convert": ["lm_head"])"),
+            R"({"modules_to_not_convert": ["lm_head", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "awq", "modules_to_not_convert": null)"),
+            R"({"modules_to_not_convert": ["lm_head", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "awq", "modules_to_not_convert": ["model"])"),
+            R"({"modules_to_not_convert": ["model"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "bitsandbytes")"),
+            R"({"llm_int8_skip_modules": ["lm_head", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "mxfp4")"),
+            R"({"modules_to_not_convert": ["lm_head", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "fp8", "ignored_layers": ["model"])"),
+            R"({"ignored_layers": ["model", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "fp8", "ignored_layers": [])"),
+            R"({"ignored_layers": [], "modules_to_not_convert": ["lm_head", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "gptq", "dynamic": {"+:.*": {"bits": 8}})"),
+            R"({"dynamic": {"-:^model\\.b$": {}, "+:.*": {"bits": 8}}})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "quark", "exclude": ["lm_head"])"),
+            R"({"exclude": ["lm_head", "model.b"]})");
+  EXPECT_EQ(lists_after_graft(R"("quant_method": "modelopt")"), R"({"ignore": ["model.b"]})");
 }
 
 TEST(GraftStep, RefusesNamesThatAreThere) {

@@ -3,8 +3,9 @@
 //   graft:from=base/,tensors=mtp.*                  new tensors, in a weight file of their own
 //   graft:from=base/,tensors=lm_head.*,replace=yes  instead of those that have the names
 //
-// A replaced tensor stays in its file. New weights that are not quantized are declared so in the
-// quantization configuration, where there is one: servers would look for their scales.
+// A replaced tensor stays in its file. A float in place of a packed weight replaces all its parts.
+// New weights that are not quantized are declared so in the quantization configuration, where there
+// is one: servers would look for their scales.
 
 #include <set>
 #include <unordered_map>
@@ -13,6 +14,8 @@
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -38,12 +41,28 @@ bool is_module(const Tensor& tensor) {
   return tensor.name.ends_with(kWeight) && tensor.shape.size() >= 2;
 }
 
-Status declare(Checkpoint& checkpoint, const std::vector<std::string>& new_modules) {
-  std::vector<std::string> quantized;
+Status declare(Checkpoint& checkpoint, std::vector<std::string> new_modules) {
+  UnquantizedModules modules{std::move(new_modules), {}, {}};
+  std::set<std::string> quantized;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (tensor.has_scales() && is_module(tensor)) quantized.push_back(module_of(tensor.name));
+    const bool is_quantized = tensor.has_scales() ? is_module(tensor) : may_be_codes(tensor);
+    if (is_quantized) quantized.insert(module_of(tensor.name));
   }
-  return declare_unquantized(checkpoint, new_modules, quantized);
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string module = module_of(tensor.name);
+    if (is_module(tensor) && !quantized.contains(module)) modules.plain.push_back(module);
+  }
+  modules.quantized.assign(quantized.begin(), quantized.end());
+  return declare_unquantized(checkpoint, modules);
+}
+
+// Tensors by name; those with the codes of packed weights also by the name of the weight.
+std::unordered_map<std::string, size_t> index_of(const Checkpoint& checkpoint,
+                                                 const PackedForms& packed) {
+  std::unordered_map<std::string, size_t> out;
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) out[checkpoint.tensors[i].name] = i;
+  for (const auto& [codes, form] : packed.by_codes) out.emplace(form.weight, out.at(codes));
+  return out;
 }
 
 // The tensors of `from` that fit a glob; every glob must fit one.
@@ -65,7 +84,8 @@ Result<std::vector<Tensor>> select(std::vector<Tensor> from, const std::vector<s
 
 Failure refuse_same_name(const Tensor& ours, const Tensor& theirs) {
   const std::string shapes =
-      ours.shape == theirs.shape
+      ours.name != theirs.name ? fmt::format("the packed weight '{}'", theirs.name)
+      : ours.shape == theirs.shape
           ? fmt::format("in both, of shape [{}]", fmt::join(ours.shape, ", "))
           : fmt::format("of shape [{}] here and [{}] there", fmt::join(ours.shape, ", "),
                         fmt::join(theirs.shape, ", "));
@@ -83,15 +103,17 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
                 other.format, checkpoint.format);
   }
   CKPT_ASSIGN(std::vector<Tensor> taken, select(std::move(other.tensors), globs, where));
-  std::unordered_map<std::string, size_t> index;
-  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) index[checkpoint.tensors[i].name] = i;
+  const PackedForms packed = packed_forms(checkpoint);
+  const std::unordered_map<std::string, size_t> index = index_of(checkpoint, packed);
   std::string home = new_file(checkpoint);
   if (checkpoint.format == "gguf") {
     home = checkpoint.tensors.empty() ? std::string() : checkpoint.tensors.back().home;
   }
   std::vector<std::string> modules;
+  std::set<std::string> replaced_parts;
   for (Tensor& tensor : taken) {
-    if (!tensor.has_scales() && is_module(tensor)) modules.push_back(module_of(tensor.name));
+    const bool is_float_weight = !tensor.has_scales() && !may_be_codes(tensor);
+    if (is_float_weight && is_module(tensor)) modules.push_back(module_of(tensor.name));
     const auto found = index.find(tensor.name);
     tensor.home = home;
     if (found == index.end()) {
@@ -100,10 +122,21 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
     }
     Tensor& ours = checkpoint.tensors[found->second];
     if (!options.yes("replace")) return refuse_same_name(ours, tensor);
+    const auto form = packed.by_codes.find(ours.name);
+    if (form != packed.by_codes.end() && is_float_weight) {
+      replaced_parts.insert(form->second.parts.begin(), form->second.parts.end());
+      replaced_parts.erase(tensor.name);
+    }
     tensor.home = ours.home;
     ours = std::move(tensor);
   }
-  CKPT_TRY(declare(checkpoint, modules));
+  std::erase_if(checkpoint.tensors,
+                [&](const Tensor& tensor) { return replaced_parts.contains(tensor.name); });
+  CKPT_TRY(declare(checkpoint, std::move(modules)));
+  const std::string fault = packed_forms(checkpoint).fault;
+  if (packed.fault.empty() && !fault.empty()) {
+    return fail(ErrorCode::kUsage, "the result would not be readable: {}", fault);
+  }
   return checkpoint;
 }
 

@@ -68,18 +68,15 @@ Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint);
 std::vector<std::string> summarize_excluded(const std::vector<std::string>& unquantized,
                                             const std::vector<std::string>& quantized);
 
-// Declares modules as not quantized in the configurations that a checkpoint has.
-//
-//   hf_quant_config.json   quantization.exclude_modules     globs
-//   config.json            quantization_config.ignore       globs; of compressed-tensors whole
-//   names
-//
-// Both documents keep their layout. With MIXED_PRECISION a module that quantized_layers does not
-// name is not quantized anyway, and exclude_modules may be absent.
-
-// Adds `modules` where no entry covers them yet, as the shortest globs that cover none of
-// `quantized`. Does nothing to a checkpoint without a quantization configuration. Fails: kCorrupt.
-Status declare_unquantized(Checkpoint& checkpoint, const std::vector<std::string>& modules,
-                           const std::vector<std::string>& quantized);
+struct UnquantizedModules {
+  std::vector<std::string> added;      // to be declared
+  std::vector<std::string> plain;      // all modules that are not quantized
+  std::vector<std::string> quantized;  // all others
+};
+// Declares modules as not quantized in the lists that the method of each statement reads
+// (quant_lists.h), where no entry covers them yet. Globs are the shortest that cover no quantized
+// module. With MIXED_PRECISION a module that quantized_layers does not name is not quantized
+// anyway, and the list may be absent. Documents keep their layout. Fails: kCorrupt.
+Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules);
 
 }  // namespace ckpt

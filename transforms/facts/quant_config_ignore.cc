@@ -2,55 +2,68 @@
 #include <algorithm>
 
 #include "core/base/name_list.h"
-#include "core/model/json_documents.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/facts/quant_lists.h"
+#include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
 namespace {
 
-void append_missing(JsonText& list, const std::vector<std::string>& modules,
-                    const std::vector<std::string>& quantized, bool globs) {
-  std::vector<std::string> entries;
-  for (const JsonText& item : list.items()) entries.push_back(item.as_text().value_or(""));
-  // compressed-tensors' entries are whole names, or "re:" and a pattern that is not looked into.
-  const NameList covered(std::move(entries));
-  std::vector<std::string> missing;
-  std::copy_if(modules.begin(), modules.end(), std::back_inserter(missing),
-               [&](const std::string& module) { return !covered.matches(module); });
-  if (globs) missing = summarize_excluded(missing, quantized);
-  for (const std::string& entry : missing) list.items().push_back(JsonText::text(entry));
+using ModuleNames = std::vector<std::string>;
+
+// Before the other rules, because the first one that fits counts.
+void add_rules(JsonText& rules, const ModuleNames& modules) {
+  std::vector<JsonText::Member> all;
+  for (const std::string& module : modules) {
+    std::string rule = fmt::format("-:^{}$", escaped_dots(module));
+    if (rules.find(rule) == nullptr) all.emplace_back(std::move(rule), JsonText::object());
+  }
+  std::move(rules.members().begin(), rules.members().end(), std::back_inserter(all));
+  rules.members() = std::move(all);
 }
 
-// The array `key` of `object`, made when it is absent; null when it is something else.
-JsonText* list_of(JsonText& object, std::string_view key) {
-  if (object.find(key) == nullptr) object.set(key, JsonText::array());
-  JsonText* list = object.find(key);
-  return list->is_array() ? list : nullptr;
+void add_modules(JsonText& list, ModuleSpelling spelling, ModuleNames modules,
+                 const ModuleNames& quantized) {
+  if (spelling == ModuleSpelling::kRules) return add_rules(list, modules);
+  ModuleNames entries;
+  for (const JsonText& item : list.items()) entries.push_back(item.as_text().value_or(""));
+  // Expressions are not looked into.
+  const NameList covered(std::move(entries));
+  std::erase_if(modules, [&](const std::string& module) {
+    return covered.matches(module) ||
+           (spelling == ModuleSpelling::kStems && covered.holds_parent_of(module));
+  });
+  if (spelling == ModuleSpelling::kGlobs) modules = summarize_excluded(modules, quantized);
+  for (const std::string& entry : modules) list.items().push_back(JsonText::text(entry));
+}
+
+void declare_in(JsonText& said, std::string_view method, const UnquantizedModules& modules) {
+  const std::vector<ModuleList> lists = unquantized_lists(method);
+  bool is_declared = false;
+  for (const ModuleList& list : lists) {
+    JsonText* found = said.find(list.key);
+    if (found == nullptr || (found->items().empty() && found->members().empty())) continue;
+    add_modules(*found, list.spelling, modules.added, modules.quantized);
+    is_declared = true;
+  }
+  const ModuleList& list = lists.back();
+  const bool is_mixed = said.find_text("quant_algo") == kMixedPrecision;
+  if (is_declared || (is_mixed && said.find(list.key) == nullptr)) return;
+  const bool are_rules = list.spelling == ModuleSpelling::kRules;
+  const bool is_partial = are_rules || list.spelling == ModuleSpelling::kGlobs;
+  JsonText made = are_rules ? JsonText::object() : JsonText::array();
+  // Without names readers find unquantized modules themselves; with some they find no others.
+  add_modules(made, list.spelling, is_partial ? modules.added : modules.plain, modules.quantized);
+  said.set(list.key, std::move(made));
 }
 
 }  // namespace
 
-Status declare_unquantized(Checkpoint& checkpoint, const std::vector<std::string>& modules,
-                           const std::vector<std::string>& quantized) {
-  if (modules.empty()) return {};
-  CKPT_ASSIGN(std::optional<JsonDocument> own, read_json(checkpoint, kQuantConfigName));
-  JsonText* section = own ? own->root.find("quantization") : nullptr;
-  if (section != nullptr && section->is_object()) {
-    const bool is_mixed = section->find_text("quant_algo") == kMixedPrecision;
-    const bool has_list = section->find("exclude_modules") != nullptr;
-    JsonText* list = is_mixed && !has_list ? nullptr : list_of(*section, "exclude_modules");
-    if (list != nullptr) append_missing(*list, modules, quantized, true);
-    write_json(checkpoint, kQuantConfigName, *own);
-  }
-  CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
-  JsonText* embedded = config ? config->root.find("quantization_config") : nullptr;
-  if (embedded == nullptr || !embedded->is_object()) return {};
-  const bool globs = embedded->find_text("quant_method") != "compressed-tensors";
-  if (JsonText* list = list_of(*embedded, "ignore")) {
-    append_missing(*list, modules, quantized, globs);
-  }
-  write_json(checkpoint, "config.json", *config);
-  return {};
+Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules) {
+  if (modules.added.empty()) return {};
+  return edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view method) {
+    declare_in(said, method, modules);
+  });
 }
 
 }  // namespace ckpt

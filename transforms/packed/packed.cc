@@ -170,9 +170,12 @@ PackedForms packed_forms(const Checkpoint& checkpoint) {
     return out;
   }
   for (const auto& [first, made] : joined->by_first) {
-    out.by_codes[std::string(first)] = {made.weight.name, made.weight.shape};
+    out.by_codes[std::string(first)] = {made.weight.name, made.weight.shape, {}};
   }
-  for (const auto& [part, first] : joined->users) out.parts.emplace(part);
+  for (const auto& [part, first] : joined->users) {
+    out.parts.emplace(part);
+    out.by_codes.at(std::string(first)).parts.emplace_back(part);
+  }
   return out;
 }
 

@@ -28,13 +28,6 @@ constexpr std::string_view kScaleEnds[] = {
     ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
     ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
 
-// Codes are integers and small floats in a grid.
-bool may_be_codes(const Tensor& tensor) {
-  if (tensor.codec->parts.size() != 1 || tensor.shape.size() < 2) return false;
-  const Dtype dtype = tensor.codec->parts[0].dtype;
-  return !is_float(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
-}
-
 // Indices of 64 bits are a table that the model looks up in, unless a method packs into them.
 bool is_wide(const Tensor& tensor) {
   const Dtype dtype = tensor.codec->parts[0].dtype;
@@ -99,6 +92,12 @@ std::string describe_method(const QuantStatement& said) {
 }
 
 }  // namespace
+
+bool may_be_codes(const Tensor& tensor) {
+  if (tensor.codec->parts.size() != 1 || tensor.shape.size() < 2) return false;
+  const Dtype dtype = tensor.codec->parts[0].dtype;
+  return !is_float(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
+}
 
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
   const Tensor* none = nullptr;

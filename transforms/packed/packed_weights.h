@@ -21,6 +21,9 @@
 
 namespace ckpt {
 
+// Whether `tensor` is a grid of integers or small floats, as codes are without a codec.
+bool may_be_codes(const Tensor& tensor);
+
 // The first tensor of safetensors that belongs to such a weight, codes before scales; nullptr when
 // every weight is read. Fails: kCorrupt: documents that are not JSON.
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint);

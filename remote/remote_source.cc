@@ -25,7 +25,11 @@ class RemoteSource final : public ByteSource {
         root_(std::move(root)),
         path_(std::move(path)),
         file_(root_->files().at(path_)),
-        etag_(file_.etag) {}
+        etag_(file_.etag) {
+    const auto first = std::as_bytes(std::span(file_.first));
+    window_.assign(first.begin(), first.end());
+    file_.first.clear();
+  }
 
   // Asks for the size where the listing does not say it.
   Status open();
@@ -36,6 +40,7 @@ class RemoteSource final : public ByteSource {
   const FileState* file_state() const override { return &state_; }
 
  private:
+  bool take_known(uint64_t offset_bytes, std::span<std::byte> out) const;
   Status read_small(uint64_t offset_bytes, std::span<std::byte> out) const;
   Status read_range(uint64_t offset_bytes, std::span<std::byte> out) const;
   Result<HttpResponse> ask(HttpRange range, std::span<std::byte> out) const;
@@ -93,6 +98,14 @@ Status RemoteSource::read_range(uint64_t offset_bytes, std::span<std::byte> out)
   return out.size() == file_.size_bytes ? check_whole(out) : Status();
 }
 
+bool RemoteSource::take_known(uint64_t offset_bytes, std::span<std::byte> out) const {
+  const std::lock_guard lock(window_mutex_);
+  const bool is_known = offset_bytes >= window_start_ &&
+                        offset_bytes + out.size() <= window_start_ + window_.size();
+  if (is_known) std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
+  return is_known;
+}
+
 // Reads that continue the window wait for each other: they are of one header.
 Status RemoteSource::read_small(uint64_t offset_bytes, std::span<std::byte> out) const {
   std::unique_lock lock(window_mutex_);
@@ -128,7 +141,7 @@ Status RemoteSource::read(uint64_t offset_bytes, std::span<std::byte> out) const
     return fail(ErrorCode::kCorrupt, "{}: bytes {} to {} lie past the end ({} bytes)", name_,
                 offset_bytes, offset_bytes + out.size(), size_bytes());
   }
-  if (out.empty()) return {};
+  if (out.empty() || take_known(offset_bytes, out)) return {};
   return out.size() < kSmallBytes ? read_small(offset_bytes, out) : read_range(offset_bytes, out);
 }
 

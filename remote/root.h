@@ -20,6 +20,7 @@ struct RemoteFile {
   std::string sha256 = {};  // lower-case hex, where the listing says it
   std::string git_id = {};  // likewise (core/base/git_id.h)
   std::string etag = {};    // as the listing gives it
+  std::string first = {};   // its first bytes, where the listing had to ask for them
 };
 
 class RemoteRoot {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -23,7 +24,20 @@ constexpr std::string_view kSums = "SHA256SUMS", kWebIndex = "model.safetensors.
 
 constexpr auto kWeights =
     std::to_array<std::string_view>({"model.safetensors", "adapter_model.safetensors"});
-constexpr unsigned kAskedAtOnce = 16;
+constexpr unsigned kAskedAtOnce = 32;
+constexpr uint64_t kFirstBytes = 16 << 10;  // all of most documents
+
+// work(0) to work(count - 1), at the same time: each waits for the network.
+void ask_at_once(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  const auto take = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> threads =
+      start_threads(static_cast<unsigned>(std::min<size_t>(count, kAskedAtOnce)), take);
+  if (threads.empty()) take();
+  for (std::thread& thread : threads) thread.join();
+}
 
 class WebRoot final : public RemoteRoot {
  public:
@@ -42,8 +56,8 @@ class WebRoot final : public RemoteRoot {
   Status take_known();
   Status take_folder();
   // nullopt: it is not there.
-  Result<std::optional<std::string>> text_of_file(std::string_view path, uint64_t limit_bytes);
-  Status take_index(std::string_view text);
+  Result<std::optional<HttpResponse>> text_of_file(std::string_view path, uint64_t limit_bytes);
+  Status take_index(HttpResponse response);
 
   Url base_;
   std::mutex mutex_;  // of files_, while several are asked for
@@ -51,8 +65,8 @@ class WebRoot final : public RemoteRoot {
 
 Result<bool> WebRoot::take_one(const std::string& path) {
   CKPT_ASSIGN(HttpRequest asked, request(path, false));
-  asked.range = HttpRange{0, 1};
-  CKPT_ASSIGN(const HttpResponse response, http_send(asked));
+  asked.range = HttpRange{0, kFirstBytes};
+  CKPT_ASSIGN(HttpResponse response, http_send(asked));
   if (response.status == 404 || response.status == 410) return false;
   RemoteFile file;
   if (response.status == 416) {  // of an empty file
@@ -61,6 +75,7 @@ Result<bool> WebRoot::take_one(const std::string& path) {
     return http_failure(response);
   } else {
     file.size_bytes = response.file_bytes;
+    file.first = std::move(response.body);
   }
   if (const std::string* const etag = response.header("etag")) file.etag = *etag;
   const std::lock_guard lock(mutex_);
@@ -75,39 +90,37 @@ Status WebRoot::take_known() {
     if (document.is_plain()) names.emplace_back(document.glob);
   }
   std::vector<Status> taken(names.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < names.size(); i = next++) {
-      if (auto found = take_one(names[i]); !found) taken[i] = Failure(std::move(found.error()));
-    }
-  };
-  std::vector<std::thread> threads = start_threads(kAskedAtOnce, work);
-  if (threads.empty()) work();
-  for (std::thread& thread : threads) thread.join();
+  ask_at_once(names.size(), [&](size_t i) {
+    if (auto found = take_one(names[i]); !found) taken[i] = Failure(std::move(found.error()));
+  });
   for (Status& each : taken) CKPT_TRY(each);
   return {};
 }
 
-Result<std::optional<std::string>> WebRoot::text_of_file(std::string_view path,
-                                                         uint64_t limit_bytes) {
+Result<std::optional<HttpResponse>> WebRoot::text_of_file(std::string_view path,
+                                                          uint64_t limit_bytes) {
   CKPT_ASSIGN(HttpRequest asked, request(std::string(path), false));
   asked.max_response_bytes = limit_bytes;
   CKPT_ASSIGN(HttpResponse response, http_send(asked));
-  if (response.status == 404 || response.status == 410) return std::optional<std::string>();
+  if (response.status == 404 || response.status == 410) return std::optional<HttpResponse>();
   if (!response.is_good()) return http_failure(response);
-  return std::optional(std::move(response.body));
+  return std::optional(std::move(response));
 }
 
-Status WebRoot::take_index(std::string_view text) {
-  files_[std::string(kWebIndex)] = {};
-  CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, text));
+Status WebRoot::take_index(HttpResponse response) {
+  CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, response.body));
+  RemoteFile file;
+  file.size_bytes = response.body.size();
+  if (const std::string* const etag = response.header("etag")) file.etag = *etag;
+  file.first = std::move(response.body);
+  files_[std::string(kWebIndex)] = std::move(file);
   const JsonValue* const map = known(index, "weight_map");
   if (map == nullptr || !map->is_object()) {
     return fail(ErrorCode::kCorrupt, "{}: no weight_map", kWebIndex);
   }
-  for (const auto& [tensor, file] : map->items()) {
-    if (!file.is_string()) continue;
-    const auto& path = file.get_ref<const std::string&>();
+  for (const auto& [tensor, file_name] : map->items()) {
+    if (!file_name.is_string()) continue;
+    const auto& path = file_name.get_ref<const std::string&>();
     CKPT_TRY(check_listed_path(path));
     files_[path] = {};
   }
@@ -115,13 +128,18 @@ Status WebRoot::take_index(std::string_view text) {
 }
 
 Status WebRoot::take_folder() {
-  CKPT_ASSIGN(const auto sums, text_of_file(kSums, kMaxSumsBytes));
-  if (sums) {
+  Result<std::optional<HttpResponse>> sums, index;
+  ask_at_once(2, [&](size_t i) {
+    if (i == 0) sums = text_of_file(kSums, kMaxSumsBytes);
+    if (i == 1) index = text_of_file(kWebIndex, kMaxWebIndexBytes);
+  });
+  if (!sums) return Failure(std::move(sums.error()));
+  if (*sums) {
     files_[std::string(kSums)] = {};
-    return add_sums(*sums, files_);
+    return add_sums((*sums)->body, files_);
   }
-  CKPT_ASSIGN(const auto index, text_of_file(kWebIndex, kMaxWebIndexBytes));
-  if (index) CKPT_TRY(take_index(*index));
+  if (!index) return Failure(std::move(index.error()));
+  if (*index) CKPT_TRY(take_index(**std::move(index)));
   return take_known();
 }
 

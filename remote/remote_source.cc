@@ -102,7 +102,9 @@ bool RemoteSource::take_known(uint64_t offset_bytes, std::span<std::byte> out) c
   const std::lock_guard lock(window_mutex_);
   const bool is_known = offset_bytes >= window_start_ &&
                         offset_bytes + out.size() <= window_start_ + window_.size();
-  if (is_known) std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
+  if (is_known) {
+    std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
+  }
   return is_known;
 }
 

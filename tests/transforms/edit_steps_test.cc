@@ -313,7 +313,7 @@ Context with(const Checkpoint& other) {
 
 TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
   Checkpoint in = checkpoint({"m.norm.weight"});
-  in.tensors.push_back(small_tensor("m.a.weight", {2, 16}, "nvfp4"));
+  in.tensors.push_back(small_tensor("m.a.weight", {2, 16}, "nvfp4_modelopt"));
   in.tensors[0].home = in.tensors[1].home = "model-grafted.safetensors";
   in.set_document(
       "hf_quant_config.json",
@@ -365,6 +365,16 @@ TEST(GraftStep, NewFloatsAreInTheListThatTheMethodReads) {
   EXPECT_EQ(lists_after_graft(R"("quant_method": "quark", "exclude": ["lm_head"])"),
             R"({"exclude": ["lm_head", "model.b"]})");
   EXPECT_EQ(lists_after_graft(R"("quant_method": "modelopt")"), R"({"ignore": ["model.b"]})");
+}
+
+TEST(GraftStep, FloatsInPlaceOfQuantizedWeightsReplaceTheirScales) {
+  Checkpoint in = checkpoint({"m.a.weight", "m.a.input_scale", "m.a.bias", "m.b.input_scale"});
+  in.tensors[0] = small_tensor("m.a.weight", {2, 16}, "nvfp4_modelopt");
+  const EditPairs pairs{{"from", "o"}, {"tensors", "*"}, {"replace", "yes"}};
+  EXPECT_EQ(joined_names(run_edit("graft", pairs, in, with(checkpoint({"m.a.weight"})))),
+            "m.a.weight m.a.bias m.b.input_scale");
+  EXPECT_EQ(joined_names(run_edit("graft", pairs, in, with(checkpoint({"m.a.bias"})))),
+            "m.a.weight m.a.input_scale m.a.bias m.b.input_scale");
 }
 
 TEST(GraftStep, RefusesNamesThatAreThere) {

@@ -3,7 +3,7 @@
 //   graft:from=base/,tensors=mtp.*                  new tensors, in a weight file of their own
 //   graft:from=base/,tensors=lm_head.*,replace=yes  instead of those that have the names
 //
-// A replaced tensor stays in its file. A float in place of a packed weight replaces all its parts.
+// A replaced tensor stays in its file; a float in place of a quantized weight replaces its scales.
 // New weights that are not quantized are declared so in the quantization configuration, where there
 // is one: servers would look for their scales.
 
@@ -20,6 +20,9 @@
 namespace ckpt {
 namespace {
 
+// Scales that no weight of floats has.
+constexpr std::string_view kSideScales[] = {".input_scale", ".input_global_scale",
+                                            ".pre_quant_scale"};
 constexpr OptionRule kGraftOptions[] = {
     option::path("from", "DIR", "the checkpoint to take them from").required(),
     option::glob("tensors", "the tensors to take").repeated().required(),
@@ -123,9 +126,13 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
     Tensor& ours = checkpoint.tensors[found->second];
     if (!options.yes("replace")) return refuse_same_name(ours, tensor);
     const auto form = packed.by_codes.find(ours.name);
-    if (form != packed.by_codes.end() && is_float_weight) {
-      replaced_parts.insert(form->second.parts.begin(), form->second.parts.end());
+    const bool is_packed = form != packed.by_codes.end();
+    if (is_float_weight && (is_packed || ours.has_scales())) {
+      if (is_packed) replaced_parts.insert(form->second.parts.begin(), form->second.parts.end());
       replaced_parts.erase(tensor.name);
+      for (const std::string_view end : kSideScales) {
+        replaced_parts.insert(module_of(tensor.name).append(end));
+      }
     }
     tensor.home = ours.home;
     ours = std::move(tensor);

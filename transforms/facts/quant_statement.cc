@@ -60,7 +60,7 @@ Status edit_quant_statements(Checkpoint& checkpoint, const EditStatement& edit) 
     if (!document) continue;
     JsonText* section = document->root.find("quantization");
     if (path == kGptqConfigName) {
-      edit(document->root, "gptq");
+      edit(document->root, document->root.find_text("quant_method").value_or("gptq"));
     } else if (path == kQuantConfigName) {
       if (section != nullptr && section->is_object()) edit(*section, path);
     } else {

@@ -79,13 +79,15 @@ MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
 }
 
 std::string quantization_found(const Checkpoint& checkpoint, const Model& model) {
-  for (const char* key : {"quantization_config", "compression_config"}) {
-    const JsonValue* config = known(model.config, key);
-    if (config == nullptr) continue;
-    const std::string* method = text_of(*config, "quant_method");
-    const std::string* algorithm = text_of(*config, "quant_algo");
-    return fmt::format("config.json's {} says {}{}{}", key, method == nullptr ? "?" : *method,
-                       algorithm == nullptr ? "" : " ", algorithm == nullptr ? "" : *algorithm);
+  for (const JsonValue* scope : {&model.config, known(model.config, "text_config")}) {
+    for (const char* key : {"quantization_config", "compression_config"}) {
+      const JsonValue* config = scope == nullptr ? nullptr : known(*scope, key);
+      if (config == nullptr) continue;
+      const std::string* method = text_of(*config, "quant_method");
+      const std::string* algorithm = text_of(*config, "quant_algo");
+      return fmt::format("config.json's {} says {}{}{}", key, method == nullptr ? "?" : *method,
+                         algorithm == nullptr ? "" : " ", algorithm == nullptr ? "" : *algorithm);
+    }
   }
   if (checkpoint.find_document("hf_quant_config.json") != nullptr) {
     return "hf_quant_config.json says that the weights are quantized";

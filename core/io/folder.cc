@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "core/io/descriptor.h"
-#include "core/io/open_folder.h"
 #include "core/io/remote_files.h"
 #include "core/io/shift.h"
+#include "core/io/temporary.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -114,19 +114,14 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
 
 std::string temporary_name(std::string_view name) { return fmt::format(".{}.partial", name); }
 
-Status replace_file(const fs::path& path, std::string_view content) {
-  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(path.parent_path()));
+Status replace_file(const fs::path& path, std::string_view content, bool may_replace) {
   const std::string name = path.filename().string();
-  const std::string temporary = temporary_name(name);
-  CKPT_TRY(folder.remove(temporary));  // of an earlier run that was killed
-  Status done = write_synced({folder, temporary}, std::as_bytes(std::span(content)));
-  if (done) done = folder.give_attributes(name, temporary);
-  if (done) done = folder.rename(temporary, name);
-  if (!done) {
-    (void)folder.remove(temporary);
-    return done;
-  }
-  return folder.sync();
+  const fs::path temporary = path.parent_path() / temporary_name(name);
+  CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::file(temporary));
+  CKPT_TRY(write_synced(made.descriptor(), temporary, std::as_bytes(std::span(content))));
+  CKPT_TRY(made.parent().give_attributes(name, made.name()));
+  CKPT_TRY(made.publish(name, may_replace));
+  return made.parent().sync();
 }
 
 uint64_t birth_ns(const fs::path& path) {

@@ -35,8 +35,10 @@ bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
 std::string temporary_name(std::string_view name);
 // Writes `content` next to `path` under a temporary name, syncs it and renames it over `path`; mode
 // and owner are those of the file before it, or of a new output (core/io/ownership.h). Fails: kIo;
-// then `path` is unchanged.
-Status replace_file(const std::filesystem::path& path, std::string_view content);
+// kUsage if another run is at work on it, or it exists and `may_replace` is false. Then `path` is
+// unchanged.
+Status replace_file(const std::filesystem::path& path, std::string_view content,
+                    bool may_replace = true);
 
 // When a file was created, in ns since 1970: distinguishes it from a later file with the same inode
 // number. 0 if the file system does not record it.

@@ -157,14 +157,17 @@ Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes) {
 
 Status write_synced(const FileBelow& file, std::span<const std::byte> bytes) {
   CKPT_ASSIGN(const Descriptor out, make_file(file));
-  if (write_all(out.get(), bytes, 0) && sync(out.get())) return {};
-  return io_failure(shown(file), "cannot be written", errno);
+  return write_synced(out.get(), shown(file), bytes);
+}
+
+Status write_synced(int descriptor, const fs::path& shown, std::span<const std::byte> bytes) {
+  if (write_all(descriptor, bytes, 0) && sync(descriptor)) return {};
+  return io_failure(shown, "cannot be written", errno);
 }
 
 Status overwrite_start(const FileBelow& file, std::span<const std::byte> bytes) {
   CKPT_ASSIGN(const Descriptor out, file.folder.open_file(file.name, O_WRONLY));
-  if (write_all(out.get(), bytes, 0) && sync(out.get())) return {};
-  return io_failure(shown(file), "cannot be written", errno);
+  return write_synced(out.get(), shown(file), bytes);
 }
 
 }  // namespace ckpt

@@ -53,8 +53,10 @@ Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t
 // All bytes of a regular file. Fails: kCorrupt above `limit_bytes`; kIo.
 Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes);
 
-// A new file of these bytes, synced. Fails: kIo.
+// A new file of these bytes, synced; or into the open file `shown`. Fails: kIo.
 Status write_synced(const FileBelow& file, std::span<const std::byte> bytes);
+Status write_synced(int descriptor, const std::filesystem::path& shown,
+                    std::span<const std::byte> bytes);
 
 // Writes over the start of a file that exists, never through a link, and syncs it. Fails: kIo.
 Status overwrite_start(const FileBelow& file, std::span<const std::byte> bytes);

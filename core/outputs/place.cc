@@ -1,5 +1,7 @@
 #include "core/outputs/place.h"
 
+#include <fcntl.h>
+
 #include <functional>
 #include <set>
 #include <utility>
@@ -93,6 +95,7 @@ Place::Place(Place&& other) noexcept
       leftovers_(other.leftovers_),
       parent_(std::move(other.parent_)),
       folder_(std::move(other.folder_)),
+      lock_(std::move(other.lock_)),
       note_(std::move(other.note_)) {}
 
 Place::~Place() {
@@ -138,7 +141,8 @@ Result<std::string> remove_replaced(const Output& output, const OpenFolder& pare
 
 fs::path Place::temporary_folder() const { return partial_path(*output_); }
 
-Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers) {
+Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers,
+                          const LockedTemporary::Check& check) {
   if (!force) {
     if (!output.goes_into) CKPT_TRY(refuse_existing(output.path));
     for (const OutputFile& file : output.layout.files) {
@@ -153,14 +157,14 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers)
     place.keep();
     return Failure(std::move(ours.error()));
   }
-  if (leftovers == Leftovers::kRemove) place.remove_temporaries();
-  if (output.layout.is_folder && leftovers != Leftovers::kPublish) {
-    Status status = place.open_temporary_folder();
-    // Its content is the work of others.
-    if (!status && leftovers == Leftovers::kKeep) place.keep();
-    if (!status) return Failure(std::move(status.error()));
+  Status status;
+  if (leftovers == Leftovers::kRemove) status = place.lock_temporary(check);
+  if (status && output.layout.is_folder && leftovers != Leftovers::kPublish) {
+    status = place.open_temporary_folder();
   }
-  return place;
+  if (status) return place;
+  if (!place.lock_) place.keep();  // its content is the work of others
+  return Failure(std::move(status.error()));
 }
 
 // Their bytes would be published as ours, or theirs be removed. What is resumed has to pass
@@ -173,6 +177,17 @@ Status Place::refuse_others() const {
   return {};
 }
 
+Status Place::lock_temporary(const LockedTemporary::Check& check) {
+  const bool is_folder = output_->layout.is_folder;
+  const fs::path path =
+      is_folder ? temporary_folder() : partial_path(*output_, output_->layout.files[0]);
+  const auto make = is_folder ? LockedTemporary::folder : LockedTemporary::file;
+  CKPT_ASSIGN(LockedTemporary lock, make(path, check));
+  lock_.emplace(std::move(lock));
+  if (!is_folder) remove_temporaries();
+  return {};
+}
+
 Status Place::open_temporary_folder() {
   CKPT_ASSIGN(OpenFolder folder, parent_.open_private(temporary_folder().filename().string()));
   folder_.emplace(std::move(folder));
@@ -182,7 +197,9 @@ Status Place::open_temporary_folder() {
 Result<NewFile> Place::make_file(const OutputFile& file, int flags) const {
   NewFile out{partial_path(*output_, file), {}};
   if (!folder_) {
-    CKPT_ASSIGN(out.descriptor, parent_.open_file(out.path.filename().string(), flags));
+    const bool is_locked = lock_ && out.path.filename() == lock_->name();  // and made already
+    const int how = is_locked ? flags & ~O_EXCL : flags;
+    CKPT_ASSIGN(out.descriptor, parent_.open_file(out.path.filename().string(), how));
     return out;
   }
   const std::string above = fs::path(file.path).parent_path().string();
@@ -197,8 +214,8 @@ void Place::remove_temporaries() const {
     fs::remove_all(temporary_folder(), ignored);
     return;
   }
-  for (const OutputFile& file : output_->layout.files) {
-    fs::remove(with_ending(final_path(*output_, file)), ignored);
+  for (size_t i = lock_ ? 1 : 0; i < output_->layout.files.size(); ++i) {
+    fs::remove(with_ending(final_path(*output_, output_->layout.files[i])), ignored);
   }
 }
 
@@ -304,6 +321,7 @@ Status Place::publish_into() const {
 }
 
 Result<std::string> Place::publish() {
+  if (lock_) CKPT_TRY(lock_->require_own());
   CKPT_TRY(has_one_name(*output_)      ? publish_folder()
            : output_->layout.is_folder ? publish_into()
                                        : publish_files());

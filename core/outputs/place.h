@@ -13,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/io/open_folder.h"
+#include "core/io/temporary.h"
 #include "core/model/plan.h"
 
 namespace ckpt {
@@ -44,8 +45,11 @@ class Place {
  public:
   // Rejects an existing OUT (unless `force`) and temporary files of another user, and creates the
   // temporary folder. The output must outlive the place. Fails: kUsage; kIo.
+  // Locks leftovers before it removes them, and calls `check`. Fails also: kUsage if another run is
+  // at work on them.
   static Result<Place> make(const Output& output, bool force,
-                            Leftovers leftovers = Leftovers::kRemove);
+                            Leftovers leftovers = Leftovers::kRemove,
+                            const LockedTemporary::Check& check = {});
   Place(Place&& other) noexcept;
   Place& operator=(Place&&) = delete;
   ~Place();
@@ -57,13 +61,17 @@ class Place {
   // sentence if a replaced folder now holds more files than Output::replaced and is kept.
   Result<std::string> publish();
   // Leaves everything under its temporary name, for another run.
-  void keep() { output_ = nullptr; }
+  void keep() {
+    output_ = nullptr;
+    if (lock_) lock_->keep();
+  }
 
  private:
   Place(const Output& output, bool force, Leftovers leftovers, OpenFolder parent);
   Status refuse_others() const;
   Result<bool> was_published(const std::string& temporary) const;
   std::filesystem::path temporary_folder() const;
+  Status lock_temporary(const LockedTemporary::Check& check);
   Status open_temporary_folder();
   void remove_temporaries() const;
   Status replace_folder(const std::string& temporary, const std::string& name) const;
@@ -77,6 +85,7 @@ class Place {
   Leftovers leftovers_;
   OpenFolder parent_;                 // that OUT is put into
   std::optional<OpenFolder> folder_;  // OUT.partial, where OUT is a folder
+  std::optional<LockedTemporary> lock_;  // the same, or the first file, where nothing is resumed
   std::string note_;
 };
 

@@ -115,8 +115,8 @@ void remove_empty_folder(const fs::path& out) {
 
 Result<ExecuteReport> Elsewhere::run() {
   remove_empty_folder(out_.path);
-  CKPT_TRY(check_temporary_folder(out_));
-  CKPT_ASSIGN(Place place, Place::make(out_, false));
+  CKPT_ASSIGN(Place place, Place::make(out_, false, Leftovers::kRemove,
+                                       [&] { return check_temporary_folder(out_); }));
   const std::set<size_t> files = engine_files();
   CKPT_ASSIGN(const OpenFolder root, OpenFolder::open(partial_path(out_), true));
   CKPT_ASSIGN(ExecuteReport report, write(files, root));

@@ -1,7 +1,6 @@
 #include "core/resume/ledger.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "core/io/descriptor.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
+#include "core/io/temporary.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -284,19 +284,11 @@ Result<Ledger> Ledger::open(const fs::path& path) {
     return ledger_failure(path, "cannot be written", error);
   }
   CKPT_TRY(require_ours(ledger.descriptor_, path));
-  const bool locked = retried([&] { return ::flock(ledger.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
-  // Some network file systems have no locks: there it is up to whoever starts programs.
-  const bool no_locks = !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
-  if (!locked && !no_locks && errno != EWOULDBLOCK) {
-    return ledger_failure(path, "cannot be locked", errno);
-  }
-  // Whoever had it may have removed it in between.
-  struct stat held{}, found{};
-  const bool same = ::fstat(ledger.descriptor_, &held) == 0 && ::lstat(path.c_str(), &found) == 0 &&
-                    held.st_ino == found.st_ino;
-  if ((!locked && !no_locks) || !same) {
-    return fail_with_hint(ErrorCode::kUsage, "again when it is done",
-                          "{}: another ckpt is at work on this output just now", path.string());
+  CKPT_ASSIGN(const bool is_locked, lock_for_run(ledger.descriptor_, path));
+  if (!is_locked) return at_work(path);
+  struct stat held{};
+  if (::fstat(ledger.descriptor_, &held) != 0) {
+    return ledger_failure(path, "cannot be examined", errno);
   }
   // Empty the ledger when starting over: never another file that was given this name.
   if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {

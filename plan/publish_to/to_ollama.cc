@@ -4,6 +4,9 @@
 //   $OLLAMA_MODELS/manifests/HOST/NAMESPACE/MODEL/TAG      last, by one rename
 //
 // Sources: ollama/ollama types/model/name.go, manifest/paths.go, envconfig/config.go.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -13,6 +16,7 @@
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
 #include "core/io/shift.h"
+#include "core/io/temporary.h"
 #include "plan/publish_to/artifacts.h"
 
 namespace ckpt {
@@ -114,6 +118,19 @@ class OllamaStore {
   OllamaStore(const OpenFolder& folder, const Shipment& shipment, Sent& sent)
       : folder_(folder), shipment_(shipment), sent_(sent) {}
 
+  // Until this is destroyed: all runs use one temporary name, and no other run may give a name to
+  // another model meanwhile.
+  Status lock(Observer& observer) {
+    const fs::path blobs = folder_.path() / "blobs";
+    CKPT_ASSIGN(lock_, folder_.open_file("blobs", O_RDONLY | O_DIRECTORY));
+    CKPT_ASSIGN(const bool is_locked, lock_for_run(lock_.get(), blobs));
+    if (is_locked) return {};
+    observer.note(fmt::format("{}: waiting for another ckpt that publishes into it",
+                              folder_.path().string()));
+    if (retried([&] { return ::flock(lock_.get(), LOCK_EX); }) == 0) return {};
+    return io_failure(blobs, "cannot be locked", errno);
+  }
+
   Status add_file(const ArtifactLayer& layer) {
     const fs::path from = shipment_.folder / layer.path;
     CKPT_ASSIGN(const bool exists, has(layer.sha256, layer.size_bytes, from));
@@ -179,6 +196,7 @@ class OllamaStore {
   const OpenFolder& folder_;
   const Shipment& shipment_;
   Sent& sent_;
+  Descriptor lock_;
 };
 
 // A name that leads to another model stays, unless the person says otherwise.
@@ -198,10 +216,11 @@ Result<Sent> send_to_ollama(const std::string& address, const Shipment& shipment
   CKPT_ASSIGN(const fs::path path, ollama_folder());
   CKPT_ASSIGN(const Artifact artifact, ollama_artifact(shipment));
   CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(path));
-  CKPT_TRY(check_ollama_name(folder, name, artifact.manifest, options.force));
   Sent sent;
   CKPT_TRY(folder.make_folder("blobs"));
   OllamaStore store(folder, shipment, sent);
+  CKPT_TRY(store.lock(*options.observer));
+  CKPT_TRY(check_ollama_name(folder, name, artifact.manifest, options.force));
   for (const ArtifactLayer& layer : artifact.layers) {
     if (!layer.path.empty()) CKPT_TRY(store.add_file(layer));
   }

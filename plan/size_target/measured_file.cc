@@ -18,6 +18,7 @@
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
+#include "core/io/temporary.h"
 #include "core/resume/plan_digest.h"
 #include "plan/conversion/version.h"
 
@@ -117,14 +118,13 @@ std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
   return render_kept(kept);
 }
 
-Status write_kept(const OpenFolder& folder, const std::string& name, std::string_view text) {
+Status write_kept(const fs::path& file, std::string_view text) {
+  const std::string name = file.filename().string();
   // No other program's, and no other output's.
-  const std::string partial = fmt::format(".ckpt-{}.partial", name);
-  CKPT_TRY(folder.remove(partial));
-  const Status written = write_synced({folder, partial}, std::as_bytes(std::span(text)));
-  if (written) return folder.rename(partial, name);
-  (void)folder.remove(partial);
-  return written;
+  const fs::path partial = parent_of(file) / fmt::format(".ckpt-{}.partial", name);
+  CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::file(partial));
+  CKPT_TRY(write_synced(made.descriptor(), partial, std::as_bytes(std::span(text))));
+  return made.publish(name);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -165,8 +165,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
     const fs::path& file, const std::vector<TypesToMeasure>& tensors, const MeasureOptions& options,
     Observer& observer) {
   if (file.empty()) return measure_types(tensors, options);
-  const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent));
+  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent_of(file)));
   CKPT_ASSIGN(KeptErrors kept, read_kept(folder, file, observer));
   std::vector<std::string> keys;
   std::vector<TypesToMeasure> missing;
@@ -189,7 +188,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
     }
   }
   if (!missing.empty()) {
-    const Status written = write_kept(folder, file.filename().string(), text_of(kept, keys));
+    const Status written = write_kept(file, text_of(kept, keys));
     if (!written)
       observer.note(fmt::format("{}: not kept: {}", file.string(), written.error().text()));
   }

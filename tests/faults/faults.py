@@ -165,7 +165,7 @@ class Runner:
     def names_a_file(self, sentence):
         if str(self.work) in sentence or sentence.startswith("ckpt: .: "):  # the folder one is in
             return True
-        if re.search(r"/\.ckpt-\S+\.partial\b", sentence):
+        if re.search(r"[ /]\.ckpt-\S+\.partial\b", sentence):
             return True
         names = {name.split("/")[0] for name in [*self.old, *self.new]} | set(self.scenario.argv)
         words = "|".join(re.escape(name) for name in sorted(names))

@@ -292,7 +292,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
     (void)!std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
-  CKPT_TRY(replace_file(path, text));
+  CKPT_TRY(replace_file(path, text, conversion.force));
   uint64_t bytes = 0, files = 0;
   for (const Output& output : planned.plan.outputs) {
     for (const OutputFile& one : output.layout.files) bytes += one.size_bytes;

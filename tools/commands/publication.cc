@@ -16,6 +16,7 @@
 #include "core/io/files_read.h"
 #include "core/io/open_folder.h"
 #include "core/io/shift.h"
+#include "core/io/temporary.h"
 #include "core/model/checkpoint.h"
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
@@ -224,24 +225,18 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   if (error) return fail(ErrorCode::kIo, "--lfs {}: {}", path, error.message());
   if (!lfs.has_filename()) lfs = lfs.parent_path();
   fs::create_directories(lfs.parent_path(), error);
-  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(lfs.parent_path()));
   const std::string name = lfs.filename().string();
   // No other program's, and no other command's: what has this name is removed.
-  const std::string temporary = fmt::format(".ckpt-lfs-{}.partial", name);
-  CKPT_TRY(require_ours(parent.path() / temporary, Guard::kOwner));
-  fs::remove_all(parent.path() / temporary, error);  // of an earlier run that was killed
-  const auto write = [&]() -> Status {
-    CKPT_ASSIGN(const OpenFolder folder, parent.open_private(temporary));
-    CKPT_TRY(write_below(folder, from, files));
-    CKPT_TRY(publish_below(folder, parent, files));
-    CKPT_TRY(parent.rename(temporary, name));
-    return folder.publish_owner({}, parent);
-  };
-  if (Status done = write(); !done) {
-    fs::remove_all(parent.path() / temporary, error);
-    return done;
-  }
-  return parent.sync();
+  const fs::path temporary = lfs.parent_path() / fmt::format(".ckpt-lfs-{}.partial", name);
+  CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::folder(temporary, [&] {
+                return require_ours(temporary, Guard::kOwner);
+              }));
+  CKPT_ASSIGN(const OpenFolder folder, made.parent().open_private(made.name()));
+  CKPT_TRY(write_below(folder, from, files));
+  CKPT_TRY(publish_below(folder, made.parent(), files));
+  CKPT_TRY(made.publish(name));
+  CKPT_TRY(folder.publish_owner({}, made.parent()));
+  return made.parent().sync();
 }
 
 constexpr uint64_t kMaxRecipeBytes = 1 << 20;
@@ -324,9 +319,10 @@ Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entrie
 
 // A publication that was killed leaves these, and they must not be shipped.
 Status Publication::remove_leftovers() const {
-  CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(folder_));
   for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
-    CKPT_TRY(folder.remove(temporary_name(name)));
+    const fs::path left = folder_ / temporary_name(name);
+    CKPT_ASSIGN(const bool is_left, is_there(left));
+    if (is_left) CKPT_TRY(LockedTemporary::file(left).map([](const LockedTemporary&) {}));
   }
   return {};
 }

@@ -79,7 +79,7 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   console.object("report", data);
   if (out.empty()) return 0;
   const std::string page = report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));
-  CKPT_TRY(replace_file(out, page));
+  CKPT_TRY(replace_file(out, page, typed.force));
   console.answer(out.string());
   console.talk(
       fmt::format("{} of {}: {}.{}", human_bytes(page.size()),

@@ -1,6 +1,5 @@
 // Writes an archive: the places of all bytes in the tar are known before the first is read, so any
 // thread makes any frame.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 #include "core/base/sha256.h"
 #include "core/chunks/in_order.h"
 #include "core/io/folder.h"
-#include "core/io/open_folder.h"
+#include "core/io/temporary.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 
@@ -32,12 +31,9 @@ namespace {
 
 class AppendFile {
  public:
-  // Makes ".ckpt-NAME.partial" next to it, replacing a stale one. Fails: kUsage when `path` exists
-  // and `force` is not set, or the folder to write into is missing; kIo.
+  // Makes ".ckpt-NAME.partial" next to it. Fails: kUsage when `path` exists and `force` is not set,
+  // the folder to write into is missing, or another run is at work on it; kIo.
   static Result<AppendFile> create(const std::filesystem::path& path, bool force);
-  AppendFile(AppendFile&& other) noexcept;
-  AppendFile& operator=(AppendFile&&) = delete;
-  ~AppendFile();  // removes the file unless it was published
 
   // Fails: kIo, naming the space that is left when the disk is full.
   Status add(std::span<const std::byte> bytes);
@@ -46,12 +42,12 @@ class AppendFile {
   Result<std::string> publish();
 
  private:
-  AppendFile(std::filesystem::path path, int descriptor);
-  std::filesystem::path temporary() const;
+  AppendFile(std::filesystem::path path, bool force, LockedTemporary made)
+      : path_(std::move(path)), force_(force), made_(std::move(made)) {}
 
   std::filesystem::path path_;
-  int descriptor_ = -1;
-  bool is_published_ = false;
+  bool force_;
+  LockedTemporary made_;
   uint64_t size_bytes_ = 0;
   Sha256 sha256_;
 };
@@ -59,28 +55,6 @@ class AppendFile {
 Failure append_failure(const fs::path& path, uint64_t written_bytes, int error) {
   return write_failure(path, error, fmt::format("{} bytes of the file are written", written_bytes));
 }
-
-// No other program's, and no other command's: what has this name is removed.
-fs::path temporary_of(const fs::path& path) {
-  return parent_of(path) / fmt::format(".ckpt-{}.partial", path.filename().string());
-}
-
-AppendFile::AppendFile(fs::path path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor) {}
-
-AppendFile::AppendFile(AppendFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      is_published_(std::exchange(other.is_published_, true)),
-      size_bytes_(other.size_bytes_),
-      sha256_(std::move(other.sha256_)) {}
-
-AppendFile::~AppendFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!is_published_) ::unlink(temporary().c_str());
-}
-
-fs::path AppendFile::temporary() const { return temporary_of(path_); }
 
 Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
   CKPT_TRY(check_parent(path));
@@ -95,19 +69,19 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
     return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
                           "{}: exists already; expected a new file", path.string());
   }
-  const fs::path temporary = temporary_of(path);
-  CKPT_TRY(require_ours(temporary, Guard::kOwner));
-  ::unlink(temporary.c_str());  // of an earlier run that was killed
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const int descriptor = retried([&] { return ::open(temporary.c_str(), flags, 0600); });
-  if (descriptor < 0) return append_failure(path, 0, errno);
-  return AppendFile(path, descriptor);
+  // No other program's, and no other command's: what has this name is removed.
+  const fs::path temporary =
+      path.parent_path() / fmt::format(".ckpt-{}.partial", path.filename().string());
+  CKPT_ASSIGN(LockedTemporary made, LockedTemporary::file(temporary, [&] {
+                return require_ours(temporary, Guard::kOwner);
+              }));
+  return AppendFile(path, force, std::move(made));
 }
 
 Status AppendFile::add(std::span<const std::byte> bytes) {
   sha256_.add(bytes);
   while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t count = ::write(made_.descriptor(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return append_failure(path_, size_bytes_, count < 0 ? errno : EIO);
     bytes = bytes.subspan(static_cast<size_t>(count));
@@ -117,20 +91,13 @@ Status AppendFile::add(std::span<const std::byte> bytes) {
 }
 
 Result<std::string> AppendFile::publish() {
-  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(parent_of(path_)));
-  const std::string name = temporary().filename().string();
-  CKPT_TRY(parent.publish_mode(name));
-  CKPT_TRY(parent.publish_owner(name, parent));
-  if (retried([&] { return ::fsync(descriptor_); }) != 0) {
+  const OpenFolder& parent = made_.parent();
+  CKPT_TRY(parent.publish_mode(made_.name()));
+  CKPT_TRY(parent.publish_owner(made_.name(), parent));
+  if (retried([&] { return ::fsync(made_.descriptor()); }) != 0) {
     return append_failure(path_, size_bytes_, errno);
   }
-  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
-    return append_failure(path_, size_bytes_, errno);
-  }
-  if (::rename(temporary().c_str(), path_.c_str()) != 0) {
-    return io_failure(path_, "cannot take its final name", errno);
-  }
-  is_published_ = true;
+  CKPT_TRY(made_.publish(path_.filename().string(), force_));
   CKPT_TRY(in(path_.string(), parent.sync()));
   return sha256_.finish();
 }

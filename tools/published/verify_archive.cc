@@ -77,9 +77,11 @@ class Unpacking final : public TarSink {
     while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
     out->output_.layout.is_folder = true;
     ::rmdir(out->output_.path.c_str());  // an empty folder; all else stays, and is named below
-    CKPT_TRY(check_temporary_folder(
-        out->output_, [&](const std::string& path) { return out->wanted_.contains(path); }));
-    CKPT_ASSIGN(Place place, Place::make(out->output_, false));
+    const auto check = [&] {
+      return check_temporary_folder(
+          out->output_, [&](const std::string& path) { return out->wanted_.contains(path); });
+    };
+    CKPT_ASSIGN(Place place, Place::make(out->output_, false, Leftovers::kRemove, check));
     out->place_.emplace(std::move(place));
     return out;
   }

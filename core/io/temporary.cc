@@ -1,0 +1,99 @@
+#include "core/io/temporary.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "core/io/paths.h"
+
+namespace ckpt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kAsFolder = O_RDONLY | O_DIRECTORY;
+
+bool leads_to(const fs::path& path, int descriptor) {
+  struct stat held{}, found{};
+  return ::fstat(descriptor, &held) == 0 && ::lstat(path.c_str(), &found) == 0 &&
+         held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}
+
+Status remove_left(const OpenFolder& parent, const fs::path& path, bool is_folder) {
+  if (!is_folder) return parent.remove(path.filename().string());
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) return io_failure(path, "cannot be removed", error.value());
+  return {};
+}
+
+Result<Descriptor> make_new(const OpenFolder& parent, const std::string& name, bool is_folder) {
+  if (!is_folder) return parent.open_file(name, O_WRONLY | O_CREAT | O_EXCL);
+  CKPT_TRY(parent.open_private(name));
+  return parent.open_file(name, kAsFolder);
+}
+
+}  // namespace
+
+Failure at_work(const fs::path& path) {
+  return fail_with_hint(ErrorCode::kUsage, "again when it is done",
+                        "{}: another ckpt is at work on this output just now", path.string());
+}
+
+Result<bool> lock_for_run(int descriptor, const fs::path& path) {
+  if (retried([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    // Some network file systems have no locks: there it is up to whoever starts programs.
+    const bool no_locks = errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP;
+    if (!no_locks) return io_failure(path, "cannot be locked", errno);
+  }
+  return leads_to(path, descriptor);
+}
+
+Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check& check,
+                                              bool is_folder) {
+  CKPT_ASSIGN(OpenFolder parent, OpenFolder::open(parent_of(path)));
+  const std::string name = path.filename().string();
+  // No run is at work on a link, or on what cannot be opened.
+  const auto left = parent.open_file(name, is_folder ? kAsFolder : O_RDWR | O_NONBLOCK);
+  if (left) {
+    CKPT_ASSIGN(const bool is_left, lock_for_run(left->get(), path));
+    if (!is_left) return at_work(path);
+  }
+  if (check) CKPT_TRY(check());
+  CKPT_TRY(remove_left(parent, path, is_folder));
+  auto made = make_new(parent, name, is_folder);
+  if (!made) {
+    CKPT_ASSIGN(const bool exists, parent.has(name));
+    return exists ? at_work(path) : Failure(std::move(made.error()));
+  }
+  LockedTemporary out(path, std::move(parent), std::move(*made));
+  CKPT_ASSIGN(const bool is_own, lock_for_run(out.descriptor(), path));
+  if (is_own) return out;
+  out.keep();
+  return at_work(path);
+}
+
+Result<LockedTemporary> LockedTemporary::file(const fs::path& path, const Check& check) {
+  return make(path, check, false);
+}
+
+Result<LockedTemporary> LockedTemporary::folder(const fs::path& path, const Check& check) {
+  return make(path, check, true);
+}
+
+LockedTemporary::~LockedTemporary() {
+  std::error_code ignored;
+  if (descriptor_.is_open() && leads_to(path_, descriptor_.get())) fs::remove_all(path_, ignored);
+}
+
+Status LockedTemporary::require_own() const {
+  if (leads_to(path_, descriptor_.get())) return {};
+  return at_work(path_);
+}
+
+Status LockedTemporary::publish(const std::string& to, bool may_replace) const {
+  CKPT_TRY(require_own());
+  return parent_.rename(name(), to, may_replace);
+}
+
+}  // namespace ckpt

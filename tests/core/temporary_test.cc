@@ -1,0 +1,72 @@
+// Files and folders under a temporary name: one run at a time, and what is published is its own.
+#include "core/io/temporary.h"
+
+#include <gtest/gtest.h>
+
+#include "core/io/folder.h"
+#include "tests/support/files.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(LockedTemporary, IsHeldByOneRun) {
+  const TemporaryFolder folder;
+  const auto first = LockedTemporary::file(folder / ".a.partial");
+  ASSERT_TRUE(first);
+  const auto second = LockedTemporary::file(folder / ".a.partial");
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().text().find("another ckpt is at work"), std::string::npos);
+  EXPECT_TRUE(first->publish("a"));
+}
+
+TEST(LockedTemporary, ReplacesWhatAKilledRunLeft) {
+  const TemporaryFolder folder;
+  write_file(folder / ".a.partial", "unfinished");
+  write_file(folder / "victim", "precious");
+  fs::create_symlink(folder / "victim", folder / ".b.partial");
+  fs::create_directories(folder / ".c.partial/sub");
+  const auto publish = [](const LockedTemporary& made) { return made.publish("a"); };
+  ASSERT_TRUE(LockedTemporary::file(folder / ".a.partial").and_then(publish));
+  EXPECT_EQ(read_file(folder / "a"), "");
+  ASSERT_TRUE(LockedTemporary::file(folder / ".b.partial"));
+  EXPECT_EQ(read_file(folder / "victim"), "precious");
+  ASSERT_TRUE(LockedTemporary::folder(folder / ".c.partial"));
+  for (const char* name : {".a.partial", ".b.partial", ".c.partial"}) {
+    EXPECT_FALSE(fs::exists(fs::symlink_status(folder / name))) << name;
+  }
+}
+
+TEST(LockedTemporary, KeepsWhatItsCheckRejects) {
+  const TemporaryFolder folder;
+  write_file(folder / ".a.partial", "precious");
+  const auto check = [] { return Status(fail(ErrorCode::kUsage, "not ours")); };
+  EXPECT_FALSE(LockedTemporary::file(folder / ".a.partial", check));
+  EXPECT_EQ(read_file(folder / ".a.partial"), "precious");
+}
+
+// As on a file system without locks.
+TEST(LockedTemporary, PublishesAndRemovesOnlyItsOwn) {
+  const TemporaryFolder folder;
+  {
+    const auto made = LockedTemporary::file(folder / ".a.partial");
+    ASSERT_TRUE(made);
+    write_file(folder / "b", "of another run");
+    fs::rename(folder / "b", folder / ".a.partial");
+    EXPECT_FALSE(made->publish("a"));
+  }
+  EXPECT_FALSE(fs::exists(folder / "a"));
+  EXPECT_EQ(read_file(folder / ".a.partial"), "of another run");
+}
+
+TEST(LockedTemporary, KeepsAFileThatAppearedMeanwhile) {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "precious");
+  EXPECT_FALSE(replace_file(folder / "a", "new", false));
+  EXPECT_EQ(read_file(folder / "a"), "precious");
+  EXPECT_FALSE(fs::exists(folder / temporary_name("a")));
+}
+
+}  // namespace
+}  // namespace ckpt

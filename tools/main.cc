@@ -148,6 +148,14 @@ void check_stack() {
   std::_Exit(2);
 }
 
+// A checkpoint may have more shards than the usual soft limit of 1,024 allows open files.
+void allow_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // The command to type after an interruption.
 std::string hint_after_interruption(std::string_view verb) {
   if (verb == "convert" || verb == "execute") {
@@ -292,6 +300,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   ckpt::check_stack();
+  ckpt::allow_open_files();
   CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
 #ifdef CKPT_STATIC
   // The system's configuration may name modules, made for another OpenSSL and another C library.

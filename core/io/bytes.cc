@@ -31,7 +31,9 @@ Result<Descriptor> open_for_reading(const std::filesystem::path& path) {
   // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.is_open()) return file;
-  return fail(ErrorCode::kIo, "{}: cannot be opened: {}", path.string(), errno_text());
+  const int error = errno;
+  return fail_with_hint(ErrorCode::kIo, error == EMFILE ? "ulimit -n 4096" : "",
+                        "{}: cannot be opened: {}", path.string(), std::strerror(error));
 }
 
 class File final : public ByteSource {

@@ -194,6 +194,13 @@ struct GraphConstant {
   std::string_view field, value;
   bool may_be_said = false;  // a key may say it, and then does
 };
+// The activation of the feed-forward part, which llama.cpp's graph fixes; no key of a GGUF has it.
+//   fields   of config.json, which declare it, between spaces; transformers reads the first. Empty:
+//            the class reads none
+struct Activation {
+  std::string_view name, fields = {};
+  bool is_told = false;  // a folder made from a GGUF gets the last of `fields`
+};
 // Such a folder's configuration, while it is made: `config` has what the keys say, `rope` its
 // rope_parameters.
 struct GraphConfig {
@@ -214,6 +221,7 @@ struct Family {
   std::string_view architectures = {};  // of config.json, separated by spaces
   std::string_view headless = {};       // the same classes without a head: known, not converted
   std::string_view model_types = {};    // the text part's, then the wrapper's
+  Activation activation = {};
   // Where programs treat the class otherwise than others (quirks_of), as words that checks and
   // steps look for: of the first of model_types, of the second, and of both.
   std::string_view quirks = {}, wrapper_quirks = {}, shared_quirks = {};

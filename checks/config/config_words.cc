@@ -7,6 +7,7 @@
 // Without `architectures` vLLM takes the bare model of model_type, and serves it as one that makes
 // embeddings.
 #include <algorithm>
+#include <tuple>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
@@ -21,10 +22,21 @@ constexpr std::string_view kDtypes =
 constexpr std::string_view kActivations =
     " gelu gelu_fast gelu_new gelu_pytorch_tanh relu relu2 silu quick_gelu tanh sigmoid xielu ";
 constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
+// SGLang's, of its classes that look up any.
+constexpr std::string_view kSglangActivations = " gelu gelu_pytorch_tanh gelu_new relu2 xielu ";
+// transformers src/transformers/activations.py (ACT2CLS) of 5.17.0.
+constexpr std::string_view kAllActivations =
+    " gelu gelu_10 gelu_fast gelu_new gelu_python gelu_pytorch_tanh gelu_python_tanh gelu_accurate"
+    " hardswish laplace leaky_relu linear mish quick_gelu relu relu2 relu6 sigmoid silu"
+    " sqrtsoftplus swish tanh prelu xielu ";
+// Names of one function, but for the rounding.
+constexpr std::string_view kSameActivations[] = {
+    " silu swish ",
+    " gelu gelu_fast gelu_new gelu_python gelu_pytorch_tanh gelu_python_tanh gelu_accurate "};
 // Quirk of text models whose feed-forward part multiplies by silu, and nothing else.
 constexpr std::string_view kOnlySilu = "only_silu";
 
-// Where else vLLM looks an activation up.
+// Where else servers look an activation up: vLLM, and SGLang for text models.
 //   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
 //   quirk   of the text part's type; of a tower, of the wrapper's. Or a type without a table
 //   known   the names that are taken; in any case of letters where `folds`
@@ -38,6 +50,8 @@ constexpr ActivationRule kActivationRules[] = {
     {"text_config", "hidden_act", "activation:any", kActivations, true},
     {"text_config", "hidden_activation", "activation:gelu", " gelu gelu_pytorch_tanh "},
     {"text_config", "hidden_activation", "activation:gelu_tanh", " gelu_pytorch_tanh "},
+    {"text_config", "hidden_activation", "two_activations", " gelu_pytorch_tanh "},
+    {"text_config", "hidden_act", "two_activations", " gelu_pytorch_tanh "},
     {"vision_config", "hidden_act", "vision_activation:exact", kActivations},
     {"vision_config", "hidden_act", "vision_activation:gated", kGatedActivations, true},
     {"vision_config", "hidden_act", "vision_activation:any", kActivations, true},
@@ -92,13 +106,23 @@ bool has_dense_part(const Examined& on) {
   });
 }
 
+// Whether the server looks up what `rule` is about.
+bool holds(const Look& look, const ActivationRule& rule) {
+  const bool is_text = rule.level == "text_config";
+  const std::string_view type = is_text ? ruling_type(look) : std::string_view(look.on.model_type);
+  if (rule.quirk != type && !has_quirk(type, rule.quirk)) return false;
+  if (look.profile.program == Program::kVllm) return is_text || look.on.has_vision_tensors();
+  return look.profile.program == Program::kSglang && is_text && rule.quirk != "activation:gelu";
+}
+
 void look_activation_rules(const Look& look) {
   const Examined& on = look.on;
   for (const ActivationRule& rule : kActivationRules) {
+    if (!holds(look, rule)) continue;
     const bool is_text = rule.level == "text_config";
-    const std::string_view type = is_text ? ruling_type(look) : std::string_view(on.model_type);
-    if (rule.quirk != type && !has_quirk(type, rule.quirk)) continue;
-    if (!is_text && !on.has_vision_tensors()) continue;
+    const bool takes_fewer =
+        look.profile.program == Program::kSglang && rule.quirk == "activation:any";
+    const std::string_view taken = takes_fewer ? kSglangActivations : rule.known;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
     if (level == nullptr) level = known(on.config, rule.level);
@@ -108,7 +132,7 @@ void look_activation_rules(const Look& look) {
     if (said->is_null() && may_be_null) continue;
     const auto* name = said->get_ptr<const std::string*>();
     const bool is_known =
-        name != nullptr && has_word(rule.known, rule.folds ? in_small_letters(*name) : *name);
+        name != nullptr && has_word(taken, rule.folds ? in_small_letters(*name) : *name);
     if (is_known) continue;
     const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
     const auto severity =
@@ -116,32 +140,82 @@ void look_activation_rules(const Look& look) {
     look.out.push_back({fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
                                     is_nested ? "." : "", rule.field),
                         fmt::format("{}, which this server does not take; it takes{}", said->dump(),
-                                    rule.known.substr(0, rule.known.size() - 1)),
+                                    taken.substr(0, taken.size() - 1)),
                         severity,
                         {},
                         {}});
   }
 }
 
+bool is_same_activation(const std::string& name, std::string_view other) {
+  return name == other || std::any_of(std::begin(kSameActivations), std::end(kSameActivations),
+                                      [&](std::string_view names) {
+                                        return has_word(names, name) && has_word(names, other);
+                                      });
+}
+
+// The classes of transformers compute what the field says; others compute the family's activation.
+void look_family_activation(const Look& look, const Family& family) {
+  const Examined& on = look.on;
+  const std::string_view type = ruling_type(look);
+  const bool is_vllm = look.profile.program == Program::kVllm;
+  const bool is_server = is_vllm || look.profile.program == Program::kSglang;
+  const bool is_asked = is_server && has_quirk(type, kOnlySilu);
+  for (const std::string_view field : words_after(family.activation.fields, "")) {
+    const JsonValue* said = member(on.text_config(), field);
+    if (said == nullptr || (said->is_null() && !is_asked)) continue;
+    const bool is_looked_up = std::any_of(
+        std::begin(kActivationRules), std::end(kActivationRules), [&](const ActivationRule& rule) {
+          return rule.level == "text_config" && rule.field == field && holds(look, rule);
+        });
+    if (is_looked_up) continue;
+    const auto* name = said->get_ptr<const std::string*>();
+    const std::string_view own = family.activation.name;
+    if (name != nullptr && (is_asked ? *name == own : is_same_activation(*name, own))) continue;
+    const bool is_passed = is_vllm && !has_dense_part(on);
+    look.out.push_back({fmt::format("config.json: {}", field),
+                        fmt::format("{}; models of type {} have \"{}\"", said->dump(), type, own),
+                        is_server && (!is_asked || is_passed) ? std::optional(Severity::kUnsound)
+                                                              : std::nullopt,
+                        {},
+                        {}});
+  }
+}
+
+// transformers looks each name up when it makes the class.
+void look_activation_names(const Look& look, const Family& family) {
+  const Examined& on = look.on;
+  const JsonValue* vision = known(on.config, "vision_config");
+  const bool reads_tower =
+      has_quirk(on.text_type, "strict_tower") ||
+      !words_after(quirks_of(on.model_type), "vision_activation:").empty();
+  const bool reads_projector = has_quirk(on.model_type, "projector_activation");
+  std::string_view fields = family.activation.fields;
+  const std::tuple<std::string_view, const JsonValue*, std::string_view> kPlaces[] = {
+      {on.has_text_config() ? "text_config." : "", &on.text_config(), take_word(fields)},
+      {"vision_config.", reads_tower ? vision : nullptr, "hidden_act"},
+      {"", reads_projector ? &on.config : nullptr, "projector_hidden_act"}};
+  for (const auto& [level, json, field] : kPlaces) {
+    const JsonValue* said = json == nullptr || field.empty() ? nullptr : member(*json, field);
+    const auto* name = said == nullptr ? nullptr : said->get_ptr<const std::string*>();
+    if (said == nullptr || (name != nullptr && has_word(kAllActivations, *name))) continue;
+    look.report(fmt::format("config.json: {}{}", level, field),
+                fmt::format("{}, which {} does not have", said->dump(), look.profile.help));
+  }
+}
+
 Status look_activation(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};
-  if (look.profile.program == Program::kVllm) look_activation_rules(look);
-  const JsonValue* said = member(on.text_config(), "hidden_act");
-  const bool is_vllm = look.profile.program == Program::kVllm;
-  const bool has_silu = has_quirk(ruling_type(look), kOnlySilu);
-  if (said != nullptr && has_silu && *said != "silu") {
-    const bool is_passed = is_vllm && !has_dense_part(on);
-    look.out.push_back(
-        {"config.json: hidden_act",
-         fmt::format("{}; models of type {} have \"silu\"", said->dump(), on.text_type),
-         is_passed ? std::optional(Severity::kUnsound) : std::nullopt,
-         {},
-         {}});
+  if (look.profile.serves()) look_activation_rules(look);
+  if (const Family* family = family_of_type(ruling_type(look))) {
+    look.profile.serves() ? look_family_activation(look, *family)
+                          : look_activation_names(look, *family);
   }
+  if (!look.profile.serves()) return {};
   const JsonValue* vision = known(on.config, "vision_config");
   const bool is_read = vision != nullptr && has_quirk(on.text_type, "strict_tower");
-  said = is_read ? member(*vision, "hidden_act") : nullptr;
+  const JsonValue* said = is_read ? member(*vision, "hidden_act") : nullptr;
   if (said == nullptr) return {};
   const auto* name = said->get_ptr<const std::string*>();
   if (name != nullptr && has_word(kActivations, *name)) return {};
@@ -342,8 +416,9 @@ constexpr Check kConfigWordChecks[] = {
     {"C26", "the dtype is one of PyTorch's",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp", "module 'torch' has no attribute",
      "", "write \"bfloat16\" or the source model's", look_dtype_word},
-    {"C27", "the activation is the family's", "U: vllm* sglang, S: llama.cpp, W: tensorrt-llm",
-     "Unsupported activation: ... Only silu is supported for now", "",
+    {"C27", "the activation is the family's",
+     "U: vllm* sglang transformers*, S: llama.cpp, W: tensorrt-llm",
+     "Unsupported activation: ... Only silu is supported for now; KeyError", "",
      "take config.json from the source model", look_activation},
     {"C28", "layer_types is a list of names", "U: all", "The `layer_types` entries must be in", "",
      "take config.json from the source model", look_layer_words},

@@ -292,6 +292,14 @@ std::string_view ruling_type(const Look& look) {
   return has_word(table->model_types, type) ? type : table->text_type();
 }
 
+const Family* family_of_type(std::string_view model_type) {
+  for (const Family* family : families()) {
+    const bool has = has_word(family->model_types, model_type);
+    if (has || has_word(family->bare_types, model_type)) return family;
+  }
+  return nullptr;
+}
+
 std::string shape_text(const std::vector<uint64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }

@@ -218,6 +218,8 @@ struct Look {
 // The text model's type whose rules hold: vLLM goes by the class, whatever type config.json names;
 // the class of a wrapper's text part follows from its type.
 std::string_view ruling_type(const Look& look);
+// The family that has the type, of its text part, its wrapper or a model of other code; or null.
+const Family* family_of_type(std::string_view model_type);
 
 // One entry of a check list.
 //   ratings   "U: vllm* sglang, W: llama.cpp": a letter (U unloaded, S unsound, W warning, I info)

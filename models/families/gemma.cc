@@ -95,8 +95,6 @@ constexpr std::span<const NameRule> kGemma2Lists[] = {kGemmaNorms, kGemma2Norms,
 constexpr std::span<const NameRule> kGemma3Lists[] = {kGemma3Norms, kGemma2Norms, kGemmaNorms,
                                                       rows::kCommonNames};
 
-constexpr GraphConstant kGemmaConstants[] = {{"hidden_activation", "\"gelu_pytorch_tanh\""}};
-
 // gemma{2,3}.cpp: by the size of a head, but in the models of 27 billion, which are known by their
 // layers.
 void add_query_scale(const GraphConfig& made, uint64_t layers_of_27b) {
@@ -114,6 +112,7 @@ const Family kGemma = {
     .name = "gemma",
     .architectures = "GemmaForCausalLM",
     .model_types = "gemma",
+    .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
     .quirks = "stops_at:head_dim=z ignores_layer_types activation:gelu asks_nothing_of_rope"
               " no_bias:.self_attn. skips_tied_head looks_up_scales asserts_tied"
               " norms_feed_linears",
@@ -125,13 +124,13 @@ const Family kGemma = {
                   .end_of_turn_id = 107,
                   .adds_space_prefix = false},
     .has_common_keys = false,
-    .graph_constants = kGemmaConstants,
 };
 
 const Family kGemma2 = {
     .name = "gemma2",
     .architectures = "Gemma2ForCausalLM",
     .model_types = "gemma2",
+    .activation = kGemmaGelu,
     .quirks = "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
               " two_activations asks_nothing_of_rope skips_tied_head asserts_tied"
               " norms_feed_linears full_attention_each:2",
@@ -141,7 +140,6 @@ const Family kGemma2 = {
     .parameters = kGemma2Rules,
     .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
     .has_common_keys = false,
-    .graph_constants = kGemmaConstants,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 46); },
 };
 
@@ -149,6 +147,7 @@ const Family kGemma3 = {
     .name = "gemma3",
     .architectures = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
     .model_types = "gemma3_text gemma3",
+    .activation = kGemmaGelu,
     .quirks = "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
               " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
               " yarn_without_length skips_tied_head norms_feed_linears"
@@ -160,7 +159,6 @@ const Family kGemma3 = {
     .parameters = kGemma3Rules,
     .has_other_tower = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
-    .graph_constants = kGemmaConstants,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
     .untold = "layer_types (full attention in each sixth)",
 };

@@ -95,14 +95,13 @@ constexpr ClassDefault kGemma4Defaults[] = {
 constexpr std::span<const ParameterRule> kGemma4Rules[] = {kGemma4Rows};
 constexpr std::span<const NameRule> kGemma4Lists[] = {kGemma4Names, rows::kCommonNames};
 
-constexpr GraphConstant kGemma4Constants[] = {{"hidden_activation", "\"gelu_pytorch_tanh\""}};
-
 }  // namespace
 
 const Family kGemma4 = {
     .name = "gemma4",
     .architectures = "Gemma4ForCausalLM Gemma4ForConditionalGeneration",
     .model_types = "gemma4_text gemma4",
+    .activation = kGemmaGelu,
     .quirks = "shares_cache per_layer_inputs",
     .names = kGemma4Lists,
     .keys = kGemma4Keys,
@@ -113,7 +112,6 @@ const Family kGemma4 = {
     .tokenizer = {.byte_fallback = ByteFallback::kAsGemma4,
                   .adds_bos = true,
                   .adds_space_prefix = false},
-    .graph_constants = kGemma4Constants,
     .own_spellings = "num_experts top_k_experts moe_intermediate_size",
 };
 

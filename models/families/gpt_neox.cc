@@ -68,9 +68,10 @@ const Family kGptNeox = {
     .name = "gptneox",
     .architectures = "GPTNeoXForCausalLM",
     .model_types = "gpt_neox",
+    .activation = {"gelu", "hidden_act"},
     .quirks =
         "ignores_layer_types activation:any own_config:GPTNeoX ignores_partial_rotary_factor"
-        " no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
+        " other_theta no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
         " looks_up_scales tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head"
         " vllm_start:gpt_neox.=model. vllm_start:embed_out.=lm_head.",
     .names = kGptNeoxLists,

@@ -71,6 +71,7 @@ const Family kGptOss = {
     .name = "gpt-oss",
     .architectures = "GptOssForCausalLM",
     .model_types = "gpt_oss",
+    .activation = {"swigluoai"},
     .quirks =
         "stops_at:head_dim=z own_config:GptOss own_rope_scaling yarn_of_any_type"
         " looks_up_attention_alone skips_tied_head looks_up_scales never_fills_tied"

@@ -147,6 +147,7 @@ const Family kLfm2 = {
     .name = "lfm2",
     .architectures = "Lfm2ForCausalLM LFM2ForCausalLM",
     .model_types = "lfm2",
+    .activation = {"silu"},
     .quirks = "stops_at:block_ff_dim=a stops_at:conv_dim=tlna asks_nothing_of_rope"
               " joined:.conv.in_proj plain_convolutions natural_heads looks_up_biases"
               " skips_tied_head looks_up_scales",
@@ -161,6 +162,7 @@ const Family kLfm2Moe = {
     .name = "lfm2moe",
     .architectures = "Lfm2MoeForCausalLM",
     .model_types = "lfm2_moe",
+    .activation = {"silu"},
     .quirks = "asks_nothing_of_rope joined:.conv.in_proj plain_convolutions natural_heads"
               " skips_tied_head looks_up_scales tells:use_expert_bias=exp_probs_b.bias",
     .names = kLfm2MoeLists,

@@ -32,6 +32,7 @@ const Family kLlama = {
     .architectures = "LlamaForCausalLM LLaMAForCausalLM",
     .headless = "LlamaModel",
     .model_types = "llama",
+    .activation = kSilu,
     .quirks = "counts_no_layer_types text_class only_silu theta_outside null:num_key_value_heads"
               " null:head_dim null:attention_dropout demands:attention_bias=t demands:mlp_bias=t"
               " demands:pretraining_tp=n skips_tied_head norms_feed_linears",

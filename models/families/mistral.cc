@@ -49,6 +49,7 @@ const Family kMistral = {
     .architectures = "MistralForCausalLM",
     .headless = "MistralModel",
     .model_types = "mistral",
+    .activation = kSilu,
     .quirks = "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
               " null:head_dim demands:sliding_window=n biases_in_vllm skips_tied_head"
               " norms_feed_linears",
@@ -64,7 +65,8 @@ const Family kMinistral3 = {
     .name = "mistral3",
     .architectures = "Ministral3ForCausalLM",
     .model_types = "ministral3",
-    .quirks = "biases_in_vllm",
+    .activation = kSilu,
+    .quirks = "activation:silu biases_in_vllm",
     .names = kMistral3Lists,
     .keys = kMistral3Keys,
     .defaults = kMinistral3Defaults,
@@ -79,6 +81,7 @@ const Family kMistral3 = {
     .name = "mistral3",
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
+    .activation = kSilu,
     .quirks = "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
               " norms_feed_linears tower:pixtral",
     .names = kMistral3Lists,

@@ -107,8 +107,7 @@ bool has_routed_experts(const JsonValue& config) { return config.contains("num_e
 const FamilyVariant kNemotronHVariants[] = {
     {has_routed_experts, nullptr, "Nemotron-H with experts (num_experts_per_tok)"}};
 
-constexpr GraphConstant kNemotronHConstants[] = {{"mlp_hidden_act", "\"relu2\""},
-                                                 {"mamba_hidden_act", "\"silu\""}};
+constexpr GraphConstant kNemotronHConstants[] = {{"mamba_hidden_act", "\"silu\""}};
 
 }  // namespace
 
@@ -116,7 +115,8 @@ const Family kNemotronH = {
     .name = "nemotron_h",
     .architectures = "NemotronHForCausalLM",
     .model_types = "nemotron_h",
-    .quirks = "tells:use_conv_bias=ssm_conv1d.bias",
+    .activation = {"relu2", "mlp_hidden_act", true},
+    .quirks = "may_rotate_nothing tells:use_conv_bias=ssm_conv1d.bias",
     .names = kNemotronHLists,
     .keys = kNemotronHKeys,
     .defaults = kNemotronHDefaults,

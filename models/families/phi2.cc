@@ -66,6 +66,7 @@ const Family kPhi2 = {
     .name = "phi2",
     .architectures = "PhiForCausalLM",
     .model_types = "phi",
+    .activation = {"gelu_new", "hidden_act"},
     .quirks = "shares_no_key_heads ignores_layer_types activation:any natural_heads"
               " looks_up_scales asserts_untied width_of_up mlp_beside_attention",
     .names = kPhi2Lists,

@@ -30,11 +30,12 @@ const Family kQwen2Vl = {
     .name = "qwen2vl",
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
+    .activation = kSilu,
     .quirks =
-        "slides_in_all_or_none activation:silu looks_up_proj_scales refuses_fused_alone"
+        "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears",
     .wrapper_quirks =
-        "activation:silu looks_up_proj_scales tower:resized"
+        "activation:silu takes_mrope looks_up_proj_scales tower:resized"
         " processor_tokenizer:Qwen2TokenizerFast",
     .names = kQwen2VlLists,
     .keys = {},
@@ -48,11 +49,12 @@ const Family kQwen25Vl = {
     .name = "qwen2vl",
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
+    .activation = kSilu,
     .quirks =
-        "slides_in_all_or_none activation:silu looks_up_proj_scales refuses_fused_alone"
+        "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears",
     .wrapper_quirks =
-        "stops_at:intermediate_size=z activation:silu vision_activation:gated"
+        "stops_at:intermediate_size=z activation:silu takes_mrope vision_activation:gated"
         " looks_up_proj_scales tower:windowed"
         " processor_tokenizer:Qwen2TokenizerFast",
     .names = kQwen2VlLists,

@@ -17,8 +17,11 @@ inline constexpr TokenizerRules kLlamaTokenizer{
 inline constexpr TokenizerRules kGlmTokenizer{
     .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
 
-// Sources of graph constants: llama.cpp src/models (the graphs), transformers configuration_*.py
-// (what a class fills in where config.json is silent).
+inline constexpr Activation kSilu{"silu", "hidden_act"};
+inline constexpr Activation kGemmaGelu{"gelu_pytorch_tanh", "hidden_activation", true};
+
+// Sources of constants and activations: llama.cpp src/models (the graphs), transformers
+// configuration_*.py (what a class fills in where config.json is silent).
 inline uint64_t count_in(const JsonValue& config, std::string_view field) {
   const JsonValue* found = known(config, field);
   return found == nullptr ? 0 : whole(*found).value_or(0);

@@ -32,6 +32,7 @@ const Family kSmolLm3 = {
     .name = "smollm3",
     .architectures = "SmolLM3ForCausalLM",
     .model_types = "smollm3",
+    .activation = kSilu,
     .quirks = "lists_rotating_layers activation:silu",
     .names = kSmollm3Lists,
     .keys = rows::kLlamaKeys,

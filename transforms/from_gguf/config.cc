@@ -77,6 +77,9 @@ Status ConfigReader::add_graph_constants() {
     if (constant.may_be_said && config_.contains(field)) continue;
     CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
   }
+  if (const Activation& activation = family_.activation; activation.is_told) {
+    config_[std::string(words_after(activation.fields, "").back())] = activation.name;
+  }
   if (family_.add_graph_fields != nullptr) {
     family_.add_graph_fields({layers(), config_, rope_});
   }

@@ -4,6 +4,7 @@
 // the constructors of models/llama.py, qwen3.py, qwen3_next.py, qwen3_5.py, qwen3_vl.py of 0.17.1,
 // asked with each number changed (testdata/doctor).
 // Python takes true for 1, so that some of these load; a number in quotes never does.
+#include <algorithm>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
@@ -184,42 +185,82 @@ Status look_padding(const Look& look) {
   return {};
 }
 
+// Fields that a GGUF's key of the family comes from.
+std::string_view fields_of_key(const Family* family, std::string_view key) {
+  const std::span<const KeyRule> none;
+  for (const auto list : {family == nullptr ? none : family->keys, kCommonKeys}) {
+    const auto found = std::ranges::find(list, key, &KeyRule::key);
+    if (found != list.end()) return found->fields;
+  }
+  return {};
+}
+
+// How many experts compute each token.
+void look_chosen_experts(const Look& look) {
+  const Examined& on = look.on;
+  const JsonValue* experts = experts_of(on);
+  const uint64_t most = experts == nullptr ? UINT64_MAX : whole(*experts).value_or(UINT64_MAX);
+  const Family* family = family_of_type(on.text_type);
+  for (const auto field : words_after(fields_of_key(family, "expert_used_count"), "")) {
+    const JsonValue* chosen = member(on.text_config(), field);
+    if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
+    const auto count = whole(*chosen);
+    if (count == 0 && most == 0) continue;  // a dense model of a class that may have experts
+    if (count && *count > 0 && *count <= most) continue;
+    const bool is_refused = look.profile.rules == Rules::kTransformers5 && !look.profile.serves() &&
+                            !chosen->is_number_integer() && !chosen->is_null();
+    look.out.push_back(
+        {fmt::format("config.json: {}", field),
+         fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()),
+         is_refused ? std::optional(Severity::kUnloaded) : std::nullopt,
+         {},
+         {}});
+  }
+}
+
 // Read while it computes, or not at all: nothing stops the loader.
 Status look_small_numbers(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};
   for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
     const JsonValue* value = member(on.text_config(), key);
-    if (value == nullptr) continue;
+    const bool may_be_unread = !look.profile.serves() && family_of_type(on.text_type) == nullptr;
+    if (value == nullptr || (value->is_null() && may_be_unread)) continue;
     const auto epsilon = number(*value);
     if (epsilon && *epsilon >= 0 && *epsilon < 1) continue;
     look.report(fmt::format("config.json: {}", key),
                 fmt::format("{}; expected a small number above zero", value->dump()));
   }
-  const JsonValue* chosen = member(on.text_config(), "num_experts_per_tok");
-  if (chosen == nullptr) return {};
-  const JsonValue* experts = experts_of(on);
-  const auto count = whole(*chosen);
-  const uint64_t most = experts == nullptr ? UINT64_MAX : whole(*experts).value_or(UINT64_MAX);
-  if (count == 0 && most == 0) return {};  // a dense model of a class that may have experts
-  if (!count || *count == 0 || *count > most) {
-    look.report(
-        "config.json: num_experts_per_tok",
-        fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()));
-  }
+  look_chosen_experts(look);
   return {};
+}
+
+// Classes of transformers without a rotation by this field.
+bool reads_no_theta(const Examined& on) {
+  const JsonValue* positions = known(on.text_config(), "position_embedding_type");
+  const bool rotates = positions != nullptr && *positions == "rope";
+  return has_quirk(on.text_type, "other_theta") ||
+         (has_quirk(on.text_type, "may_rotate_nothing") && !rotates);
 }
 
 // rope_theta next to the dictionary; inside it where the class has none.
 Status look_theta_number(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};
-  const JsonValue* theta = known(on.text_config(), "rope_theta");
+  const bool is_class = !look.profile.serves();
+  const JsonValue* theta = (is_class ? member : known)(on.text_config(), "rope_theta");
   const JsonValue* rope = known(on.text_config(), "rope_scaling");
   if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
   const bool reads_inner =
       !look.profile.reads_old_tokenizers_alone() || has_quirk(on.text_type, "theta_inside");
-  if (theta == nullptr && rope != nullptr && reads_inner) theta = member(*rope, "rope_theta");
+  if (is_class && (family_of_type(on.text_type) == nullptr || reads_no_theta(on))) return {};
+  // transformers 5 reads the dictionary first, which C17 is about.
+  const bool has_inner = rope != nullptr && rope->is_object() && !rope->empty() &&
+                         (rope->contains("rope_theta") || rope->begin()->is_object());
+  if (is_class && reads_inner && has_inner) return {};
+  if (theta == nullptr && rope != nullptr && reads_inner && !is_class) {
+    theta = member(*rope, "rope_theta");
+  }
   if (theta == nullptr || theta->is_number() || theta->is_boolean()) return {};
   const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
   if (is_by_layer && look.profile.program == Program::kVllm) return {};
@@ -269,9 +310,10 @@ constexpr Check kConfigNumberChecks[] = {
      "'<' not supported between instances of 'str' and 'float'", "",
      "take config.json from the source model", look_length},
     {"C24", "numbers used only in computations have the right kind",
-     "S: vllm* sglang llama.cpp, W: tensorrt-llm", "errors with the first request, or nonsense", "",
-     "take config.json from the source model", look_small_numbers},
-    {"C25", "rope_theta is a number", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
+     "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
+     "errors with the first request, or nonsense", "", "take config.json from the source model",
+     look_small_numbers},
+    {"C25", "rope_theta is a number", "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
      "unsupported operand type(s) for **", "", "take config.json from the source model",
      look_theta_number},
     {"C44", "rope_theta is above zero", "S: all", "NaN logits", "",

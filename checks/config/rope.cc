@@ -35,6 +35,14 @@ constexpr RopeType kTypes[] = {
     {"openpangu", " ", " "},
     {"proportional", " ", " "},
     {"bailing_mrope", " ", " "}};
+// Of others: transformers looks each up in ROPE_INIT_FUNCTIONS, SGLang 0.5.12 in get_rope
+// (layers/rotary_embedding/factory.py); llama.cpp's converter ignores all but these
+// (conversion/base.py).
+constexpr std::string_view kTransformersTypes =
+    " default linear dynamic yarn longrope llama3 proportional ";
+constexpr std::string_view kSglangTypes =
+    " default linear dynamic yarn deepseek_yarn longrope llama3 proportional ";
+constexpr std::string_view kConvertedTypes = " default linear yarn longrope llama3 proportional ";
 constexpr std::string_view kTypesFrom32 = " proportional bailing_mrope ";
 constexpr std::string_view kLayerTypes =
     " full_attention sliding_attention chunked_attention linear_attention ";
@@ -153,16 +161,52 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   return {};
 }
 
+// Whether the class rotates nothing where config.json does not ask for it.
+bool rotates_nothing(const Examined& on) {
+  const JsonValue* position = known(on.text_config(), "position_embedding_type");
+  return has_quirk(on.text_type, kMayRotateNothing) &&
+         (position == nullptr || *position != "rope");
+}
+
+// The fault of a type that transformers looks up when it makes the class.
+std::string fault_of_name(const Examined& on, const Rope& rope) {
+  if (family_of_type(on.text_type) == nullptr || rotates_nothing(on)) return {};
+  const JsonValue* as_said = member(*rope.said, "rope_type");
+  const bool is_old_key = as_said == nullptr;
+  if (is_old_key) as_said = member(*rope.said, "type");
+  if (as_said == nullptr) return {};
+  const std::string_view quirks = quirks_of(on.text_type);
+  const std::string name = type_of(rope);
+  const bool is_long = has_word(quirks, "rope_of_three_fields");
+  const bool is_by_layer =
+      std::any_of(std::begin(kRopeByLayerType), std::end(kRopeByLayerType),
+                  [&](const RopeByLayerType& entry) { return entry.model_type == on.text_type; });
+  const bool is_unread =
+      is_old_key && (rope.is_first ? is_by_layer : has_word(quirks, "needs_rope_type"));
+  const bool takes_mrope = has_word(quirks, "takes_mrope") && (rope.is_first || is_old_key);
+  if (is_unread || (name == "mrope" && takes_mrope)) return {};
+  const std::string_view types = is_long ? " default longrope yarn " : kTransformersTypes;
+  const bool is_known = has_word(types, name) && (is_long || *as_said != "su") &&
+                        (rope.is_first || name != "proportional");
+  return is_known ? "" : fmt::format("type {}, which the class does not have", as_said->dump());
+}
+
 // transformers computes nothing when it reads: it asks whether the keys of types that it knows are
 // there. 4.57 does so for rope_scaling alone.
-std::string fault_of_keys(const Rope& rope) {
+std::string fault_of_keys(const Examined& on, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (!rope.is_first && !is_scaling) return {};
   if (!rope.said->is_object()) {
     return fmt::format("a JSON {}; expected an object", rope.said->type_name());
   }
   const std::string name = type_of(rope);
+  const JsonValue* theta = member(*rope.said, "rope_theta");
+  const bool is_base = theta == nullptr || theta->is_number() || theta->is_boolean();
+  if (rope.is_first && !is_base && !rotates_nothing(on)) {
+    return fmt::format("rope_theta is {}; expected a number", theta->dump());
+  }
   if (name.empty()) return rope.is_first ? "" : "no rope_type";
+  if (std::string fault = fault_of_name(on, rope); !fault.empty()) return fault;
   const std::string* as_said = text_of(*rope.said, "rope_type");
   const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
   if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
@@ -243,20 +287,33 @@ std::string fault_of_length(const Look& look, const Rope& rope) {
   return fmt::format("type 'yarn' without {}", kLength);
 }
 
+std::string fault_of_program(const Look& look, const std::string& name) {
+  const bool is_known_here = family_of_type(look.on.text_type) != nullptr;
+  const Program program = look.profile.program;
+  if (is_known_here && program == Program::kSglang && !has_word(kSglangTypes, name)) {
+    return fmt::format("type '{}', which {} does not have", name, look.profile.help);
+  }
+  if (is_known_here && program == Program::kLlamaCpp && !has_word(kConvertedTypes, name)) {
+    return fmt::format("type '{}', which the converter ignores", name);
+  }
+  return {};
+}
+
 std::string fault_of(const Look& look, const Rope& rope) {
-  if (!look.profile.serves()) return fault_of_keys(rope);
-  if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
-  const JsonValue* position = known(look.on.text_config(), "position_embedding_type");
-  const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
-  const bool is_rope = position != nullptr && *position == "rope";
-  const std::string_view quirks = quirks_of(look.on.text_type);
-  if (is_read && !is_rope && has_word(quirks, kMayRotateNothing)) return {};
-  const bool is_old_class = look.profile.reads_old_tokenizers_alone();
   const bool is_scaling = rope.place.ends_with("rope_scaling");
+  if (!look.profile.serves()) {
+    std::string fault = rope.is_first || !is_scaling ? "" : fault_of_class(look.on, rope);
+    return fault.empty() ? fault_of_keys(look.on, rope) : fault;
+  }
+  if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
+  const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
+  const std::string_view quirks = quirks_of(look.on.text_type);
+  if (is_read && rotates_nothing(look.on)) return {};
+  const bool is_old_class = look.profile.reads_old_tokenizers_alone();
   if (is_old_class && is_scaling) {
     std::string fault = fault_of_class(look.on, rope);
     if (!fault.empty()) return fault;
-    if (has_word(quirks, "always_yarn")) fault = fault_of_keys(rope);
+    if (has_word(quirks, "always_yarn")) fault = fault_of_keys(look.on, rope);
     if (!fault.empty()) return fault;
     const bool asks = !has_word(quirks, "asks_nothing_of_rope");
     if (!asks && !is_truthy(rope.said)) return {};
@@ -288,6 +345,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
   const bool has_types = look.profile.program == Program::kVllm && !is_free;
+  if (std::string fault = fault_of_program(look, name); !fault.empty()) return fault;
   if (type == std::end(kTypes) || is_later || is_free) {
     // transformers takes types that it does not know, with a warning.
     return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)

@@ -9,6 +9,7 @@
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
+#include "core/base/name_list.h"
 
 namespace ckpt {
 namespace {
@@ -138,10 +139,61 @@ Status look_statement_keys(const Look& look) {
   return {};
 }
 
+// Programs by their reaction to floats where codes are declared: transformers 5 decodes nothing
+// then, if it knows the method; servers read the floats of fp8 as codes.
+std::optional<Severity> weight_of_floats(const Look& look, const std::string& method) {
+  const bool is_class = !look.profile.serves();
+  const bool is_old = look.profile.rules == Rules::kTransformers4;
+  if (method == "bitsandbytes") return Severity::kUnloaded;
+  if (!has_word(" fp8 mxfp4 ", method)) {
+    return is_class ? Severity::kUnsound : std::optional<Severity>();
+  }
+  if (is_class) return is_old ? Severity::kUnloaded : Severity::kWarning;
+  return method == "fp8" ? std::optional(Severity::kUnsound) : std::nullopt;
+}
+
+// A method that stores codes, of a checkpoint that has floats alone.
+void look_floats(const Look& look, const Quantization& said) {
+  constexpr std::string_view kStored = " mxfp4 fp8 gptq awq compressed-tensors bitsandbytes ";
+  if (!has_word(kStored, said.method) || said.json == nullptr) return;
+  // compressed-tensors of a model that still trains, or in the format "dense".
+  const std::string* status = text_of(*said.json, "quantization_status");
+  const std::string* format = text_of(*said.json, "format");
+  const bool is_open = (status != nullptr && *status != "compressed") ||
+                       (format != nullptr && *format == "dense");
+  if (said.method == "compressed-tensors" && is_open) return;
+  // On-the-fly there: 8-bit weights of transformers 4.57.
+  const bool is_8bit = is_truthy(known(*said.json, "load_in_8bit"));
+  if (is_8bit && look.profile.rules == Rules::kTransformers4 && !look.profile.serves()) return;
+  std::vector<std::string> kept = said.exclude;
+  for (const char* key : {"modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers"}) {
+    const JsonValue* list = known(*said.json, key);
+    if (list == nullptr || !list->is_array()) continue;
+    for (const JsonValue& entry : *list) {
+      if (entry.is_string()) kept.push_back(entry.get<std::string>());
+    }
+  }
+  const NameList excluded(kept);
+  if (!std::ranges::all_of(look.on.checkpoint.tensors, &Tensor::is_plain_float)) return;
+  for (const auto& [name, module] : look.on.modules) {
+    const bool is_asked = name.find(said.method == "mxfp4" ? ".experts" : ".layers.") != name.npos;
+    if (!is_asked || !module.is_linear()) continue;
+    if (excluded.matches(name) || excluded.holds_part_of(name)) continue;
+    look.out.push_back({said.place,
+                        fmt::format("says {}, but '{}' is stored as floats", said.method, name),
+                        weight_of_floats(look, said.method),
+                        {},
+                        {}});
+    return;
+  }
+}
+
 // Weights whose layout belongs to another method than the one that is named.
 Status look_layout(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr || look.on.is_gguf) return {};
+  look_floats(look, *said);
+  if (!look.profile.serves()) return {};
   const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said->method);
   const bool is_packed = said->method == "compressed-tensors";
   const bool has_format = said->json != nullptr && known(*said->json, "format") != nullptr;
@@ -168,7 +220,8 @@ constexpr Check kQuantizationStatementChecks[] = {
      "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "
      "be a list",
      "", "export the model again", look_statement_keys},
-    {"Q28", "the quant_method is that of the weights", "U: vllm* sglang, W: tensorrt-llm",
+    {"Q28", "the quant_method is that of the weights",
+     "U: vllm* sglang transformers*, W: tensorrt-llm",
      "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
      look_layout},
 };

@@ -9,13 +9,13 @@
 namespace ckpt {
 namespace {
 
-using Json = nlohmann::json;
+using AnyJson = nlohmann::json;
 
 // The severity of what `check` says of a configuration of the family; "" where it is silent.
 std::string said_of(const Family& family, const std::string& profile, const std::string& check,
-                    const Json& fields) {
+                    const AnyJson& fields) {
   std::string_view classes = family.architectures;
-  Json config = {{"model_type", family.text_type()}, {"architectures", {take_word(classes)}}};
+  AnyJson config = {{"model_type", family.text_type()}, {"architectures", {take_word(classes)}}};
   config.update(fields);
   Checkpoint model;
   model.format = "safetensors";
@@ -32,7 +32,7 @@ TEST(EveryFamily, HasOneActivationThatOtherProgramsTakeForGranted) {
   for (const Family* family : families()) {
     const Activation& own = family->activation;
     ASSERT_FALSE(own.name.empty()) << family->architectures;
-    const auto said = [&](const char* profile, std::string_view field, const Json& value) {
+    const auto said = [&](const char* profile, std::string_view field, const AnyJson& value) {
       return said_of(*family, profile, "C27", {{std::string(field), value}});
     };
     for (const std::string_view field : words_after(own.fields, "")) {
@@ -48,13 +48,85 @@ TEST(EveryFamily, HasOneActivationThatOtherProgramsTakeForGranted) {
     std::string_view fields = own.fields;
     const std::string_view read = take_word(fields);
     for (const char* profile : {"transformers-4.57", "transformers-5"}) {
-      for (const Json& value : {Json("no-such"), Json(nullptr), Json(7)}) {
+      for (const AnyJson& value : {AnyJson("no-such"), AnyJson(nullptr), AnyJson(7)}) {
         if (read.empty()) continue;
         EXPECT_EQ(said(profile, read, value), "unloaded") << family->architectures << value;
       }
     }
     const std::string_view unread = read == "hidden_act" ? "mlp_hidden_act" : "hidden_act";
     EXPECT_EQ(said("llama.cpp", unread, "mish"), "") << family->architectures;
+  }
+}
+
+TEST(EveryFamily, HasOnlyTypesOfRopeThatTheProgramHas) {
+  for (const Family* family : families()) {
+    const bool rotates = !has_word(family->quirks, "may_rotate_nothing");
+    const auto said = [&](const char* profile, const char* place, const AnyJson& rope) {
+      return said_of(*family, profile, "C17", {{place, rope}});
+    };
+    SCOPED_TRACE(family->architectures);
+    for (const char* type : {"ntk", "foo", "xdrope"}) {
+      const AnyJson rope = {{"rope_type", type}, {"factor", 2.0}, {"rope_theta", 10000.0}};
+      const char* refused = rotates ? "unloaded" : "";
+      EXPECT_EQ(said("transformers-5", "rope_parameters", rope), refused) << type;
+      EXPECT_EQ(said("transformers-5", "rope_scaling", rope), refused) << type;
+      EXPECT_EQ(said("transformers-4.57", "rope_scaling", rope), refused) << type;
+      EXPECT_EQ(said("sglang", "rope_scaling", rope), refused) << type;
+      EXPECT_EQ(said("llama.cpp", "rope_scaling", rope), rotates ? "warning" : "") << type;
+    }
+    const AnyJson rope = {{"rope_type", "default"}, {"rope_theta", 10000.0}};
+    for (const char* profile : {"transformers-5", "sglang", "llama.cpp"}) {
+      EXPECT_EQ(said(profile, "rope_parameters", rope), "") << profile;
+    }
+  }
+}
+
+TEST(EveryFamily, NeedsABaseOfItsRope) {
+  for (const Family* family : families()) {
+    const bool reads_none = has_word(family->quirks, "may_rotate_nothing") ||
+                            has_word(family->quirks, "other_theta");
+    for (const char* profile : {"transformers-4.57", "transformers-5"}) {
+      EXPECT_EQ(said_of(*family, profile, "C25", {{"rope_theta", nullptr}}),
+                reads_none ? "" : "unloaded")
+          << family->architectures;
+      EXPECT_EQ(said_of(*family, profile, "C25", {{"rope_theta", 10000.0}}), "");
+    }
+  }
+}
+
+// Fields of config.json that a key of the family's GGUF comes from.
+std::vector<std::string_view> fields_of_key(const Family& family, std::string_view key) {
+  for (const auto list : {family.keys, kCommonKeys}) {
+    for (const KeyRule& rule : list) {
+      if (rule.key == key) return words_after(rule.fields, "");
+    }
+  }
+  return {};
+}
+
+void expect_of_experts(const Family& family, std::string_view count, std::string_view chosen) {
+  const auto said = [&](const char* profile, const AnyJson& value) {
+    return said_of(family, profile, "C24", {{std::string(count), 4}, {std::string(chosen), value}});
+  };
+  SCOPED_TRACE(fmt::format("{} {} {}", family.architectures, count, chosen));
+  for (const char* profile : {"vllm-0.17", "sglang", "llama.cpp", "transformers-4.57"}) {
+    for (const AnyJson& value : {AnyJson(0), AnyJson(5), AnyJson(-1), AnyJson("two"), AnyJson(1.5)}) {
+      EXPECT_EQ(said(profile, value), "unsound") << profile << value;
+    }
+    EXPECT_EQ(said(profile, 4), "") << profile;
+  }
+  EXPECT_EQ(said("transformers-5", 5), "unsound");
+  EXPECT_EQ(said("transformers-5", 1.5), "unloaded");
+  EXPECT_EQ(said("transformers-5", 2), "");
+}
+
+TEST(EveryFamily, ChoosesAsManyExpertsAsItHas) {
+  for (const Family* family : families()) {
+    for (const std::string_view count : fields_of_key(*family, "expert_count")) {
+      for (const std::string_view chosen : fields_of_key(*family, "expert_used_count")) {
+        expect_of_experts(*family, count, chosen);
+      }
+    }
   }
 }
 

@@ -47,6 +47,15 @@ bool says(const Checkpoint& model, const std::string& check) {
   return refusals(model).find(" " + check + " ") != std::string::npos;
 }
 
+std::string severity_of(const Checkpoint& model, const std::string& check) {
+  const auto diagnosis = diagnose(model, {{"vllm-0.17"}, false, {}, nullptr});
+  EXPECT_TRUE(diagnosis.has_value());
+  for (const Finding& finding : diagnosis->findings) {
+    if (finding.check == check) return std::string(severity_name(finding.severity));
+  }
+  return "";
+}
+
 Tensor& tensor_of_rule(Checkpoint& model, std::string_view name) {
   const auto found = std::find_if(model.tensors.begin(), model.tensors.end(),
                                   [&](const Tensor& tensor) { return tensor.name == name; });
@@ -149,6 +158,26 @@ TEST(VllmRules, RopeIsAskedForAsTheClassAsks) {
   EXPECT_TRUE(says(model, "C17"));
   set_at(model, "rope_scaling", yarn);
   EXPECT_FALSE(says(model, "C17"));
+}
+
+TEST(VllmRules, MethodsThatStoreCodesHaveSome) {
+  const std::pair<const char*, const char*> kMethods[] = {
+      {"gptq", "unloaded"}, {"awq", "unloaded"},          {"compressed-tensors", "unloaded"},
+      {"fp8", "unsound"},   {"bitsandbytes", "unloaded"}, {"mxfp4", "unloaded"}};
+  for (const auto& [method, expected] : kMethods) {
+    for (const char* name : {"gpt-oss", "mixtral", "olmo2"}) {
+      Checkpoint model = family(name);
+      const bool is_of_experts = std::string(method) == "mxfp4";
+      const bool has = !is_of_experts || std::string(name) != "olmo2";
+      set_at(model, "quantization_config", Json{{"quant_method", method}});
+      EXPECT_EQ(severity_of(model, "Q28"), has ? expected : "") << method << " " << name;
+      set_at(model, "quantization_config/modules_to_not_convert", Json::array({"layers"}));
+      EXPECT_EQ(severity_of(model, "Q28"), "") << method << " " << name;
+    }
+  }
+  EXPECT_EQ(severity_of(family("gpt-oss-mxfp4"), "Q28"), "");
+  EXPECT_EQ(severity_of(family("deepseek-v3-fp8"), "Q28"), "");
+  EXPECT_EQ(severity_of(family("kimi-int4"), "Q28"), "");
 }
 
 TEST(VllmRules, PartsOfAWrapperAreOfTypesThatAreKnown) {

@@ -199,7 +199,9 @@ void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) 
 void add_adapter(const std::string& words, bool is_gguf, const Profile& profile, Diagnosis& out) {
   Fix fix;
   fix.advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
-  if (is_gguf && profile.program == Program::kLlamaCpp) {
+  if (is_gguf && words.ends_with(" files")) {
+    fix.advice = "make one file of it: ckpt convert IN adapter.gguf";
+  } else if (is_gguf && profile.program == Program::kLlamaCpp) {
     fix.advice = "llama-cli -m MODEL.gguf --lora IN";
   } else if (is_gguf && profile.program == Program::kOllama) {
     fix.advice = "in the Modelfile: FROM MODEL.gguf, then ADAPTER IN";

@@ -1,6 +1,7 @@
 #include "core/model/adapter.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/model/json_documents.h"
 
@@ -17,7 +18,12 @@ bool has_adapter_weights(const Checkpoint& checkpoint) {
 
 std::string adapter_words(const Checkpoint& checkpoint) {
   const std::string* type = checkpoint.metadata.find_text("general.type");
-  if (type != nullptr && *type == "adapter") return "LoRA adapter";
+  if (type != nullptr && *type == "adapter") {
+    std::set<std::string_view> files;
+    for (const Tensor& tensor : checkpoint.tensors) files.insert(tensor.home);
+    return files.size() > 1 ? fmt::format("LoRA adapter in {} files", files.size())
+                            : std::string("LoRA adapter");
+  }
   const bool has_config = checkpoint.find_document("config.json") != nullptr;
   const Document* config = checkpoint.find_document("adapter_config.json");
   if (config == nullptr || (has_config && !has_adapter_weights(checkpoint))) return {};

@@ -11,6 +11,12 @@
 namespace ckpt {
 namespace {
 
+// The option that gives the output the type.
+std::string type_option(const OutputPlanning& planning, std::string_view type) {
+  return planning.is_also ? fmt::format("--also {}={}", planning.conversion.out.string(), type)
+                          : fmt::format("--to {}", type);
+}
+
 // Searches that only NVFP4 has mean another output, where there is one.
 bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
   if (step != "quantize" || flag.first != "search") return true;
@@ -125,8 +131,9 @@ Status refuse_exported_fp8(const Checkpoint& checkpoint) {
 Result<Checkpoint> made_adapter(Checkpoint checkpoint, const OutputPlanning& planning) {
   const std::string& to = planning.conversion.to;
   if (!to.empty() && !is_float_type(to) && to != "q8_0") {
-    return fail_with_hint(ErrorCode::kUsage, "--to q8_0",
-                          "--to {}: a GGUF adapter is f32, f16, bf16 or q8_0", to);
+    return fail_with_hint(ErrorCode::kUsage, type_option(planning, "q8_0"),
+                          "{}: a GGUF adapter is f32, f16, bf16 or q8_0",
+                          type_option(planning, to));
   }
   planning.use.add("base");
   return run_step("lora-to-gguf",
@@ -152,8 +159,10 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
     CKPT_ASSIGN(checkpoint, made_gguf(std::move(checkpoint), planning));
   } else if (wants_nvfp4) {
     return fail_with_hint(ErrorCode::kUsage,
-                          "--to nvfp4-ggml, llama.cpp's own encoder without tensor scales",
-                          "--to {} takes a Hugging Face folder as IN", conversion.to);
+                          type_option(planning, "nvfp4-ggml") +
+                              ", llama.cpp's own encoder without tensor scales",
+                          "{} takes a Hugging Face folder as IN",
+                          type_option(planning, conversion.to));
   }
   // The converter's output is a float file already; llama-quantize would sort it again.
   const bool done = conversion.to.empty() || wants_nvfp4 ||
@@ -171,7 +180,7 @@ Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlannin
   const bool keeps = conversion.to.empty() || (has_nvfp4 && conversion.to.starts_with("nvfp4"));
   if (!keeps && (has_nvfp4 || !is_float_type(conversion.to))) {
     return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",
-                          "--to {}: {}", conversion.to,
+                          "{}: {}", type_option(planning, conversion.to),
                           has_nvfp4 ? "NVFP4 of a GGUF comes back as it is"
                                     : "a GGUF comes back as f32, f16 or bf16");
   }
@@ -195,8 +204,8 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
   if (is_export_type(conversion.to)) return exported(std::move(checkpoint), planning);
   if (!is_float_type(conversion.to)) {
     return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf",
-                          "--to {} is a GGUF type; OUT '{}' is a folder", conversion.to,
-                          conversion.out.string());
+                          "{} is a GGUF type; OUT '{}' is a folder",
+                          type_option(planning, conversion.to), conversion.out.string());
   }
   if (holds_packed_weights(checkpoint)) {
     // Such models are often of another float type than the one that is asked for.

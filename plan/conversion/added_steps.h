@@ -54,6 +54,7 @@ struct OutputPlanning {
   const Context& context;
   OptionUse& use;
   std::vector<OutputVerdict>& verdicts;
+  bool is_also = false;  // its path and type were given by --also
 };
 
 bool is_export_type(std::string_view type);  // nvfp4, nvfp4-w4a16, fp8

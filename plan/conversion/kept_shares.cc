@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/base/nearest.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/decoded_source.h"
@@ -171,10 +172,10 @@ std::string note_of(const std::vector<MergedWeight>& merged) {
   }
   if (least == nullptr) return {};
   std::string out = fmt::format(
-      "lora: after encoding as {}, {} weights keep on average {:.0f} % of the adapter's change "
+      "lora: after encoding as {}, {} keep{} on average {:.0f} % of the adapter's change "
       "(minimum: {:.0f} %, '{}')",
-      fmt::join(codecs, ", "), count, 100 * sum / static_cast<double>(count), 100 * least->kept,
-      least->tensor);
+      fmt::join(codecs, ", "), counted(count, "weight"), count == 1 ? "s" : "",
+      100 * sum / static_cast<double>(count), 100 * least->kept, least->tensor);
   if (!below.empty()) {
     out += fmt::format(
         "; in {} of them it is smaller than the rounding error ({}): merge into unquantized "

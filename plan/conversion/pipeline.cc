@@ -318,9 +318,10 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed, Pl
   const Context context = planning.context(conversion);
   Plan plan;
   std::vector<OutputNotes> noted;
-  const auto add = [&](const Conversion& one) -> Status {
+  const auto add = [&](const Conversion& one, bool is_also = false) -> Status {
     const auto before = static_cast<std::ptrdiff_t>(planning.notes.size());
-    CKPT_TRY(add_output(plan, checkpoint, {one, context, planning.use, planning.verdicts}));
+    const OutputPlanning output{one, context, planning.use, planning.verdicts, is_also};
+    CKPT_TRY(add_output(plan, checkpoint, output));
     const auto own = planning.notes.begin() + before;
     noted.push_back({one.out.string(), {own, planning.notes.end()}});
     planning.notes.erase(own, planning.notes.end());
@@ -333,7 +334,7 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed, Pl
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
     other.is_beside_folder = plan.outputs[0].checkpoint.format != "gguf";
-    CKPT_TRY(add(other));
+    CKPT_TRY(add(other, true));
   }
   if (!conversion.mmproj.empty()) {
     CKPT_TRY(add(projector_beside(conversion)));

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/engine/compare.h"
 #include "core/json/json_edit.h"
 #include "core/model/adapter.h"
@@ -275,8 +276,8 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   compare_documents(a, b, out);
   console.answer(
       out.count() == 0
-          ? fmt::format("same: {} tensors, metadata and documents", pairs.size())
-          : fmt::format("{} {}", out.count(), out.count() == 1 ? "difference" : "differences"));
+          ? fmt::format("same: {}, metadata and documents", counted(pairs.size(), "tensor"))
+          : counted(out.count(), "difference"));
   out.print(console, typed.top);
   // Of two forms the values were tried before.
   const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;

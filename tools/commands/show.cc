@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/base/counted.h"
 #include "core/base/glob.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
@@ -68,7 +69,7 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
                               : adapter.empty()         ? ""
                                                         : ", a " + adapter));
   console.answer(fmt::format(
-      "  {} tensors, {} values, {} ({:.2f} bits a value)", checkpoint.tensors.size(),
+      "  {}, {} values, {} ({:.2f} bits a value)", counted(checkpoint.tensors.size(), "tensor"),
       human_count(totals.values), human_bytes(totals.bytes),
       totals.values == 0
           ? 0.0
@@ -87,7 +88,8 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
   }
   if (!names.empty()) console.answer(fmt::format("  other files: {}", names));
   if (!checkpoint.metadata.entries.empty()) {
-    console.answer(fmt::format("  {} metadata keys{}", checkpoint.metadata.entries.size(),
+    console.answer(fmt::format("  {}{}",
+                               counted(checkpoint.metadata.entries.size(), "metadata key"),
                                typed.metadata ? "" : " (--metadata shows them)"));
   }
   console.object("checkpoint", {{"path", typed.path},
@@ -108,7 +110,8 @@ void show_groups(const Console& console, const QuantSummary& summary) {
     if (group.vectors > 0) {
       names += fmt::format("{}{} of one axis", names.empty() ? "" : ", ", group.vectors);
     }
-    console.answer(fmt::format("  {}: {} layers: {}", group.algorithm, group.layers, names));
+    console.answer(fmt::format("  {}: {}: {}", group.algorithm,
+                               counted(group.layers, "layer"), names));
     console.object("group", {{"algorithm", group.algorithm},
                              {"layers", group.layers},
                              {"vectors", group.vectors},

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "core/base/counted.h"
 #include "core/engine/compare.h"
 #include "core/engine/value_compare.h"
 #include "quantizers/quantizers.h"
@@ -137,7 +138,7 @@ void ValuesReport::add(const std::vector<ValuePair>& pairs,
 std::string ValuesReport::verdict(size_t tensors, bool are_bridged) const {
   std::string out;
   if (!failed_.empty()) out = fmt::format("{} limits are not kept; ", failed_.size());
-  if (tensors == 0) return out + fmt::format("{} tensors could not be compared", not_compared_);
+  if (tensors == 0) return out + counted(not_compared_, "tensor") + " could not be compared";
   const std::string apart =
       not_compared_ == 0 ? "" : fmt::format("; {} could not be compared", not_compared_);
   if (differing_ == 0) {

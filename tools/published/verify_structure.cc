@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
@@ -39,9 +40,9 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
   std::set<std::string> files;
   if (checkpoint) {
     const std::string adapter = adapter_words(*checkpoint);
-    std::string text = fmt::format("{} structure is sound, {} tensors{}{}", format.name,
-                                   checkpoint->tensors.size(), adapter.empty() ? "" : " of a ",
-                                   adapter);
+    std::string text = fmt::format("{} structure is sound, {}{}{}", format.name,
+                                   counted(checkpoint->tensors.size(), "tensor"),
+                                   adapter.empty() ? "" : " of a ", adapter);
     const std::string rest = bytes_after_tensors(*checkpoint);
     if (!rest.empty()) text += "; not checked: " + rest;
     found.push_back({path.string(), std::move(text)});

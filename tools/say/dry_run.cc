@@ -112,7 +112,8 @@ void show_output(const Console& console, const Output& output) {
   for (const OutputFile& file : output.layout.files) total += file.size_bytes;
   console.answer("");
   for (const auto& [type, sums] : by_type) {
-    console.answer(fmt::format("{:>6} tensors  {:<8} {:>10}", sums.tensors, type,
+    console.answer(fmt::format("{:>6} {:<7}  {:<8} {:>10}", sums.tensors,
+                               sums.tensors == 1 ? "tensor" : "tensors", type,
                                human_bytes(sums.size_bytes)));
   }
   console.answer(fmt::format("{} of tensors, {:.2f} bits a weight, become {}, {:.2f} bits a weight",

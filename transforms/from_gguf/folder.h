@@ -99,6 +99,10 @@ struct TargetTypes {
   const Codec& f32;
 };
 
+// `tensor` without the changes of values that to-gguf made for `made`. Fails: kUnsupported: one
+// that has no inverse.
+Result<Tensor> undone(Tensor tensor, const Tensor& made);
+
 // `like` of the folder, whose rows lie where `rows` say, stored as `types.target`; one that is
 // MXFP4 as ggml's blocks of it. Fails: kUnsupported: values that were changed in a way that has no
 // inverse, and MXFP4 of another type.

@@ -64,14 +64,22 @@ const Stored& stored_of(const Tensor& made) {
   return made.is_stored() ? made.stored() : made.recoded().from->stored();
 }
 
-Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
-                               const std::vector<size_t>& wanted) {
+Result<RowMap> find_rows_of(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
+                            const std::vector<size_t>& wanted) {
   const FolderBytes places(folder);
   RowMap map;
   for (const size_t i : wanted) CKPT_TRY(map_tensor(folder, places, made[i], i, map));
   for (auto& [tensor, runs] : map) {
     std::sort(runs.begin(), runs.end(),
               [](const MovedRows& a, const MovedRows& b) { return a.first < b.first; });
+  }
+  return map;
+}
+
+Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
+                               const std::vector<size_t>& wanted) {
+  CKPT_ASSIGN(RowMap map, find_rows_of(folder, made, wanted));
+  for (const auto& [tensor, runs] : map) {
     uint64_t next = 0;
     for (const MovedRows& run : runs) {
       if (run.first != next) break;

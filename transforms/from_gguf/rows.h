@@ -49,8 +49,10 @@ const Stored& stored_of(const Tensor& made);
 using RowMap = std::map<size_t, std::vector<MovedRows>>;
 
 // Of the tensors `made`[i] with i in `wanted`. Requires: `folder` is Stored, plain.
-// Fails: kUnsupported: rows of `made` that are not in `folder`; kUsage: a tensor of `folder` of
-// which only a part is in them.
+// Fails: kUnsupported: rows of `made` that are not in `folder`.
+Result<RowMap> find_rows_of(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
+                            const std::vector<size_t>& wanted);
+// The same. Fails too: kUsage: a tensor of `folder` of which only a part is in them.
 Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
                                const std::vector<size_t>& wanted);
 

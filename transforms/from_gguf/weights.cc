@@ -22,17 +22,6 @@ Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
   return fail(ErrorCode::kUnsupported, "tensor '{}': its values cannot be turned back", made.name);
 }
 
-Result<Tensor> undone(Tensor tensor, const Tensor& made) {
-  if (made.is_stored()) return tensor;
-  const std::vector<ValueOp>& ops = made.recoded().ops;
-  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    CKPT_ASSIGN(std::optional<ValueOp> back, inverse(*op, made));
-    if (!back) continue;
-    CKPT_ASSIGN(tensor, with_op(std::move(tensor), std::move(*back)));
-  }
-  return tensor;
-}
-
 // Rows of one tensor of the file, in the folder's order; of one axis, values.
 Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, bool by_value) {
   std::vector<RowRun> runs;
@@ -78,6 +67,17 @@ Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
 }
 
 }  // namespace
+
+Result<Tensor> undone(Tensor tensor, const Tensor& made) {
+  if (made.is_stored()) return tensor;
+  const std::vector<ValueOp>& ops = made.recoded().ops;
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+    CKPT_ASSIGN(std::optional<ValueOp> back, inverse(*op, made));
+    if (!back) continue;
+    CKPT_ASSIGN(tensor, with_op(std::move(tensor), std::move(*back)));
+  }
+  return tensor;
+}
 
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>& rows,
                                const TensorPairs& pairs, const TargetTypes& types) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/chunks/repack.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
@@ -244,7 +245,8 @@ Status check_rules(const Job& job) {
 
 void note_tensors(const Job& job, const std::vector<std::string>& names, std::string_view what) {
   if (names.empty()) return;
-  job.context.note(fmt::format("{} tensors {} (the first: '{}')", names.size(), what, names[0]));
+  job.context.note(
+      fmt::format("{} {} (the first: '{}')", counted(names.size(), "tensor"), what, names[0]));
 }
 
 // llama-quantize makes such a file, too; but who asked for 4 bits should know that these are 8.
@@ -332,8 +334,8 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   note_mxfp4(job, checkpoint.tensors);
   note_tensors(job, chooser.fallbacks(), "got a type that fits their rows instead");
   note_tensors(job, job.needing_weights, "cannot be made without --imatrix FILE");
-  note_tensors(job, job.without_moments, "are rounded without second moments");
-  note_tensors(job, job.without_weights, "have no column weights in the importance matrix");
+  note_tensors(job, job.without_moments, "rounded without second moments");
+  note_tensors(job, job.without_weights, "without column weights in the importance matrix");
   return checkpoint;
 }
 

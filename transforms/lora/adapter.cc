@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/strided_source.h"
@@ -84,6 +85,41 @@ bool may_be_gguf(const std::filesystem::path& place) {
 }
 
 }  // namespace
+
+void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context) {
+  const auto is_named = [](std::string_view module, const std::string& name) {
+    return module == name || module.ends_with("." + name);
+  };
+  const std::vector<std::string>& targets = adapter.config.targets;
+  std::vector<std::string> unused, unlisted;
+  for (const std::string& target : targets) {
+    const bool is_used = std::ranges::any_of(adapter.modules, [&](const AdapterModule& module) {
+      return is_named(module.name, target);
+    });
+    const bool is_there = std::ranges::any_of(model.tensors, [&](const Tensor& tensor) {
+      return is_named(module_of(tensor.name), target);
+    });
+    if (is_there && !is_used) unused.push_back(target);
+  }
+  for (const AdapterModule& module : adapter.modules) {
+    const bool is_listed = std::ranges::any_of(
+        targets, [&](const std::string& target) { return is_named(module.name, target); });
+    const bool may_be_parameter = targets.empty() || !adapter.config.parameters.empty();
+    if (is_listed || may_be_parameter) continue;
+    if (has_any(module, {AdapterPart::kA, AdapterPart::kEmbeddingA})) {
+      unlisted.push_back(module.name);
+    }
+  }
+  if (!unused.empty()) {
+    context.note(fmt::format("lora: the adapter has no tensors for {}, which target_modules lists",
+                             first_names(unused)));
+  }
+  if (!unlisted.empty()) {
+    context.note(fmt::format("lora: target_modules does not list {}; PEFT leaves them out, ckpt "
+                             "merges them",
+                             first_names(unlisted)));
+  }
+}
 
 Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
   for (const auto& [name, rows] : adapter.config.token_rows) {

@@ -37,6 +37,7 @@ struct AdapterConfig {
   std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
   std::vector<std::string> parameters;  // target_parameters
   std::vector<std::string> saved;       // modules_to_save
+  std::vector<std::string> targets;     // target_modules, where it is a list
   std::optional<Version> peft_version;
   std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
   std::string base;                  // base_model_name_or_path
@@ -58,7 +59,9 @@ Result<AdapterConfig> read_adapter_config(const std::string& path, const std::st
 
 struct AdapterModule {
   std::string name;  // as the adapter calls it, without prefixes and wrappers
-  std::map<AdapterPart, const Tensor*> parts;
+  std::map<AdapterPart, const Tensor*> parts = {};
+  // Of a GGUF: a product for rows of one of the folder's tensors alone, from the first on.
+  std::optional<std::pair<std::string, uint64_t>> rows = {};
 
   const Tensor* find(AdapterPart part) const {
     const auto found = parts.find(part);
@@ -96,6 +99,10 @@ Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& fol
 // Rows and modules that the configuration lists as trained are in the adapter, where `model` has
 // the module. Fails: kCorrupt.
 Status check_trained_parts(const Adapter& adapter, const Checkpoint& model);
+
+// Notes modules of `model` that target_modules lists and no tensor is for, which PEFT warns about,
+// and modules that it does not list, which PEFT leaves out.
+void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context);
 
 // [columns, rows] of a matrix.
 Result<Tensor> turned_factor(const Tensor& tensor);

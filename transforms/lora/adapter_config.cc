@@ -21,12 +21,12 @@ constexpr std::string_view kReadKeys =
     "layers_to_transform lora_B_layout"
     " lora_alpha lora_bias peft_type peft_version r rank_pattern target_parameters"
     " trainable_token_indices use_dora use_rslora fine_tune_type lora_parameters bias"
-    " modules_to_save ";
+    " modules_to_save target_modules ";
 constexpr std::string_view kMlxKeys = " alpha dropout keys rank scale ";
 constexpr std::string_view kTrainingKeys =
     " auto_mapping corda_config eva_config exclude_modules inference_mode layers_pattern"
     " loftq_config lora_dropout lora_ga_config megatron_config megatron_core"
-    " qalora_group_size revision runtime_config target_modules task_type"
+    " qalora_group_size revision runtime_config task_type"
     " adapter_path batch_size config data grad_accumulation_steps grad_checkpoint iters"
     " learning_rate lora_layers lr_schedule mask_prompt max_seq_length model num_layers optimizer"
     " optimizer_config project_name report_to resume_adapter_file save_every seed"
@@ -65,6 +65,10 @@ class AdapterConfigReader {
     CKPT_TRY(read_tokens());
     CKPT_TRY(read_texts("target_parameters", out_.parameters));
     CKPT_TRY(read_texts("modules_to_save", out_.saved));
+    const JsonText* targets = known("target_modules");
+    if (targets != nullptr && targets->is_array()) {
+      CKPT_TRY(read_texts("target_modules", out_.targets));
+    }
     CKPT_TRY(read_version());
     out_.base = root_.find_text("base_model_name_or_path")
                     .value_or(root_.find_text("model").value_or(std::string()));

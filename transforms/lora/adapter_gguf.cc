@@ -22,10 +22,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/chunks/evaluate.h"
 #include "core/computed/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/from_gguf/rows.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/to_gguf/general/general.h"
@@ -395,17 +396,19 @@ Status take_tensors(Checkpoint file, Adapter& out, const Context& context) {
 
 // ---- folders -----------------------------------------------------------------------------------
 
+constexpr const char* kOtherPlace =
+    "ckpt convert BASE BASE.gguf, into which the adapter can be merged, or the adapter's own "
+    "folder";
+
 Failure no_place(const std::string& name, std::string_view what) {
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        "ckpt convert BASE BASE.gguf, into which the adapter can be merged, or the "
-                        "adapter's own folder",
-                        "tensor '{}': {}", name, what);
+  return fail_with_hint(ErrorCode::kUnsupported, kOtherPlace, "tensor '{}': {}", name, what);
 }
 
 class FolderNames {
  public:
-  FolderNames(const Adapter& adapter, const Checkpoint& folder, const Forward& forward)
-      : adapter_(adapter), folder_(folder), made_(forward.tensors) {
+  FolderNames(const Adapter& adapter, const Checkpoint& folder, const Forward& forward,
+              Codecs codecs)
+      : adapter_(adapter), folder_(folder), made_(forward.tensors), codecs_(codecs) {
     for (size_t i = 0; i < made_.size(); ++i) by_name_[made_[i].name] = i;
   }
 
@@ -417,10 +420,9 @@ class FolderNames {
     CKPT_TRY(find_rows());
     for (const auto& [tensor, runs] : rows_) CKPT_TRY(add(folder_.tensors[tensor], runs));
     // Their parts point into `tensors`.
-    for (auto& [module, parts] : parts_) {
-      AdapterModule made{module, {}};
-      for (const auto& [part, at] : parts) made.parts[part] = &out_.tensors[at];
-      out_.modules.push_back(std::move(made));
+    for (auto& [name, own] : parts_) {
+      for (const auto& [part, at] : own.second) own.first.parts[part] = &out_.tensors[at];
+      out_.modules.push_back(std::move(own.first));
     }
     return std::move(out_);
   }
@@ -436,40 +438,85 @@ class FolderNames {
                     module.name, kWeight);
       }
       const Tensor& made = made_[found->second];
-      const bool moves_rows = made.is_stored() ||
-                              std::ranges::all_of(made.recoded().ops, [](const ValueOp& op) {
-                                return std::holds_alternative<RoundTo>(op);
-                              });
-      if (!moves_rows) {
+      if (module.find(AdapterPart::kNewWeight) == nullptr && changes_values(module, made)) {
         return no_place(first, "its values are not those of a folder");
       }
       modules_[found->second] = &module;
       wanted.push_back(found->second);
     }
-    CKPT_ASSIGN(rows_, find_moved_rows(folder_.tensors, made_, wanted));
+    auto rows = find_rows_of(folder_.tensors, made_, wanted);
+    if (!rows) {
+      rows.error().hint = kOtherPlace;
+      return Failure(std::move(rows.error()));
+    }
+    rows_ = std::move(*rows);
     return {};
   }
 
+  // Of a product: other than by the order of columns, which is that of A's.
+  static bool changes_values(const AdapterModule& module, const Tensor& made) {
+    const bool has_columns = module.find(AdapterPart::kA) != nullptr;
+    return !made.is_stored() && !std::ranges::all_of(made.recoded().ops, [&](const ValueOp& op) {
+      return std::holds_alternative<RoundTo>(op) ||
+             (has_columns && std::holds_alternative<PermuteColumns>(op));
+    });
+  }
+
   Status add(const Tensor& weight, const std::vector<MovedRows>& runs) {
-    const AdapterModule& module = *modules_.at(runs[0].gguf);
-    const Tensor& made = made_[runs[0].gguf];
-    const std::string& first = module.parts.begin()->second->name;
-    const bool is_of_one =
-        std::ranges::all_of(runs, [&](const MovedRows& run) { return run.gguf == runs[0].gguf; });
-    if (!weight.name.ends_with(kWeight) || !is_of_one || weight.shape.size() > 2) {
-      return no_place(first, fmt::format("'{}' of the folder is a stack of several weights",
-                                         weight.name));
+    if (modules_.at(runs[0].gguf)->find(AdapterPart::kNewWeight) != nullptr) {
+      return add_norm(weight, runs);
     }
-    auto& parts = parts_[module_of(weight.name)];
-    for (const auto& [part, tensor] : module.parts) {
-      CKPT_ASSIGN(Tensor moved, moved_part(part, *tensor, made, runs));
-      parts[part] = out_.tensors.size();
-      out_.tensors.push_back(std::move(moved));
-    }
-    if (module.find(AdapterPart::kNewWeight) == nullptr) {
-      out_.config.own_ranks[module_of(weight.name)] = adapter_.config.rank_of(module.name);
+    if (weight.shape.size() < 2) return no_value(weight, runs);
+    uint64_t rows = 0;  // of the first tensor of the GGUF
+    for (const MovedRows& run : runs) rows += run.gguf == runs[0].gguf ? run.count : 0;
+    const bool is_matrix = weight.shape.size() == 2 && weight.name.ends_with(kWeight);
+    if (is_matrix && rows == weight.rows()) return add_module({module_of(weight.name)}, runs);
+    for (const MovedRows& run : runs) {
+      const Tensor& made = made_[run.gguf];
+      const bool has_experts = made.shape.size() == 3;
+      for (uint64_t done = 0, count = run.count; done < run.count; done += count) {
+        const uint64_t at = run.gguf_first + done, first = run.first + done;
+        const uint64_t left = run.count - done;
+        count = has_experts ? std::min(left, made.shape[1] - at % made.shape[1]) : left;
+        AdapterModule rows_of_weight{fmt::format("{}[{}]", weight.name, first)};
+        rows_of_weight.rows = {weight.name, first};
+        CKPT_TRY(add_module(std::move(rows_of_weight), {{first, count, run.gguf, at}}));
+      }
     }
     return {};
+  }
+
+  Status add_norm(const Tensor& weight, const std::vector<MovedRows>& runs) {
+    const Tensor& norm = *modules_.at(runs[0].gguf)->find(AdapterPart::kNewWeight);
+    if (runs.size() > 1) return no_value(weight, runs);
+    const Tensor& made = made_[runs[0].gguf];
+    CKPT_ASSIGN(Tensor own, returned(norm, made));
+    if (norm.shape == made.shape && norm.values() == weight.values()) own.shape = weight.shape;
+    add_part({module_of(weight.name)}, AdapterPart::kNewWeight, std::move(own));
+    return {};
+  }
+
+  Status no_value(const Tensor& weight, const std::vector<MovedRows>& runs) const {
+    return no_place(modules_.at(runs[0].gguf)->parts.begin()->second->name,
+                    fmt::format("it does not fit '{}' [{}] of the folder", weight.name,
+                                fmt::join(weight.shape, ", ")));
+  }
+
+  Status add_module(AdapterModule own, const std::vector<MovedRows>& runs) {
+    const AdapterModule& module = *modules_.at(runs[0].gguf);
+    out_.config.own_ranks[own.name] = adapter_.config.rank_of(module.name);
+    for (const auto& [part, tensor] : module.parts) {
+      CKPT_ASSIGN(Tensor moved, moved_part(part, *tensor, made_[runs[0].gguf], runs));
+      add_part(own, part, std::move(moved));
+    }
+    return {};
+  }
+
+  void add_part(const AdapterModule& module, AdapterPart part, Tensor tensor) {
+    auto& [own, parts] = parts_[module.name];
+    own = module;
+    parts[part] = out_.tensors.size();
+    out_.tensors.push_back(std::move(tensor));
   }
 
   // Of an expert, its rows of B and its A.
@@ -493,18 +540,28 @@ class FolderNames {
       CKPT_ASSIGN(const Tensor matrix, reshape(tensor, {tensor.rows(), tensor.row_values()}));
       return reorder_rows(matrix, taken);
     }
-    if (experts == 1) return reshape(tensor, {rows, tensor.row_values()});
     const uint64_t expert = runs[0].gguf_first / (all / experts);
-    return take_rows(tensor, expert * rows, rows);
+    CKPT_ASSIGN(Tensor own, take_rows(tensor, expert * rows, rows));
+    return returned(std::move(own), made);
+  }
+
+  // Without the changes that to-gguf makes to the values of `made`, stored.
+  Result<Tensor> returned(Tensor part, const Tensor& made) const {
+    CKPT_ASSIGN(const Tensor back, undone(part, made));
+    if (back.is_stored()) return part;
+    CKPT_ASSIGN(const RowSample all, sample_rows(back, UINT64_MAX));
+    return make_f32_tensor(part.name, part.shape, all.values, codecs_);
   }
 
   const Adapter& adapter_;
   const Checkpoint& folder_;
   const std::vector<Tensor>& made_;
+  Codecs codecs_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<size_t, const AdapterModule*> modules_;
   RowMap rows_;
-  std::map<std::string, std::map<AdapterPart, size_t>> parts_;
+  // By name of the module.
+  std::map<std::string, std::pair<AdapterModule, std::map<AdapterPart, size_t>>> parts_;
   Adapter out_;
 };
 
@@ -533,7 +590,7 @@ Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& fol
     return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base is '{}'",
                 adapter.architecture, name);
   }
-  return FolderNames(adapter, folder, forward).run();
+  return FolderNames(adapter, folder, forward, context.codecs).run();
 }
 
 extern constinit const Transform kLoraToGguf{"lora-to-gguf",

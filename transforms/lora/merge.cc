@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/counted.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
@@ -72,6 +73,7 @@ class LoraMerge {
 
   Status run() {
     CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
+    note_targets(adapter_, checkpoint_, context_);
     CKPT_TRY(untie_where_needed());
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_layer(module));
@@ -86,8 +88,8 @@ class LoraMerge {
   }
 
   std::string summary() const {
-    std::string out = fmt::format("{} products added", weights_.added());
-    if (replaced_ > 0) out += fmt::format(", {} tensors replaced", replaced_);
+    std::string out = counted(weights_.added(), "product") + " added";
+    if (replaced_ > 0) out += fmt::format(", {} replaced", counted(replaced_, "tensor"));
     if (given_.factor != 1 && replaced_ > 0) out += ", the latter unscaled";
     return out;
   }
@@ -338,6 +340,10 @@ class LoraMerge {
     }
     CKPT_TRY(check_rank(module, a, right.rows()));
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
+    if (module.rows) {
+      Tensor* const stack = weights_.find_exactly(module.rows->first);
+      return weights_.merge_rows(*stack, module.rows->second, std::move(update));
+    }
     if (Tensor* weight = find(module.name, kWeight)) return merge(*weight, std::move(update));
     if (!update.magnitudes) {
       CKPT_ASSIGN(const bool is_joined, add_to_joined(module, update));

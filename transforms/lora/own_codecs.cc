@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/base/counted.h"
 #include "core/computed/decoded_source.h"
 #include "transforms/llama_quantize/column_weights.h"
 #include "transforms/llama_quantize/sums.h"
@@ -97,7 +98,8 @@ Status OwnCodecs::set_column_weights(Tensor& out) {
 
 void OwnCodecs::note(const Metadata& metadata) const {
   if (count_ > 0) {
-    context_.note(fmt::format("lora: {} weights are decoded and encoded as {} again", count_,
+    context_.note(fmt::format("lora: {} {} decoded and encoded as {} again",
+                              counted(count_, "weight"), count_ == 1 ? "is" : "are",
                               fmt::join(types_, ", ")));
   }
   if (how_.searches && searched_ == 0 && !how_.encodes_later) {

@@ -53,6 +53,8 @@ Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check&
                                               bool is_folder) {
   CKPT_ASSIGN(OpenFolder parent, OpenFolder::open(parent_of(path)));
   const std::string name = path.filename().string();
+  // A file that appears under the name from here on is another run's.
+  CKPT_ASSIGN(const bool was_there, parent.has(name));
   // No run is at work on a link, or on what cannot be opened.
   const auto left = parent.open_file(name, is_folder ? kAsFolder : O_RDWR | O_NONBLOCK);
   if (left) {
@@ -60,7 +62,7 @@ Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check&
     if (!is_left) return at_work(path);
   }
   if (check) CKPT_TRY(check());
-  CKPT_TRY(remove_left(parent, path, is_folder));
+  if (left || was_there) CKPT_TRY(remove_left(parent, path, is_folder));
   auto made = make_new(parent, name, is_folder);
   if (!made) {
     CKPT_ASSIGN(const bool exists, parent.has(name));

@@ -272,7 +272,7 @@ void show_findings(const PlannedConversion& planned, const Console& console) {
 
 Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
                        const Console& console) {
-  const bool to_stdout = path == "-";
+  const bool to_stdout = path == "-", may_replace = conversion.force;
   if (to_stdout && console.json()) {
     return fail_with_hint(ErrorCode::kUsage, "--plan-out - alone, the plan is JSON",
                           "--plan-out - with --json");
@@ -292,7 +292,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
     (void)!std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
-  CKPT_TRY(replace_file(path, text, conversion.force));
+  CKPT_TRY(replace_file(path, text, may_replace));
   uint64_t bytes = 0, files = 0;
   for (const Output& output : planned.plan.outputs) {
     for (const OutputFile& one : output.layout.files) bytes += one.size_bytes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <tuple>
 
 #include "core/base/nearest.h"
@@ -84,27 +85,34 @@ bool may_be_gguf(const std::filesystem::path& place) {
          (place.extension() == ".gguf" && !std::filesystem::is_directory(place, error));
 }
 
+// "a.b.c", "b.c" and "c", by which target_modules may name a module.
+void add_ends(const std::string& module, std::set<std::string>& out) {
+  out.insert(module);
+  for (size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1)) {
+    out.insert(module.substr(dot + 1));
+  }
+}
+
 }  // namespace
 
 void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context) {
-  const auto is_named = [](std::string_view module, const std::string& name) {
-    return module == name || module.ends_with("." + name);
-  };
   const std::vector<std::string>& targets = adapter.config.targets;
+  std::set<std::string> used, there;
+  for (const AdapterModule& module : adapter.modules) add_ends(module.name, used);
+  if (!targets.empty()) {
+    for (const Tensor& tensor : model.tensors) add_ends(module_of(tensor.name), there);
+  }
   std::vector<std::string> unused, unlisted;
   for (const std::string& target : targets) {
-    const bool is_used = std::ranges::any_of(adapter.modules, [&](const AdapterModule& module) {
-      return is_named(module.name, target);
-    });
-    const bool is_there = std::ranges::any_of(model.tensors, [&](const Tensor& tensor) {
-      return is_named(module_of(tensor.name), target);
-    });
-    if (is_there && !is_used) unused.push_back(target);
+    if (there.contains(target) && !used.contains(target)) unused.push_back(target);
   }
+  const std::set<std::string> listed(targets.begin(), targets.end());
+  const bool may_be_parameter = targets.empty() || !adapter.config.parameters.empty();
   for (const AdapterModule& module : adapter.modules) {
+    std::set<std::string> ends;
+    add_ends(module.name, ends);
     const bool is_listed = std::ranges::any_of(
-        targets, [&](const std::string& target) { return is_named(module.name, target); });
-    const bool may_be_parameter = targets.empty() || !adapter.config.parameters.empty();
+        ends, [&](const std::string& end) { return listed.contains(end); });
     if (is_listed || may_be_parameter) continue;
     if (has_any(module, {AdapterPart::kA, AdapterPart::kEmbeddingA})) {
       unlisted.push_back(module.name);

@@ -243,7 +243,7 @@ Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy
                                    [](float sum) { return sum == 0; });
   if (is_counted && is_zero) {
     return fail(ErrorCode::kCorrupt,
-                "'{}': all {} sums are 0, by which no weight matters; expected those of inputs",
+                "'{}': all {} sums are 0, so that no weight would matter; expected sums of squares",
                 name, entry.sums.size());
   }
   for (size_t i = 0; i < entry.sums.size(); ++i) {

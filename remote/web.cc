@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/lines.h"
+#include "core/base/sha256.h"
 #include "core/base/threads.h"
 #include "core/json/json_read.h"
 #include "core/model/document_names.h"
@@ -57,6 +58,7 @@ class WebRoot final : public RemoteRoot {
   Status take_folder();
   // nullopt: it is not there.
   Result<std::optional<HttpResponse>> text_of_file(std::string_view path, uint64_t limit_bytes);
+  void keep_index(HttpResponse response);
   Status take_index(HttpResponse response);
 
   Url base_;
@@ -107,13 +109,16 @@ Result<std::optional<HttpResponse>> WebRoot::text_of_file(std::string_view path,
   return std::optional(std::move(response));
 }
 
-Status WebRoot::take_index(HttpResponse response) {
-  CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, response.body));
-  RemoteFile file;
+void WebRoot::keep_index(HttpResponse response) {
+  RemoteFile& file = files_[std::string(kWebIndex)];
   file.size_bytes = response.body.size();
   if (const std::string* const etag = response.header("etag")) file.etag = *etag;
   file.first = std::move(response.body);
-  files_[std::string(kWebIndex)] = std::move(file);
+}
+
+Status WebRoot::take_index(HttpResponse response) {
+  CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, response.body));
+  keep_index(std::move(response));
   const JsonValue* const map = known(index, "weight_map");
   if (map == nullptr || !map->is_object()) {
     return fail(ErrorCode::kCorrupt, "{}: no weight_map", kWebIndex);
@@ -136,7 +141,13 @@ Status WebRoot::take_folder() {
   if (!sums) return Failure(std::move(sums.error()));
   if (*sums) {
     files_[std::string(kSums)] = {};
-    return add_sums((*sums)->body, files_);
+    CKPT_TRY(add_sums((*sums)->body, files_));
+    // One that is not as the sums say is asked for again, and refused, if it is read.
+    const auto listed = files_.find(std::string(kWebIndex));
+    const bool is_known = index && *index && listed != files_.end() &&
+                          sha256_of((*index)->body) == listed->second.sha256;
+    if (is_known) keep_index(**std::move(index));
+    return {};
   }
   if (!index) return Failure(std::move(index.error()));
   if (*index) CKPT_TRY(take_index(**std::move(index)));

@@ -235,14 +235,6 @@ Status look_small_numbers(const Look& look) {
   return {};
 }
 
-// Classes of transformers without a rotation by this field.
-bool reads_no_theta(const Examined& on) {
-  const JsonValue* positions = known(on.text_config(), "position_embedding_type");
-  const bool rotates = positions != nullptr && *positions == "rope";
-  return has_quirk(on.text_type, "other_theta") ||
-         (has_quirk(on.text_type, "may_rotate_nothing") && !rotates);
-}
-
 // rope_theta next to the dictionary; inside it where the class has none.
 Status look_theta_number(const Look& look) {
   const Examined& on = look.on;
@@ -253,7 +245,9 @@ Status look_theta_number(const Look& look) {
   if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
   const bool reads_inner =
       !look.profile.reads_old_tokenizers_alone() || has_quirk(on.text_type, "theta_inside");
-  if (is_class && (family_of_type(on.text_type) == nullptr || reads_no_theta(on))) return {};
+  const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
+                         has_quirk(on.text_type, "other_theta");
+  if (is_class && is_unread) return {};
   // transformers 5 reads the dictionary first, which C17 is about.
   const bool has_inner = rope != nullptr && rope->is_object() && !rope->empty() &&
                          (rope->contains("rope_theta") || rope->begin()->is_object());

@@ -47,8 +47,6 @@ constexpr std::string_view kTypesFrom32 = " proportional bailing_mrope ";
 constexpr std::string_view kLayerTypes =
     " full_attention sliding_attention chunked_attention linear_attention ";
 
-constexpr std::string_view kMayRotateNothing = "may_rotate_nothing";
-
 // One dictionary about rope, and the configuration around it.
 struct Rope {
   std::string place;
@@ -159,13 +157,6 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
     }
   }
   return {};
-}
-
-// Whether the class rotates nothing where config.json does not ask for it.
-bool rotates_nothing(const Examined& on) {
-  const JsonValue* position = known(on.text_config(), "position_embedding_type");
-  return has_quirk(on.text_type, kMayRotateNothing) &&
-         (position == nullptr || *position != "rope");
 }
 
 // The fault of a type that transformers looks up when it makes the class.
@@ -394,7 +385,7 @@ Status look_sections(const Look& look) {
 void look_lone_share(const Look& look) {
   if (look.profile.program != Program::kVllm || look.on.is_gguf) return;
   const std::string_view quirks = quirks_of(look.on.text_type);
-  if (has_word(quirks, kMayRotateNothing)) return;
+  if (has_word(quirks, "may_rotate_nothing")) return;
   // The class puts one in the place of the other.
   const bool is_unread = has_word(quirks, "ignores_partial_rotary_factor");
   const std::string_view unread = is_unread ? kShare : "";

@@ -300,6 +300,12 @@ const Family* family_of_type(std::string_view model_type) {
   return nullptr;
 }
 
+bool rotates_nothing(const Examined& on) {
+  const JsonValue* position = known(on.text_config(), "position_embedding_type");
+  return has_quirk(on.text_type, "may_rotate_nothing") &&
+         (position == nullptr || *position != "rope");
+}
+
 std::string shape_text(const std::vector<uint64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }

@@ -220,6 +220,8 @@ struct Look {
 std::string_view ruling_type(const Look& look);
 // The family that has the type, of its text part, its wrapper or a model of other code; or null.
 const Family* family_of_type(std::string_view model_type);
+// Whether the class rotates nothing because config.json does not ask for it.
+bool rotates_nothing(const Examined& on);
 
 // One entry of a check list.
 //   ratings   "U: vllm* sglang, W: llama.cpp": a letter (U unloaded, S unsound, W warning, I info)

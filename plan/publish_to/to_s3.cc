@@ -53,7 +53,7 @@ class S3Writer {
   // The object appears whole. `may_replace`: else one that exists stays.
   Status put(const std::string& key, const std::string& content, bool may_replace);
 
-  // Names the object to all machines.
+  // The same for every run that sends this object.
   std::string address(const std::string& key) const { return bucket_.base.text() + "\n" + key; }
   Result<std::string> begin_upload(const std::string& key, const std::string& sha256);
   Result<S3Parts> list_parts(const std::string& key, const std::string& upload);

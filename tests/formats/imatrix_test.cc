@@ -80,8 +80,8 @@ TEST(ImatrixSumsFile, SumsOfZeroThatWereCountedAreNoImportance) {
     const auto found = read_imatrix(*written(of_one({{0, 0, 0, 0}, counts, {}})));
     EXPECT_EQ(!found, is_refused) << counts[0];
     EXPECT_EQ(found ? "" : found.error().what,
-              is_refused ? "'x': all 4 sums are 0, by which no weight matters; expected "
-                           "those of inputs"
+              is_refused ? "'x': all 4 sums are 0, so that no weight would matter; expected "
+                           "sums of squares"
                          : "");
   }
 }

@@ -66,8 +66,8 @@ std::vector<StatedWeights> stated_weights(const PackedJob& job) {
   return out;
 }
 
-// Of several, the one whose scales have the shape of `scale`; what those that fit alike do not
-// agree about is not demanded.
+// The group whose scales have the shape of `scale`. If several have, only the parts that all of
+// them declare are required.
 Result<StatedWeights> stated_for(std::vector<StatedWeights> stated, const Tensor& scale,
                                  ScaledShape shape) {
   if (stated.empty()) return StatedWeights();
@@ -104,7 +104,7 @@ Result<StatedWeights> stated_for(std::vector<StatedWeights> stated, const Tensor
   return *out;
 }
 
-// Parts that the document demands of a weight.
+// Fails: kCorrupt: a part that the group declares is missing.
 Status check_parts(const PackedJob& job, const StatedWeights& stated, const Tensor& codes,
                    const std::string& weight, const ScaleGrid& scales) {
   if (stated.has_zeros) CKPT_TRY(job.need(weight + "_zero_point", codes));

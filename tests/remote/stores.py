@@ -284,7 +284,7 @@ class Hub(Store):
             good = len(self.objects.get(json.loads(body)["oid"], b"")) == json.loads(body)["size"]
             return (200 if good else 404), {}, b"{}"
         if path.endswith("/revision/main") and path.startswith("/api/models/org/name/"):
-            return 200, {}, json.dumps({"sha": self.head}).encode()
+            return 200, {}, json.dumps({"id": "org/name", "sha": self.head}).encode()
         if path.endswith("/preupload/main"):
             return 200, {}, json.dumps({"files": [self.mode(f) for f in json.loads(body)["files"]]}).encode()
         if path == "/org/name.git/info/lfs/objects/batch":
@@ -313,7 +313,7 @@ class Hub(Store):
 
     def commit(self, body, fault):
         lines = [json.loads(line) for line in body.decode().splitlines()]
-        if lines[0]["value"]["parentCommit"] != self.head:
+        if lines[0]["value"].get("parentCommit", self.head) != self.head:
             return 412, {"X-Error-Message": "The branch was updated since you opened this page"}, b"{}"
         for line in lines[1:]:
             value = line["value"]
@@ -325,4 +325,4 @@ class Hub(Store):
         self.head = commit_id(self.commits)
         if fault == "lost":  # it came through, and the answer did not
             return 500, {}, b"{}"
-        return 200, {}, json.dumps({"commitOid": self.head, "commitUrl": ""}).encode()
+        return 200, {}, json.dumps({"commitOid": self.head, "commitUrl": f"{self.origin}/org/name/commit/{self.head}"}).encode()

@@ -116,28 +116,25 @@ class MergeIntoGguf {
   Status take(const std::vector<Tensor>& merged, const Sources& added) {
     std::map<std::string, size_t, std::less<>> places;
     for (size_t i = 0; i < floats_.tensors.size(); ++i) places[floats_.tensors[i].name] = i;
+    const std::vector<Tensor> before = file_.tensors;
     for (const Tensor& made : merged) {
       const bool is_changed = share_any(added, all_sources(made));
       auto place = places.find(made.name);
       const bool is_new = place == places.end();
       if (is_new) place = places.find(kEmbeddingTensor);  // a head that was the embeddings
       if (is_new && (made.name != kHeadTensor || place == places.end())) continue;
-      if (is_new || is_changed) CKPT_TRY(put(made, place->second, is_new, is_changed));
-    }
-    return {};
-  }
-
-  Status put(const Tensor& made, size_t place, bool is_new, bool is_changed) {
-    Tensor out = file_.tensors[place];
-    out.name = made.name;
-    if (is_changed) {
-      CKPT_TRY(check_no_scale(out));
-      CKPT_ASSIGN(out, own_.encoded(out, made));
-    }
-    if (is_new) {
-      file_.tensors.push_back(std::move(out));
-    } else {
-      file_.tensors[place] = std::move(out);
+      if (!is_new && !is_changed) continue;
+      Tensor out = before[place->second];
+      out.name = made.name;
+      if (is_changed) {
+        CKPT_TRY(check_no_scale(out));
+        CKPT_ASSIGN(out, own_.encoded(out, made));
+      }
+      if (is_new) {
+        file_.tensors.push_back(std::move(out));
+      } else {
+        file_.tensors[place->second] = std::move(out);
+      }
     }
     return {};
   }

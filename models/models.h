@@ -244,6 +244,7 @@ struct Family {
   std::string_view bare_quirks = {};
   NextnLayers nextn = NextnLayers::kUnknown;
   bool drops_tied_head = false;        // a head is left out where config.json ties it
+  bool has_gguf_head = true;           // false: llama.cpp takes the embeddings, and reads no head
   bool has_rope_factors = false;       // llama3 scaling becomes a tensor
   bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
   bool has_long_rope = false;          // long_factor and short_factor become tensors

@@ -86,6 +86,7 @@ const Family kCohere = {
     .keys = kCohereKeys,
     .defaults = kCohereDefaults,
     .parameters = kCohereRules,
+    .has_gguf_head = false,
 };
 
 const Family kCohere2 = {
@@ -99,6 +100,7 @@ const Family kCohere2 = {
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,
     .parameters = kCohere2Rules,
+    .has_gguf_head = false,
     .untold = "layer_types (full attention in each fourth)",
 };
 

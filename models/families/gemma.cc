@@ -19,7 +19,6 @@ constexpr ParameterRule kMlpNorms[] = {
 constexpr NameRule kGemmaNorms[] = {
     {"model.norm",                     "output_norm",       Change::kAddOne},
     {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", Change::kAddOne},
-    {"lm_head",                        ""},
 };
 constexpr NameRule kGemma1Norms[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", Change::kAddOne},
@@ -120,6 +119,7 @@ const Family kGemma = {
     .keys = {kGemma2Keys, kGemma1KeyCount},
     .defaults = kGemmaDefaults,
     .parameters = kGemmaRules,
+    .has_gguf_head = false,
     .tokenizer = {.piece_file = PieceFile::kRequired,
                   .end_of_turn_id = 107,
                   .adds_space_prefix = false},
@@ -138,6 +138,7 @@ const Family kGemma2 = {
     .keys = kGemma2Keys,
     .defaults = kGemma2Defaults,
     .parameters = kGemma2Rules,
+    .has_gguf_head = false,
     .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
     .has_common_keys = false,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 46); },

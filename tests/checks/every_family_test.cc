@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
+#include "checks/gguf/gguf_rules.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -28,6 +29,17 @@ std::string said_of(const Family& family, const std::string& profile, const std:
     if (finding.check == check) return std::string(severity_name(finding.severity));
   }
   return "";
+}
+
+TEST(EveryFamily, GivesAGgufAHeadExactlyWhereLlamaCppReadsOne) {
+  for (const Family* family : families()) {
+    const GgufArchitecture* file = find_gguf_architecture(family->name);
+    ASSERT_NE(file, nullptr) << family->name;
+    const bool reads_head = std::ranges::any_of(file->rows, [](std::span<const GgufRow> rows) {
+      return std::ranges::find(rows, "output.weight", &GgufRow::name) != rows.end();
+    });
+    EXPECT_EQ(family->has_gguf_head, reads_head) << family->name;
+  }
 }
 
 TEST(EveryFamily, HasOneActivationThatOtherProgramsTakeForGranted) {

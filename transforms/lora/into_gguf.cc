@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "models/models.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/llama_quantize/column_weights.h"
 #include "transforms/lora/own_codecs.h"
@@ -123,6 +124,7 @@ class MergeIntoGguf {
       const bool is_new = place == places.end();
       if (is_new) place = places.find(kEmbeddingTensor);  // a head that was the embeddings
       if (is_new && (made.name != kHeadTensor || place == places.end())) continue;
+      if (is_new) CKPT_TRY(check_has_head());
       if (!is_new && !is_changed) continue;
       Tensor out = before[place->second];
       out.name = made.name;
@@ -135,6 +137,19 @@ class MergeIntoGguf {
       } else {
         file_.tensors[place->second] = std::move(out);
       }
+    }
+    return {};
+  }
+
+  Status check_has_head() const {
+    const std::string* name = file_.metadata.find_text("general.architecture");
+    for (const Family* family : families()) {
+      if (name == nullptr || family->name != *name || family->has_gguf_head) continue;
+      return fail_with_hint(ErrorCode::kUnsupported,
+                            "a folder as OUT, with the folder that IN was made from as IN",
+                            "a change of '{}' or '{}' alone: llama.cpp takes the embeddings of {} "
+                            "as its head",
+                            kEmbeddingTensor, kHeadTensor, family->name);
     }
     return {};
   }

@@ -172,6 +172,19 @@ Status count_nextn(bool keep_mtp, Model& model) {
               count, field, model.layers + model.mtp_layers - 1);
 }
 
+// A head that a GGUF has no place for: the embeddings once more, or the model would be another.
+Result<bool> drops_head(const Model& model) {
+  const Family& family = *model.family;
+  const JsonValue* tie = known(model.config, "tie_word_embeddings");
+  if (family.has_gguf_head) return family.drops_tied_head && is_truthy(tie);
+  if (tie == nullptr || *tie == true) return true;  // these classes tie by default
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        "--step drop:tensors=lm_head.weight, if it equals the embeddings",
+                        "tensor 'lm_head.weight': llama.cpp takes the embeddings of {} as its "
+                        "head, and config.json says that they differ (tie_word_embeddings: false)",
+                        family.name);
+}
+
 // Tensors that llama.cpp's converter omits by name.
 bool is_of_no_use(const Family& family, const std::string& name) {
   return !family.left_out_start.empty() && name.starts_with(family.left_out_start);
@@ -225,9 +238,9 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       model.left_out += keep_mtp;
       continue;
     }
-    if (model.family->drops_tied_head && name == "lm_head.weight" &&
-        is_truthy(known(model.config, "tie_word_embeddings"))) {
-      continue;
+    if (name == "lm_head.weight") {
+      CKPT_ASSIGN(const bool is_dropped, drops_head(model));
+      if (is_dropped) continue;
     }
     if (is_quantized && is_side_scale(tensor->name)) continue;
     CKPT_TRY(check_source(*tensor, checkpoint, model));

@@ -66,6 +66,21 @@ TEST(ToGguf, TensorsThatLlamaCppWouldNotReadAreRefusedByName) {
   expect_error(gguf_of_variant(std::move(normed)), ErrorCode::kUnsupported, "q_layernorm.norms.0");
 }
 
+TEST(ToGguf, AHeadThatLlamaCppReadsFromTheEmbeddingsIsLeftOutOnlyIfItIsTied) {
+  for (const char* family : {"gemma", "gemma2", "cohere", "cohere2"}) {
+    Checkpoint tied = variant(family, "{}");
+    add_as(tied, "model.embed_tokens.weight", "lm_head.weight");
+    const auto made = gguf_of_variant(std::move(tied));
+    ASSERT_TRUE(made.has_value()) << family << ": " << made.error().text();
+    const auto plain = gguf_of_variant(variant(family, "{}"));
+    ASSERT_TRUE(plain.has_value());
+    EXPECT_EQ(names_of(*made), names_of(*plain)) << family;
+    Checkpoint untied = variant(family, R"({"tie_word_embeddings": false})");
+    add_as(untied, "model.embed_tokens.weight", "lm_head.weight");
+    expect_error(gguf_of_variant(std::move(untied)), ErrorCode::kUnsupported, "lm_head.weight");
+  }
+}
+
 TEST(ToGguf, ErniesLayersForMultiTokenPredictionAreLeftOutWithANote) {
   Checkpoint input = variant("ernie45-moe", "{}");
   add_as(input, "model.norm.weight", "model.mtp_emb_norm.0.weight");

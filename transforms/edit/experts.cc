@@ -189,9 +189,8 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
     const bool is_down = expert->rest == kDownWeight;
     if (!made.insert(front + (is_down ? "down" : "gate_up")).second) continue;
     const SingleExperts& experts = containers.at(front);
-    CKPT_ASSIGN(Tensor stack,
+    CKPT_ASSIGN(out.emplace_back(),
                 is_down ? fused_down(front, experts, f32) : fused_gate_up(front, experts, f32));
-    out.push_back(std::move(stack));
   }
   checkpoint.tensors = std::move(out);
   return {};

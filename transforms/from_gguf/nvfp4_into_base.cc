@@ -138,8 +138,7 @@ Result<Tensor> Returner::blocks(const Tensor& like, const std::vector<MovedRows>
       return fail(ErrorCode::kUnsupported, "tensor '{}': its rows have several scales in '{}'",
                   like.name, gguf.name);
     }
-    CKPT_ASSIGN(Tensor taken, take_rows(gguf, run.gguf_first, run.count));
-    runs.push_back(std::move(taken));
+    CKPT_ASSIGN(runs.emplace_back(), take_rows(gguf, run.gguf_first, run.count));
   }
   CKPT_ASSIGN(Tensor out, concatenate_rows(runs));
   CKPT_ASSIGN(const float scale, number(gguf, ".scale", rows[0].gguf_first / matrix_rows));
@@ -189,8 +188,7 @@ Result<Checkpoint> Returner::run() {
     }
     const Tensor& like = base_.tensors[i];
     const std::vector<MovedRows>& rows = found->second;
-    CKPT_ASSIGN(Tensor made, weight(like, rows));
-    tensors.push_back(std::move(made));
+    CKPT_ASSIGN(tensors.emplace_back(), weight(like, rows));
     if (!with_inputs) continue;
     const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
     const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];

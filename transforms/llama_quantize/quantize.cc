@@ -319,8 +319,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
                          names);
   std::vector<Tensor> tensors;
   for (const Tensor& tensor : checkpoint.tensors) {
-    CKPT_ASSIGN(Tensor made, quantize_tensor(job, chooser, tensor));
-    tensors.push_back(std::move(made));
+    CKPT_ASSIGN(tensors.emplace_back(), quantize_tensor(job, chooser, tensor));
   }
   checkpoint.tensors = std::move(tensors);
   update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);

@@ -147,8 +147,7 @@ class AdapterToGguf {
           CKPT_ASSIGN(values, with_op(std::move(values), op));
         }
       }
-      CKPT_ASSIGN(Tensor made, typed(std::move(values), name, Dtype::kF32));
-      out.push_back(std::move(made));
+      CKPT_ASSIGN(out.emplace_back(), typed(std::move(values), name, Dtype::kF32));
       return {};
     }
     const bool is_embedding = module.find(AdapterPart::kEmbeddingA) != nullptr;

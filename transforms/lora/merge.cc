@@ -457,14 +457,12 @@ class LoraMerge {
     uint64_t next = 0;
     const auto keep_until = [&](uint64_t end) -> Status {
       if (end == next) return {};
-      CKPT_ASSIGN(Tensor kept, take_rows(*target, next, end - next));
-      pieces.push_back(std::move(kept));
+      CKPT_ASSIGN(pieces.emplace_back(), take_rows(*target, next, end - next));
       return {};
     };
     for (const auto& [row, from] : by_row) {
       CKPT_TRY(keep_until(row));
-      CKPT_ASSIGN(Tensor taken, take_rows(typed, from, 1));
-      pieces.push_back(std::move(taken));
+      CKPT_ASSIGN(pieces.emplace_back(), take_rows(typed, from, 1));
       next = row + 1;
     }
     CKPT_TRY(keep_until(target->rows()));

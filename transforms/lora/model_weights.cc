@@ -135,15 +135,13 @@ Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate up
   }
   std::vector<Tensor> pieces;
   if (first > 0) {
-    CKPT_ASSIGN(Tensor before, take_rows(weight, 0, first));
-    pieces.push_back(std::move(before));
+    CKPT_ASSIGN(pieces.emplace_back(), take_rows(weight, 0, first));
   }
   CKPT_ASSIGN(Tensor changed, take_rows(weight, first, count));
   CKPT_TRY(merge_claimed(changed, std::move(update)));
   pieces.push_back(std::move(changed));
   if (end < weight.rows()) {
-    CKPT_ASSIGN(Tensor after, take_rows(weight, end, weight.rows() - end));
-    pieces.push_back(std::move(after));
+    CKPT_ASSIGN(pieces.emplace_back(), take_rows(weight, end, weight.rows() - end));
   }
   CKPT_ASSIGN(Tensor whole, concatenate_rows(pieces));
   weight.origin = std::move(whole.origin);

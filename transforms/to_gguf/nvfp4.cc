@@ -78,8 +78,7 @@ Status Nvfp4Tensors::add(const NamedTensor& named) {
               change_values(named.tensor, match->rule->change, model_, codecs_));
   if (!named.tensor.is_stored()) return add_encoded(std::move(changed[0]), name, named);
   CKPT_ASSIGN(const float scale, tensor_scale(named.tensor, codecs_));
-  CKPT_ASSIGN(Tensor made, blocks(std::move(changed[0]), name, source_of(named.tensor)));
-  out_.push_back(std::move(made));
+  CKPT_ASSIGN(out_.emplace_back(), blocks(std::move(changed[0]), name, source_of(named.tensor)));
   add_scales(name, ".scale", {scale}, source_of(named.tensor));
   add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source_of(named.tensor));
   return {};
@@ -159,13 +158,11 @@ Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string
   const Tensor first = tensors[0];
   std::vector<float> scales;
   for (Tensor& tensor : tensors) {
-    CKPT_ASSIGN(const float scale, tensor_scale(tensor, codecs_));
-    scales.push_back(scale);
+    CKPT_ASSIGN(scales.emplace_back(), tensor_scale(tensor, codecs_));
     share_tensor_scale(tensor, first);
   }
   CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
-  CKPT_ASSIGN(Tensor made, blocks(std::move(stacked), name, source_of(first)));
-  out_.push_back(std::move(made));
+  CKPT_ASSIGN(out_.emplace_back(), blocks(std::move(stacked), name, source_of(first)));
   add_scales(name, ".scale", scales, source_of(first));
   return {};
 }

@@ -62,6 +62,29 @@ struct LayerKind {
   bool is_nextn = false;  // for multi-token prediction, behind the last
 };
 
+// The numbers that a list of config.json holds: each layer looks itself up there.
+std::set<uint64_t> numbers_in(const JsonValue& config, std::string_view key) {
+  std::set<uint64_t> out;
+  const JsonValue* list = known(config, key);
+  if (list == nullptr || !list->is_array()) return out;
+  for (const JsonValue& number : *list) {
+    if (const auto value = whole(number)) out.insert(*value);
+  }
+  return out;
+}
+
+// Of a model that has no layer_types; `full`: those of full_attn_idxs.
+std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>& full,
+                              uint64_t layer) {
+  if (const std::string* pattern = text_of(config, "hybrid_override_pattern")) {
+    const char letter = layer < pattern->size() ? (*pattern)[layer] : '?';
+    return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == '-' ? "mlp" : "";
+  }
+  const JsonValue* indices = known(config, "full_attn_idxs");
+  if (indices == nullptr || !indices->is_array()) return "full_attention";
+  return full.contains(layer) ? "full_attention" : "conv";
+}
+
 class Expansion {
  public:
   Expansion(const ModelConfigs& configs, const ModelForm& form)
@@ -93,18 +116,179 @@ class Expansion {
   }
 
  private:
-  Status find_kinds();
-  Status add_nextn_kinds();
-  bool is_sparse(uint64_t layer) const;
-  Status check_room(uint64_t count) const;
+  Status find_kinds() {
+    const JsonValue* types = known(configs_.text, "layer_types");
+    const std::set<uint64_t> full = numbers_in(configs_.text, "full_attn_idxs");
+    dense_ = numbers_in(configs_.text, "mlp_only_layers");
+    uint64_t interval = 0;
+    if (types == nullptr) {
+      CKPT_ASSIGN(interval, text_.count_or_zero("full_attention_interval"));
+    }
+    for (uint64_t layer = 0; layer < layers_; ++layer) {
+      LayerKind kind{attention_of(configs_.text, full, layer)};
+      const bool is_said = types != nullptr && types->is_array() && layer < types->size();
+      const std::string* type = is_said ? (*types)[layer].get_ptr<const std::string*>() : nullptr;
+      if (type != nullptr) {
+        kind.attention = *type;
+      } else if (interval != 0) {
+        kind.attention = (layer + 1) % interval == 0 ? "full_attention" : "linear_attention";
+      }
+      kind.is_sparse = has_experts() && is_sparse(layer);
+      kinds_.push_back(kind);
+    }
+    return {};
+  }
+
+  Status add_nextn_kinds() {
+    if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
+    CKPT_ASSIGN(const uint64_t count, text_.count_or_zero("num_nextn_predict_layers"));
+    if (count > kMaxModelLayers) {
+      return fail(ErrorCode::kUnsupported,
+                  "config.json: num_nextn_predict_layers is {}; at most {}", count,
+                  kMaxModelLayers);
+    }
+    kinds_.resize(kinds_.size() + count, {"full_attention", has_experts(), true});
+    return {};
+  }
+
+  // Of a model that has experts: whether this layer does.
+  bool is_sparse(uint64_t layer) const {
+    const JsonValue* types = known(configs_.text, "mlp_layer_types");
+    if (types != nullptr && types->is_array() && layer < types->size()) {
+      return (*types)[layer] == "sparse";
+    }
+    if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
+    if (sparse_every_ != 0 && layer % sparse_every_ != 0) return false;
+    const JsonValue* last = known(configs_.text, "moe_layer_end_index");
+    const auto end = last == nullptr ? std::nullopt : number(*last);  // -1: the last layer
+    if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
+    return !dense_.contains(layer);
+  }
+
+  Status check_room(uint64_t count) const {
+    const uint64_t most =
+        std::min(kMaxModelParameters, kMaxParametersBeyond + 4 * std::min(form_.held, kMaxTensors));
+    if (count <= most && out_.size() <= most - count) return {};
+    return fail(ErrorCode::kUnsupported,
+                "config.json: {} layers of {} experts are more than {} parameters; {} tensors are "
+                "there",
+                layers_, experts_, most, form_.held);
+  }
+
   Status add(std::string name, const ParameterRule& rule, const std::vector<uint64_t>& shape,
-             ModelPart part);
-  Status add_text(const ParameterRule& rule);
+             ModelPart part) {
+    CKPT_TRY(check_room(1));
+    const bool is_tied = rule.when == "head" && text_.is_true("tie_word_embeddings");
+    const bool is_optional = rule.when.find("optional") != rule.when.npos;
+    out_.push_back({std::move(name), shape, rule.cut, part, !is_tied && !is_optional});
+    return {};
+  }
+
+  Status add_text(const ParameterRule& rule) {
+    if (!rule.name.starts_with('.')) {
+      if (!holds(rule.when, {})) return {};
+      CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+      const bool is_inner = rule.name.starts_with("model.");
+      return add(is_inner ? form_.root + std::string(rule.name.substr(6)) : std::string(rule.name),
+                 rule, shape, ModelPart::kText);
+    }
+    std::vector<uint64_t> shape;
+    for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
+      if (!holds(rule.when, kinds_[layer])) continue;
+      if (shape.empty()) {
+        CKPT_ASSIGN(shape, text_.shape(rule.shape));
+      }
+      CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", root(), layer), rule, shape,
+                            kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
+    }
+    return {};
+  }
+
   Status add_in_layer(std::string_view layer, const ParameterRule& rule,
-                      const std::vector<uint64_t>& shape, ModelPart part);
-  Status add_mtp();
-  Status add_tower();
-  bool holds(std::string_view when, const LayerKind& kind) const;
+                      const std::vector<uint64_t>& shape, ModelPart part) {
+    const size_t blank = rule.name.find("{}");
+    if (blank == rule.name.npos)
+      return add(fmt::format("{}{}", layer, rule.name), rule, shape, part);
+    CKPT_TRY(check_room(experts_));
+    for (uint64_t expert = 0; expert < experts_; ++expert) {
+      CKPT_TRY(add(fmt::format("{}{}{}{}", layer, rule.name.substr(0, blank), expert,
+                               rule.name.substr(blank + 2)),
+                   rule, shape, part));
+    }
+    return {};
+  }
+
+  // Layers of full attention, after four tensors of their own.
+  Status add_mtp() {
+    for (const ParameterRule& rule : kMtp) {
+      CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+      CKPT_TRY(add(std::string(rule.name), rule, shape, ModelPart::kMtp));
+    }
+    CKPT_ASSIGN(const uint64_t said, text_.count_or_zero("mtp_num_hidden_layers"));
+    const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
+    const LayerKind kind{"full_attention", has_experts()};
+    for (const auto& list : configs_.rules.parameters) {
+      for (const ParameterRule& rule : list) {
+        if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
+        CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+        for (uint64_t layer = 0; layer < layers; ++layer) {
+          CKPT_TRY(add_in_layer(fmt::format("mtp.layers.{}", layer), rule, shape, ModelPart::kMtp));
+        }
+      }
+    }
+    return {};
+  }
+
+  Status add_tower() {
+    static const JsonValue kNothing = JsonValue::object();
+    const Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, kTowerFields);
+    CKPT_ASSIGN(const uint64_t depth, vision.count("depth"));
+    if (depth > kMaxModelLayers) {
+      return fail(ErrorCode::kUnsupported, "config.json: vision_config.depth is {}; at most {}",
+                  depth, kMaxModelLayers);
+    }
+    constexpr std::string_view kRoot = "model.visual.";
+    for (const ParameterRule& rule : kTower) {
+      CKPT_ASSIGN(const auto shape, vision.shape(rule.shape));
+      if (!rule.name.starts_with('.')) {
+        CKPT_TRY(add(fmt::format("{}{}", kRoot, rule.name), rule, shape, ModelPart::kVision));
+        continue;
+      }
+      for (uint64_t block = 0; block < depth; ++block) {
+        CKPT_TRY(add(fmt::format("{}blocks.{}{}", kRoot, block, rule.name), rule, shape,
+                     ModelPart::kVision));
+      }
+    }
+    return {};
+  }
+
+  bool holds(std::string_view when, const LayerKind& kind) const {
+    while (!when.empty()) {
+      const size_t end = std::min(when.find(' '), when.size());
+      const std::string_view word = when.substr(0, end);
+      when.remove_prefix(std::min(end + 1, when.size()));
+      bool is_met = false;
+      if (word == "mamba" || word == "attention") {  // under both names that Granite's has
+        is_met = word == kind.attention ||
+                 kind.attention == (word == "mamba" ? "linear_attention" : "full_attention");
+      } else if (word.ends_with("_attention") || word == "conv" || word == "mlp") {
+        is_met = word == kind.attention;
+      } else if (word == "nextn") {
+        is_met = kind.is_nextn;
+      } else if (word == "optional") {
+        is_met = true;
+      } else if (word == "sparse" || word == "dense") {
+        is_met = kind.is_sparse == (word == "sparse");
+      } else if (word == "stacked" || word == "separate") {
+        is_met = form_.has_stacked_experts == (word == "stacked");
+      } else {
+        is_met = word == "head" ? form_.has_head : text_.is_true(word);
+      }
+      if (!is_met) return false;
+    }
+    return true;
+  }
+
   std::string_view root() const {
     return configs_.rules.root.empty() ? std::string_view(form_.root) : configs_.rules.root;
   }
@@ -121,200 +305,6 @@ class Expansion {
   std::vector<LayerKind> kinds_;  // with those for multi-token prediction
   std::vector<Parameter> out_;
 };
-
-// The numbers that a list of config.json holds: each layer looks itself up there.
-std::set<uint64_t> numbers_in(const JsonValue& config, std::string_view key) {
-  std::set<uint64_t> out;
-  const JsonValue* list = known(config, key);
-  if (list == nullptr || !list->is_array()) return out;
-  for (const JsonValue& number : *list) {
-    if (const auto value = whole(number)) out.insert(*value);
-  }
-  return out;
-}
-
-// Of a model that has no layer_types; `full`: those of full_attn_idxs.
-std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>& full,
-                              uint64_t layer) {
-  if (const std::string* pattern = text_of(config, "hybrid_override_pattern")) {
-    const char letter = layer < pattern->size() ? (*pattern)[layer] : '?';
-    return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == '-' ? "mlp" : "";
-  }
-  const JsonValue* indices = known(config, "full_attn_idxs");
-  if (indices == nullptr || !indices->is_array()) return "full_attention";
-  return full.contains(layer) ? "full_attention" : "conv";
-}
-
-Status Expansion::find_kinds() {
-  const JsonValue* types = known(configs_.text, "layer_types");
-  const std::set<uint64_t> full = numbers_in(configs_.text, "full_attn_idxs");
-  dense_ = numbers_in(configs_.text, "mlp_only_layers");
-  uint64_t interval = 0;
-  if (types == nullptr) {
-    CKPT_ASSIGN(interval, text_.count_or_zero("full_attention_interval"));
-  }
-  for (uint64_t layer = 0; layer < layers_; ++layer) {
-    LayerKind kind{attention_of(configs_.text, full, layer)};
-    const bool is_said = types != nullptr && types->is_array() && layer < types->size();
-    const std::string* type = is_said ? (*types)[layer].get_ptr<const std::string*>() : nullptr;
-    if (type != nullptr) {
-      kind.attention = *type;
-    } else if (interval != 0) {
-      kind.attention = (layer + 1) % interval == 0 ? "full_attention" : "linear_attention";
-    }
-    kind.is_sparse = has_experts() && is_sparse(layer);
-    kinds_.push_back(kind);
-  }
-  return {};
-}
-
-// Of a model that has experts: whether this layer does.
-bool Expansion::is_sparse(uint64_t layer) const {
-  const JsonValue* types = known(configs_.text, "mlp_layer_types");
-  if (types != nullptr && types->is_array() && layer < types->size()) {
-    return (*types)[layer] == "sparse";
-  }
-  if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
-  if (sparse_every_ != 0 && layer % sparse_every_ != 0) return false;
-  const JsonValue* last = known(configs_.text, "moe_layer_end_index");
-  const auto end = last == nullptr ? std::nullopt : number(*last);  // -1: the last layer
-  if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
-  return !dense_.contains(layer);
-}
-
-Status Expansion::add_nextn_kinds() {
-  if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
-  CKPT_ASSIGN(const uint64_t count, text_.count_or_zero("num_nextn_predict_layers"));
-  if (count > kMaxModelLayers) {
-    return fail(ErrorCode::kUnsupported, "config.json: num_nextn_predict_layers is {}; at most {}",
-                count, kMaxModelLayers);
-  }
-  kinds_.resize(kinds_.size() + count, {"full_attention", has_experts(), true});
-  return {};
-}
-
-bool Expansion::holds(std::string_view when, const LayerKind& kind) const {
-  while (!when.empty()) {
-    const size_t end = std::min(when.find(' '), when.size());
-    const std::string_view word = when.substr(0, end);
-    when.remove_prefix(std::min(end + 1, when.size()));
-    bool is_met = false;
-    if (word == "mamba" || word == "attention") {  // under both names that Granite's has
-      is_met = word == kind.attention ||
-               kind.attention == (word == "mamba" ? "linear_attention" : "full_attention");
-    } else if (word.ends_with("_attention") || word == "conv" || word == "mlp") {
-      is_met = word == kind.attention;
-    } else if (word == "nextn") {
-      is_met = kind.is_nextn;
-    } else if (word == "optional") {
-      is_met = true;
-    } else if (word == "sparse" || word == "dense") {
-      is_met = kind.is_sparse == (word == "sparse");
-    } else if (word == "stacked" || word == "separate") {
-      is_met = form_.has_stacked_experts == (word == "stacked");
-    } else {
-      is_met = word == "head" ? form_.has_head : text_.is_true(word);
-    }
-    if (!is_met) return false;
-  }
-  return true;
-}
-
-Status Expansion::check_room(uint64_t count) const {
-  const uint64_t most =
-      std::min(kMaxModelParameters, kMaxParametersBeyond + 4 * std::min(form_.held, kMaxTensors));
-  if (count <= most && out_.size() <= most - count) return {};
-  return fail(ErrorCode::kUnsupported,
-              "config.json: {} layers of {} experts are more than {} parameters; {} tensors are "
-              "there",
-              layers_, experts_, most, form_.held);
-}
-
-Status Expansion::add(std::string name, const ParameterRule& rule,
-                      const std::vector<uint64_t>& shape, ModelPart part) {
-  CKPT_TRY(check_room(1));
-  const bool is_tied = rule.when == "head" && text_.is_true("tie_word_embeddings");
-  const bool is_optional = rule.when.find("optional") != rule.when.npos;
-  out_.push_back({std::move(name), shape, rule.cut, part, !is_tied && !is_optional});
-  return {};
-}
-
-Status Expansion::add_in_layer(std::string_view layer, const ParameterRule& rule,
-                               const std::vector<uint64_t>& shape, ModelPart part) {
-  const size_t blank = rule.name.find("{}");
-  if (blank == rule.name.npos) return add(fmt::format("{}{}", layer, rule.name), rule, shape, part);
-  CKPT_TRY(check_room(experts_));
-  for (uint64_t expert = 0; expert < experts_; ++expert) {
-    CKPT_TRY(add(fmt::format("{}{}{}{}", layer, rule.name.substr(0, blank), expert,
-                             rule.name.substr(blank + 2)),
-                 rule, shape, part));
-  }
-  return {};
-}
-
-Status Expansion::add_text(const ParameterRule& rule) {
-  if (!rule.name.starts_with('.')) {
-    if (!holds(rule.when, {})) return {};
-    CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
-    const bool is_inner = rule.name.starts_with("model.");
-    return add(is_inner ? form_.root + std::string(rule.name.substr(6)) : std::string(rule.name),
-               rule, shape, ModelPart::kText);
-  }
-  std::vector<uint64_t> shape;
-  for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
-    if (!holds(rule.when, kinds_[layer])) continue;
-    if (shape.empty()) {
-      CKPT_ASSIGN(shape, text_.shape(rule.shape));
-    }
-    CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", root(), layer), rule, shape,
-                          kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
-  }
-  return {};
-}
-
-// Layers of full attention, after four tensors of their own.
-Status Expansion::add_mtp() {
-  for (const ParameterRule& rule : kMtp) {
-    CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
-    CKPT_TRY(add(std::string(rule.name), rule, shape, ModelPart::kMtp));
-  }
-  CKPT_ASSIGN(const uint64_t said, text_.count_or_zero("mtp_num_hidden_layers"));
-  const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
-  const LayerKind kind{"full_attention", has_experts()};
-  for (const auto& list : configs_.rules.parameters) {
-    for (const ParameterRule& rule : list) {
-      if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
-      CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
-      for (uint64_t layer = 0; layer < layers; ++layer) {
-        CKPT_TRY(add_in_layer(fmt::format("mtp.layers.{}", layer), rule, shape, ModelPart::kMtp));
-      }
-    }
-  }
-  return {};
-}
-
-Status Expansion::add_tower() {
-  static const JsonValue kNothing = JsonValue::object();
-  const Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, kTowerFields);
-  CKPT_ASSIGN(const uint64_t depth, vision.count("depth"));
-  if (depth > kMaxModelLayers) {
-    return fail(ErrorCode::kUnsupported, "config.json: vision_config.depth is {}; at most {}",
-                depth, kMaxModelLayers);
-  }
-  constexpr std::string_view kRoot = "model.visual.";
-  for (const ParameterRule& rule : kTower) {
-    CKPT_ASSIGN(const auto shape, vision.shape(rule.shape));
-    if (!rule.name.starts_with('.')) {
-      CKPT_TRY(add(fmt::format("{}{}", kRoot, rule.name), rule, shape, ModelPart::kVision));
-      continue;
-    }
-    for (uint64_t block = 0; block < depth; ++block) {
-      CKPT_TRY(add(fmt::format("{}blocks.{}{}", kRoot, block, rule.name), rule, shape,
-                   ModelPart::kVision));
-    }
-  }
-  return {};
-}
 
 }  // namespace
 

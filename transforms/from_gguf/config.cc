@@ -33,7 +33,30 @@ class ConfigReader {
  public:
   ConfigReader(const Checkpoint& file, const Family& family) : file_(file), family_(family) {}
 
-  Result<JsonValue> run(std::string_view dtype);
+  Result<JsonValue> run(std::string_view dtype) {
+    CKPT_TRY(check_counts());
+    list_rules();
+    for (int pass = 0; pass < 2; ++pass) {  // a product needs what a later row says
+      for (size_t i = 0; i < rules_.size(); ++i) {
+        if (!is_replaced(i)) CKPT_TRY(take(*rules_[i]));
+      }
+    }
+    // A family may say the same context for all its models, by no field.
+    const MetaValue* context = key("context_length");
+    if (context != nullptr && !config_.contains("max_position_embeddings")) {
+      config_["max_position_embeddings"] = json_of(*context);
+    }
+    take_names(dtype);
+    add_tensor_fields(file_, family_, layers(), config_);
+    take_token_ids();
+    CKPT_TRY(add_graph_constants());
+    if (const JsonValue* rotated = known(config_, "rotary_dim")) {
+      take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);
+    }
+    CKPT_TRY(add_rope_rule(file_, family_, rope_));
+    finish_rope(family_, rope_, config_);
+    return std::move(config_);
+  }
 
  private:
   const MetaValue* key(std::string_view name) const {
@@ -42,27 +65,288 @@ class ConfigReader {
                                           : fmt::format("{}.{}", family_.name, name));
   }
   // The one of `fields` that the family's class has.
-  std::string field_of(std::string_view fields) const;
-  uint64_t layers() const;
-  void list_rules();
-  bool is_replaced(size_t number) const;
-  Status check_counts() const;
-  Status take(const KeyRule& rule);
-  void take_computed(const KeyRule& rule, const MetaValue& value);
-  void take_absent(const KeyRule& rule);
-  void take_number(const KeyRule& rule, uint64_t number);
-  void take_product(std::string_view first, std::string_view second, uint64_t product);
-  void take_sum(std::string_view first, std::string_view second, uint64_t sum);
-  uint64_t field_count(std::string_view field) const;
+  std::string field_of(std::string_view fields) const {
+    const std::string_view all = fields;
+    for (std::string_view list = all; !list.empty();) {
+      const std::string_view word = take_word(list);
+      if (has_word(family_.own_spellings, word)) return std::string(word);
+    }
+    for (std::string_view list = all; !list.empty();) {
+      const std::string_view word = take_word(list);
+      for (const ClassDefault& field : family_.defaults) {
+        if (field.read_by != ReadBy::kShapes && field.field == word) return std::string(word);
+      }
+    }
+    for (std::string_view list = all; !list.empty();) {
+      const std::string_view word = take_word(list);
+      for (const ClassDefault& field : family_.defaults) {
+        if (field.field == word) return std::string(word);
+      }
+    }
+    return std::string(take_word(fields));
+  }
+
+  uint64_t layers() const {
+    const std::string name(family_.name);
+    const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
+    const uint64_t nextn = file_.metadata.find_unsigned(name + ".nextn_predict_layers").value_or(0);
+    return blocks - std::min(blocks, nextn);
+  }
+
+  void list_rules() {
+    const auto add = [this](std::span<const KeyRule> list) {
+      for (const KeyRule& rule : list) rules_.push_back(&rule);
+    };
+    if (family_.has_common_keys) {
+      for (const KeyRule& rule : kCommonKeys) {
+        if (!family_.ignores_head_dim || rule.fields != "head_dim") rules_.push_back(&rule);
+      }
+    }
+    add(family_.keys);
+    add(family_.more_keys);
+    add(family_.early_keys);
+  }
+
+  // Whether a later row writes the same key whatever this one wrote.
+  bool is_replaced(size_t number) const {
+    return std::any_of(
+        rules_.begin() + static_cast<long>(number) + 1, rules_.end(), [&](const KeyRule* rule) {
+          const bool is_always =
+              rule->source == KeySource::kNumber || rule->source == KeySource::kConstant ||
+              rule->source == KeySource::kPartialRotary || rule->source == KeySource::kFullHead;
+          return is_always && rule->key == rules_[number]->key;
+        });
+  }
+
+  // Numbers that parameters are multiplied by, before any of those is made.
+  Status check_counts() const {
+    const std::string name(family_.name);
+    const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
+    if (blocks > kMaxModelLayers || blocks > file_.tensors.size()) {
+      return fail(ErrorCode::kCorrupt, "{}.block_count is {}; the file has {} tensors", name,
+                  blocks, file_.tensors.size());
+    }
+    uint64_t largest = 0;
+    for (const Tensor& tensor : file_.tensors) {
+      // llama-quantize drops the axis of a single expert.
+      if (tensor.name.ends_with("_exps.weight")) largest = std::max<uint64_t>(largest, 1);
+      if (tensor.shape.size() == 3) largest = std::max(largest, tensor.shape[0]);
+    }
+    const uint64_t experts = file_.metadata.find_unsigned(name + ".expert_count").value_or(0);
+    if (experts <= largest) return {};
+    return fail(ErrorCode::kCorrupt, "{}.expert_count is {}; the largest stack of experts has {}",
+                name, experts, largest);
+  }
+
+  Status take(const KeyRule& rule) {
+    if (rule.source == KeySource::kRopeScaling) {
+      take_rope_scaling(file_, family_, rope_);
+      return {};
+    }
+    if (rule.key.starts_with("general.")) return {};
+    const MetaValue* value = key(rule.key);
+    if (value == nullptr) {
+      take_absent(rule);
+      return {};
+    }
+    const bool is_single = value->type != MetaType::kArray && value->type != MetaType::kText;
+    switch (rule.source) {
+      case KeySource::kField:
+      case KeySource::kFieldOrZero:
+      case KeySource::kFieldUnlessZero:
+      case KeySource::kNextnSaid:
+        if (rule.fields == "attn_rotary_emb" && is_head_size(*value)) return {};
+        if (is_single) config_[field_of(rule.fields)] = json_of(*value);
+        return {};
+      case KeySource::kFieldIfTrue:
+        config_[std::string(rule.fields)] = true;
+        return {};
+      case KeySource::kNoWindow:  // 0: attention is full everywhere
+        config_[std::string(rule.fields)] = std::vector<std::string>(layers(), "full_attention");
+        return {};
+      case KeySource::kSlidingWindow:
+        if (is_single) config_["sliding_window"] = json_of(*value);
+        return {};
+      case KeySource::kAttentionInterval:
+        if (is_single) config_[std::string(rule.fields)] = json_of(*value);
+        return {};
+      case KeySource::kBlockCount:
+        config_["num_hidden_layers"] = layers();
+        return {};
+      case KeySource::kCausal:
+        config_["is_causal"] = json_of(*value);
+        return {};
+      case KeySource::kRopeBase:
+        rope_["rope_theta"] = json_of(*value);
+        return {};
+      case KeySource::kRopeBaseSliding:
+        config_["rope_local_base_freq"] = json_of(*value);
+        return {};
+      case KeySource::kNextnLayers:
+        config_[family_.nextn == NextnLayers::kKept ? "num_nextn_predict_layers"
+                                                    : "mtp_num_hidden_layers"] = json_of(*value);
+        return {};
+      case KeySource::kRopeField:
+      case KeySource::kRopeNeeded:
+        rope_[std::string(rule.fields)] = json_of(*value);
+        return {};
+      default:
+        take_computed(rule, *value);
+        return {};
+    }
+  }
+
+  // Sources whose key is not a plain field.
+  void take_computed(const KeyRule& rule, const MetaValue& value) {
+    if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
+    const auto count = file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, rule.key));
+    switch (rule.source) {
+      case KeySource::kRopeSections:
+      case KeySource::kDefaultSections:
+        return take_rope_sections(value, rope_);
+      case KeySource::kGatingFunction:
+        if (count == 1 || count == 2 || count == 4) {
+          config_[field_of(rule.fields)] = *count == 1   ? "softmax"
+                                           : *count == 2 ? "sigmoid"
+                                                         : "sqrtsoftplus";
+        }
+        return;
+      case KeySource::kPartialRotary:
+      case KeySource::kPartialHidden:
+        if (count)
+          take_rotated(rule.fields == kLatentRotary ? kLatentRotary : "head_dim", *count, config_,
+                       rope_);
+        return;
+      case KeySource::kRotaryPart:
+        if (count) take_rotary_part(rule, *count);
+        return;
+      case KeySource::kNumber:
+      case KeySource::kProduct:
+        if (count) take_number(rule, *count);
+        return;
+      case KeySource::kFullHead:
+        if (count && rule.key == "attention.key_length") config_["global_head_dim"] = *count;
+        return;
+      case KeySource::kRopeTenth:
+        if (const auto* tenth = std::get_if<double>(&value.value)) {
+          const auto all = MetaValue::f32(*tenth * 10);
+          rope_[std::string(rule.fields)] = json_of(all);
+        }
+        return;
+      case KeySource::kDeepstack: {
+        JsonValue layers = JsonValue::array();
+        for (uint64_t i = 0; i < std::min(count.value_or(0), kMaxModelLayers); ++i) {
+          layers.push_back(i);
+        }
+        config_["vision_config"] = {{std::string(rule.fields), std::move(layers)}};
+        return;
+      }
+      default:
+        return;  // follows from other keys
+    }
+  }
+
+  // The value in the file if config.json left it to the class.
+  void take_absent(const KeyRule& rule) {
+    if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
+    if (rule.source != KeySource::kField) return;
+    const std::string field = field_of(rule.fields);
+    for (const ClassDefault& row : family_.defaults) {
+      if (row.field == field && row.unless == row.field) config_[field] = nullptr;
+    }
+  }
+
+  // "hidden_size", "a b" and "a*b", "a+b"; what else there is follows from other fields.
+  void take_number(const KeyRule& rule, uint64_t number) {
+    if (rule.fields == "feed_forward") {
+      config_["intermediate_size"] = number;
+      config_["block_ff_dim"] = number;
+      return;
+    }
+    if (rule.fields == "attention_width") {
+      config_["head_dim"] = number;
+      config_["attention_head_dim"] = number;
+      return;
+    }
+    if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
+    const size_t sign = rule.fields.find_first_of(" *+");
+    if (sign == rule.fields.npos) {
+      config_[std::string(rule.fields)] = number;
+      return;
+    }
+    const std::string_view first = rule.fields.substr(0, sign);
+    const std::string_view second = rule.fields.substr(sign + 1);
+    if (rule.fields[sign] == '+') return take_sum(first, second, number);
+    take_product(first, second, number);
+  }
+
+  // The factor that no other key says.
+  void take_product(std::string_view first, std::string_view second, uint64_t product) {
+    for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
+      const uint64_t divisor = field_count(other);
+      if (config_.contains(std::string(wanted)) || divisor == 0) continue;
+      config_[std::string(wanted)] = product / divisor;
+    }
+  }
+
+  // The summand that no other key says.
+  void take_sum(std::string_view first, std::string_view second, uint64_t sum) {
+    for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
+      const uint64_t known_part = field_count(other);
+      if (config_.contains(std::string(wanted)) || known_part == 0 || known_part > sum) continue;
+      config_[std::string(wanted)] = sum - known_part;
+    }
+  }
+
+  uint64_t field_count(std::string_view field) const {
+    const JsonValue* found = known(config_, field);
+    return found == nullptr ? 0 : whole(*found).value_or(0);
+  }
+
   // The file's facts about a head where config.json has none.
   bool is_head_size(const MetaValue& value) const {
     const uint64_t heads = field_count("num_attention_heads");
     return heads > 0 && json_of(value) == field_count("hidden_size") / heads;
   }
-  void take_rotary_part(const KeyRule& rule, uint64_t turned);
-  void take_names(std::string_view dtype);
-  void take_token_ids();
-  Status add_graph_constants();
+
+  void take_rotary_part(const KeyRule& rule, uint64_t turned) {
+    const uint64_t heads = field_count("num_attention_heads");
+    const uint64_t head = heads == 0 ? 0 : field_count("hidden_size") / heads;
+    if (head == 0) return;
+    config_[std::string(rule.fields)] = static_cast<double>(turned) / static_cast<double>(head);
+  }
+
+  void take_names(std::string_view dtype) {
+    config_["architectures"] = {std::string(text_class_of(family_.architectures))};
+    std::string_view list = family_.model_types;
+    config_["model_type"] = std::string(take_word(list));
+    config_["dtype"] = std::string(dtype);
+    config_["torch_dtype"] = std::string(dtype);
+  }
+
+  void take_token_ids() {
+    constexpr std::pair<const char*, const char*> kIds[] = {
+        {"bos", "bos_token_id"}, {"eos", "eos_token_id"}, {"padding", "pad_token_id"}};
+    for (const auto& [kind, field] : kIds) {
+      const auto id = file_.metadata.find_unsigned(fmt::format("tokenizer.ggml.{}_token_id", kind));
+      config_[field] = id ? JsonValue(*id) : JsonValue();
+    }
+  }
+
+  Status add_graph_constants() {
+    for (const GraphConstant& constant : family_.graph_constants) {
+      const std::string field(constant.field);
+      if (constant.may_be_said && config_.contains(field)) continue;
+      CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
+    }
+    if (const Activation& activation = family_.activation; activation.is_told) {
+      config_[std::string(words_after(activation.fields, "").back())] = activation.name;
+    }
+    if (family_.add_graph_fields != nullptr) {
+      family_.add_graph_fields({layers(), config_, rope_});
+    }
+    return {};
+  }
 
   const Checkpoint& file_;
   const Family& family_;
@@ -70,308 +354,6 @@ class ConfigReader {
   JsonValue config_ = JsonValue::object();
   JsonValue rope_ = JsonValue::object();
 };
-
-Status ConfigReader::add_graph_constants() {
-  for (const GraphConstant& constant : family_.graph_constants) {
-    const std::string field(constant.field);
-    if (constant.may_be_said && config_.contains(field)) continue;
-    CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
-  }
-  if (const Activation& activation = family_.activation; activation.is_told) {
-    config_[std::string(words_after(activation.fields, "").back())] = activation.name;
-  }
-  if (family_.add_graph_fields != nullptr) {
-    family_.add_graph_fields({layers(), config_, rope_});
-  }
-  return {};
-}
-
-std::string ConfigReader::field_of(std::string_view fields) const {
-  const std::string_view all = fields;
-  for (std::string_view list = all; !list.empty();) {
-    const std::string_view word = take_word(list);
-    if (has_word(family_.own_spellings, word)) return std::string(word);
-  }
-  for (std::string_view list = all; !list.empty();) {
-    const std::string_view word = take_word(list);
-    for (const ClassDefault& field : family_.defaults) {
-      if (field.read_by != ReadBy::kShapes && field.field == word) return std::string(word);
-    }
-  }
-  for (std::string_view list = all; !list.empty();) {
-    const std::string_view word = take_word(list);
-    for (const ClassDefault& field : family_.defaults) {
-      if (field.field == word) return std::string(word);
-    }
-  }
-  return std::string(take_word(fields));
-}
-
-uint64_t ConfigReader::layers() const {
-  const std::string name(family_.name);
-  const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
-  const uint64_t nextn = file_.metadata.find_unsigned(name + ".nextn_predict_layers").value_or(0);
-  return blocks - std::min(blocks, nextn);
-}
-
-// Numbers that parameters are multiplied by, before any of those is made.
-Status ConfigReader::check_counts() const {
-  const std::string name(family_.name);
-  const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
-  if (blocks > kMaxModelLayers || blocks > file_.tensors.size()) {
-    return fail(ErrorCode::kCorrupt, "{}.block_count is {}; the file has {} tensors", name, blocks,
-                file_.tensors.size());
-  }
-  uint64_t largest = 0;
-  for (const Tensor& tensor : file_.tensors) {
-    // llama-quantize drops the axis of a single expert.
-    if (tensor.name.ends_with("_exps.weight")) largest = std::max<uint64_t>(largest, 1);
-    if (tensor.shape.size() == 3) largest = std::max(largest, tensor.shape[0]);
-  }
-  const uint64_t experts = file_.metadata.find_unsigned(name + ".expert_count").value_or(0);
-  if (experts <= largest) return {};
-  return fail(ErrorCode::kCorrupt, "{}.expert_count is {}; the largest stack of experts has {}",
-              name, experts, largest);
-}
-
-void ConfigReader::list_rules() {
-  const auto add = [this](std::span<const KeyRule> list) {
-    for (const KeyRule& rule : list) rules_.push_back(&rule);
-  };
-  if (family_.has_common_keys) {
-    for (const KeyRule& rule : kCommonKeys) {
-      if (!family_.ignores_head_dim || rule.fields != "head_dim") rules_.push_back(&rule);
-    }
-  }
-  add(family_.keys);
-  add(family_.more_keys);
-  add(family_.early_keys);
-}
-
-// Whether a later row writes the same key whatever this one wrote.
-bool ConfigReader::is_replaced(size_t number) const {
-  return std::any_of(
-      rules_.begin() + static_cast<long>(number) + 1, rules_.end(), [&](const KeyRule* rule) {
-        const bool is_always =
-            rule->source == KeySource::kNumber || rule->source == KeySource::kConstant ||
-            rule->source == KeySource::kPartialRotary || rule->source == KeySource::kFullHead;
-        return is_always && rule->key == rules_[number]->key;
-      });
-}
-
-uint64_t ConfigReader::field_count(std::string_view field) const {
-  const JsonValue* found = known(config_, field);
-  return found == nullptr ? 0 : whole(*found).value_or(0);
-}
-
-// The factor that no other key says.
-void ConfigReader::take_product(std::string_view first, std::string_view second, uint64_t product) {
-  for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
-    const uint64_t divisor = field_count(other);
-    if (config_.contains(std::string(wanted)) || divisor == 0) continue;
-    config_[std::string(wanted)] = product / divisor;
-  }
-}
-
-// The summand that no other key says.
-void ConfigReader::take_sum(std::string_view first, std::string_view second, uint64_t sum) {
-  for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
-    const uint64_t known_part = field_count(other);
-    if (config_.contains(std::string(wanted)) || known_part == 0 || known_part > sum) continue;
-    config_[std::string(wanted)] = sum - known_part;
-  }
-}
-
-// "hidden_size", "a b" and "a*b", "a+b"; what else there is follows from other fields.
-void ConfigReader::take_number(const KeyRule& rule, uint64_t number) {
-  if (rule.fields == "feed_forward") {
-    config_["intermediate_size"] = number;
-    config_["block_ff_dim"] = number;
-    return;
-  }
-  if (rule.fields == "attention_width") {
-    config_["head_dim"] = number;
-    config_["attention_head_dim"] = number;
-    return;
-  }
-  if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
-  const size_t sign = rule.fields.find_first_of(" *+");
-  if (sign == rule.fields.npos) {
-    config_[std::string(rule.fields)] = number;
-    return;
-  }
-  const std::string_view first = rule.fields.substr(0, sign);
-  const std::string_view second = rule.fields.substr(sign + 1);
-  if (rule.fields[sign] == '+') return take_sum(first, second, number);
-  take_product(first, second, number);
-}
-
-void ConfigReader::take_rotary_part(const KeyRule& rule, uint64_t turned) {
-  const uint64_t heads = field_count("num_attention_heads");
-  const uint64_t head = heads == 0 ? 0 : field_count("hidden_size") / heads;
-  if (head == 0) return;
-  config_[std::string(rule.fields)] = static_cast<double>(turned) / static_cast<double>(head);
-}
-
-// Sources whose key is not a plain field.
-void ConfigReader::take_computed(const KeyRule& rule, const MetaValue& value) {
-  if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
-  const auto count = file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, rule.key));
-  switch (rule.source) {
-    case KeySource::kRopeSections:
-    case KeySource::kDefaultSections:
-      return take_rope_sections(value, rope_);
-    case KeySource::kGatingFunction:
-      if (count == 1 || count == 2 || count == 4) {
-        config_[field_of(rule.fields)] = *count == 1   ? "softmax"
-                                         : *count == 2 ? "sigmoid"
-                                                       : "sqrtsoftplus";
-      }
-      return;
-    case KeySource::kPartialRotary:
-    case KeySource::kPartialHidden:
-      if (count)
-        take_rotated(rule.fields == kLatentRotary ? kLatentRotary : "head_dim", *count, config_,
-                     rope_);
-      return;
-    case KeySource::kRotaryPart:
-      if (count) take_rotary_part(rule, *count);
-      return;
-    case KeySource::kNumber:
-    case KeySource::kProduct:
-      if (count) take_number(rule, *count);
-      return;
-    case KeySource::kFullHead:
-      if (count && rule.key == "attention.key_length") config_["global_head_dim"] = *count;
-      return;
-    case KeySource::kRopeTenth:
-      if (const auto* tenth = std::get_if<double>(&value.value)) {
-        const auto all = MetaValue::f32(*tenth * 10);
-        rope_[std::string(rule.fields)] = json_of(all);
-      }
-      return;
-    case KeySource::kDeepstack: {
-      JsonValue layers = JsonValue::array();
-      for (uint64_t i = 0; i < std::min(count.value_or(0), kMaxModelLayers); ++i) {
-        layers.push_back(i);
-      }
-      config_["vision_config"] = {{std::string(rule.fields), std::move(layers)}};
-      return;
-    }
-    default:
-      return;  // follows from other keys
-  }
-}
-
-// The value in the file if config.json left it to the class.
-void ConfigReader::take_absent(const KeyRule& rule) {
-  if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
-  if (rule.source != KeySource::kField) return;
-  const std::string field = field_of(rule.fields);
-  for (const ClassDefault& row : family_.defaults) {
-    if (row.field == field && row.unless == row.field) config_[field] = nullptr;
-  }
-}
-
-Status ConfigReader::take(const KeyRule& rule) {
-  if (rule.source == KeySource::kRopeScaling) {
-    take_rope_scaling(file_, family_, rope_);
-    return {};
-  }
-  if (rule.key.starts_with("general.")) return {};
-  const MetaValue* value = key(rule.key);
-  if (value == nullptr) {
-    take_absent(rule);
-    return {};
-  }
-  const bool is_single = value->type != MetaType::kArray && value->type != MetaType::kText;
-  switch (rule.source) {
-    case KeySource::kField:
-    case KeySource::kFieldOrZero:
-    case KeySource::kFieldUnlessZero:
-    case KeySource::kNextnSaid:
-      if (rule.fields == "attn_rotary_emb" && is_head_size(*value)) return {};
-      if (is_single) config_[field_of(rule.fields)] = json_of(*value);
-      return {};
-    case KeySource::kFieldIfTrue:
-      config_[std::string(rule.fields)] = true;
-      return {};
-    case KeySource::kNoWindow:  // 0: attention is full everywhere
-      config_[std::string(rule.fields)] = std::vector<std::string>(layers(), "full_attention");
-      return {};
-    case KeySource::kSlidingWindow:
-      if (is_single) config_["sliding_window"] = json_of(*value);
-      return {};
-    case KeySource::kAttentionInterval:
-      if (is_single) config_[std::string(rule.fields)] = json_of(*value);
-      return {};
-    case KeySource::kBlockCount:
-      config_["num_hidden_layers"] = layers();
-      return {};
-    case KeySource::kCausal:
-      config_["is_causal"] = json_of(*value);
-      return {};
-    case KeySource::kRopeBase:
-      rope_["rope_theta"] = json_of(*value);
-      return {};
-    case KeySource::kRopeBaseSliding:
-      config_["rope_local_base_freq"] = json_of(*value);
-      return {};
-    case KeySource::kNextnLayers:
-      config_[family_.nextn == NextnLayers::kKept ? "num_nextn_predict_layers"
-                                                  : "mtp_num_hidden_layers"] = json_of(*value);
-      return {};
-    case KeySource::kRopeField:
-    case KeySource::kRopeNeeded:
-      rope_[std::string(rule.fields)] = json_of(*value);
-      return {};
-    default:
-      take_computed(rule, *value);
-      return {};
-  }
-}
-
-void ConfigReader::take_names(std::string_view dtype) {
-  config_["architectures"] = {std::string(text_class_of(family_.architectures))};
-  std::string_view list = family_.model_types;
-  config_["model_type"] = std::string(take_word(list));
-  config_["dtype"] = std::string(dtype);
-  config_["torch_dtype"] = std::string(dtype);
-}
-
-void ConfigReader::take_token_ids() {
-  constexpr std::pair<const char*, const char*> kIds[] = {
-      {"bos", "bos_token_id"}, {"eos", "eos_token_id"}, {"padding", "pad_token_id"}};
-  for (const auto& [kind, field] : kIds) {
-    const auto id = file_.metadata.find_unsigned(fmt::format("tokenizer.ggml.{}_token_id", kind));
-    config_[field] = id ? JsonValue(*id) : JsonValue();
-  }
-}
-
-Result<JsonValue> ConfigReader::run(std::string_view dtype) {
-  CKPT_TRY(check_counts());
-  list_rules();
-  for (int pass = 0; pass < 2; ++pass) {  // a product needs what a later row says
-    for (size_t i = 0; i < rules_.size(); ++i) {
-      if (!is_replaced(i)) CKPT_TRY(take(*rules_[i]));
-    }
-  }
-  // A family may say the same context for all its models, by no field.
-  const MetaValue* context = key("context_length");
-  if (context != nullptr && !config_.contains("max_position_embeddings")) {
-    config_["max_position_embeddings"] = json_of(*context);
-  }
-  take_names(dtype);
-  add_tensor_fields(file_, family_, layers(), config_);
-  take_token_ids();
-  CKPT_TRY(add_graph_constants());
-  if (const JsonValue* rotated = known(config_, "rotary_dim")) {
-    take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);
-  }
-  CKPT_TRY(add_rope_rule(file_, family_, rope_));
-  finish_rope(family_, rope_, config_);
-  return std::move(config_);
-}
 
 }  // namespace
 

@@ -24,7 +24,44 @@ class Returner {
     for (const Tensor& tensor : file_.tensors) by_name_[tensor.name] = &tensor;
   }
 
-  Result<Checkpoint> run();
+  Result<Checkpoint> run() {
+    const bool has_experts = std::any_of(
+        file_.tensors.begin(), file_.tensors.end(),
+        [&](const Tensor& tensor) { return is_nvfp4(tensor) && tensor.shape.size() == 3; });
+    if (has_experts) CKPT_TRY(split_all_experts(base_, context_.codecs));
+    CKPT_ASSIGN(forward_, run_forward(base_, context_));
+    CKPT_TRY(check_model(forward_.model));
+    if (has_values_) CKPT_TRY(check_norm());
+    CKPT_ASSIGN(const std::vector<size_t> wanted, find_wanted());
+    CKPT_ASSIGN(const RowMap map, find_moved_rows(base_.tensors, forward_.tensors, wanted));
+    const bool with_inputs = has_input_scales();
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < base_.tensors.size(); ++i) {
+      const auto found = map.find(i);
+      if (found == map.end()) {
+        tensors.push_back(base_.tensors[i]);
+        continue;
+      }
+      const Tensor& like = base_.tensors[i];
+      const std::vector<MovedRows>& rows = found->second;
+      CKPT_ASSIGN(tensors.emplace_back(), weight(like, rows));
+      if (!with_inputs) continue;
+      const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
+      const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
+      CKPT_ASSIGN(const float scale,
+                  number(gguf, ".input_scale", rows[0].gguf_first / matrix_rows));
+      tensors.push_back(
+          make_f32_tensor(module_of(like.name) + ".input_scale", {}, {scale}, context_.codecs));
+      tensors.back().home = like.home;
+    }
+    base_.tensors = std::move(tensors);
+    CKPT_ASSIGN(const Nvfp4Modules modules, find_modelopt_modules(base_));
+    CKPT_TRY(complete_documents(base_, context_));
+    CKPT_TRY(write_modelopt_layout(base_, modules));
+    weights_ = map.size();
+    return std::move(base_);
+  }
+
   uint64_t weights() const { return weights_; }
   // Whether the tensors of the folder have bytes, by which it is known to be the file's.
   void set_has_values(bool has_values) { has_values_ = has_values; }
@@ -37,13 +74,122 @@ class Returner {
   bool is_nvfp4(const Tensor& tensor) const {
     return tensor.codec == &plain_codec(context_.codecs, Dtype::kNvfp4);
   }
-  Status check_model(const Model& model) const;
-  Status check_norm() const;
-  Result<std::vector<size_t>> find_wanted() const;
-  Result<Tensor> blocks(const Tensor& like, const std::vector<MovedRows>& rows) const;
-  Result<Tensor> weight(const Tensor& like, const std::vector<MovedRows>& rows) const;
-  Result<float> number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const;
-  bool has_input_scales() const;
+
+  Status check_model(const Model& model) const {
+    const std::string* found = file_.metadata.find_text("general.architecture");
+    if (found != nullptr && *found == model.family->name) return {};
+    return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
+                found == nullptr ? "not said" : *found, model.family->name);
+  }
+
+  // A norm that was trained tells models apart.
+  Status check_norm() const {
+    const Tensor* theirs = find("output_norm.weight");
+    const auto ours = std::find_if(forward_.tensors.begin(), forward_.tensors.end(),
+                                   [](const Tensor& t) { return t.name == "output_norm.weight"; });
+    if (theirs == nullptr || ours == forward_.tensors.end() ||
+        plain_dtype(*theirs->codec) != Dtype::kF32) {
+      return {};
+    }
+    Tensor source = ours->is_stored() ? *ours : *ours->recoded().from;
+    CKPT_ASSIGN(std::vector<float> expected, read_values(source, kMaxNormValues));
+    if (!ours->is_stored()) {
+      for (const ValueOp& op : ours->recoded().ops) {
+        const auto* add = std::get_if<AddScalar>(&op);
+        if (add == nullptr) return {};
+        for (float& value : expected) value = value + add->value;
+      }
+    }
+    CKPT_ASSIGN(const std::vector<float> found, read_values(*theirs, kMaxNormValues));
+    if (found == expected) return {};
+    return fail(ErrorCode::kUsage,
+                "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that "
+                "this file was made from",
+                ours->source_name.empty() ? ours->name : ours->source_name);
+  }
+
+  // Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.
+  Result<std::vector<size_t>> find_wanted() const {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < forward_.tensors.size(); ++i) {
+      const Tensor* tensor = find(forward_.tensors[i].name);
+      if (tensor == nullptr || !is_nvfp4(*tensor)) continue;
+      if (tensor->shape != forward_.tensors[i].shape) {
+        return fail(ErrorCode::kUsage, "tensor '{}' has shape [{}]; of BASE it would have [{}]",
+                    tensor->name, fmt::join(tensor->shape, ", "),
+                    fmt::join(forward_.tensors[i].shape, ", "));
+      }
+      out.push_back(i);
+    }
+    const auto count = std::count_if(file_.tensors.begin(), file_.tensors.end(),
+                                     [&](const Tensor& tensor) { return is_nvfp4(tensor); });
+    if (static_cast<size_t>(count) == out.size()) return out;
+    for (const Tensor& tensor : file_.tensors) {
+      const bool known = std::any_of(out.begin(), out.end(), [&](size_t i) {
+        return forward_.tensors[i].name == tensor.name;
+      });
+      if (!is_nvfp4(tensor) || known) continue;
+      return fail(ErrorCode::kUsage, "tensor '{}' is NVFP4; BASE has nothing that becomes it",
+                  tensor.name);
+    }
+    return out;
+  }
+
+  // The rows of the file that are `like`'s, in its order, with their tensor scale.
+  Result<Tensor> blocks(const Tensor& like, const std::vector<MovedRows>& rows) const {
+    const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
+    const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
+    std::vector<Tensor> runs;
+    for (const MovedRows& run : rows) {
+      if (run.gguf != rows[0].gguf ||
+          run.gguf_first / matrix_rows != rows[0].gguf_first / matrix_rows) {
+        return fail(ErrorCode::kUnsupported, "tensor '{}': its rows have several scales in '{}'",
+                    like.name, gguf.name);
+      }
+      CKPT_ASSIGN(runs.emplace_back(), take_rows(gguf, run.gguf_first, run.count));
+    }
+    CKPT_ASSIGN(Tensor out, concatenate_rows(runs));
+    CKPT_ASSIGN(const float scale, number(gguf, ".scale", rows[0].gguf_first / matrix_rows));
+    std::vector<std::byte> bytes(sizeof scale);
+    std::memcpy(bytes.data(), &scale, sizeof scale);
+    out.name = like.name;
+    out.shape = like.shape;
+    out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kGguf);
+    out.home = like.home;
+    out.source_name = gguf.name;
+    std::get<Stored>(out.origin).parts.push_back({Slice{make_blob("scale", bytes), 0, 4}});
+    return out;
+  }
+
+  Result<Tensor> weight(const Tensor& like, const std::vector<MovedRows>& rows) const {
+    CKPT_ASSIGN(Tensor out, blocks(like, rows));
+    CKPT_ASSIGN(auto columns, returned_columns(forward_.tensors[rows[0].gguf]));
+    if (columns) {
+      PermuteColumns permute{std::make_shared<const std::vector<uint32_t>>(std::move(*columns))};
+      CKPT_ASSIGN(out, with_op(std::move(out), std::move(permute)));
+    }
+    return repack(std::move(out),
+                  scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kModelopt));
+  }
+
+  // "X.scale" or "X.input_scale" of one matrix of "X.weight"; 1 where there is none.
+  Result<float> number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const {
+    const std::string stem = module_of(gguf.name);
+    const Tensor* tensor = find(stem + std::string(ending));
+    if (tensor == nullptr) return 1.0f;
+    CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxTensors));
+    const bool fits = values.size() == (gguf.shape.size() == 3 ? gguf.shape[0] : 1);
+    const float value = fits ? values[matrix] : NAN;
+    if (std::isfinite(value) && value > 0) return value;
+    return fail(ErrorCode::kCorrupt,
+                "tensor '{}': number {} of {} is {}; expected one above zero for each matrix",
+                tensor->name, matrix, values.size(), value);
+  }
+
+  bool has_input_scales() const {
+    return std::any_of(file_.tensors.begin(), file_.tensors.end(),
+                       [](const Tensor& tensor) { return tensor.name.ends_with(".input_scale"); });
+  }
 
   const Checkpoint& file_;
   Checkpoint base_;
@@ -53,157 +199,6 @@ class Returner {
   bool has_values_ = true;
   uint64_t weights_ = 0;  // that are NVFP4
 };
-
-Status Returner::check_model(const Model& model) const {
-  const std::string* found = file_.metadata.find_text("general.architecture");
-  if (found != nullptr && *found == model.family->name) return {};
-  return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
-              found == nullptr ? "not said" : *found, model.family->name);
-}
-
-// A norm that was trained tells models apart.
-Status Returner::check_norm() const {
-  const Tensor* theirs = find("output_norm.weight");
-  const auto ours = std::find_if(forward_.tensors.begin(), forward_.tensors.end(),
-                                 [](const Tensor& t) { return t.name == "output_norm.weight"; });
-  if (theirs == nullptr || ours == forward_.tensors.end() ||
-      plain_dtype(*theirs->codec) != Dtype::kF32) {
-    return {};
-  }
-  Tensor source = ours->is_stored() ? *ours : *ours->recoded().from;
-  CKPT_ASSIGN(std::vector<float> expected, read_values(source, kMaxNormValues));
-  if (!ours->is_stored()) {
-    for (const ValueOp& op : ours->recoded().ops) {
-      const auto* add = std::get_if<AddScalar>(&op);
-      if (add == nullptr) return {};
-      for (float& value : expected) value = value + add->value;
-    }
-  }
-  CKPT_ASSIGN(const std::vector<float> found, read_values(*theirs, kMaxNormValues));
-  if (found == expected) return {};
-  return fail(ErrorCode::kUsage,
-              "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that "
-              "this file was made from",
-              ours->source_name.empty() ? ours->name : ours->source_name);
-}
-
-// Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.
-Result<std::vector<size_t>> Returner::find_wanted() const {
-  std::vector<size_t> out;
-  for (size_t i = 0; i < forward_.tensors.size(); ++i) {
-    const Tensor* tensor = find(forward_.tensors[i].name);
-    if (tensor == nullptr || !is_nvfp4(*tensor)) continue;
-    if (tensor->shape != forward_.tensors[i].shape) {
-      return fail(ErrorCode::kUsage, "tensor '{}' has shape [{}]; of BASE it would have [{}]",
-                  tensor->name, fmt::join(tensor->shape, ", "),
-                  fmt::join(forward_.tensors[i].shape, ", "));
-    }
-    out.push_back(i);
-  }
-  const auto count = std::count_if(file_.tensors.begin(), file_.tensors.end(),
-                                   [&](const Tensor& tensor) { return is_nvfp4(tensor); });
-  if (static_cast<size_t>(count) == out.size()) return out;
-  for (const Tensor& tensor : file_.tensors) {
-    const bool known = std::any_of(
-        out.begin(), out.end(), [&](size_t i) { return forward_.tensors[i].name == tensor.name; });
-    if (!is_nvfp4(tensor) || known) continue;
-    return fail(ErrorCode::kUsage, "tensor '{}' is NVFP4; BASE has nothing that becomes it",
-                tensor.name);
-  }
-  return out;
-}
-
-// "X.scale" or "X.input_scale" of one matrix of "X.weight"; 1 where there is none.
-Result<float> Returner::number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const {
-  const std::string stem = module_of(gguf.name);
-  const Tensor* tensor = find(stem + std::string(ending));
-  if (tensor == nullptr) return 1.0f;
-  CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxTensors));
-  const bool fits = values.size() == (gguf.shape.size() == 3 ? gguf.shape[0] : 1);
-  const float value = fits ? values[matrix] : NAN;
-  if (std::isfinite(value) && value > 0) return value;
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}': number {} of {} is {}; expected one above zero for each matrix",
-              tensor->name, matrix, values.size(), value);
-}
-
-// The rows of the file that are `like`'s, in its order, with their tensor scale.
-Result<Tensor> Returner::blocks(const Tensor& like, const std::vector<MovedRows>& rows) const {
-  const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
-  const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
-  std::vector<Tensor> runs;
-  for (const MovedRows& run : rows) {
-    if (run.gguf != rows[0].gguf ||
-        run.gguf_first / matrix_rows != rows[0].gguf_first / matrix_rows) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': its rows have several scales in '{}'",
-                  like.name, gguf.name);
-    }
-    CKPT_ASSIGN(runs.emplace_back(), take_rows(gguf, run.gguf_first, run.count));
-  }
-  CKPT_ASSIGN(Tensor out, concatenate_rows(runs));
-  CKPT_ASSIGN(const float scale, number(gguf, ".scale", rows[0].gguf_first / matrix_rows));
-  std::vector<std::byte> bytes(sizeof scale);
-  std::memcpy(bytes.data(), &scale, sizeof scale);
-  out.name = like.name;
-  out.shape = like.shape;
-  out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kGguf);
-  out.home = like.home;
-  out.source_name = gguf.name;
-  std::get<Stored>(out.origin).parts.push_back({Slice{make_blob("scale", bytes), 0, 4}});
-  return out;
-}
-
-Result<Tensor> Returner::weight(const Tensor& like, const std::vector<MovedRows>& rows) const {
-  CKPT_ASSIGN(Tensor out, blocks(like, rows));
-  CKPT_ASSIGN(auto columns, returned_columns(forward_.tensors[rows[0].gguf]));
-  if (columns) {
-    PermuteColumns permute{std::make_shared<const std::vector<uint32_t>>(std::move(*columns))};
-    CKPT_ASSIGN(out, with_op(std::move(out), std::move(permute)));
-  }
-  return repack(std::move(out), scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kModelopt));
-}
-
-bool Returner::has_input_scales() const {
-  return std::any_of(file_.tensors.begin(), file_.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.name.ends_with(".input_scale"); });
-}
-
-Result<Checkpoint> Returner::run() {
-  const bool has_experts = std::any_of(
-      file_.tensors.begin(), file_.tensors.end(),
-      [&](const Tensor& tensor) { return is_nvfp4(tensor) && tensor.shape.size() == 3; });
-  if (has_experts) CKPT_TRY(split_all_experts(base_, context_.codecs));
-  CKPT_ASSIGN(forward_, run_forward(base_, context_));
-  CKPT_TRY(check_model(forward_.model));
-  if (has_values_) CKPT_TRY(check_norm());
-  CKPT_ASSIGN(const std::vector<size_t> wanted, find_wanted());
-  CKPT_ASSIGN(const RowMap map, find_moved_rows(base_.tensors, forward_.tensors, wanted));
-  const bool with_inputs = has_input_scales();
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < base_.tensors.size(); ++i) {
-    const auto found = map.find(i);
-    if (found == map.end()) {
-      tensors.push_back(base_.tensors[i]);
-      continue;
-    }
-    const Tensor& like = base_.tensors[i];
-    const std::vector<MovedRows>& rows = found->second;
-    CKPT_ASSIGN(tensors.emplace_back(), weight(like, rows));
-    if (!with_inputs) continue;
-    const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
-    const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
-    CKPT_ASSIGN(const float scale, number(gguf, ".input_scale", rows[0].gguf_first / matrix_rows));
-    tensors.push_back(
-        make_f32_tensor(module_of(like.name) + ".input_scale", {}, {scale}, context_.codecs));
-    tensors.back().home = like.home;
-  }
-  base_.tensors = std::move(tensors);
-  CKPT_ASSIGN(const Nvfp4Modules modules, find_modelopt_modules(base_));
-  CKPT_TRY(complete_documents(base_, context_));
-  CKPT_TRY(write_modelopt_layout(base_, modules));
-  weights_ = map.size();
-  return std::move(base_);
-}
 
 }  // namespace
 

@@ -13,8 +13,26 @@ class TensorFields {
     for (const Tensor& tensor : file.tensors) names_.insert(tensor.name);
   }
 
-  void add_common();
-  void add_of(const Family& family);
+  void add_common() {
+    if (const Tensor* tokens = file_.find_tensor("token_embd.weight")) {
+      config_["vocab_size"] = tokens->rows();
+    }
+    config_["tie_word_embeddings"] = !names_.contains("output.weight");
+    config_["attention_bias"] = has_anywhere("attn_q.bias");
+    config_["mlp_bias"] = has_anywhere("ffn_up.bias");
+  }
+
+  void add_of(const Family& family) {
+    const auto has_quirk = [&](std::string_view word) { return has_word(family.quirks, word); };
+    if (has_quirk("lists_mlp_types")) add_mlp_types();
+    if (has_quirk("per_layer_inputs")) add_layer_inputs();
+    for (const std::string_view told : words_after(family.quirks, "tells:")) add_told(told);
+    const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
+    if (up != nullptr && has_quirk("width_of_up")) config_["intermediate_size"] = up->rows();
+    if (has_quirk("noaux_router") && has_anywhere("exp_probs_b.bias")) {
+      config_["topk_method"] = "noaux_tc";
+    }
+  }
 
  private:
   bool has(uint64_t layer, std::string_view name) const {
@@ -26,67 +44,43 @@ class TensorFields {
     }
     return false;
   }
-  void add_mlp_types();
-  void add_layer_inputs();
-  void add_told(std::string_view told);
+
+  // Of layers whose first ones need not be the dense ones.
+  void add_mlp_types() {
+    JsonValue types = JsonValue::array();
+    for (uint64_t layer = 0; layer < layers_; ++layer) {
+      types.push_back(has(layer, "ffn_gate_exps.weight") ? "sparse" : "dense");
+    }
+    config_["mlp_layer_types"] = std::move(types);
+  }
+
+  // Values of full attention may be its keys.
+  void add_layer_inputs() {
+    bool are_shared = false;
+    for (uint64_t layer = 0; layer < layers_; ++layer) {
+      are_shared = are_shared || (has(layer, "attn_k.weight") && !has(layer, "attn_v.weight"));
+    }
+    config_["attention_k_eq_v"] = are_shared;
+    config_["enable_moe_block"] = has_anywhere("ffn_gate_inp.weight");
+    if (!config_.contains("use_double_wide_mlp")) config_["use_double_wide_mlp"] = false;
+    if (const Tensor* tokens = file_.find_tensor("per_layer_token_embd.weight")) {
+      config_["vocab_size_per_layer_input"] = tokens->rows();
+    }
+  }
+
+  // Fields that say whether tensors are there, in the words "tells:FIELD=TENSOR" of a family.
+  void add_told(std::string_view told) {
+    const size_t sign = told.find('=');
+    const std::string_view tensor = told.substr(sign + 1);
+    if (tensor.starts_with("ssm_") && !has_anywhere("ssm_in.weight")) return;
+    config_[std::string(told.substr(0, sign))] = has_anywhere(tensor) || names_.contains(tensor);
+  }
 
   const Checkpoint& file_;
   uint64_t layers_;
   JsonValue& config_;
   std::set<std::string, std::less<>> names_;
 };
-
-void TensorFields::add_common() {
-  if (const Tensor* tokens = file_.find_tensor("token_embd.weight")) {
-    config_["vocab_size"] = tokens->rows();
-  }
-  config_["tie_word_embeddings"] = !names_.contains("output.weight");
-  config_["attention_bias"] = has_anywhere("attn_q.bias");
-  config_["mlp_bias"] = has_anywhere("ffn_up.bias");
-}
-
-// Of layers whose first ones need not be the dense ones.
-void TensorFields::add_mlp_types() {
-  JsonValue types = JsonValue::array();
-  for (uint64_t layer = 0; layer < layers_; ++layer) {
-    types.push_back(has(layer, "ffn_gate_exps.weight") ? "sparse" : "dense");
-  }
-  config_["mlp_layer_types"] = std::move(types);
-}
-
-// Values of full attention may be its keys.
-void TensorFields::add_layer_inputs() {
-  bool are_shared = false;
-  for (uint64_t layer = 0; layer < layers_; ++layer) {
-    are_shared = are_shared || (has(layer, "attn_k.weight") && !has(layer, "attn_v.weight"));
-  }
-  config_["attention_k_eq_v"] = are_shared;
-  config_["enable_moe_block"] = has_anywhere("ffn_gate_inp.weight");
-  if (!config_.contains("use_double_wide_mlp")) config_["use_double_wide_mlp"] = false;
-  if (const Tensor* tokens = file_.find_tensor("per_layer_token_embd.weight")) {
-    config_["vocab_size_per_layer_input"] = tokens->rows();
-  }
-}
-
-// Fields that say whether tensors are there, in the words "tells:FIELD=TENSOR" of a family.
-void TensorFields::add_told(std::string_view told) {
-  const size_t sign = told.find('=');
-  const std::string_view tensor = told.substr(sign + 1);
-  if (tensor.starts_with("ssm_") && !has_anywhere("ssm_in.weight")) return;
-  config_[std::string(told.substr(0, sign))] = has_anywhere(tensor) || names_.contains(tensor);
-}
-
-void TensorFields::add_of(const Family& family) {
-  const auto has_quirk = [&](std::string_view word) { return has_word(family.quirks, word); };
-  if (has_quirk("lists_mlp_types")) add_mlp_types();
-  if (has_quirk("per_layer_inputs")) add_layer_inputs();
-  for (const std::string_view told : words_after(family.quirks, "tells:")) add_told(told);
-  const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
-  if (up != nullptr && has_quirk("width_of_up")) config_["intermediate_size"] = up->rows();
-  if (has_quirk("noaux_router") && has_anywhere("exp_probs_b.bias")) {
-    config_["topk_method"] = "noaux_tc";
-  }
-}
 
 }  // namespace
 

@@ -37,78 +37,6 @@ bool is_coded_as(const Tensor& tensor, Scheme scheme, Dialect dialect) {
   return tensor.codec->scheme == scheme && tensor.codec->dialect == dialect;
 }
 
-class Mover {
- public:
-  Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
-      : from_(from), to_(to), context_(context) {
-    for (const Tensor& tensor : checkpoint.tensors) {
-      if (is_movable_fp8(tensor)) fp8_.insert(module_of(tensor.name));
-    }
-  }
-
-  Result<Tensor> moved(const Tensor& tensor);
-  void note_changes() const;
-
- private:
-  // Its scales multiply on both sides; only their shape differs.
-  bool is_movable_fp8(const Tensor& tensor) const {
-    return to_.scales_are_vectors && tensor.is_stored() &&
-           is_coded_as(tensor, Scheme::kFp8Tensor, Dialect::kModelopt);
-  }
-  Result<Tensor> weight(const Tensor& tensor);
-  Result<float> reciprocal(const Tensor& scale, const std::string& belongs_to);
-  Tensor number(std::string name, float value) const;
-  std::vector<uint64_t> number_shape() const {
-    return to_.scales_are_vectors ? std::vector<uint64_t>{1} : std::vector<uint64_t>{};
-  }
-
-  const Side& from_;
-  const Side& to_;
-  const Context& context_;
-  std::set<std::string> fp8_;
-  uint64_t scales_ = 0;
-  std::vector<std::pair<std::string, double>> changes_;  // tensor, relative change of its values
-};
-
-// The reciprocal as a float, and how far values scaled by it are off.
-Result<float> Mover::reciprocal(const Tensor& scale, const std::string& belongs_to) {
-  CKPT_ASSIGN(const std::vector<float> found, read_values(scale, 1));
-  const float value = found.empty() ? 0 : found[0];
-  const float out = 1.0f / value;
-  if (!std::isnormal(value) || !std::isnormal(out) || value < 0) {
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}' is {}; expected a number above zero whose reciprocal is one",
-                scale.name, value);
-  }
-  // A product of two floats is exact as a double.
-  const double product = static_cast<double>(value) * static_cast<double>(out);
-  ++scales_;
-  if (product != 1) changes_.emplace_back(belongs_to, 1 / product - 1);
-  return out;
-}
-
-Tensor Mover::number(std::string name, float value) const {
-  return make_f32_tensor(std::move(name), number_shape(), {value}, context_.codecs);
-}
-
-Result<Tensor> Mover::weight(const Tensor& tensor) {
-  if (!tensor.is_stored()) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}' is computed; only stored NVFP4 can move",
-                tensor.name);
-  }
-  Tensor scale = tensor;
-  scale.name = tensor.name + std::string(tensor.codec->parts[kTensorScalePart].suffix);
-  scale.shape = {1};
-  scale.codec = &plain_codec(context_.codecs, Dtype::kF32);
-  scale.origin = Stored{{tensor.stored().parts[kTensorScalePart]}};
-  CKPT_ASSIGN(const float value, reciprocal(scale, tensor.name));
-  Tensor out = tensor;
-  out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, to_.dialect);
-  const Tensor made = number(out.name, value);
-  std::get<Stored>(out.origin).parts[kTensorScalePart] = made.stored().parts[0];
-  return out;
-}
-
 // "A.k_proj.k_scale" and "A.k_scale".
 std::string cache_scale_name(std::string name, const Side& to) {
   for (const std::string_view which : {"k", "v"}) {
@@ -129,52 +57,121 @@ bool is_cache_scale(const Tensor& tensor) {
   return named && tensor.values() == 1;
 }
 
-Result<Tensor> Mover::moved(const Tensor& tensor) {
-  if (is_coded_as(tensor, Scheme::kNvfp4, from_.dialect)) return weight(tensor);
-  if (is_movable_fp8(tensor)) {
-    Tensor out = tensor;
-    out.codec = &scheme_codec(context_.codecs, Scheme::kFp8Tensor, Dialect::kVector);
-    return out;
+class Mover {
+ public:
+  Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
+      : from_(from), to_(to), context_(context) {
+    for (const Tensor& tensor : checkpoint.tensors) {
+      if (is_movable_fp8(tensor)) fp8_.insert(module_of(tensor.name));
+    }
   }
-  if (tensor.has_scales() || tensor.name.ends_with(".pre_quant_scale")) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}' ({}): only plain NVFP4 can change its layout",
-                tensor.name, tensor.codec->name);
-  }
-  if (tensor.name.ends_with(kLayoutInputScale) && fp8_.contains(module_of(tensor.name))) {
-    return reshape(tensor, number_shape());
-  }
-  if (tensor.name.ends_with(from_.input_scale)) {
-    CKPT_ASSIGN(const float value, reciprocal(tensor, tensor.name));
-    const std::string module = module_of(tensor.name);
-    Tensor out = number(module + std::string(to_.input_scale), value);
-    out.home = tensor.home;
-    return out;
-  }
-  if (!is_cache_scale(tensor)) return tensor;
-  CKPT_ASSIGN(Tensor out, reshape(tensor, number_shape()));
-  out.name = cache_scale_name(tensor.name, to_);
-  return out;
-}
 
-void Mover::note_changes() const {
-  if (changes_.empty()) return;
-  const auto largest = std::max_element(
-      changes_.begin(), changes_.end(),
-      [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
-  context_.note(fmt::format(
-      "{} of {} tensor scales have no exact reciprocal; the largest change is a factor of 1{:+.2e} "
-      "('{}')",
-      changes_.size(), scales_, largest->second, largest->first));
-  for (size_t i = 0; i < std::min(changes_.size(), kNotedTensors); ++i) {
+  Result<Tensor> moved(const Tensor& tensor) {
+    if (is_coded_as(tensor, Scheme::kNvfp4, from_.dialect)) return weight(tensor);
+    if (is_movable_fp8(tensor)) {
+      Tensor out = tensor;
+      out.codec = &scheme_codec(context_.codecs, Scheme::kFp8Tensor, Dialect::kVector);
+      return out;
+    }
+    if (tensor.has_scales() || tensor.name.ends_with(".pre_quant_scale")) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}' ({}): only plain NVFP4 can change its layout", tensor.name,
+                  tensor.codec->name);
+    }
+    if (tensor.name.ends_with(kLayoutInputScale) && fp8_.contains(module_of(tensor.name))) {
+      return reshape(tensor, number_shape());
+    }
+    if (tensor.name.ends_with(from_.input_scale)) {
+      CKPT_ASSIGN(const float value, reciprocal(tensor, tensor.name));
+      const std::string module = module_of(tensor.name);
+      Tensor out = number(module + std::string(to_.input_scale), value);
+      out.home = tensor.home;
+      return out;
+    }
+    if (!is_cache_scale(tensor)) return tensor;
+    CKPT_ASSIGN(Tensor out, reshape(tensor, number_shape()));
+    out.name = cache_scale_name(tensor.name, to_);
+    return out;
+  }
+
+  void note_changes() const {
+    if (changes_.empty()) return;
+    const auto largest = std::max_element(
+        changes_.begin(), changes_.end(),
+        [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
     context_.note(
-        fmt::format("tensor '{}': what its scale multiplies changes by a factor of "
-                    "1{:+.2e}",
-                    changes_[i].first, changes_[i].second));
+        fmt::format("{} of {} tensor scales have no exact reciprocal; the largest change is a "
+                    "factor of 1{:+.2e} "
+                    "('{}')",
+                    changes_.size(), scales_, largest->second, largest->first));
+    for (size_t i = 0; i < std::min(changes_.size(), kNotedTensors); ++i) {
+      context_.note(
+          fmt::format("tensor '{}': what its scale multiplies changes by a factor of "
+                      "1{:+.2e}",
+                      changes_[i].first, changes_[i].second));
+    }
+    if (changes_.size() > kNotedTensors) {
+      context_.note(fmt::format("... and {} more", changes_.size() - kNotedTensors));
+    }
   }
-  if (changes_.size() > kNotedTensors) {
-    context_.note(fmt::format("... and {} more", changes_.size() - kNotedTensors));
+
+ private:
+  // Its scales multiply on both sides; only their shape differs.
+  bool is_movable_fp8(const Tensor& tensor) const {
+    return to_.scales_are_vectors && tensor.is_stored() &&
+           is_coded_as(tensor, Scheme::kFp8Tensor, Dialect::kModelopt);
   }
-}
+
+  Result<Tensor> weight(const Tensor& tensor) {
+    if (!tensor.is_stored()) {
+      return fail(ErrorCode::kUnsupported, "tensor '{}' is computed; only stored NVFP4 can move",
+                  tensor.name);
+    }
+    Tensor scale = tensor;
+    scale.name = tensor.name + std::string(tensor.codec->parts[kTensorScalePart].suffix);
+    scale.shape = {1};
+    scale.codec = &plain_codec(context_.codecs, Dtype::kF32);
+    scale.origin = Stored{{tensor.stored().parts[kTensorScalePart]}};
+    CKPT_ASSIGN(const float value, reciprocal(scale, tensor.name));
+    Tensor out = tensor;
+    out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, to_.dialect);
+    const Tensor made = number(out.name, value);
+    std::get<Stored>(out.origin).parts[kTensorScalePart] = made.stored().parts[0];
+    return out;
+  }
+
+  // The reciprocal as a float, and how far values scaled by it are off.
+  Result<float> reciprocal(const Tensor& scale, const std::string& belongs_to) {
+    CKPT_ASSIGN(const std::vector<float> found, read_values(scale, 1));
+    const float value = found.empty() ? 0 : found[0];
+    const float out = 1.0f / value;
+    if (!std::isnormal(value) || !std::isnormal(out) || value < 0) {
+      return fail(ErrorCode::kCorrupt,
+                  "tensor '{}' is {}; expected a number above zero whose reciprocal is one",
+                  scale.name, value);
+    }
+    // A product of two floats is exact as a double.
+    const double product = static_cast<double>(value) * static_cast<double>(out);
+    ++scales_;
+    if (product != 1) changes_.emplace_back(belongs_to, 1 / product - 1);
+    return out;
+  }
+
+  Tensor number(std::string name, float value) const {
+    return make_f32_tensor(std::move(name), number_shape(), {value}, context_.codecs);
+  }
+
+  std::vector<uint64_t> number_shape() const {
+    return to_.scales_are_vectors ? std::vector<uint64_t>{1} : std::vector<uint64_t>{};
+  }
+
+  const Side& from_;
+  const Side& to_;
+  const Context& context_;
+  std::set<std::string> fp8_;
+  uint64_t scales_ = 0;
+  std::vector<std::pair<std::string, double>> changes_;  // tensor, relative change of its values
+};
 
 bool is_embedding(std::string_view module) {
   const std::string_view last = last_word(module);

@@ -37,41 +37,6 @@ struct Expert {
 // By projection (the row), then by number of the expert.
 using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
 
-class TensorList {
- public:
-  TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
-
-  // Tensors that are done, in front of all others.
-  Status add_nvfp4(Nvfp4Tensors list);
-  Status add(NamedTensor named);
-  Status add_rope_factors();
-  Result<std::vector<Tensor>> finish();
-
- private:
-  Status add_expert(NamedTensor named, const Match& match);
-  Status stack(const Experts& experts);
-  Status store(Tensor tensor, std::string name, Store store, std::string_view source);
-  const Codec& codec_for(const Tensor& tensor, const std::string& name, Store store) const;
-
-  const Model& model_;
-  Codecs codecs_;
-  std::vector<Tensor> out_;
-  std::set<std::string> names_;
-  std::vector<std::string> unknown_;
-  std::map<std::string, Experts> experts_;  // by layer
-};
-
-const Codec& TensorList::codec_for(const Tensor& tensor, const std::string& name,
-                                   Store store) const {
-  const bool small = tensor.shape.size() <= 1 || name.ends_with("_norm.weight") ||
-                     !name.ends_with(".weight") || store == Store::kF32;
-  if (small) return plain_codec(codecs_, Dtype::kF32);
-  const Codec& wanted =
-      plain_codec(codecs_, is_mxfp4(tensor) ? Dtype::kMxfp4 : dtype_of(model_.out_type));
-  return tensor.row_values() % wanted.block_values == 0 ? wanted
-                                                        : plain_codec(codecs_, Dtype::kF16);
-}
-
 // Floats of several types, and rows that share scales with others of their tensor, are joined as
 // F32, which holds them all.
 void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
@@ -85,119 +50,144 @@ void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
   for (Tensor& tensor : tensors) tensor = stored_as_f32(tensor, f32);
 }
 
-Status TensorList::store(Tensor tensor, std::string name, Store store, std::string_view source) {
-  if (!names_.insert(name).second) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
-                source, name);
-  }
-  const Codec& codec = codec_for(tensor, name, store);
-  const bool may_keep = model_.keeps_codes && plain_dtype(codec) != Dtype::kF32;
-  std::optional<Tensor> kept = may_keep ? with_kept_codes(tensor, codecs_) : std::nullopt;
-  Tensor encoded;
-  if (kept) {
-    encoded = std::move(*kept);
-  } else {
-    CKPT_ASSIGN(encoded, encode_as(std::move(tensor), codec));
-  }
-  encoded.name = std::move(name);
-  encoded.source_name = source;
-  out_.push_back(std::move(encoded));
-  return {};
-}
+class TensorList {
+ public:
+  TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
 
-Status TensorList::add_nvfp4(Nvfp4Tensors list) {
-  CKPT_ASSIGN(out_, list.finish());
-  for (const Tensor& tensor : out_) {
-    if (names_.insert(tensor.name).second) continue;
-    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
-                tensor.source_name, tensor.name);
-  }
-  return {};
-}
-
-Status TensorList::add(NamedTensor named) {
-  const std::optional<Match> match = find_name_rule(*model_.family, named.name);
-  if (!match) {
-    unknown_.push_back(named.tensor.name);
+  // Tensors that are done, in front of all others.
+  Status add_nvfp4(Nvfp4Tensors list) {
+    CKPT_ASSIGN(out_, list.finish());
+    for (const Tensor& tensor : out_) {
+      if (names_.insert(tensor.name).second) continue;
+      return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                  tensor.source_name, tensor.name);
+    }
     return {};
   }
-  const NameRule& rule = *match->rule;
-  if (rule.to.empty()) return {};
-  if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
-  const std::string source =
-      named.tensor.source_name.empty() ? named.tensor.name : named.tensor.source_name;
-  CKPT_ASSIGN(std::vector<Tensor> changed,
-              change_values(std::move(named.tensor), rule.change, model_, codecs_));
-  CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));
-  if (changed.size() == 1) return {};
-  return store(std::move(changed[1]), gguf_name(rule.second, *match), rule.store, source);
-}
 
-Status TensorList::add_expert(NamedTensor named, const Match& match) {
-  CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
-  CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
-  Experts& layer = experts_[match.numbers[0]];
-  const std::string name = gguf_name(match.rule->to, match);
-  const auto [entry, is_new] =
-      layer[match.rule].try_emplace(number, Expert{name, std::move(named.tensor)});
-  if (!is_new) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} comes twice",
-                entry->second.tensor.name, number);
-  }
-  uint64_t seen = 0;
-  for (const auto& [rule, list] : layer) seen += list.size();
-  if (seen < count * 3) return {};
-  const Experts whole_layer = std::move(layer);
-  experts_.erase(match.numbers[0]);
-  return stack(whole_layer);
-}
-
-// Rows of the table are down, gate, up: the order in which they are written.
-Status TensorList::stack(const Experts& experts) {
-  for (const auto& [rule, list] : experts) {
-    std::vector<Tensor> tensors;
-    for (const auto& [number, expert] : list) {
-      if (!expert.tensor.is_stored()) {
-        return fail(ErrorCode::kUnsupported,
-                    "tensor '{}': experts that are computed cannot be "
-                    "stacked",
-                    expert.tensor.name);
-      }
-      tensors.push_back(expert.tensor);
+  Status add(NamedTensor named) {
+    const std::optional<Match> match = find_name_rule(*model_.family, named.name);
+    if (!match) {
+      unknown_.push_back(named.tensor.name);
+      return {};
     }
-    give_one_type(tensors, plain_codec(codecs_, Dtype::kF32));
-    CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
-    CKPT_TRY(store(std::move(stacked), list.begin()->second.name, rule->store, tensors[0].name));
+    const NameRule& rule = *match->rule;
+    if (rule.to.empty()) return {};
+    if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
+    const std::string source =
+        named.tensor.source_name.empty() ? named.tensor.name : named.tensor.source_name;
+    CKPT_ASSIGN(std::vector<Tensor> changed,
+                change_values(std::move(named.tensor), rule.change, model_, codecs_));
+    CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));
+    if (changed.size() == 1) return {};
+    return store(std::move(changed[1]), gguf_name(rule.second, *match), rule.store, source);
   }
-  return {};
-}
 
-Status TensorList::add_rope_factors() {
-  CKPT_ASSIGN(const std::vector<RopeFactors> list, rope_factors(model_));
-  for (const RopeFactors& factors : list) {
-    out_.push_back(make_f32_tensor(factors.name, {factors.values.size()}, factors.values, codecs_));
-    names_.insert(factors.name);
+  Status add_rope_factors() {
+    CKPT_ASSIGN(const std::vector<RopeFactors> list, rope_factors(model_));
+    for (const RopeFactors& factors : list) {
+      out_.push_back(
+          make_f32_tensor(factors.name, {factors.values.size()}, factors.values, codecs_));
+      names_.insert(factors.name);
+    }
+    return {};
   }
-  return {};
-}
 
-Result<std::vector<Tensor>> TensorList::finish() {
-  if (!unknown_.empty()) {
-    const size_t shown = std::min(unknown_.size(), kNamesShown);
-    return fail(ErrorCode::kUnsupported, "{} tensors that family {} does not have, such as '{}'",
-                unknown_.size(), model_.family->name,
-                fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
+  Result<std::vector<Tensor>> finish() {
+    if (!unknown_.empty()) {
+      const size_t shown = std::min(unknown_.size(), kNamesShown);
+      return fail(ErrorCode::kUnsupported, "{} tensors that family {} does not have, such as '{}'",
+                  unknown_.size(), model_.family->name,
+                  fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
+    }
+    if (!experts_.empty()) {
+      const auto& [layer, experts] = *experts_.begin();
+      uint64_t seen = 0;
+      for (const auto& [rule, list] : experts) seen += list.size();
+      CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
+      return fail(ErrorCode::kCorrupt, "layer {} has {} tensors of experts; expected {} x 3", layer,
+                  seen, count);
+    }
+    return std::move(out_);
   }
-  if (!experts_.empty()) {
-    const auto& [layer, experts] = *experts_.begin();
-    uint64_t seen = 0;
-    for (const auto& [rule, list] : experts) seen += list.size();
+
+ private:
+  Status add_expert(NamedTensor named, const Match& match) {
     CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
-    return fail(ErrorCode::kCorrupt, "layer {} has {} tensors of experts; expected {} x 3", layer,
-                seen, count);
+    CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
+    Experts& layer = experts_[match.numbers[0]];
+    const std::string name = gguf_name(match.rule->to, match);
+    const auto [entry, is_new] =
+        layer[match.rule].try_emplace(number, Expert{name, std::move(named.tensor)});
+    if (!is_new) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} comes twice",
+                  entry->second.tensor.name, number);
+    }
+    uint64_t seen = 0;
+    for (const auto& [rule, list] : layer) seen += list.size();
+    if (seen < count * 3) return {};
+    const Experts whole_layer = std::move(layer);
+    experts_.erase(match.numbers[0]);
+    return stack(whole_layer);
   }
-  return std::move(out_);
-}
+
+  // Rows of the table are down, gate, up: the order in which they are written.
+  Status stack(const Experts& experts) {
+    for (const auto& [rule, list] : experts) {
+      std::vector<Tensor> tensors;
+      for (const auto& [number, expert] : list) {
+        if (!expert.tensor.is_stored()) {
+          return fail(ErrorCode::kUnsupported,
+                      "tensor '{}': experts that are computed cannot be "
+                      "stacked",
+                      expert.tensor.name);
+        }
+        tensors.push_back(expert.tensor);
+      }
+      give_one_type(tensors, plain_codec(codecs_, Dtype::kF32));
+      CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
+      CKPT_TRY(store(std::move(stacked), list.begin()->second.name, rule->store, tensors[0].name));
+    }
+    return {};
+  }
+
+  Status store(Tensor tensor, std::string name, Store store, std::string_view source) {
+    if (!names_.insert(name).second) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                  source, name);
+    }
+    const Codec& codec = codec_for(tensor, name, store);
+    const bool may_keep = model_.keeps_codes && plain_dtype(codec) != Dtype::kF32;
+    std::optional<Tensor> kept = may_keep ? with_kept_codes(tensor, codecs_) : std::nullopt;
+    Tensor encoded;
+    if (kept) {
+      encoded = std::move(*kept);
+    } else {
+      CKPT_ASSIGN(encoded, encode_as(std::move(tensor), codec));
+    }
+    encoded.name = std::move(name);
+    encoded.source_name = source;
+    out_.push_back(std::move(encoded));
+    return {};
+  }
+
+  const Codec& codec_for(const Tensor& tensor, const std::string& name, Store store) const {
+    const bool small = tensor.shape.size() <= 1 || name.ends_with("_norm.weight") ||
+                       !name.ends_with(".weight") || store == Store::kF32;
+    if (small) return plain_codec(codecs_, Dtype::kF32);
+    const Codec& wanted =
+        plain_codec(codecs_, is_mxfp4(tensor) ? Dtype::kMxfp4 : dtype_of(model_.out_type));
+    return tensor.row_values() % wanted.block_values == 0 ? wanted
+                                                          : plain_codec(codecs_, Dtype::kF16);
+  }
+
+  const Model& model_;
+  Codecs codecs_;
+  std::vector<Tensor> out_;
+  std::set<std::string> names_;
+  std::vector<std::string> unknown_;
+  std::map<std::string, Experts> experts_;  // by layer
+};
 
 }  // namespace
 

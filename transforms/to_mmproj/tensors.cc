@@ -72,17 +72,98 @@ class ProjectorTensors {
  public:
   ProjectorTensors(const ProjectorModel& model, Codecs codecs) : model_(model), codecs_(codecs) {}
 
-  Status add(const Tensor& tensor, const TowerMatch& match);
+  Status add(const Tensor& tensor, const TowerMatch& match) {
+    const TowerRule& rule = *match.rule;
+    const bool is_no_break = rule.change == TowerChange::kImageBreak && model_.break_token == 0;
+    if (rule.to.empty() || is_no_break) return {};
+    const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
+    if (!tensor.is_plain_float() && !is_decodable) {
+      return fail(ErrorCode::kUnsupported,
+                  "tensor '{}' is stored as {}; a projector takes floats, and NVFP4 and FP8 with "
+                  "their scales",
+                  tensor.name, tensor.codec->name);
+    }
+    CKPT_TRY(count_layer("v", model_.vision, match, tensor.name));
+    CKPT_TRY(count_layer("a", model_.audio, match, tensor.name));
+    const std::string source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+    CKPT_ASSIGN(std::vector<Tensor> changed,
+                change_tower_values(tensor, rule.change, model_, codecs_));
+    CKPT_ASSIGN(std::string name, in(tensor.name, name_of(rule.to, match)));
+    CKPT_TRY(store(std::move(changed[0]), std::move(name), rule.store, source));
+    if (changed.size() == 1) return {};
+    CKPT_ASSIGN(std::string second, in(tensor.name, name_of(rule.second, match)));
+    return store(std::move(changed[1]), std::move(second), rule.store, source);
+  }
+
   // Fails: kCorrupt where the layers are not as many as the configuration says.
-  Result<std::vector<Tensor>> finish();
+  Result<std::vector<Tensor>> finish() {
+    CKPT_TRY(check_layers("v", model_.vision));
+    if (model_.hears()) CKPT_TRY(check_layers("a", model_.audio));
+    return std::move(out_);
+  }
 
  private:
-  Status store(Tensor tensor, std::string name, TowerStore store, const std::string& source);
-  const Codec& codec_for(const Tensor& tensor, const std::string& name, TowerStore store) const;
-  Result<std::string> name_of(std::string_view target, const TowerMatch& match) const;
+  Status store(Tensor tensor, std::string name, TowerStore store, const std::string& source) {
+    if (!names_.insert(name).second) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
+                  source, name);
+    }
+    const Codec& codec = codec_for(tensor, name, store);
+    CKPT_ASSIGN(Tensor encoded, encode_as(std::move(tensor), codec));
+    encoded.name = std::move(name);
+    encoded.source_name = source;
+    out_.push_back(std::move(encoded));
+    return {};
+  }
+
+  const Codec& codec_for(const Tensor& tensor, const std::string& name, TowerStore store) const {
+    const Codec& f32 = plain_codec(codecs_, Dtype::kF32);
+    const Codec& f16 = plain_codec(codecs_, Dtype::kF16);
+    if (tensor.shape.size() <= 1 || name.ends_with("_norm.weight")) return f32;
+    if (store == TowerStore::kF32) return f32;
+    if (store == TowerStore::kF16) return f16;
+    if (store == TowerStore::kPatches) return model_.out_type == OutType::kF16 ? f16 : f32;
+    if (!name.ends_with(".weight")) return f32;
+    const Codec& wanted = plain_codec(codecs_, dtype_of(model_.out_type));
+    return tensor.row_values() % wanted.block_values == 0 ? wanted : f16;
+  }
+
+  Result<std::string> name_of(std::string_view target, const TowerMatch& match) const {
+    std::vector<std::string> numbers = match.numbers;
+    if (match.rule->change == TowerChange::kDeepstack) {
+      uint64_t merger = 0;
+      std::string_view digits = numbers[0];
+      if (!take_number(digits, merger) || merger >= model_.deepstack.size()) {
+        return fail(ErrorCode::kCorrupt, "merger {} is there; {} has {} deepstack_visual_indexes",
+                    numbers[0], model_.vision.where, model_.deepstack.size());
+      }
+      numbers[0] = fmt::format("{}", model_.deepstack[merger]);
+    }
+    return fill_in(target, numbers) + std::string(match.suffix);
+  }
+
   Status count_layer(std::string_view tower, const ConfigPart& part, const TowerMatch& match,
-                     const std::string& source);
-  Status check_layers(std::string_view tower, const ConfigPart& part) const;
+                     const std::string& source) {
+    if (!match.rule->to.starts_with(fmt::format("{}.blk.", tower))) return {};
+    CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
+    uint64_t layer = 0;
+    std::string_view digits = match.numbers[0];
+    if (!take_number(digits, layer) || layer >= count) {
+      return fail(ErrorCode::kCorrupt, "tensor '{}' is of layer {}; {} has {} layers", source,
+                  match.numbers[0], part.where, count);
+    }
+    layers_[tower].insert(layer);
+    return {};
+  }
+
+  Status check_layers(std::string_view tower, const ConfigPart& part) const {
+    CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
+    const auto found = layers_.find(tower);
+    const uint64_t there = found == layers_.end() ? 0 : found->second.size();
+    if (there == count) return {};
+    return fail_with_hint(ErrorCode::kCorrupt, "every file that the index of the weights names",
+                          "tensors of {} layers are there; {} has {}", there, part.where, count);
+  }
 
   const ProjectorModel& model_;
   Codecs codecs_;
@@ -90,100 +171,6 @@ class ProjectorTensors {
   std::set<std::string> names_;
   std::map<std::string_view, std::set<uint64_t>> layers_;  // by tower: "v", "a"
 };
-
-const Codec& ProjectorTensors::codec_for(const Tensor& tensor, const std::string& name,
-                                         TowerStore store) const {
-  const Codec& f32 = plain_codec(codecs_, Dtype::kF32);
-  const Codec& f16 = plain_codec(codecs_, Dtype::kF16);
-  if (tensor.shape.size() <= 1 || name.ends_with("_norm.weight")) return f32;
-  if (store == TowerStore::kF32) return f32;
-  if (store == TowerStore::kF16) return f16;
-  if (store == TowerStore::kPatches) return model_.out_type == OutType::kF16 ? f16 : f32;
-  if (!name.ends_with(".weight")) return f32;
-  const Codec& wanted = plain_codec(codecs_, dtype_of(model_.out_type));
-  return tensor.row_values() % wanted.block_values == 0 ? wanted : f16;
-}
-
-Result<std::string> ProjectorTensors::name_of(std::string_view target,
-                                              const TowerMatch& match) const {
-  std::vector<std::string> numbers = match.numbers;
-  if (match.rule->change == TowerChange::kDeepstack) {
-    uint64_t merger = 0;
-    std::string_view digits = numbers[0];
-    if (!take_number(digits, merger) || merger >= model_.deepstack.size()) {
-      return fail(ErrorCode::kCorrupt, "merger {} is there; {} has {} deepstack_visual_indexes",
-                  numbers[0], model_.vision.where, model_.deepstack.size());
-    }
-    numbers[0] = fmt::format("{}", model_.deepstack[merger]);
-  }
-  return fill_in(target, numbers) + std::string(match.suffix);
-}
-
-Status ProjectorTensors::store(Tensor tensor, std::string name, TowerStore store,
-                               const std::string& source) {
-  if (!names_.insert(name).second) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
-                source, name);
-  }
-  const Codec& codec = codec_for(tensor, name, store);
-  CKPT_ASSIGN(Tensor encoded, encode_as(std::move(tensor), codec));
-  encoded.name = std::move(name);
-  encoded.source_name = source;
-  out_.push_back(std::move(encoded));
-  return {};
-}
-
-Status ProjectorTensors::count_layer(std::string_view tower, const ConfigPart& part,
-                                     const TowerMatch& match, const std::string& source) {
-  if (!match.rule->to.starts_with(fmt::format("{}.blk.", tower))) return {};
-  CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
-  uint64_t layer = 0;
-  std::string_view digits = match.numbers[0];
-  if (!take_number(digits, layer) || layer >= count) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' is of layer {}; {} has {} layers", source,
-                match.numbers[0], part.where, count);
-  }
-  layers_[tower].insert(layer);
-  return {};
-}
-
-Status ProjectorTensors::check_layers(std::string_view tower, const ConfigPart& part) const {
-  CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
-  const auto found = layers_.find(tower);
-  const uint64_t there = found == layers_.end() ? 0 : found->second.size();
-  if (there == count) return {};
-  return fail_with_hint(ErrorCode::kCorrupt, "every file that the index of the weights names",
-                        "tensors of {} layers are there; {} has {}", there, part.where, count);
-}
-
-Status ProjectorTensors::add(const Tensor& tensor, const TowerMatch& match) {
-  const TowerRule& rule = *match.rule;
-  const bool is_no_break = rule.change == TowerChange::kImageBreak && model_.break_token == 0;
-  if (rule.to.empty() || is_no_break) return {};
-  const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
-  if (!tensor.is_plain_float() && !is_decodable) {
-    return fail(ErrorCode::kUnsupported,
-                "tensor '{}' is stored as {}; a projector takes floats, and NVFP4 and FP8 with "
-                "their scales",
-                tensor.name, tensor.codec->name);
-  }
-  CKPT_TRY(count_layer("v", model_.vision, match, tensor.name));
-  CKPT_TRY(count_layer("a", model_.audio, match, tensor.name));
-  const std::string source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
-  CKPT_ASSIGN(std::vector<Tensor> changed,
-              change_tower_values(tensor, rule.change, model_, codecs_));
-  CKPT_ASSIGN(std::string name, in(tensor.name, name_of(rule.to, match)));
-  CKPT_TRY(store(std::move(changed[0]), std::move(name), rule.store, source));
-  if (changed.size() == 1) return {};
-  CKPT_ASSIGN(std::string second, in(tensor.name, name_of(rule.second, match)));
-  return store(std::move(changed[1]), std::move(second), rule.store, source);
-}
-
-Result<std::vector<Tensor>> ProjectorTensors::finish() {
-  CKPT_TRY(check_layers("v", model_.vision));
-  if (model_.hears()) CKPT_TRY(check_layers("a", model_.audio));
-  return std::move(out_);
-}
 
 Failure unknown_of_towers(const std::vector<std::string>& names, const ProjectorFamily& family) {
   constexpr size_t kShown = 5;

@@ -32,33 +32,6 @@ constexpr const char* kNoFile[] = {"merges_file", "vocab_file", "tokenizer_file"
 // Classes of 4.57 that replace the post-processor by add_bos_token and add_eos_token.
 constexpr std::string_view kFramingClasses[] = {"Llama", "CodeLlama", "Gemma", "Cohere"};
 
-class TokenizerFix {
- public:
-  TokenizerFix(Checkpoint& checkpoint, const Context& context, JsonText& config)
-      : checkpoint_(checkpoint), context_(context), config_(config) {}
-
-  Status run(const OptionValues& options);
-
- private:
-  Status read();
-  Status name_class(const OptionValues& options);
-  Result<ClassChoice> choice(const OptionValues& options, const std::string& named) const;
-  Status settle_frame(ClassChoice& choice);
-  Result<std::optional<std::pair<bool, bool>>> frame() const;
-  void note_rules(const std::string& named) const;
-  void move_special_tokens();
-  Status add_decoder();
-  Status match_prefix_space();
-  Status write_slow_files();
-  bool has(std::string_view path) const { return checkpoint_.find_document(path) != nullptr; }
-
-  Checkpoint& checkpoint_;
-  const Context& context_;
-  JsonText& config_;
-  TokenizerFile file_;
-  TokenizerModel model_;
-};
-
 // Read as JSON with UTF-8 as it is; only of what this program made or read itself.
 JsonText as_edited(const JsonValue& json) {
   auto parsed = JsonText::parse(json.dump(-1, ' ', false, JsonValue::error_handler_t::replace));
@@ -73,213 +46,229 @@ bool is_framing(std::string_view name) {
                      });
 }
 
-Status TokenizerFix::read() {
-  CKPT_ASSIGN(model_, read_tokenizer_model(checkpoint_));
-  CKPT_ASSIGN(std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint_));
-  if (!file) {
-    return fail_with_hint(ErrorCode::kUnsupported, "--step tokenizer:from=DIR with another folder",
-                          "no {}, from which the tokenizer would be fixed", kTokenizerJson);
-  }
-  file_ = std::move(*file);
-  return {};
-}
+class TokenizerFix {
+ public:
+  TokenizerFix(Checkpoint& checkpoint, const Context& context, JsonText& config)
+      : checkpoint_(checkpoint), context_(context), config_(config) {}
 
-// [bos] text [eos], as tokenizer.json frames a text: whether bos and eos are there; nullopt when it
-// does something else.
-Result<std::optional<std::pair<bool, bool>>> TokenizerFix::frame() const {
-  using Frame = std::optional<std::pair<bool, bool>>;
-  CKPT_ASSIGN(const JsonValue processor, file_.value("post_processor"));
-  if (processor.is_null()) return Frame({false, false});
-  const JsonValue* steps = known(processor, "processors");
-  const JsonValue alone = JsonValue::array({processor});
-  Frame out = {{false, false}};
-  for (const JsonValue& step : steps == nullptr ? alone : *steps) {
-    const std::string* type = text_of(step, "type");
-    if (type != nullptr && *type == "ByteLevel") continue;
-    const JsonValue* single = known(step, "single");
-    if (type == nullptr || *type != "TemplateProcessing" || single == nullptr ||
-        !single->is_array()) {
-      return Frame();
+  Status run(const OptionValues& options) {
+    CKPT_TRY(read());
+    if (options.yes("slow")) CKPT_TRY(write_slow_files());
+    CKPT_TRY(name_class(options));
+    move_special_tokens();
+    for (const char* key : kStray) config_.remove(key);
+    for (const char* key : kNoFile) {
+      const JsonText* found = config_.find(key);
+      if (found != nullptr && found->is_null()) config_.remove(key);
     }
-    bool is_behind = false;
-    for (const JsonValue& item : *single) {
-      const JsonValue* token = known(item, "SpecialToken");
-      const std::string* text = token == nullptr ? nullptr : text_of(*token, "id");
-      if (text == nullptr) {
-        is_behind = true;
-        continue;
-      }
-      bool& flag = is_behind ? out->second : out->first;
-      if (flag || config_.find_text(is_behind ? "eos_token" : "bos_token") != *text) return Frame();
-      flag = true;
-    }
+    CKPT_TRY(add_decoder());
+    return match_prefix_space();
   }
-  return out;
-}
 
-Result<ClassChoice> TokenizerFix::choice(const OptionValues& options,
-                                         const std::string& named) const {
-  if (const std::optional<std::string> given = options.find("class")) {
-    if (!is_class_of_4_57(*given)) {
-      return fail(ErrorCode::kUsage, "class '{}'; expected one that transformers 4.57 has", *given);
+ private:
+  Status read() {
+    CKPT_ASSIGN(model_, read_tokenizer_model(checkpoint_));
+    CKPT_ASSIGN(std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint_));
+    if (!file) {
+      return fail_with_hint(ErrorCode::kUnsupported,
+                            "--step tokenizer:from=DIR with another folder",
+                            "no {}, from which the tokenizer would be fixed", kTokenizerJson);
     }
+    file_ = std::move(*file);
+    return {};
+  }
+
+  Status name_class(const OptionValues& options) {
+    const std::string named = config_.find_text("tokenizer_class").value_or("");
+    CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
+    CKPT_TRY(settle_frame(choice));
+    if (choice.name.ends_with("Fast") && choice.name != kPlainClass && choice.name != named &&
+        has("vocab.json") && has("merges.txt") && !options.has("class")) {
+      choice.name.resize(choice.name.size() - 4);
+    }
+    if (choice.name != named) {
+      config_.set_sorted("tokenizer_class", JsonText::text(choice.name));
+      context_.note(named.empty()
+                        ? fmt::format("tokenizer: class {} named", choice.name)
+                        : fmt::format("tokenizer: class {} became {}", named, choice.name));
+    }
+    if (choice.name == kPlainClass && choice.name != named && model_.generates &&
+        config_.find("model_input_names") == nullptr) {
+      config_.set_sorted("model_input_names", JsonText::texts({"input_ids", "attention_mask"}));
+    }
+    if (choice.needs_file_rules) {
+      config_.set_sorted(kFileRules, JsonText::boolean(true));
+      return {};
+    }
+    const JsonText* set = config_.find(kFileRules);
     CKPT_ASSIGN(const bool differs,
-                transformers_5_cuts_otherwise(*given, model_.model_type, file_));
-    return ClassChoice{*given, differs};
-  }
-  // A processor that takes one class alone does not take the plain one.
-  const bool is_refused = named == kPlainClass && !class_of_processor(model_.model_type).empty();
-  if (is_class_of_4_57(named) && !is_refused) return ClassChoice{named, false};
-  return choose_class(model_, file_);
-}
-
-// Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
-// takes the plain class, which does as the file says.
-Status TokenizerFix::settle_frame(ClassChoice& choice) {
-  if (!is_framing(choice.name)) return {};
-  CKPT_ASSIGN(const auto frame, this->frame());
-  const JsonText* prefix = config_.find("add_prefix_space");
-  const bool is_rebuilt = choice.name.find("Llama") != std::string::npos && prefix != nullptr &&
-                          !prefix->is_null() && !has("tokenizer.model");
-  if (!frame || is_rebuilt) {
-    choice = {std::string(kPlainClass), false};
+                transformers_5_cuts_otherwise(choice.name, model_.model_type, file_));
+    if (differs && (set == nullptr || set->as_boolean() != true)) note_rules(choice.name);
     return {};
   }
-  config_.set_sorted("add_bos_token", JsonText::boolean(frame->first));
-  config_.set_sorted("add_eos_token", JsonText::boolean(frame->second));
-  return {};
-}
 
-// transformers 5 and 4.57 read the same folder differently: nothing here can make both right.
-void TokenizerFix::note_rules(const std::string& named) const {
-  const bool has_own_class =
-      !words_after(quirks_of(model_.model_type), "tokenizer_class:").empty();
-  context_.note(fmt::format(
-      "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
-      "in "
-      "{}, which differ; {} is right in both",
-      named, kTokenizerJson,
-      has_own_class ? "no class" : fmt::format("class={}", kPlainClass)));
-}
+  Result<ClassChoice> choice(const OptionValues& options, const std::string& named) const {
+    if (const std::optional<std::string> given = options.find("class")) {
+      if (!is_class_of_4_57(*given)) {
+        return fail(ErrorCode::kUsage, "class '{}'; expected one that transformers 4.57 has",
+                    *given);
+      }
+      CKPT_ASSIGN(const bool differs,
+                  transformers_5_cuts_otherwise(*given, model_.model_type, file_));
+      return ClassChoice{*given, differs};
+    }
+    // A processor that takes one class alone does not take the plain one.
+    const bool is_refused = named == kPlainClass && !class_of_processor(model_.model_type).empty();
+    if (is_class_of_4_57(named) && !is_refused) return ClassChoice{named, false};
+    return choose_class(model_, file_);
+  }
 
-Status TokenizerFix::name_class(const OptionValues& options) {
-  const std::string named = config_.find_text("tokenizer_class").value_or("");
-  CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
-  CKPT_TRY(settle_frame(choice));
-  if (choice.name.ends_with("Fast") && choice.name != kPlainClass && choice.name != named &&
-      has("vocab.json") && has("merges.txt") && !options.has("class")) {
-    choice.name.resize(choice.name.size() - 4);
-  }
-  if (choice.name != named) {
-    config_.set_sorted("tokenizer_class", JsonText::text(choice.name));
-    context_.note(named.empty() ? fmt::format("tokenizer: class {} named", choice.name)
-                                : fmt::format("tokenizer: class {} became {}", named, choice.name));
-  }
-  if (choice.name == kPlainClass && choice.name != named && model_.generates &&
-      config_.find("model_input_names") == nullptr) {
-    config_.set_sorted("model_input_names", JsonText::texts({"input_ids", "attention_mask"}));
-  }
-  if (choice.needs_file_rules) {
-    config_.set_sorted(kFileRules, JsonText::boolean(true));
+  // Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
+  // takes the plain class, which does as the file says.
+  Status settle_frame(ClassChoice& choice) {
+    if (!is_framing(choice.name)) return {};
+    CKPT_ASSIGN(const auto frame, this->frame());
+    const JsonText* prefix = config_.find("add_prefix_space");
+    const bool is_rebuilt = choice.name.find("Llama") != std::string::npos && prefix != nullptr &&
+                            !prefix->is_null() && !has("tokenizer.model");
+    if (!frame || is_rebuilt) {
+      choice = {std::string(kPlainClass), false};
+      return {};
+    }
+    config_.set_sorted("add_bos_token", JsonText::boolean(frame->first));
+    config_.set_sorted("add_eos_token", JsonText::boolean(frame->second));
     return {};
   }
-  const JsonText* set = config_.find(kFileRules);
-  CKPT_ASSIGN(const bool differs,
-              transformers_5_cuts_otherwise(choice.name, model_.model_type, file_));
-  if (differs && (set == nullptr || set->as_boolean() != true)) note_rules(choice.name);
-  return {};
-}
 
-void TokenizerFix::move_special_tokens() {
-  const JsonText* extra = config_.find("extra_special_tokens");
-  if (extra != nullptr && (extra->is_array() || extra->is_null())) {
-    JsonText list = *extra;
-    config_.remove("extra_special_tokens");
-    if (list.is_array() && !list.items().empty() &&
-        config_.find("additional_special_tokens") == nullptr) {
-      config_.set_sorted("additional_special_tokens", std::move(list));
+  // [bos] text [eos], as tokenizer.json frames a text: whether bos and eos are there; nullopt when
+  // it does something else.
+  Result<std::optional<std::pair<bool, bool>>> frame() const {
+    using Frame = std::optional<std::pair<bool, bool>>;
+    CKPT_ASSIGN(const JsonValue processor, file_.value("post_processor"));
+    if (processor.is_null()) return Frame({false, false});
+    const JsonValue* steps = known(processor, "processors");
+    const JsonValue alone = JsonValue::array({processor});
+    Frame out = {{false, false}};
+    for (const JsonValue& step : steps == nullptr ? alone : *steps) {
+      const std::string* type = text_of(step, "type");
+      if (type != nullptr && *type == "ByteLevel") continue;
+      const JsonValue* single = known(step, "single");
+      if (type == nullptr || *type != "TemplateProcessing" || single == nullptr ||
+          !single->is_array()) {
+        return Frame();
+      }
+      bool is_behind = false;
+      for (const JsonValue& item : *single) {
+        const JsonValue* token = known(item, "SpecialToken");
+        const std::string* text = token == nullptr ? nullptr : text_of(*token, "id");
+        if (text == nullptr) {
+          is_behind = true;
+          continue;
+        }
+        bool& flag = is_behind ? out->second : out->first;
+        if (flag || config_.find_text(is_behind ? "eos_token" : "bos_token") != *text)
+          return Frame();
+        flag = true;
+      }
+    }
+    return out;
+  }
+
+  // transformers 5 and 4.57 read the same folder differently: nothing here can make both right.
+  void note_rules(const std::string& named) const {
+    const bool has_own_class =
+        !words_after(quirks_of(model_.model_type), "tokenizer_class:").empty();
+    context_.note(fmt::format(
+        "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
+        "in {}, which differ; {} is right in both",
+        named, kTokenizerJson, has_own_class ? "no class" : fmt::format("class={}", kPlainClass)));
+  }
+
+  void move_special_tokens() {
+    const JsonText* extra = config_.find("extra_special_tokens");
+    if (extra != nullptr && (extra->is_array() || extra->is_null())) {
+      JsonText list = *extra;
+      config_.remove("extra_special_tokens");
+      if (list.is_array() && !list.items().empty() &&
+          config_.find("additional_special_tokens") == nullptr) {
+        config_.set_sorted("additional_special_tokens", std::move(list));
+      }
+    }
+    const JsonText* specific = config_.find("model_specific_special_tokens");
+    if (specific != nullptr && specific->is_object()) {
+      JsonText named = *specific;
+      config_.remove("model_specific_special_tokens");
+      config_.set_sorted("extra_special_tokens", std::move(named));
+    }
+    // 4.57 writes an empty object where there are none; next to it 5.x would not see the list.
+    extra = config_.find("extra_special_tokens");
+    if (extra != nullptr && extra->is_object() && extra->members().empty() &&
+        config_.find("additional_special_tokens") != nullptr) {
+      config_.remove("extra_special_tokens");
     }
   }
-  const JsonText* specific = config_.find("model_specific_special_tokens");
-  if (specific != nullptr && specific->is_object()) {
-    JsonText named = *specific;
-    config_.remove("model_specific_special_tokens");
-    config_.set_sorted("extra_special_tokens", std::move(named));
-  }
-  // 4.57 writes an empty object where there are none; next to it 5.x would not see the list.
-  extra = config_.find("extra_special_tokens");
-  if (extra != nullptr && extra->is_object() && extra->members().empty() &&
-      config_.find("additional_special_tokens") != nullptr) {
-    config_.remove("extra_special_tokens");
-  }
-}
 
-Status TokenizerFix::add_decoder() {
-  if (config_.find("added_tokens_decoder") != nullptr) return {};
-  CKPT_ASSIGN(const std::vector<AddedToken> tokens, read_added_tokens(file_));
-  JsonText out = JsonText::object();
-  for (const AddedToken& token : tokens) {
-    JsonText entry = JsonText::object();
-    entry.set("content", as_edited(token.content));
-    entry.set("lstrip", JsonText::boolean(token.lstrip));
-    entry.set("normalized", JsonText::boolean(token.normalized));
-    entry.set("rstrip", JsonText::boolean(token.rstrip));
-    entry.set("single_word", JsonText::boolean(token.single_word));
-    entry.set("special", JsonText::boolean(token.special));
-    out.members().emplace_back(fmt::format("{}", token.id), std::move(entry));
+  Status add_decoder() {
+    if (config_.find("added_tokens_decoder") != nullptr) return {};
+    CKPT_ASSIGN(const std::vector<AddedToken> tokens, read_added_tokens(file_));
+    JsonText out = JsonText::object();
+    for (const AddedToken& token : tokens) {
+      JsonText entry = JsonText::object();
+      entry.set("content", as_edited(token.content));
+      entry.set("lstrip", JsonText::boolean(token.lstrip));
+      entry.set("normalized", JsonText::boolean(token.normalized));
+      entry.set("rstrip", JsonText::boolean(token.rstrip));
+      entry.set("single_word", JsonText::boolean(token.single_word));
+      entry.set("special", JsonText::boolean(token.special));
+      out.members().emplace_back(fmt::format("{}", token.id), std::move(entry));
+    }
+    config_.set_sorted("added_tokens_decoder", std::move(out));
+    return {};
   }
-  config_.set_sorted("added_tokens_decoder", std::move(out));
-  return {};
-}
 
-// 4.57 puts add_prefix_space (false when absent) into a pre-tokenizer that has such a field.
-Status TokenizerFix::match_prefix_space() {
-  CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
-  const JsonValue* flag = known(cutter, "add_prefix_space");
-  if (flag == nullptr || !flag->is_boolean()) return {};
-  const JsonText* said = config_.find("add_prefix_space");
-  const bool current = said != nullptr && said->as_boolean().value_or(false);
-  if (current != flag->get<bool>()) {
-    config_.set_sorted("add_prefix_space", JsonText::boolean(flag->get<bool>()));
+  // 4.57 puts add_prefix_space (false when absent) into a pre-tokenizer that has such a field.
+  Status match_prefix_space() {
+    CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
+    const JsonValue* flag = known(cutter, "add_prefix_space");
+    if (flag == nullptr || !flag->is_boolean()) return {};
+    const JsonText* said = config_.find("add_prefix_space");
+    const bool current = said != nullptr && said->as_boolean().value_or(false);
+    if (current != flag->get<bool>()) {
+      config_.set_sorted("add_prefix_space", JsonText::boolean(flag->get<bool>()));
+    }
+    return {};
   }
-  return {};
-}
 
-// vocab.json and merges.txt, from which the classes without "Fast" read a byte-level BPE.
-Status TokenizerFix::write_slow_files() {
-  CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
-  if (type != "BPE") {
-    return fail(ErrorCode::kUnsupported, "slow=yes for a model that is not BPE; expected BPE");
+  // vocab.json and merges.txt, from which the classes without "Fast" read a byte-level BPE.
+  Status write_slow_files() {
+    CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
+    if (type != "BPE") {
+      return fail(ErrorCode::kUnsupported, "slow=yes for a model that is not BPE; expected BPE");
+    }
+    CKPT_ASSIGN(const std::vector<std::string> tokens, read_tokens(file_));
+    std::string vocabulary = "{";
+    for (size_t id = 0; id < tokens.size(); ++id) {
+      if (tokens[id].empty()) continue;
+      const std::string text =
+          JsonValue(tokens[id]).dump(-1, ' ', false, JsonValue::error_handler_t::replace);
+      vocabulary += fmt::format("{}{}:{}", vocabulary.size() == 1 ? "" : ",", text, id);
+    }
+    CKPT_ASSIGN(const std::vector<std::string> merges, read_merge_texts(file_));
+    std::string lines = "#version: 0.2\n";
+    for (const std::string& merge : merges) lines += merge + "\n";
+    if (!has("vocab.json")) checkpoint_.set_document("vocab.json", vocabulary + "}");
+    if (!has("merges.txt")) checkpoint_.set_document("merges.txt", std::move(lines));
+    return {};
   }
-  CKPT_ASSIGN(const std::vector<std::string> tokens, read_tokens(file_));
-  std::string vocabulary = "{";
-  for (size_t id = 0; id < tokens.size(); ++id) {
-    if (tokens[id].empty()) continue;
-    const std::string text =
-        JsonValue(tokens[id]).dump(-1, ' ', false, JsonValue::error_handler_t::replace);
-    vocabulary += fmt::format("{}{}:{}", vocabulary.size() == 1 ? "" : ",", text, id);
-  }
-  CKPT_ASSIGN(const std::vector<std::string> merges, read_merge_texts(file_));
-  std::string lines = "#version: 0.2\n";
-  for (const std::string& merge : merges) lines += merge + "\n";
-  if (!has("vocab.json")) checkpoint_.set_document("vocab.json", vocabulary + "}");
-  if (!has("merges.txt")) checkpoint_.set_document("merges.txt", std::move(lines));
-  return {};
-}
 
-Status TokenizerFix::run(const OptionValues& options) {
-  CKPT_TRY(read());
-  if (options.yes("slow")) CKPT_TRY(write_slow_files());
-  CKPT_TRY(name_class(options));
-  move_special_tokens();
-  for (const char* key : kStray) config_.remove(key);
-  for (const char* key : kNoFile) {
-    const JsonText* found = config_.find(key);
-    if (found != nullptr && found->is_null()) config_.remove(key);
-  }
-  CKPT_TRY(add_decoder());
-  return match_prefix_space();
-}
+  bool has(std::string_view path) const { return checkpoint_.find_document(path) != nullptr; }
+
+  Checkpoint& checkpoint_;
+  const Context& context_;
+  JsonText& config_;
+  TokenizerFile file_;
+  TokenizerModel model_;
+};
 
 }  // namespace
 

@@ -28,6 +28,31 @@ std::string_view id_key(std::string_view kind) {
   return {};
 }
 
+// The token of one item of a template; null for a sequence.
+JsonValue special_of(const JsonValue& item) {
+  const JsonValue* token = known(item, "SpecialToken");
+  const JsonValue* id = token == nullptr ? nullptr : known(*token, "id");
+  return is_truthy(id) ? *id : JsonValue();
+}
+
+bool is_sequence(const JsonValue& item, const char* id) {
+  const JsonValue* sequence = known(item, "Sequence");
+  const std::string* found = sequence == nullptr ? nullptr : text_of(*sequence, "id");
+  return found != nullptr && *found == id;
+}
+
+// First match of the text among the added tokens.
+JsonValue find_added(const JsonValue& tokenizer, const std::string& text) {
+  const JsonValue* list = known(tokenizer, "added_tokens");
+  if (list == nullptr || !list->is_array()) return {};
+  for (const JsonValue& entry : *list) {
+    const std::string* content = text_of(entry, "content");
+    const JsonValue* id = member(entry, "id");
+    if (content != nullptr && *content == text) return id == nullptr ? JsonValue() : *id;
+  }
+  return {};
+}
+
 class Specials {
  public:
   Specials(const JsonValue& tokenizer, JsonValue config, const SpecialsWanted& wanted)
@@ -45,12 +70,88 @@ class Specials {
     if (!is_truthy(&eos_) && is_truthy(&sep_)) rename("eos_token", eos_, sep_);
   }
 
-  void read_post_processor();
-  Status read_names();
-  Status read_numbers(const JsonValue& model_config);
-  Status set_id(const std::string& kind, const JsonValue& id);
-  Status set_named(std::string_view list);
-  void write(Metadata& metadata) const;
+  void read_post_processor() {
+    const JsonValue* processor = known(tokenizer_, "post_processor");
+    if (!is_truthy(processor)) return;
+    const JsonValue* list = known(*processor, "processors");
+    const JsonValue alone = JsonValue::array({*processor});
+    for (const JsonValue& step : list == nullptr ? alone : *list) {
+      const std::string* type = text_of(step, "type");
+      if (type == nullptr) continue;
+      if (*type == "RobertaProcessing") roberta(step);
+      if (*type != "TemplateProcessing") continue;
+      const JsonValue* items = known(step, "single");
+      single(items == nullptr ? JsonValue() : *items);
+      items = known(step, "pair");
+      pair(items == nullptr ? JsonValue() : *items);
+    }
+  }
+
+  Status read_names() {
+    if (!has_config_) return {};
+    for (const std::string& kind : kinds_) {
+      const JsonValue* flag = member(config_, fmt::format("add_{}_token", kind));
+      if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
+      const JsonValue* entry = member(config_, fmt::format("{}_token", kind));
+      if (entry == nullptr) continue;
+      const std::string* text =
+          entry->is_object() ? text_of(*entry, "content") : entry->get_ptr<const std::string*>();
+      if (text != nullptr) CKPT_TRY(set_id(kind, find_added(tokenizer_, *text)));
+    }
+    return {};
+  }
+
+  Status read_numbers(const JsonValue& model_config) {
+    const JsonValue* inner = known(model_config, "text_config");
+    for (const std::string& kind : kinds_) {
+      const std::string field = fmt::format("{}_token_id", kind);
+      const JsonValue* id = known(model_config, field);
+      if (id == nullptr && inner != nullptr) id = known(*inner, field);
+      if (id != nullptr) CKPT_TRY(set_id(kind, *id));
+    }
+    return {};
+  }
+
+  Status set_id(const std::string& kind, const JsonValue& id) {
+    if (!id.is_number_integer()) return {};
+    if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
+      return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
+    }
+    if (id.get<uint64_t>() >= vocab_size_) return {};
+    const bool is_set = std::any_of(ids_.begin(), ids_.end(),
+                                    [&](const auto& entry) { return entry.first == kind; });
+    if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
+    return {};
+  }
+
+  // "bos=[GO] eot=<end>", in this order, where neither names nor numbers said them.
+  Status set_named(std::string_view list) {
+    while (!list.empty()) {
+      const std::string_view word = list.substr(0, list.find(' '));
+      list.remove_prefix(std::min(word.size() + 1, list.size()));
+      const size_t sign = word.find('=');
+      const std::string text(word.substr(sign + 1));
+      const JsonValue id = find_added(tokenizer_, text);
+      if (!id.is_number_integer()) {
+        return fail(ErrorCode::kCorrupt,
+                    "tokenizer.json: no added token '{}', which this family's {} token is", text,
+                    word.substr(0, sign));
+      }
+      CKPT_TRY(set_id(std::string(word.substr(0, sign)), id));
+    }
+    return {};
+  }
+
+  void write(Metadata& metadata) const {
+    for (const auto& [kind, id] : ids_) {
+      const std::string_view key = id_key(kind);
+      if (!key.empty()) metadata.set(fmt::format("tokenizer.ggml.{}", key), MetaValue::u32(id));
+    }
+    for (const auto& [kind, on] : flags_) {
+      if (kind != "bos" && kind != "eos" && kind != "sep") continue;
+      metadata.set(fmt::format("tokenizer.ggml.add_{}_token", kind), MetaValue::boolean(on));
+    }
+  }
 
  private:
   JsonValue value(const char* key) const {
@@ -64,12 +165,79 @@ class Specials {
   bool is_kind(std::string_view kind) const {
     return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
   }
-  void set_flag(const std::string& kind, bool on);
-  void roberta(const JsonValue& processor);
-  void single(const JsonValue& items);
-  void first_of_single(const JsonValue& first);
-  void last_of_single(const JsonValue& last);
-  void pair(const JsonValue& items);
+
+  void set_flag(const std::string& kind, bool on) {
+    for (auto& [name, flag] : flags_) {
+      if (name == kind) {
+        flag = on;
+        return;
+      }
+    }
+    flags_.emplace_back(kind, on);
+  }
+
+  void roberta(const JsonValue& processor) {
+    for (const char* kind : {"bos", "eos", "sep"}) set_flag(kind, true);
+    const auto first_of = [&](const char* key, const JsonValue& otherwise) {
+      const JsonValue* list = member(processor, key);
+      return list != nullptr && list->is_array() && !list->empty() ? list->front() : otherwise;
+    };
+    if (!is_truthy(&cls_) && has_config_) rename("cls_token", cls_, first_of("cls", bos_));
+    if (!is_truthy(&sep_) && has_config_) rename("sep_token", sep_, first_of("sep", eos_));
+  }
+
+  void single(const JsonValue& items) {
+    first_ = JsonValue();
+    last_ = JsonValue();
+    if (!items.is_array() || items.size() < 2) return;
+    first_ = special_of(items.front());
+    if (!first_.is_null()) first_of_single(first_);
+    last_ = special_of(items.back());
+    if (!last_.is_null()) last_of_single(last_);
+  }
+
+  void first_of_single(const JsonValue& first) {
+    if (!has_config_) {
+      bos_ = first;
+    } else if (first != bos_ && first != cls_) {
+      if (!is_truthy(&bos_)) rename("bos_token", bos_, first);
+      if (!is_truthy(&cls_)) rename("cls_token", cls_, first);
+    }
+    set_flag("bos", first == bos_ || first == cls_);
+  }
+
+  void last_of_single(const JsonValue& last) {
+    if (!has_config_) {
+      eos_ = last;
+    } else if (last != eos_) {
+      for (const char* kind : {"eot", "eom"}) {
+        if (is_kind(kind)) continue;
+        kinds_.emplace_back(kind);
+        config_[fmt::format("{}_token", kind)] = eos_;
+        break;
+      }
+      rename("eos_token", eos_, last);
+    }
+    set_flag("eos", last == eos_);
+  }
+
+  // A [sep] [sep] B: whether something stands between two texts.
+  void pair(const JsonValue& items) {
+    if (!items.is_array() || items.empty()) return;
+    size_t begin = 0;
+    size_t end = items.size();
+    if (!first_.is_null() && special_of(items.front()) == first_) ++begin;
+    if (!last_.is_null() && special_of(items.back()) == last_) --end;
+    if (begin + 2 >= end) return;  // nothing in between
+    if (!is_sequence(items[begin], "A") || !is_sequence(items[end - 1], "B")) return;
+    const auto separates = [&](const JsonValue& token) {
+      return !token.is_null() && (token == sep_ || token == eos_);
+    };
+    bool adds = separates(special_of(items[begin + 1])) && last_.is_null();
+    if (end - begin == 4 && separates(special_of(items[begin + 2]))) adds = true;
+    set_flag("sep", adds);
+    if (adds && !is_truthy(&sep_) && has_config_) config_["sep_token"] = eos_;
+  }
 
   const JsonValue& tokenizer_;
   JsonValue config_;
@@ -81,187 +249,6 @@ class Specials {
   std::vector<std::pair<std::string, uint64_t>> ids_;
   std::vector<std::pair<std::string, bool>> flags_;
 };
-
-void Specials::set_flag(const std::string& kind, bool on) {
-  for (auto& [name, flag] : flags_) {
-    if (name == kind) {
-      flag = on;
-      return;
-    }
-  }
-  flags_.emplace_back(kind, on);
-}
-
-Status Specials::set_id(const std::string& kind, const JsonValue& id) {
-  if (!id.is_number_integer()) return {};
-  if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
-    return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
-  }
-  if (id.get<uint64_t>() >= vocab_size_) return {};
-  const bool is_set =
-      std::any_of(ids_.begin(), ids_.end(), [&](const auto& entry) { return entry.first == kind; });
-  if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
-  return {};
-}
-
-void Specials::roberta(const JsonValue& processor) {
-  for (const char* kind : {"bos", "eos", "sep"}) set_flag(kind, true);
-  const auto first_of = [&](const char* key, const JsonValue& otherwise) {
-    const JsonValue* list = member(processor, key);
-    return list != nullptr && list->is_array() && !list->empty() ? list->front() : otherwise;
-  };
-  if (!is_truthy(&cls_) && has_config_) rename("cls_token", cls_, first_of("cls", bos_));
-  if (!is_truthy(&sep_) && has_config_) rename("sep_token", sep_, first_of("sep", eos_));
-}
-
-// The token of one item of a template; null for a sequence.
-JsonValue special_of(const JsonValue& item) {
-  const JsonValue* token = known(item, "SpecialToken");
-  const JsonValue* id = token == nullptr ? nullptr : known(*token, "id");
-  return is_truthy(id) ? *id : JsonValue();
-}
-
-bool is_sequence(const JsonValue& item, const char* id) {
-  const JsonValue* sequence = known(item, "Sequence");
-  const std::string* found = sequence == nullptr ? nullptr : text_of(*sequence, "id");
-  return found != nullptr && *found == id;
-}
-
-void Specials::first_of_single(const JsonValue& first) {
-  if (!has_config_) {
-    bos_ = first;
-  } else if (first != bos_ && first != cls_) {
-    if (!is_truthy(&bos_)) rename("bos_token", bos_, first);
-    if (!is_truthy(&cls_)) rename("cls_token", cls_, first);
-  }
-  set_flag("bos", first == bos_ || first == cls_);
-}
-
-void Specials::last_of_single(const JsonValue& last) {
-  if (!has_config_) {
-    eos_ = last;
-  } else if (last != eos_) {
-    for (const char* kind : {"eot", "eom"}) {
-      if (is_kind(kind)) continue;
-      kinds_.emplace_back(kind);
-      config_[fmt::format("{}_token", kind)] = eos_;
-      break;
-    }
-    rename("eos_token", eos_, last);
-  }
-  set_flag("eos", last == eos_);
-}
-
-void Specials::single(const JsonValue& items) {
-  first_ = JsonValue();
-  last_ = JsonValue();
-  if (!items.is_array() || items.size() < 2) return;
-  first_ = special_of(items.front());
-  if (!first_.is_null()) first_of_single(first_);
-  last_ = special_of(items.back());
-  if (!last_.is_null()) last_of_single(last_);
-}
-
-// A [sep] [sep] B: whether something stands between two texts.
-void Specials::pair(const JsonValue& items) {
-  if (!items.is_array() || items.empty()) return;
-  size_t begin = 0;
-  size_t end = items.size();
-  if (!first_.is_null() && special_of(items.front()) == first_) ++begin;
-  if (!last_.is_null() && special_of(items.back()) == last_) --end;
-  if (begin + 2 >= end) return;  // nothing in between
-  if (!is_sequence(items[begin], "A") || !is_sequence(items[end - 1], "B")) return;
-  const auto separates = [&](const JsonValue& token) {
-    return !token.is_null() && (token == sep_ || token == eos_);
-  };
-  bool adds = separates(special_of(items[begin + 1])) && last_.is_null();
-  if (end - begin == 4 && separates(special_of(items[begin + 2]))) adds = true;
-  set_flag("sep", adds);
-  if (adds && !is_truthy(&sep_) && has_config_) config_["sep_token"] = eos_;
-}
-
-void Specials::read_post_processor() {
-  const JsonValue* processor = known(tokenizer_, "post_processor");
-  if (!is_truthy(processor)) return;
-  const JsonValue* list = known(*processor, "processors");
-  const JsonValue alone = JsonValue::array({*processor});
-  for (const JsonValue& step : list == nullptr ? alone : *list) {
-    const std::string* type = text_of(step, "type");
-    if (type == nullptr) continue;
-    if (*type == "RobertaProcessing") roberta(step);
-    if (*type != "TemplateProcessing") continue;
-    const JsonValue* items = known(step, "single");
-    single(items == nullptr ? JsonValue() : *items);
-    items = known(step, "pair");
-    pair(items == nullptr ? JsonValue() : *items);
-  }
-}
-
-// First match of the text among the added tokens.
-JsonValue find_added(const JsonValue& tokenizer, const std::string& text) {
-  const JsonValue* list = known(tokenizer, "added_tokens");
-  if (list == nullptr || !list->is_array()) return {};
-  for (const JsonValue& entry : *list) {
-    const std::string* content = text_of(entry, "content");
-    const JsonValue* id = member(entry, "id");
-    if (content != nullptr && *content == text) return id == nullptr ? JsonValue() : *id;
-  }
-  return {};
-}
-
-Status Specials::read_names() {
-  if (!has_config_) return {};
-  for (const std::string& kind : kinds_) {
-    const JsonValue* flag = member(config_, fmt::format("add_{}_token", kind));
-    if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
-    const JsonValue* entry = member(config_, fmt::format("{}_token", kind));
-    if (entry == nullptr) continue;
-    const std::string* text =
-        entry->is_object() ? text_of(*entry, "content") : entry->get_ptr<const std::string*>();
-    if (text != nullptr) CKPT_TRY(set_id(kind, find_added(tokenizer_, *text)));
-  }
-  return {};
-}
-
-Status Specials::read_numbers(const JsonValue& model_config) {
-  const JsonValue* inner = known(model_config, "text_config");
-  for (const std::string& kind : kinds_) {
-    const std::string field = fmt::format("{}_token_id", kind);
-    const JsonValue* id = known(model_config, field);
-    if (id == nullptr && inner != nullptr) id = known(*inner, field);
-    if (id != nullptr) CKPT_TRY(set_id(kind, *id));
-  }
-  return {};
-}
-
-// "bos=[GO] eot=<end>", in this order, where neither names nor numbers said them.
-Status Specials::set_named(std::string_view list) {
-  while (!list.empty()) {
-    const std::string_view word = list.substr(0, list.find(' '));
-    list.remove_prefix(std::min(word.size() + 1, list.size()));
-    const size_t sign = word.find('=');
-    const std::string text(word.substr(sign + 1));
-    const JsonValue id = find_added(tokenizer_, text);
-    if (!id.is_number_integer()) {
-      return fail(ErrorCode::kCorrupt,
-                  "tokenizer.json: no added token '{}', which this family's {} token is", text,
-                  word.substr(0, sign));
-    }
-    CKPT_TRY(set_id(std::string(word.substr(0, sign)), id));
-  }
-  return {};
-}
-
-void Specials::write(Metadata& metadata) const {
-  for (const auto& [kind, id] : ids_) {
-    const std::string_view key = id_key(kind);
-    if (!key.empty()) metadata.set(fmt::format("tokenizer.ggml.{}", key), MetaValue::u32(id));
-  }
-  for (const auto& [kind, on] : flags_) {
-    if (kind != "bos" && kind != "eos" && kind != "sep") continue;
-    metadata.set(fmt::format("tokenizer.ggml.add_{}_token", kind), MetaValue::boolean(on));
-  }
-}
 
 struct NormalizerFlags {
   std::optional<bool> lowercase, strip_accents;

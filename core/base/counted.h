@@ -14,4 +14,22 @@ inline std::string counted(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// Names of one kind that a note counts.
+class NameCount {
+ public:
+  void add(std::string_view name) {
+    if (count_++ == 0) first_ = name;
+  }
+  uint64_t count() const { return count_; }
+  const std::string& first() const { return first_; }
+  // "3 layers stay (the first: 'x')", of "layers stay".
+  std::string text(std::string_view words) const {
+    return fmt::format("{} {} (the first: '{}')", count_, words, first_);
+  }
+
+ private:
+  uint64_t count_ = 0;
+  std::string first_;
+};
+
 }  // namespace ckpt

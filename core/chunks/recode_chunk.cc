@@ -107,7 +107,7 @@ uint64_t first_nonfinite(std::span<const float> values) {
 
 Failure nonfinite_error(const Tensor& tensor, uint64_t index, const char* found) {
   const uint64_t row_values = tensor.row_values();
-  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  const std::string& source = tensor.original_name();
   Failure failure = fail_with_hint(ErrorCode::kCorrupt,
                                    "look for the training step or merge that produced it; "
                                    "--allow-nonfinite converts it as it is",
@@ -185,7 +185,7 @@ Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Par
   const uint64_t row_values = input.grain.row_values;
   const uint64_t bad = codec.first_overflow(encoded, rows, row_values);
   if (bad == rows) return {};
-  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  const std::string& source = tensor.original_name();
   const uint64_t in_tensor =
       (input.first_row + row + bad) * row_values / std::max<uint64_t>(1, tensor.row_values());
   if (codec.block_values > 1) {
@@ -346,7 +346,7 @@ std::vector<std::span<std::byte>> row_parts(const RecodeInput& input, uint64_t r
 
 Status refused(const RecodeInput& input, uint64_t row) {
   const Tensor& tensor = input.tensor;
-  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  const std::string& source = tensor.original_name();
   const Repack& repack = *tensor.recoded().repack;
   const std::string advice = repack.advice.empty()
                                  ? "the exporter that wrote it; --allow-nonfinite moves it as it is"

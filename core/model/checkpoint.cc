@@ -210,6 +210,20 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
   return tensor;
 }
 
+Tensor part_as_tensor(const Tensor& tensor, size_t part, Codecs codecs) {
+  const PartRule& rule = tensor.codec->parts[part];
+  const PartShape shape = part_shape(rule, tensor.rows(), tensor.row_values());
+  Tensor out;
+  out.name = tensor.name + std::string(rule.suffix);
+  out.shape = {shape.rows, shape.elements};
+  if (rule.tile_rows == 0 && rule.tile_values == 0) out.shape.clear();
+  if (rule.is_vector) out.shape = {shape.rows * shape.elements};
+  out.codec = &plain_codec(codecs, rule.dtype);
+  out.origin = Stored{{tensor.stored().parts[part]}};
+  out.home = tensor.home;
+  return out;
+}
+
 Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& codec,
                    std::vector<std::byte> bytes) {
   Tensor out;
@@ -335,6 +349,10 @@ void Checkpoint::set_document(Document document) {
 
 void Checkpoint::set_document(std::string path, std::string text) {
   set_document(Document(std::move(path), std::move(text)));
+}
+
+bool Checkpoint::remove_document(std::string_view path) {
+  return std::erase_if(documents, [&](const Document& each) { return each.path == path; }) != 0;
 }
 
 }  // namespace ckpt

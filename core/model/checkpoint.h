@@ -129,6 +129,7 @@ struct Tensor {
   std::string source_name;  // name in the input checkpoint (a stack of experts: its first
                             // expert's); empty = same as name. Renaming transforms set it.
 
+  const std::string& original_name() const { return source_name.empty() ? name : source_name; }
   uint64_t row_values() const { return shape.empty() ? 1 : shape.back(); }
   uint64_t rows() const;  // product of all axes but the last; 1 for rank 0 and 1
   uint64_t values() const { return rows() * row_values(); }
@@ -176,6 +177,12 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec);
 // Adds an operation; a Stored tensor becomes Recoded with its own codec.
 Result<Tensor> with_op(Tensor tensor, ValueOp op);
 
+// Makes each of the tensors, which are Recoded, a peer of the others.
+void share_statistics(const std::vector<Tensor*>& tensors);
+
+// One part of a Stored tensor, as a tensor of its own: "X_scale" of "X".
+Tensor part_as_tensor(const Tensor& tensor, size_t part, Codecs codecs);
+
 // A tensor whose bytes are made while planning.
 Tensor make_tensor(std::string name, std::vector<uint64_t> shape, const Codec& codec,
                    std::vector<std::byte> bytes);
@@ -212,6 +219,7 @@ struct Checkpoint {
   // Both replace the document of that path, or append a new one.
   void set_document(Document document);
   void set_document(std::string path, std::string text);
+  bool remove_document(std::string_view path);  // True when it was there.
 };
 
 }  // namespace ckpt

@@ -72,4 +72,15 @@ Result<Tensor> with_op(Tensor tensor, ValueOp op) {
   return tensor;
 }
 
+void share_statistics(const std::vector<Tensor*>& tensors) {
+  std::vector<std::shared_ptr<const Tensor>> all;
+  for (const Tensor* tensor : tensors) all.push_back(std::make_shared<const Tensor>(*tensor));
+  for (size_t at = 0; at < tensors.size(); ++at) {
+    auto& peers = std::get<Recoded>(tensors[at]->origin).peers;
+    for (size_t other = 0; other < all.size(); ++other) {
+      if (other != at) peers.push_back(all[other]);
+    }
+  }
+}
+
 }  // namespace ckpt

@@ -40,6 +40,12 @@ struct Context {
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));
   }
+  // The same without notes: for work whose result alone counts.
+  Context quiet() const {
+    Context out = *this;
+    out.notes = nullptr;
+    return out;
+  }
 };
 
 // The most that a transform may change. Documents: no tensors, so a folder's weight files need not

@@ -31,8 +31,7 @@ void fit_tensor(const Tensor& tensor, const ImatrixEntry& entry, ImatrixFit& out
                                     matrices, tensor.row_values()));
     return;
   }
-  out.entries.push_back(
-      {tensor.name, tensor.source_name.empty() ? tensor.name : tensor.source_name, &entry});
+  out.entries.push_back({tensor.name, tensor.original_name(), &entry});
   if (entry.counts.size() == 1) return;
   out.experts += entry.counts.size();
   out.unseen += entry.unseen();

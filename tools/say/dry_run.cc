@@ -82,7 +82,7 @@ void show_tensor(const Console& console, const Output& output, const Tensor& ten
   group.source_bytes += source_bytes;
   Json row = {{"out", output.path.string()},
               {"tensor", tensor.name},
-              {"source", tensor.source_name.empty() ? tensor.name : tensor.source_name},
+              {"source", tensor.original_name()},
               {"shape", tensor.shape},
               {"from", source.codec->name},
               {"to", tensor.codec->name},

@@ -149,7 +149,7 @@ Result<Tensor> stacked_rows(std::string name, const std::vector<const Tensor*>& 
   CKPT_ASSIGN(out, reshape(std::move(out), {experts, matrix_rows, out.row_values()}));
   const Tensor& first = *parts[0];
   out.name = std::move(name);
-  out.source_name = first.source_name.empty() ? first.name : first.source_name;
+  out.source_name = first.original_name();
   out.home = first.home;
   return out;
 }

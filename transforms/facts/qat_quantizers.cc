@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -30,27 +31,22 @@ Status refuse_other_quantizers(const Tensor& tensor) {
 
 Status drop_quantizers(Checkpoint& checkpoint, const GlobList& keep, const Context& context) {
   std::vector<Tensor> others;
-  std::string first;
-  size_t dropped = 0;
+  NameCount dropped;
   for (Tensor& tensor : checkpoint.tensors) {
     if (!is_quantizer(tensor.name) || keep.matches_any(tensor.name)) {
       others.push_back(std::move(tensor));
       continue;
     }
     CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), refuse_other_quantizers(tensor)));
-    if (dropped++ == 0) first = tensor.name;
+    dropped.add(tensor.name);
   }
-  const size_t states = std::erase_if(checkpoint.documents, [](const Document& document) {
-    return document.path == kModeloptStateName;
-  });
   checkpoint.tensors = std::move(others);
-  if (dropped > 0) {
+  if (dropped.count() > 0) {
     context.note(
-        fmt::format("{} quantizer tensors of a training with fake quantization are left "
-                    "out (the first: '{}'); the weights are whole without them",
-                    dropped, first));
+        dropped.text("quantizer tensors of a training with fake quantization are left out") +
+        "; the weights are whole without them");
   }
-  if (states > 0) {
+  if (checkpoint.remove_document(kModeloptStateName)) {
     context.note(fmt::format("{} is left out: it is about those quantizers", kModeloptStateName));
   }
   return {};

@@ -69,7 +69,7 @@ Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made
     const auto found = by_name.find(tensor.name);
     if (found == by_name.end()) {
       return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; '{}' of the folder becomes it",
-                  tensor.name, tensor.source_name.empty() ? tensor.name : tensor.source_name);
+                  tensor.name, tensor.original_name());
     }
     out.push_back(found->second);
   }

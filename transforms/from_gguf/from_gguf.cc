@@ -80,10 +80,8 @@ Status compare_tokenizer(const Checkpoint& file, const ReturnedFolder& found,
   }
   const auto table = read_token_table(file);
   options.as_converter = table && !has_merge_places(*table);
-  Context silent = context;  // the notes are about a GGUF that is not written
-  silent.notes = nullptr;
   Metadata made;
-  CKPT_TRY(add_tokenizer_keys(found.folder, options, silent, made));
+  CKPT_TRY(add_tokenizer_keys(found.folder, options, context.quiet(), made));
   for (const char* list : {"tokens", "token_type", "merges", "scores"}) {
     const std::string key = std::string("tokenizer.ggml.") + list;
     const MetaValue* theirs = file.metadata.find(key);

@@ -105,7 +105,7 @@ class Returner {
     return fail(ErrorCode::kUsage,
                 "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that "
                 "this file was made from",
-                ours->source_name.empty() ? ours->name : ours->source_name);
+                ours->original_name());
   }
 
   // Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.

@@ -153,7 +153,7 @@ Result<std::set<const ByteSource*>> left_out(const Checkpoint& file,
       continue;
     }
     return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; {} has it ('{}')", tensor.name,
-                family.name, tensor.source_name.empty() ? tensor.name : tensor.source_name);
+                family.name, tensor.original_name());
   }
   return out;
 }

@@ -78,9 +78,7 @@ Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Cont
                        Calibration& out) {
   CKPT_ASSIGN(const std::optional<QuantConfig> config, read_quant_config(from));
   if (!config) {
-    Context quiet = context;
-    quiet.notes = nullptr;
-    CKPT_ASSIGN(Calibration other, take_quantizers(from, options, quiet));
+    CKPT_ASSIGN(Calibration other, take_quantizers(from, options, context.quiet()));
     if (!other.is_qat && other.inputs.empty()) {
       context.note(fmt::format("{}: neither an export nor a QAT checkpoint", options.amax_from));
     }

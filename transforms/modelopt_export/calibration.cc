@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/qat_quantizers.h"
@@ -63,11 +64,8 @@ class Taker {
       CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), take(tensor)));
     }
     checkpoint.tensors = std::move(others);
-    if (unused_ > 0) {
-      context_.note(
-          fmt::format("{} quantizer tensors have no place in an export and are left out "
-                      "(the first: '{}')",
-                      unused_, first_unused_));
+    if (unused_.count() > 0) {
+      context_.note(unused_.text("quantizer tensors have no place in an export and are left out"));
     }
     return std::move(out_);
   }
@@ -85,7 +83,7 @@ class Taker {
       return set_whole(out_.weights[owner->module], tensor);
     }
     CKPT_TRY(refuse_other_quantizers(tensor));
-    if (unused_++ == 0) first_unused_ = tensor.name;
+    unused_.add(tensor.name);
     return {};
   }
 
@@ -121,8 +119,7 @@ class Taker {
   const ExportOptions& options_;
   const Context& context_;
   Calibration out_;
-  uint64_t unused_ = 0;
-  std::string first_unused_;
+  NameCount unused_;
 };
 
 // Blocks without the maximum of the whole: it is the largest of theirs.
@@ -183,8 +180,7 @@ Status take_state(Checkpoint& checkpoint, const ExportOptions& options, const Co
   CKPT_ASSIGN(const ModeloptState state,
               in(kModeloptStateName, read_modelopt_state(document->text())));
   if (calibration.is_qat) CKPT_TRY(check_state(state, options, calibration, context));
-  std::erase_if(checkpoint.documents,
-                [](const Document& each) { return each.path == kModeloptStateName; });
+  checkpoint.remove_document(kModeloptStateName);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <ranges>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
@@ -100,21 +101,18 @@ void note_unused(const ExportJob& job) {
 // Matrices under names that no rule knows as experts: Granite 4 hybrid's, for one.
 void note_unknown_stacks(const Checkpoint& checkpoint, const ExportJob& job) {
   if (job.options.preset != ExportPreset::kDefault || !job.options.only.empty()) return;
-  uint64_t count = 0;
-  std::string first;
+  NameCount stacks;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const Tensor& tensor = checkpoint.tensors[i];
     const bool is_stack = tensor.shape.size() == 3 && is_plain_float(*tensor.codec) &&
                           std::ranges::min(tensor.shape | std::views::drop(1)) >= 16;
     const bool is_kept = job.options.keep.matches(module_of(tensor.name), tensor.name);
     if (!is_stack || is_kept || !job.selection.modules[i].empty()) continue;
-    if (count++ == 0) first = tensor.name;
+    stacks.add(tensor.name);
   }
-  if (count == 0) return;
+  if (stacks.count() == 0) return;
   job.context.note(
-      fmt::format("{} stacks of matrices stay as they are; export knows experts by other names "
-                  "(the first: '{}')",
-                  count, first));
+      stacks.text("stacks of matrices stay as they are; export knows experts by other names"));
 }
 
 // ---- documents ---------------------------------------------------------------------------------

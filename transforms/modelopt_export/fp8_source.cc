@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/counted.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/quant_config.h"
@@ -85,7 +86,7 @@ Status check_experts_alone(const Selection& selection, const Fp8Source& source,
 constexpr uint64_t kMostScales = uint64_t{1} << 26;
 
 // Of weights that are copied nobody else looks at the scales.
-Status check_kept_scales(Tensor scales) {
+Status check_kept_scales(const Tensor& scales) {
   CKPT_ASSIGN(const std::vector<float> values, read_values(scales, kMostScales));
   const auto bad = std::find_if(values.begin(), values.end(),
                                 [](float scale) { return !std::isfinite(scale) || scale < 0; });
@@ -98,32 +99,23 @@ Status check_kept_scales(Tensor scales) {
 
 Status check_kept(const Tensor& weight, const Fp8Source::Pair* pair, Codecs codecs) {
   if (pair != nullptr) return check_kept_scales(pair->scale);
-  Tensor scales = weight;
-  const PartRule& rule = weight.codec->parts[1];
-  scales.name += rule.suffix;
-  scales.codec = &plain_codec(codecs, rule.dtype);
-  scales.origin = Stored{{weight.stored().parts[1]}};
-  scales.shape = {part_shape(rule, weight.rows(), weight.row_values()).size_bytes /
-                  size_bytes(rule.dtype)};
-  return check_kept_scales(std::move(scales));
+  return check_kept_scales(part_as_tensor(weight, 1, codecs));
 }
 
 // Of DeepSeek-V4's MTP block: check_experts_alone lets no other pass.
 void keep_mxfp4(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const Context& context) {
-  uint64_t count = 0;
-  std::string first;
+  NameCount kept;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     Tensor& tensor = checkpoint.tensors[i];
     const auto pair = source.pairs.find(tensor.name);
     if (pair == source.pairs.end() || !selection.modules[i].empty()) continue;
     if (mxfp4_of(tensor) == nullptr) continue;
-    if (count++ == 0) first = tensor.name;
+    kept.add(tensor.name);
     tensor = pair->second.codes;
   }
-  if (count == 0) return;
-  context.note(fmt::format(
-      "{} weights of MXFP4 stay as they are, with the same bytes (the first: '{}')", count, first));
+  if (kept.count() == 0) return;
+  context.note(kept.text("weights of MXFP4 stay as they are, with the same bytes"));
 }
 
 }  // namespace
@@ -170,13 +162,12 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
                           "rest=fp8: the checkpoint has no FP8 weights");
   }
   CKPT_TRY(check_experts_alone(selection, source, checkpoint));
-  uint64_t count = 0;
-  std::string first;
+  NameCount kept;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     Tensor& tensor = checkpoint.tensors[i];
     const auto found = source.weights.find(tensor.name);
     if (found == source.weights.end() || !selection.modules[i].empty()) continue;
-    if (count++ == 0) first = tensor.name;
+    kept.add(tensor.name);
     const auto pair = source.pairs.find(tensor.name);
     if (pair == source.pairs.end() && is_unpacked(found->second)) {
       return fail_with_hint(ErrorCode::kUnsupported, "no --rest, which makes it BF16",
@@ -188,11 +179,8 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     tensor = is_pair ? pair->second.codes : found->second;
   }
   keep_mxfp4(checkpoint, source, selection, context);
-  if (count == 0) return {};
-  context.note(
-      fmt::format("{} weights of FP8 stay unquantized, as FP8 with the same bytes (the first: "
-                  "'{}')",
-                  count, first));
+  if (kept.count() == 0) return {};
+  context.note(kept.text("weights of FP8 stay unquantized, as FP8 with the same bytes"));
   context.note(
       "FP8 with experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
       "vLLM 0.17 does not load it: without rest=fp8 the layers become BF16");

@@ -196,7 +196,7 @@ Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& import
   const bool is_scaled = std::any_of(ops.begin(), ops.end(), [](const ValueOp& op) {
     return std::holds_alternative<ScaleColumns>(op);
   });
-  const std::string& source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+  const std::string& source = tensor.original_name();
   if (is_scaled || tensor.shape.size() < 2) return nullptr;
   const std::string module = without(source, kWeight);
   const bool is_stack = tensor.shape.size() == 3;

@@ -35,8 +35,7 @@ Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options
   }
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(remove_quant_config(checkpoint));
-  std::erase_if(checkpoint.documents,
-                [](const Document& document) { return document.path == "recipe.yaml"; });
+  checkpoint.remove_document("recipe.yaml");
   return checkpoint;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/counted.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/modelopt_export/groups.h"
@@ -96,26 +97,24 @@ class Maker {
 
   // MXFP4 that is not to be quantized: a power of two times E2M1 is a BF16 number.
   Status decode_others() {
-    uint64_t count = 0;
-    std::string first;
+    NameCount decoded;
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
       if (!module(i).empty() || mxfp4_of(tensor(i)) == nullptr) continue;
-      if (count++ == 0) first = tensor(i).name;
+      decoded.add(tensor(i).name);
       const Codec& bf16 = plain_codec(job_.context.codecs, Dtype::kBF16);
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), bf16));
     }
-    if (count == 0) return {};
-    job_.context.note(
-        fmt::format("{} weights of MXFP4 stay unquantized, as BF16 with the same "
-                    "values (the first: '{}')",
-                    count, first));
+    if (decoded.count() > 0) {
+      job_.context.note(
+          decoded.text("weights of MXFP4 stay unquantized, as BF16 with the same values"));
+    }
     return {};
   }
 
   Status set_importance(size_t index) {
     if (recoded(index).options.search == ScaleSearch::kNone) return {};
     if (is_stack(index)) {
-      if (unweighted_++ == 0) first_unweighted_ = module(index);
+      unweighted_.add(module(index));
       return {};
     }
     CKPT_ASSIGN(recoded(index).weights,
@@ -123,7 +122,7 @@ class Maker {
     CKPT_ASSIGN(recoded(index).moments,
                 find_moments(job_.importance, module(index), job_.model.model_type, tensor(index)));
     const bool is_known = recoded(index).weights != nullptr || recoded(index).moments != nullptr;
-    if (!is_known && unweighted_++ == 0) first_unweighted_ = module(index);
+    if (!is_known) unweighted_.add(module(index));
     return {};
   }
 
@@ -161,7 +160,7 @@ class Maker {
                               "none",
                               module(members[0]), other);
       }
-      if (split_groups_++ == 0) first_split_ = other;
+      split_groups_.add(other);
     }
     return {};
   }
@@ -173,7 +172,7 @@ class Maker {
     CKPT_ASSIGN(const bool is_cast, mxfp4_.cast(sharing, type(members[0]), job_.context.codecs));
     if (is_cast) return {};
     if (!job_.calibration.is_qat || job_.options.fresh_weight_amax) {
-      scan(members);
+      share_statistics(sharing);
       return {};
     }
     float largest = 0;
@@ -182,7 +181,11 @@ class Maker {
       const float amax = stored->amax.value_or(0);
       if (!is_usable(amax)) {
         // An expert that calibration never reached.
-        if (amax == 0 && is_of_expert(module(i))) return scan_uncalibrated(members);
+        if (amax == 0 && is_of_expert(module(i))) {
+          uncalibrated_.add(module(members[0]));
+          share_statistics(sharing);
+          return {};
+        }
         return fail(ErrorCode::kCorrupt,
                     "'{}' has a stored maximum of {}; expected a finite "
                     "number above zero",
@@ -194,23 +197,6 @@ class Maker {
       recoded(i).stats = Stats{largest};
       CKPT_TRY(in(module(i), set_block_amax(i)));
     }
-    return {};
-  }
-
-  void scan(const Indices& members) {
-    std::vector<std::shared_ptr<const Tensor>> all;
-    if (members.size() < 2) return;
-    for (const size_t i : members) all.push_back(std::make_shared<const Tensor>(tensor(i)));
-    for (size_t at = 0; at < members.size(); ++at) {
-      auto& peers = recoded(members[at]).peers;
-      for (size_t other = 0; other < all.size(); ++other) {
-        if (other != at) peers.push_back(all[other]);
-      }
-    }
-  }
-  Status scan_uncalibrated(const Indices& members) {
-    if (uncalibrated_++ == 0) first_uncalibrated_ = module(members[0]);
-    scan(members);
     return {};
   }
 
@@ -348,21 +334,16 @@ class Maker {
   void note_counts() const {
     const bool has_importance =
         !job_.importance.weights.empty() || !job_.importance.moments.empty();
-    if (has_importance && unweighted_ > 0) {
-      job_.context.note(fmt::format("nothing is known of the inputs of {} layers (the first: '{}')",
-                                    unweighted_, first_unweighted_));
+    if (has_importance && unweighted_.count() > 0) {
+      job_.context.note("nothing is known of the inputs of " + unweighted_.text("layers"));
     }
-    if (uncalibrated_ > 0) {
-      job_.context.note(
-          fmt::format("{} groups of experts have no stored maximum; their weights' "
-                      "own is used (the first: '{}')",
-                      uncalibrated_, first_uncalibrated_));
+    if (uncalibrated_.count() > 0) {
+      job_.context.note(uncalibrated_.text(
+          "groups of experts have no stored maximum; their weights' own is used"));
     }
-    if (split_groups_ > 0) {
-      job_.context.note(
-          fmt::format("{} layers stay although those that servers join them with are "
-                      "quantized (the first: '{}')",
-                      split_groups_, first_split_));
+    if (split_groups_.count() > 0) {
+      job_.context.note(split_groups_.text(
+          "layers stay although those that servers join them with are quantized"));
     }
   }
 
@@ -372,10 +353,7 @@ class Maker {
   std::map<std::string, size_t> joined_;  // the first of those that servers join
   Mxfp4Weights mxfp4_;
   std::vector<std::optional<float>> input_scales_;
-  uint64_t uncalibrated_ = 0, split_groups_ = 0;
-  std::string first_uncalibrated_, first_split_;
-  uint64_t unweighted_ = 0;
-  std::string first_unweighted_;
+  NameCount uncalibrated_, split_groups_, unweighted_;
 };
 
 }  // namespace

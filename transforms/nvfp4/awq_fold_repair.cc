@@ -34,10 +34,9 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& o
   }
   CKPT_ASSIGN(const BaseWeights base, BaseWeights::open(*folder, context));
   CKPT_ASSIGN(const FoldRepair repair, repair_norm_folds(checkpoint, model, base));
-  const bool nothing = repair.norms + repair.readers + repair.unclear == 0;
-  context.note(
-      "awq-fold-repair: " +
-      (nothing ? std::string("no norm is folded wrongly; nothing changed") : describe(repair)));
+  context.note("awq-fold-repair: " + (repair.is_empty()
+                                          ? "no norm is folded wrongly; nothing changed"
+                                          : describe(repair)));
   return checkpoint;
 }
 

@@ -162,9 +162,7 @@ Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& m
   CKPT_ASSIGN(const std::vector<NormFold> folds, find_norm_folds(checkpoint, model, base));
   const TensorIndex index(checkpoint.tensors);
   for (const NormFold& fold : folds) {
-    if (fold.state == FoldState::kUnclear && out.unclear++ == 0) {
-      out.first_unclear = fold.norm.norm;
-    }
+    if (fold.state == FoldState::kUnclear) out.unclear.add(fold.norm.norm);
     if (fold.state == FoldState::kWrong) {
       Tensor& norm =
           checkpoint.tensors[static_cast<size_t>(index.find(fold.norm.norm + ".weight"))];
@@ -194,9 +192,8 @@ std::string describe(const FoldRepair& repair) {
     out += fmt::format("; {} columns keep scale 1, because nothing says what theirs was",
                        repair.lost_columns);
   }
-  if (repair.unclear > 0) {
-    out += fmt::format("; {} norms differ from the base in another way and stay (the first: '{}')",
-                       repair.unclear, repair.first_unclear);
+  if (repair.unclear.count() > 0) {
+    out += "; " + repair.unclear.text("norms differ from the base in another way and stay");
   }
   return out;
 }

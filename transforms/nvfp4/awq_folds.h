@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/nvfp4/mixed_model.h"
 
@@ -40,8 +41,9 @@ Result<std::vector<NormFold>> find_norm_folds(const Checkpoint& checkpoint, cons
                                               const BaseWeights& base);
 
 struct FoldRepair {
-  uint64_t norms = 0, readers = 0, unclear = 0, lost_columns = 0;
-  std::string first_unclear;
+  uint64_t norms = 0, readers = 0, lost_columns = 0;
+  NameCount unclear;  // norms
+  bool is_empty() const { return norms + readers + unclear.count() == 0; }
 };
 // Fixes wrong folds and readers without compensation. Fails: as find_norm_folds.
 Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& model,

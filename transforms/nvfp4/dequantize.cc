@@ -52,18 +52,11 @@ ColumnScales find_column_scales(const Checkpoint& checkpoint) {
 
 // Multiplies the columns by what the input would have been multiplied by.
 Result<Tensor> fold(Tensor weight, const Tensor& scale) {
-  const std::string place = fmt::format("tensor '{}'", scale.name);
   if (scale.values() != weight.row_values()) {
-    return fail(ErrorCode::kCorrupt, "{}: {} values; its weight has {} columns", place,
-                scale.values(), weight.row_values());
+    return fail(ErrorCode::kCorrupt, "tensor '{}': {} values; its weight has {} columns",
+                scale.name, scale.values(), weight.row_values());
   }
-  CKPT_ASSIGN(std::vector<float> factors, read_values(scale, kMaxDequantizedColumns));
-  const auto bad = std::find_if(factors.begin(), factors.end(),
-                                [](float factor) { return !std::isfinite(factor) || factor <= 0; });
-  if (bad != factors.end()) {
-    return fail(ErrorCode::kCorrupt, "{}: value {} is {}; expected a number above zero", place,
-                bad - factors.begin(), *bad);
-  }
+  CKPT_ASSIGN(std::vector<float> factors, read_scales(scale, kMaxDequantizedColumns));
   return with_op(std::move(weight),
                  ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
 }
@@ -155,8 +148,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   if (was_quantized) CKPT_TRY(remove_expert_type(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantized
-  std::erase_if(checkpoint.documents,
-                [](const Document& document) { return document.path == "recipe.yaml"; });
+  checkpoint.remove_document("recipe.yaml");
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
   const Codec& codec = plain_codec(context.codecs, type);
   if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));

@@ -127,11 +127,7 @@ class Mover {
       return fail(ErrorCode::kUnsupported, "tensor '{}' is computed; only stored NVFP4 can move",
                   tensor.name);
     }
-    Tensor scale = tensor;
-    scale.name = tensor.name + std::string(tensor.codec->parts[kTensorScalePart].suffix);
-    scale.shape = {1};
-    scale.codec = &plain_codec(context_.codecs, Dtype::kF32);
-    scale.origin = Stored{{tensor.stored().parts[kTensorScalePart]}};
+    const Tensor scale = part_as_tensor(tensor, kTensorScalePart, context_.codecs);
     CKPT_ASSIGN(const float value, reciprocal(scale, tensor.name));
     Tensor out = tensor;
     out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, to_.dialect);
@@ -255,8 +251,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
   CKPT_TRY(&to == &kModelopt ? write_modelopt_layout(checkpoint, modules)
                              : write_compressed_layout(checkpoint, modules));
   // compressed-tensors' recipe tells how its own files were made.
-  std::erase_if(checkpoint.documents,
-                [](const Document& document) { return document.path == "recipe.yaml"; });
+  checkpoint.remove_document("recipe.yaml");
   return checkpoint;
 }
 

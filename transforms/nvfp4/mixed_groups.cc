@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
 #include "core/model/float_convert.h"
 #include "core/model/tensor_names.h"
@@ -154,7 +155,7 @@ class Grouper {
       if (layer(i).is_quantized()) continue;
       plan(i).fate = Fate::kRequantize;
       plan(i).how = "servers join it with layers that are quantized";
-      if (promoted_++ == 0) first_promoted_ = module(i);
+      promoted_.add(module(i));
     }
   }
 
@@ -163,22 +164,16 @@ class Grouper {
     plan(at).fate = Fate::kPlain;
     plan(at).how = lacks_scale ? "nothing tells the scale of its inputs"
                                : "servers join it with a layer that stays plain";
-    (lacks_scale ? scaleless_ : joined_)++;
-    if (lacks_scale && first_scaleless_.empty()) first_scaleless_ = module(at);
-    if (!lacks_scale && first_joined_.empty()) first_joined_ = module(at);
+    (lacks_scale ? scaleless_ : joined_).add(module(at));
   }
 
   void note_moved() const {
-    const auto note = [&](uint64_t count, std::string_view text, const std::string& first) {
-      if (count == 0) return;
-      job_.context.note(fmt::format("{} layers {} (the first: '{}')", count, text, first));
+    const auto note = [&](const NameCount& layers, std::string_view text) {
+      if (layers.count() > 0) job_.context.note(layers.text(text));
     };
-    note(promoted_, "were plain and are joined by servers with quantized ones: now NVFP4",
-         first_promoted_);
-    note(joined_, "become plain, because servers join them with layers that stay plain",
-         first_joined_);
-    note(scaleless_, "become plain, because nothing tells the scale of their inputs",
-         first_scaleless_);
+    note(promoted_, "layers were plain and are joined by servers with quantized ones: now NVFP4");
+    note(joined_, "layers become plain, because servers join them with layers that stay plain");
+    note(scaleless_, "layers become plain, because nothing tells the scale of their inputs");
   }
 
   // ---- weights ---------------------------------------------------------------------------------
@@ -316,8 +311,7 @@ class Grouper {
 
   MixedJob& job_;
   std::map<std::string, Members> weight_groups_, input_groups_, units_;
-  uint64_t promoted_ = 0, joined_ = 0, scaleless_ = 0;
-  std::string first_promoted_, first_joined_, first_scaleless_;
+  NameCount promoted_, joined_, scaleless_;
 };
 
 }  // namespace

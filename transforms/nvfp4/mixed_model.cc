@@ -197,20 +197,6 @@ Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
   return out;
 }
 
-Tensor part_as_tensor(const Tensor& tensor, size_t part, Codecs codecs) {
-  const PartRule& rule = tensor.codec->parts[part];
-  const PartShape shape = part_shape(rule, tensor.rows(), tensor.row_values());
-  Tensor out;
-  out.name = tensor.name + std::string(rule.suffix);
-  out.shape = {shape.rows, shape.elements};
-  if (rule.tile_rows == 0 && rule.tile_values == 0) out.shape.clear();
-  if (rule.is_vector) out.shape = {shape.rows * shape.elements};
-  out.codec = &plain_codec(codecs, rule.dtype);
-  out.origin = Stored{{tensor.stored().parts[part]}};
-  out.home = tensor.home;
-  return out;
-}
-
 Result<std::vector<float>> read_scales(const Tensor& tensor, uint64_t limit_values) {
   CKPT_ASSIGN(std::vector<float> values, read_values(tensor, limit_values));
   const auto bad = std::find_if(values.begin(), values.end(),

@@ -85,8 +85,6 @@ Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint);
 // Whether AWQ may have scaled columns of it, and an exporter have folded the scales into norms.
 bool may_have_awq(const MixedModel& model);
 
-// One part of a tensor, as a tensor of its own: "X_scale" of "X".
-Tensor part_as_tensor(const Tensor& tensor, size_t part, Codecs codecs);
 // The values of a small tensor that must all be finite and above zero. Fails: kCorrupt, kIo.
 Result<std::vector<float>> read_scales(const Tensor& tensor, uint64_t limit_values);
 

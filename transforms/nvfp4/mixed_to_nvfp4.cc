@@ -65,7 +65,7 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
   if (!may_have_awq(model)) return {};
   if (base != nullptr) {
     CKPT_ASSIGN(const FoldRepair repair, repair_norm_folds(checkpoint, model, *base));
-    if (repair.norms + repair.readers + repair.unclear > 0) context.note(describe(repair));
+    if (!repair.is_empty()) context.note(describe(repair));
     return {};
   }
   CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, model));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
 #include "transforms/nvfp4/mixed_job.h"
 
@@ -73,37 +74,29 @@ Result<Tensor> effective_weight(const MixedJob& job, size_t layer) {
 
 Status match_base(MixedJob& job) {
   if (job.base == nullptr) return {};
-  uint64_t missing = 0, other = 0;
-  std::string first_missing, first_other;
+  NameCount missing, other;
   for (size_t i = 0; i < job.plans.size(); ++i) {
     const MixedLayer& layer = job.model.layers[i];
     const bool needed = layer.kind == LayerKind::kFp8 || layer.pre_quant_scale >= 0;
     if (!needed) continue;
     auto found = job.base->find(layer.module, job.weight(i).shape);
     if (!found) {
-      if (missing++ == 0) first_missing = layer.module;
+      missing.add(layer.module);
       continue;
     }
     CKPT_ASSIGN(const Tensor now, effective_weight(job, i));
     CKPT_ASSIGN(const ValueError error, measure_error(now, *found));
     if (error.sqnr_db() >= kSameWeightsDb) {
       job.plans[i].base = std::move(found);
-    } else if (other++ == 0) {
-      first_other = layer.module;
+    } else {
+      other.add(layer.module);
     }
   }
-  if (missing > 0) {
-    job.context.note(
-        fmt::format("base: {} layers are not there in this shape and come from IN "
-                    "(the first: '{}')",
-                    missing, first_missing));
-  }
-  if (other > 0) {
-    job.context.note(
-        fmt::format("base: {} layers have other weights there and come from IN (the "
-                    "first: '{}')",
-                    other, first_other));
-  }
+  const auto note = [&](const NameCount& layers, std::string_view text) {
+    if (layers.count() > 0) job.context.note("base: " + layers.text(text));
+  };
+  note(missing, "layers are not there in this shape and come from IN");
+  note(other, "layers have other weights there and come from IN");
   return {};
 }
 

@@ -16,14 +16,9 @@ const Codec& block_codec(Codecs codecs) { return plain_codec(codecs, Dtype::kNvf
 
 // The scale of the whole tensor as a factor. compressed-tensors stores what divides.
 Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
-  const PartRule& rule = tensor.codec->parts[kNvfp4TensorScale];
-  Tensor part = tensor;
-  part.name = tensor.name + std::string(rule.suffix);
-  part.shape = {1};
-  part.codec = &plain_codec(codecs, rule.dtype);
-  part.origin = Stored{{tensor.stored().parts[kNvfp4TensorScale]}};
+  const Tensor part = part_as_tensor(tensor, kNvfp4TensorScale, codecs);
   CKPT_ASSIGN(const std::vector<float> found, read_values(part, 1));
-  const bool divides = rule.suffix == "_global_scale";
+  const bool divides = part.name.ends_with("_global_scale");
   const float scale = divides ? 1.0f / found[0] : found[0];
   if (std::isfinite(scale) && scale > 0) return scale;
   return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
@@ -37,10 +32,6 @@ bool is_trivial(const std::vector<float>& scales) {
     const double error = std::abs(static_cast<double>(scale) - 1.0);
     return scales.size() == 1 ? error < tolerance : error <= tolerance;
   });
-}
-
-const std::string& source_of(const Tensor& tensor) {
-  return tensor.source_name.empty() ? tensor.name : tensor.source_name;
 }
 
 // Tensors that llama.cpp reads as NVFP4: a matrix of a product, or experts of one.
@@ -78,9 +69,11 @@ Status Nvfp4Tensors::add(const NamedTensor& named) {
               change_values(named.tensor, match->rule->change, model_, codecs_));
   if (!named.tensor.is_stored()) return add_encoded(std::move(changed[0]), name, named);
   CKPT_ASSIGN(const float scale, tensor_scale(named.tensor, codecs_));
-  CKPT_ASSIGN(out_.emplace_back(), blocks(std::move(changed[0]), name, source_of(named.tensor)));
-  add_scales(name, ".scale", {scale}, source_of(named.tensor));
-  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source_of(named.tensor));
+  CKPT_ASSIGN(out_.emplace_back(),
+              blocks(std::move(changed[0]), name, named.tensor.original_name()));
+  add_scales(name, ".scale", {scale}, named.tensor.original_name());
+  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)},
+             named.tensor.original_name());
   return {};
 }
 
@@ -97,9 +90,10 @@ Status Nvfp4Tensors::add_encoded(Tensor tensor, const std::string& name, const N
   const Codec& codec = scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf);
   CKPT_ASSIGN(Tensor made, recode(std::move(tensor), codec));
   made.name = module_of(name);
-  made.source_name = source_of(named.tensor);
+  made.source_name = named.tensor.original_name();
   out_.push_back(std::move(made));
-  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source_of(named.tensor));
+  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)},
+             named.tensor.original_name());
   return {};
 }
 
@@ -147,7 +141,7 @@ Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
     input_scales.push_back(expert.input_scale.value_or(1.0f));
     tensors.push_back(expert.tensor);
   }
-  const std::string source = source_of(first);
+  const std::string source = first.original_name();
   CKPT_TRY(first.is_stored() ? stack_stored(std::move(tensors), name)
                              : stack_encoded(std::move(tensors), name));
   add_scales(name, ".input_scale", input_scales, source);
@@ -162,8 +156,8 @@ Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string
     share_tensor_scale(tensor, first);
   }
   CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
-  CKPT_ASSIGN(out_.emplace_back(), blocks(std::move(stacked), name, source_of(first)));
-  add_scales(name, ".scale", scales, source_of(first));
+  CKPT_ASSIGN(out_.emplace_back(), blocks(std::move(stacked), name, first.original_name()));
+  add_scales(name, ".scale", scales, first.original_name());
   return {};
 }
 
@@ -171,7 +165,7 @@ Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string
 Status Nvfp4Tensors::stack_encoded(std::vector<Tensor> tensors, const std::string& name) {
   const std::string stack = module_of(name);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string source = source_of(tensors[i]);
+    const std::string source = tensors[i].original_name();
     CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]),
                                     scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf)));
     made.name = stack_member_name(stack, i);

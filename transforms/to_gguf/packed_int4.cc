@@ -12,6 +12,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/counted.h"
 #include "core/chunks/repack.h"
 #include "transforms/packed/packed.h"
 
@@ -102,13 +103,12 @@ Status note_kept_codes(const Checkpoint& input, const std::vector<Tensor>& made,
   for (const Tensor& tensor : input.tensors) {
     if (is_made_of_words(tensor)) packed.insert(tensor.name);
   }
-  uint64_t kept = 0, decoded = 0;
-  std::string first;
+  uint64_t kept = 0;
+  NameCount decoded;
   for (const Tensor& tensor : made) {
     const bool is_kept = moved_scheme(tensor) == Scheme::kPackedInt4;
     kept += is_kept ? 1 : 0;
-    if (is_kept || !packed.contains(tensor.source_name)) continue;
-    if (decoded++ == 0) first = tensor.source_name;
+    if (!is_kept && packed.contains(tensor.source_name)) decoded.add(tensor.source_name);
   }
   constexpr std::string_view kWhich =
       "INT4 of compressed-tensors in groups of 32 or 128, with scales of BF16 and without zero "
@@ -121,10 +121,9 @@ Status note_kept_codes(const Checkpoint& input, const std::vector<Tensor>& made,
   const MovedBlocks moved = count_moved(made);
   context.note(fmt::format("{} tensors of INT4 keep their codes as q4_0: {} blocks, all exact",
                            moved.tensors, moved.blocks));
-  if (decoded != 0) {
-    context.note(
-        fmt::format("{} packed tensors are decoded (the first: '{}'); q4_0 takes the codes of {}",
-                    decoded, first, kWhich));
+  if (decoded.count() > 0) {
+    context.note(fmt::format("{}; q4_0 takes the codes of {}",
+                             decoded.text("packed tensors are decoded"), kWhich));
   }
   return {};
 }

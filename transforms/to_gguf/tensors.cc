@@ -74,8 +74,7 @@ class TensorList {
     const NameRule& rule = *match->rule;
     if (rule.to.empty()) return {};
     if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
-    const std::string source =
-        named.tensor.source_name.empty() ? named.tensor.name : named.tensor.source_name;
+    const std::string source = named.tensor.original_name();
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_values(std::move(named.tensor), rule.change, model_, codecs_));
     CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));

@@ -85,7 +85,7 @@ class ProjectorTensors {
     }
     CKPT_TRY(count_layer("v", model_.vision, match, tensor.name));
     CKPT_TRY(count_layer("a", model_.audio, match, tensor.name));
-    const std::string source = tensor.source_name.empty() ? tensor.name : tensor.source_name;
+    const std::string source = tensor.original_name();
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_tower_values(tensor, rule.change, model_, codecs_));
     CKPT_ASSIGN(std::string name, in(tensor.name, name_of(rule.to, match)));

@@ -11,14 +11,7 @@ namespace ckpt {
 namespace {
 
 Result<std::vector<bool>> sliding_layers(const Model& model) {
-  const JsonValue* types = model.field("layer_types");
-  if (types == nullptr || !types->is_array() || types->size() != model.layers) {
-    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
-                types == nullptr ? 0 : types->size(), model.layers);
-  }
-  std::vector<bool> out;
-  for (const JsonValue& type : *types) out.push_back(type == "sliding_attention");
-  return out;
+  return layers_of_type(model, "sliding_attention");
 }
 
 // `root` of config.json, or `field` of the first layer with full attention that has its own.
@@ -91,22 +84,13 @@ KeyValue wide_feed_forward(const Model& model) {
 KeyValue sliding_rotary(const Model& model) {
   CKPT_ASSIGN(const uint64_t head, model.count("head_dim"));
   const JsonValue* factor = known(model.rope, "partial_rotary_factor");
-  const double part = factor == nullptr ? 1.0 : number(*factor).value_or(-1);
-  if (!(part >= 0) || part > 1) {
-    return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
-                factor->dump());
-  }
+  CKPT_ASSIGN(const double part, share_of(factor, "partial_rotary_factor", 1.0));
   const auto count = static_cast<uint64_t>(static_cast<double>(head) * part);
   return std::optional(MetaValue::u32(count));
 }
 
 KeyValue rotary_part(const KeyRule& rule, const Model& model) {
-  const JsonValue* said = model.field(rule.fields);
-  const double part = said == nullptr ? -1 : number(*said).value_or(-1);
-  if (!(part >= 0) || part > 1) {
-    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected 0 to 1", rule.fields,
-                said == nullptr ? "missing" : said->dump());
-  }
+  CKPT_ASSIGN(const double part, share_of(model.field(rule.fields), rule.fields));
   CKPT_ASSIGN(const uint64_t hidden, model.count("hidden_size"));
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
   if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_attention_heads is 0");

@@ -8,6 +8,7 @@
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/rope.h"
 
 namespace ckpt {
 namespace {
@@ -16,6 +17,18 @@ MetaValue constant_of(const KeyRule& rule) {
   if (rule.type == MetaType::kText) return MetaValue::text(std::string(rule.fields));
   if (rule.type == MetaType::kBool) return MetaValue::boolean(rule.fields == "true");
   return MetaValue::f32(std::strtod(std::string(rule.fields).c_str(), nullptr));
+}
+
+// The class makes layer_types where they are absent or null.
+Result<std::vector<bool>> recurrent_by_interval(const Model& model) {
+  uint64_t interval = 4;
+  if (model.config.contains("full_attention_interval")) {
+    CKPT_ASSIGN(interval, model.count("full_attention_interval"));
+  }
+  if (interval == 0) return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval is 0");
+  std::vector<bool> out;
+  for (uint64_t layer = 1; layer <= model.layers; ++layer) out.push_back(layer % interval != 0);
+  return out;
 }
 
 struct KeyWriter {
@@ -32,351 +45,316 @@ struct KeyWriter {
     return full_attention == nullptr ? model.rope : *full_attention;
   }
 
-  Status set(std::string_view key, MetaType type, const JsonValue& value) const;
-  Status rope_scaling() const;
-  Status rope_sections() const;
-  Status recurrent_layers() const;
-  Status gating_function(const KeyRule& rule) const;
-  Status product(const KeyRule& rule) const;
-  Status partial_rotary(const KeyRule& rule) const;
-  Status pooling(const KeyRule& rule) const;
-  const JsonValue* found(const KeyRule& rule) const;
-  Status counts_where(const KeyRule& rule, LayerMixer wanted) const;
-  Status rope_field(const KeyRule& rule) const;
-  Result<const JsonValue*> list(const KeyRule& rule) const;  // nullptr where there is none
-  Status full_layers(const KeyRule& rule) const;
-  Status no_window(const KeyRule& rule) const;
-  Status write(const KeyRule& rule) const;
-  Status write_computed(const KeyRule& rule) const;
+  Status set(std::string_view key, MetaType type, const JsonValue& value) const {
+    if (type == MetaType::kU32) {
+      const auto count = whole(value);
+      if (!count || *count > UINT32_MAX) {
+        return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a whole number",
+                    full(key), value.dump());
+      }
+      return set_count(key, *count);
+    }
+    if (type == MetaType::kBool) {
+      if (!value.is_boolean() && !value.is_number()) {  // defaults are numbers
+        return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected true or false",
+                    full(key), value.dump());
+      }
+      out.set(full(key), MetaValue::boolean(is_truthy(&value)));
+      return {};
+    }
+    const auto real = number(value);
+    if (!real) {
+      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a number", full(key),
+                  value.dump());
+    }
+    out.set(full(key), MetaValue::f32(*real));
+    return {};
+  }
+
+  // Nothing without a value.
+  Status set_known(const KeyRule& rule, const JsonValue* value) const {
+    return value == nullptr ? Status() : set(rule.key, rule.type, *value);
+  }
+
+  Status rope_scaling() const {
+    for (const char* key : {"rope_type", "type"}) {
+      const JsonValue* said = member(rope(), key);
+      if (said == nullptr || said->is_string()) continue;
+      return fail(ErrorCode::kCorrupt,
+                  "config.json: {} of the rotary scaling is {}; expected a text", key,
+                  said->dump());
+    }
+    const std::string* type = text_of(rope(), "rope_type");
+    if (type == nullptr) return {};
+    if (*type == "su" || *type == "longrope") {
+      out.set(full("rope.scaling.type"), MetaValue::text("longrope"));
+      return {};
+    }
+    const JsonValue* factor = known(rope(), "factor");
+    if (factor == nullptr || (*type != "linear" && *type != "yarn")) return {};
+    out.set(full("rope.scaling.type"), MetaValue::text(*type));
+    CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, *factor));
+    if (*type == "linear") return {};
+    const JsonValue* context = member(rope(), "original_max_position_embeddings");
+    if (context == nullptr) context = model.field("max_position_embeddings");
+    if (context == nullptr) {
+      return fail(ErrorCode::kCorrupt,
+                  "config.json: yarn scaling without original_max_position_embeddings");
+    }
+    CKPT_TRY(set("rope.scaling.original_context_length", MetaType::kU32, *context));
+    struct YarnRow {
+      const char *key, *field, *other;
+    };
+    static constexpr YarnRow kYarnRows[] = {
+        {"rope.scaling.yarn_ext_factor", "extrapolation_factor", ""},
+        {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
+        {"rope.scaling.yarn_beta_fast", "beta_fast", ""},
+        {"rope.scaling.yarn_beta_slow", "beta_slow", ""},
+    };
+    for (const YarnRow& row : kYarnRows) {
+      const JsonValue* value = member(rope(), row.field);
+      if (value == nullptr) value = member(rope(), row.other);
+      if (value != nullptr && !value->is_null()) CKPT_TRY(set(row.key, MetaType::kF32, *value));
+    }
+    return {};
+  }
+
+  Status rope_sections() const {
+    const JsonValue* sections = member(model.rope, "mrope_section");
+    if (sections == nullptr) return {};
+    std::vector<int32_t> numbers;
+    for (const JsonValue& section : *sections) {
+      const auto value = whole(section);
+      if (!value || *value > INT32_MAX || numbers.size() >= 4) break;
+      numbers.push_back(static_cast<int32_t>(*value));
+    }
+    if (!sections->is_array() || (numbers.size() < sections->size() && numbers.size() < 4)) {
+      return fail(ErrorCode::kCorrupt, "config.json: mrope_section is {}; expected whole numbers",
+                  sections->dump());
+    }
+    numbers.resize(4, 0);
+    out.set(full("rope.dimension_sections"), MetaValue::array(make_i32_array(numbers)));
+    return {};
+  }
+
+  Status recurrent_layers() const {
+    CKPT_ASSIGN(std::vector<bool> flags, model.field("layer_types") != nullptr
+                                             ? layers_of_type(model, "linear_attention")
+                                             : recurrent_by_interval(model));
+    flags.resize(model.blocks(), false);
+    out.set(full("attention.recurrent_layers"), MetaValue::array(make_bool_array(flags)));
+    return {};
+  }
+
+  Status gating_function(const KeyRule& rule) const {
+    const JsonValue* value = model.field(rule.fields);
+    if (value == nullptr) return {};
+    if (*value == "softmax") return set_count(rule.key, 1);
+    if (*value == "sigmoid") return set_count(rule.key, 2);
+    if (*value == "sqrtsoftplus") return set_count(rule.key, 4);
+    return fail(ErrorCode::kUnsupported,
+                "config.json: experts are chosen by {}; known are softmax, "
+                "sigmoid and sqrtsoftplus",
+                value->dump());
+  }
+
+  Status product(const KeyRule& rule) const {
+    std::string_view fields = rule.fields;
+    CKPT_ASSIGN(const uint64_t a, model.count(take_word(fields)));
+    CKPT_ASSIGN(const uint64_t b, model.count(take_word(fields)));
+    return set(rule.key, rule.type, JsonValue(a * b));  // both fit 32 bits
+  }
+
+  Status partial_rotary(const KeyRule& rule) const {
+    CKPT_ASSIGN(const uint64_t head,
+                rule.fields == "qk_rope_head_dim" ? model.count(rule.fields) : model.head_values());
+    const JsonValue* factor = member(model.rope, "partial_rotary_factor");
+    const bool is_of_rope = rule.fields == "qk_rope_head_dim";
+    const double otherwise = rule.fields == "0.5" ? 0.5 : is_of_rope ? 1 : 0.25;
+    CKPT_ASSIGN(const double part, share_of(factor, "partial_rotary_factor", otherwise));
+    return set_count(rule.key, static_cast<uint64_t>(static_cast<double>(head) * part));
+  }
+
+  // llama.cpp conversion/base.py _try_set_pooling_type; values: include/llama.h
+  // `llama_pooling_type`.
+  Status pooling(const KeyRule& rule) const {
+    const Document* modules = checkpoint.find_document("modules.json");
+    if (modules == nullptr) return {};
+    CKPT_ASSIGN(const auto list, modules->values());
+    for (const JsonValue& entry : *list) {
+      const std::string* type = text_of(entry, "type");
+      const std::string* path = text_of(entry, "path");
+      if (type == nullptr || path == nullptr || !type->ends_with("Pooling")) continue;
+      const std::string file = *path + "/config.json";
+      CKPT_ASSIGN(const auto config, read_object(checkpoint, file));
+      if (!config) return fail(ErrorCode::kCorrupt, "{}: named by modules.json, but missing", file);
+      const JsonValue* mode = known(*config, "pooling_mode");
+      if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);
+      if (is_truthy(known(*config, "pooling_mode_cls_token"))) return set_count(rule.key, 2);
+      if (is_truthy(known(*config, "pooling_mode_lasttoken"))) return set_count(rule.key, 3);
+      if (mode != nullptr && *mode == "mean") return set_count(rule.key, 1);
+      if (mode != nullptr && *mode == "cls") return set_count(rule.key, 2);
+      if (mode != nullptr && *mode == "lasttoken") return set_count(rule.key, 3);
+      return fail(ErrorCode::kUnsupported, "{}: pooling other than mean, cls and lasttoken", file);
+    }
+    return {};
+  }
+
+  // The value in config.json; nullptr where it is absent or does not count.
+  const JsonValue* found(const KeyRule& rule) const {
+    const JsonValue* value = model.field(rule.fields);
+    const JsonValue* sliding = known(model.rope, "sliding_attention");
+    if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
+    if (rule.source == KeySource::kRopeBase) return known(rope(), "rope_theta");
+    if (rule.source == KeySource::kField) return value;
+    return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
+  }
+
+  Status counts_where(const KeyRule& rule, LayerMixer wanted) const {
+    CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
+    CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
+    std::vector<int32_t> counts;
+    for (const LayerMixer mixer : mixers) {
+      counts.push_back(mixer == wanted ? static_cast<int32_t>(heads) : 0);
+    }
+    out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
+    return {};
+  }
+
+  Status rope_field(const KeyRule& rule) const {
+    const JsonValue* value = known(model.rope, rule.fields);
+    if (value != nullptr) return set(rule.key, rule.type, *value);
+    return fail(ErrorCode::kCorrupt, "config.json: rope_parameters have no {}", rule.fields);
+  }
+
+  // nullptr where there is none.
+  Result<const JsonValue*> list(const KeyRule& rule) const {
+    const JsonValue* found = model.field(rule.fields);
+    if (found == nullptr || found->is_array()) return found;
+    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a list", rule.fields,
+                found->dump());
+  }
+
+  Status full_layers(const KeyRule& rule) const {
+    CKPT_ASSIGN(const JsonValue* types, list(rule));
+    if (types == nullptr) return {};
+    std::vector<bool> flags;
+    for (const JsonValue& type : *types) flags.push_back(type == "full");
+    out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
+    return {};
+  }
+
+  Status no_window(const KeyRule& rule) const {
+    CKPT_ASSIGN(const JsonValue* types, list(rule));
+    if (types == nullptr) return {};
+    for (const JsonValue& type : *types) {
+      if (type != "full_attention") return {};
+    }
+    return set_count(rule.key, 0);
+  }
+
+  Status write(const KeyRule& rule) const {
+    const std::string* type = text_of(model.config, "model_type");
+    if (!rule.model_type.empty() && (type == nullptr || *type != rule.model_type)) return {};
+    switch (rule.source) {
+      case KeySource::kField:
+      case KeySource::kFieldUnlessZero:
+      case KeySource::kRopeBase:
+      case KeySource::kRopeBaseSliding:
+        return set_known(rule, found(rule));
+      case KeySource::kBlockCount:
+        return set_count(rule.key, model.blocks());
+      case KeySource::kCausal: {
+        const JsonValue* value = model.field(rule.fields);
+        if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
+        return {};
+      }
+      case KeySource::kRopeScaling:
+        return rope_scaling();
+      case KeySource::kRopeSections:
+        return rope_sections();
+      case KeySource::kGatingFunction:
+        return gating_function(rule);
+      case KeySource::kFileType:
+        return set_count(rule.key, file_type(model));
+      case KeySource::kNextnLayers:
+        return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
+      case KeySource::kProduct:
+        return product(rule);
+      case KeySource::kRecurrentLayers:
+        return recurrent_layers();
+      case KeySource::kAttentionInterval: {
+        const JsonValue* value = member(model.config, rule.fields);
+        return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
+      }
+      case KeySource::kPartialRotary:
+        return partial_rotary(rule);
+      case KeySource::kRotary: {
+        CKPT_ASSIGN(const uint64_t head, model.head_values());
+        return set_count(rule.key, head);
+      }
+      case KeySource::kDefaultSections:
+        if (member(model.rope, "mrope_section") == nullptr) {
+          out.set(full(rule.key), MetaValue::array(make_i32_array({11, 11, 10, 0})));
+        }
+        return {};
+      case KeySource::kPooling:
+        return pooling(rule);
+      case KeySource::kFieldOrZero: {
+        const JsonValue* value = model.field(rule.fields);
+        return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
+      }
+      default:
+        return write_computed(rule);
+    }
+    CKPT_CHECK(false);
+  }
+
+  Status write_computed(const KeyRule& rule) const {
+    switch (rule.source) {
+      case KeySource::kNumber: {
+        CKPT_ASSIGN(const uint64_t value,
+                    number_of_fields(*model.family, model.config, rule.fields));
+        return set(rule.key, rule.type, JsonValue(value));
+      }
+      case KeySource::kRopeField:
+      case KeySource::kRopeNeeded:
+        return rope_field(rule);
+      case KeySource::kRopeTenth: {
+        const JsonValue* value = known(model.rope, rule.fields);
+        const auto real = value == nullptr ? std::optional<double>(0) : number(*value);
+        if (value == nullptr || !real) return value == nullptr ? Status() : rope_field(rule);
+        return set(rule.key, rule.type, JsonValue(0.1 * *real));
+      }
+      case KeySource::kConstant:
+        out.set(full(rule.key), constant_of(rule));
+        return {};
+      case KeySource::kMlpWidths:
+        return counts_where(rule, LayerMixer::kNone);
+      case KeySource::kFieldIfTrue:
+        if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
+        return {};
+      case KeySource::kFullLayers:
+        return full_layers(rule);
+      case KeySource::kNoWindow:
+        return no_window(rule);
+      case KeySource::kNextnSaid:
+        return set_known(rule, model.keeps_mtp ? model.field(rule.fields) : nullptr);
+      case KeySource::kAttentionHeads:
+        return counts_where(rule, LayerMixer::kAttention);
+      default: {
+        CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
+        if (value) out.set(full(rule.key), *value);
+        return {};
+      }
+    }
+  }
 
   Status set_count(std::string_view key, uint64_t value) const {
     out.set(full(key), MetaValue::u32(value));
     return {};
   }
 };
-
-Status KeyWriter::set(std::string_view key, MetaType type, const JsonValue& value) const {
-  if (type == MetaType::kU32) {
-    const auto count = whole(value);
-    if (!count || *count > UINT32_MAX) {
-      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a whole number",
-                  full(key), value.dump());
-    }
-    return set_count(key, *count);
-  }
-  if (type == MetaType::kBool) {
-    if (!value.is_boolean() && !value.is_number()) {  // defaults are numbers
-      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected true or false",
-                  full(key), value.dump());
-    }
-    out.set(full(key), MetaValue::boolean(is_truthy(&value)));
-    return {};
-  }
-  const auto real = number(value);
-  if (!real) {
-    return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a number", full(key),
-                value.dump());
-  }
-  out.set(full(key), MetaValue::f32(*real));
-  return {};
-}
-
-Status KeyWriter::rope_scaling() const {
-  for (const char* key : {"rope_type", "type"}) {
-    const JsonValue* said = member(rope(), key);
-    if (said == nullptr || said->is_string()) continue;
-    return fail(ErrorCode::kCorrupt, "config.json: {} of the rotary scaling is {}; expected a text",
-                key, said->dump());
-  }
-  const std::string* type = text_of(rope(), "rope_type");
-  if (type == nullptr) return {};
-  if (*type == "su" || *type == "longrope") {
-    out.set(full("rope.scaling.type"), MetaValue::text("longrope"));
-    return {};
-  }
-  const JsonValue* factor = known(rope(), "factor");
-  if (factor == nullptr || (*type != "linear" && *type != "yarn")) return {};
-  out.set(full("rope.scaling.type"), MetaValue::text(*type));
-  CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, *factor));
-  if (*type == "linear") return {};
-  const JsonValue* context = member(rope(), "original_max_position_embeddings");
-  if (context == nullptr) context = model.field("max_position_embeddings");
-  if (context == nullptr) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: yarn scaling without original_max_position_embeddings");
-  }
-  CKPT_TRY(set("rope.scaling.original_context_length", MetaType::kU32, *context));
-  struct YarnRow {
-    const char *key, *field, *other;
-  };
-  static constexpr YarnRow kYarnRows[] = {
-      {"rope.scaling.yarn_ext_factor", "extrapolation_factor", ""},
-      {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
-      {"rope.scaling.yarn_beta_fast", "beta_fast", ""},
-      {"rope.scaling.yarn_beta_slow", "beta_slow", ""},
-  };
-  for (const YarnRow& row : kYarnRows) {
-    const JsonValue* value = member(rope(), row.field);
-    if (value == nullptr) value = member(rope(), row.other);
-    if (value != nullptr && !value->is_null()) CKPT_TRY(set(row.key, MetaType::kF32, *value));
-  }
-  return {};
-}
-
-Status KeyWriter::rope_sections() const {
-  const JsonValue* sections = member(model.rope, "mrope_section");
-  if (sections == nullptr) return {};
-  std::vector<int32_t> numbers;
-  for (const JsonValue& section : *sections) {
-    const auto value = whole(section);
-    if (!value || *value > INT32_MAX || numbers.size() >= 4) break;
-    numbers.push_back(static_cast<int32_t>(*value));
-  }
-  if (!sections->is_array() || (numbers.size() < sections->size() && numbers.size() < 4)) {
-    return fail(ErrorCode::kCorrupt, "config.json: mrope_section is {}; expected whole numbers",
-                sections->dump());
-  }
-  numbers.resize(4, 0);
-  out.set(full("rope.dimension_sections"), MetaValue::array(make_i32_array(numbers)));
-  return {};
-}
-
-// The class makes layer_types where they are absent or null.
-Result<std::vector<bool>> recurrent_by_interval(const Model& model) {
-  uint64_t interval = 4;
-  if (model.config.contains("full_attention_interval")) {
-    CKPT_ASSIGN(interval, model.count("full_attention_interval"));
-  }
-  if (interval == 0) return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval is 0");
-  std::vector<bool> out;
-  for (uint64_t layer = 1; layer <= model.layers; ++layer) out.push_back(layer % interval != 0);
-  return out;
-}
-
-Status KeyWriter::recurrent_layers() const {
-  std::vector<bool> flags;
-  if (const JsonValue* types = model.field("layer_types")) {
-    if (!types->is_array() || types->size() != model.layers) {
-      return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
-                  types->size(), model.layers);
-    }
-    for (const JsonValue& type : *types) flags.push_back(type == "linear_attention");
-  } else {
-    CKPT_ASSIGN(flags, recurrent_by_interval(model));
-  }
-  flags.resize(model.blocks(), false);
-  out.set(full("attention.recurrent_layers"), MetaValue::array(make_bool_array(flags)));
-  return {};
-}
-
-Status KeyWriter::gating_function(const KeyRule& rule) const {
-  const JsonValue* value = model.field(rule.fields);
-  if (value == nullptr) return {};
-  if (*value == "softmax") return set_count(rule.key, 1);
-  if (*value == "sigmoid") return set_count(rule.key, 2);
-  if (*value == "sqrtsoftplus") return set_count(rule.key, 4);
-  return fail(ErrorCode::kUnsupported,
-              "config.json: experts are chosen by {}; known are softmax, "
-              "sigmoid and sqrtsoftplus",
-              value->dump());
-}
-
-Status KeyWriter::product(const KeyRule& rule) const {
-  std::string_view fields = rule.fields;
-  CKPT_ASSIGN(const uint64_t a, model.count(take_word(fields)));
-  CKPT_ASSIGN(const uint64_t b, model.count(take_word(fields)));
-  return set(rule.key, rule.type, JsonValue(a * b));  // both fit 32 bits
-}
-
-Status KeyWriter::partial_rotary(const KeyRule& rule) const {
-  CKPT_ASSIGN(const uint64_t head,
-              rule.fields == "qk_rope_head_dim" ? model.count(rule.fields) : model.head_values());
-  const JsonValue* factor = member(model.rope, "partial_rotary_factor");
-  const bool is_of_rope = rule.fields == "qk_rope_head_dim";
-  const double otherwise = rule.fields == "0.5" ? 0.5 : is_of_rope ? 1 : 0.25;
-  const auto part = factor == nullptr ? std::optional<double>(otherwise) : number(*factor);
-  if (!part || !(*part >= 0) || *part > 1) {
-    return fail(ErrorCode::kCorrupt, "config.json: partial_rotary_factor is {}; expected 0 to 1",
-                factor->dump());
-  }
-  return set_count(rule.key, static_cast<uint64_t>(static_cast<double>(head) * *part));
-}
-
-// llama.cpp conversion/base.py _try_set_pooling_type; values: include/llama.h `llama_pooling_type`.
-Status KeyWriter::pooling(const KeyRule& rule) const {
-  const Document* modules = checkpoint.find_document("modules.json");
-  if (modules == nullptr) return {};
-  CKPT_ASSIGN(const auto list, modules->values());
-  for (const JsonValue& entry : *list) {
-    const std::string* type = text_of(entry, "type");
-    const std::string* path = text_of(entry, "path");
-    if (type == nullptr || path == nullptr || !type->ends_with("Pooling")) continue;
-    const std::string file = *path + "/config.json";
-    CKPT_ASSIGN(const auto config, read_object(checkpoint, file));
-    if (!config) return fail(ErrorCode::kCorrupt, "{}: named by modules.json, but missing", file);
-    const JsonValue* mode = known(*config, "pooling_mode");
-    if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);
-    if (is_truthy(known(*config, "pooling_mode_cls_token"))) return set_count(rule.key, 2);
-    if (is_truthy(known(*config, "pooling_mode_lasttoken"))) return set_count(rule.key, 3);
-    if (mode != nullptr && *mode == "mean") return set_count(rule.key, 1);
-    if (mode != nullptr && *mode == "cls") return set_count(rule.key, 2);
-    if (mode != nullptr && *mode == "lasttoken") return set_count(rule.key, 3);
-    return fail(ErrorCode::kUnsupported, "{}: pooling other than mean, cls and lasttoken", file);
-  }
-  return {};
-}
-
-// The value in config.json; nullptr where it is absent or does not count.
-const JsonValue* KeyWriter::found(const KeyRule& rule) const {
-  const JsonValue* value = model.field(rule.fields);
-  const JsonValue* sliding = known(model.rope, "sliding_attention");
-  if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
-  if (rule.source == KeySource::kRopeBase) return known(rope(), "rope_theta");
-  if (rule.source == KeySource::kField) return value;
-  return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
-}
-
-Status KeyWriter::counts_where(const KeyRule& rule, LayerMixer wanted) const {
-  CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
-  CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
-  std::vector<int32_t> counts;
-  for (const LayerMixer mixer : mixers) {
-    counts.push_back(mixer == wanted ? static_cast<int32_t>(heads) : 0);
-  }
-  out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
-  return {};
-}
-
-Result<const JsonValue*> KeyWriter::list(const KeyRule& rule) const {
-  const JsonValue* found = model.field(rule.fields);
-  if (found == nullptr || found->is_array()) return found;
-  return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a list", rule.fields,
-              found->dump());
-}
-
-Status KeyWriter::full_layers(const KeyRule& rule) const {
-  CKPT_ASSIGN(const JsonValue* types, list(rule));
-  if (types == nullptr) return {};
-  std::vector<bool> flags;
-  for (const JsonValue& type : *types) flags.push_back(type == "full");
-  out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
-  return {};
-}
-
-Status KeyWriter::no_window(const KeyRule& rule) const {
-  CKPT_ASSIGN(const JsonValue* types, list(rule));
-  if (types == nullptr) return {};
-  for (const JsonValue& type : *types) {
-    if (type != "full_attention") return {};
-  }
-  return set_count(rule.key, 0);
-}
-
-Status KeyWriter::rope_field(const KeyRule& rule) const {
-  const JsonValue* value = known(model.rope, rule.fields);
-  if (value != nullptr) return set(rule.key, rule.type, *value);
-  return fail(ErrorCode::kCorrupt, "config.json: rope_parameters have no {}", rule.fields);
-}
-
-Status KeyWriter::write_computed(const KeyRule& rule) const {
-  switch (rule.source) {
-    case KeySource::kNumber: {
-      CKPT_ASSIGN(const uint64_t value, number_of_fields(*model.family, model.config, rule.fields));
-      return set(rule.key, rule.type, JsonValue(value));
-    }
-    case KeySource::kRopeField:
-    case KeySource::kRopeNeeded:
-      return rope_field(rule);
-    case KeySource::kRopeTenth: {
-      const JsonValue* value = known(model.rope, rule.fields);
-      const auto real = value == nullptr ? std::optional<double>(0) : number(*value);
-      if (value == nullptr || !real) return value == nullptr ? Status() : rope_field(rule);
-      return set(rule.key, rule.type, JsonValue(0.1 * *real));
-    }
-    case KeySource::kConstant:
-      out.set(full(rule.key), constant_of(rule));
-      return {};
-    case KeySource::kMlpWidths:
-      return counts_where(rule, LayerMixer::kNone);
-    case KeySource::kFieldIfTrue:
-      if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
-      return {};
-    case KeySource::kFullLayers:
-      return full_layers(rule);
-    case KeySource::kNoWindow:
-      return no_window(rule);
-    case KeySource::kNextnSaid: {
-      const JsonValue* value = model.keeps_mtp ? model.field(rule.fields) : nullptr;
-      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
-    }
-    case KeySource::kAttentionHeads:
-      return counts_where(rule, LayerMixer::kAttention);
-    default: {
-      CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
-      if (value) out.set(full(rule.key), *value);
-      return {};
-    }
-  }
-}
-
-Status KeyWriter::write(const KeyRule& rule) const {
-  const std::string* type = text_of(model.config, "model_type");
-  if (!rule.model_type.empty() && (type == nullptr || *type != rule.model_type)) return {};
-  switch (rule.source) {
-    case KeySource::kField:
-    case KeySource::kFieldUnlessZero:
-    case KeySource::kRopeBase:
-    case KeySource::kRopeBaseSliding: {
-      const JsonValue* value = found(rule);
-      return value == nullptr ? Status() : set(rule.key, rule.type, *value);
-    }
-    case KeySource::kBlockCount:
-      return set_count(rule.key, model.blocks());
-    case KeySource::kCausal: {
-      const JsonValue* value = model.field(rule.fields);
-      if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
-      return {};
-    }
-    case KeySource::kRopeScaling:
-      return rope_scaling();
-    case KeySource::kRopeSections:
-      return rope_sections();
-    case KeySource::kGatingFunction:
-      return gating_function(rule);
-    case KeySource::kFileType:
-      return set_count(rule.key, file_type(model));
-    case KeySource::kNextnLayers:
-      return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
-    case KeySource::kProduct:
-      return product(rule);
-    case KeySource::kRecurrentLayers:
-      return recurrent_layers();
-    case KeySource::kAttentionInterval: {
-      const JsonValue* value = member(model.config, rule.fields);
-      return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
-    }
-    case KeySource::kPartialRotary:
-      return partial_rotary(rule);
-    case KeySource::kRotary: {
-      CKPT_ASSIGN(const uint64_t head, model.head_values());
-      return set_count(rule.key, head);
-    }
-    case KeySource::kDefaultSections:
-      if (member(model.rope, "mrope_section") == nullptr) {
-        out.set(full(rule.key), MetaValue::array(make_i32_array({11, 11, 10, 0})));
-      }
-      return {};
-    case KeySource::kPooling:
-      return pooling(rule);
-    case KeySource::kFieldOrZero: {
-      const JsonValue* value = model.field(rule.fields);
-      return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
-    }
-    default:
-      return write_computed(rule);
-  }
-  CKPT_CHECK(false);
-}
 
 }  // namespace
 

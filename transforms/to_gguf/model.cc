@@ -216,6 +216,12 @@ Result<std::vector<LayerMixer>> mixers_of_pattern(const Model& model, const std:
               model.layers);
 }
 
+Status check_layer_types(const JsonValue* types, const Model& model) {
+  if (types != nullptr && types->is_array() && types->size() == model.layers) return {};
+  return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
+              types == nullptr ? 0 : types->size(), model.layers);
+}
+
 // full_attn_idxs lists the layers that have no convolution; without it all have attention.
 std::vector<LayerMixer> mixers_without_types(const Model& model) {
   const JsonValue* full = model.field("full_attn_idxs");
@@ -306,10 +312,7 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
                 "config.json: no layer_types or hybrid_override_pattern; {} needs one of them",
                 model.architecture);
   }
-  if (!types->is_array() || types->size() != model.layers) {
-    return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
-                types->size(), model.layers);
-  }
+  CKPT_TRY(check_layer_types(types, model));
   std::vector<LayerMixer> out;
   for (const JsonValue& type : *types) {
     const bool is_mamba = type == "mamba" || type == "linear_attention";
@@ -324,6 +327,14 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
         "config.json: neither layer_types nor hybrid_override_pattern names a Mamba layer of {}",
         model.architecture);
   }
+  return out;
+}
+
+Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type) {
+  const JsonValue* types = model.field("layer_types");
+  CKPT_TRY(check_layer_types(types, model));
+  std::vector<bool> out;
+  for (const JsonValue& each : *types) out.push_back(each == type);
   return out;
 }
 

@@ -49,6 +49,9 @@ enum class LayerMixer : uint8_t { kAttention, kConvolution, kMamba, kNone };
 // One a layer, by layer_types. Fails: kCorrupt unless they are a list of num_hidden_layers words.
 Result<std::vector<LayerMixer>> layer_mixers(const Model& model);
 
+// Whether layer_types says `type`, one flag a layer. Fails: kCorrupt, as above.
+Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type);
+
 // llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than the others.
 uint64_t file_type(const Model& model);
 uint64_t file_type(OutType type);  // of a file of floats

@@ -95,6 +95,14 @@ Result<std::vector<float>> number_list(const JsonValue& rope, const char* field,
 
 }  // namespace
 
+Result<double> share_of(const JsonValue* found, std::string_view name,
+                        std::optional<double> otherwise) {
+  const auto share = found == nullptr ? otherwise : number(*found);
+  if (share && *share >= 0 && *share <= 1) return *share;
+  return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected 0 to 1", name,
+              found == nullptr ? "missing" : found->dump());
+}
+
 Result<uint64_t> partial_rotary_values(const Model& model) {
   CKPT_ASSIGN(const uint64_t hidden, model.count("hidden_size n_embd"));
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads n_head"));

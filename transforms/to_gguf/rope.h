@@ -23,6 +23,11 @@ Result<std::vector<float>> proportional_factors(const Model& model);
 // By how much attention grows with those factors; nullopt for models without long_factor.
 Result<std::optional<double>> long_rope_attention(const Model& model);
 
+// The share of a head that is rotated, by the field `name`; `otherwise` where it is absent. Fails:
+// kCorrupt: not from 0 to 1.
+Result<double> share_of(const JsonValue* found, std::string_view name,
+                        std::optional<double> otherwise = {});
+
 // How many values of a head are rotated: a share of hidden_size, split among the heads.
 Result<uint64_t> partial_rotary_values(const Model& model);
 

@@ -12,15 +12,8 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kErnieBias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "use_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "use_bias"},
-    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense use_bias"},
-    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense use_bias"},
-    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense use_bias"},
-};
+constexpr auto kErnieBias = rows::under("use_bias", rows::kAllBias);
+constexpr auto kErnieMlpBias = rows::under("dense use_bias", rows::kMlpBias);
 constexpr ParameterRule kErnieExperts[] = {
     {".mlp.gate.weight", "moe_num_experts hidden_size", ServerCut::kWhole, "sparse"},
     {".mlp.moe_statics.e_score_correction_bias", "1 moe_num_experts", ServerCut::kWhole,
@@ -86,9 +79,9 @@ constexpr ClassDefault kErnieMoeDefaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kErnieRules[] = {rows::kFrame, rows::kAttention,
-                                                          kErnieBias, rows::kMlp};
-constexpr std::span<const ParameterRule> kErnieMoeRules[] = {rows::kFrame, rows::kAttention,
-                                                             kErnieBias, rows::kMlp, kErnieExperts};
+                                                          kErnieBias, kErnieMlpBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kErnieMoeRules[] = {
+    rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp, kErnieExperts};
 constexpr std::span<const NameRule> kErnieLists[] = {rows::kCommonNames};
 constexpr std::span<const NameRule> kErnieMoeLists[] = {kErnieMoeNames, rows::kRoutedExpertNames,
                                                         rows::kCommonNames};

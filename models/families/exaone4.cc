@@ -10,13 +10,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kExaone4Frame[] = {
-    {"model.embed_tokens.weight", "vocab_size hidden_size"},
-    {"model.norm.weight",         "hidden_size"},
-    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
-    {".post_attention_layernorm.weight",   "hidden_size"},
-    {".post_feedforward_layernorm.weight", "hidden_size"},
-};
 constexpr NameRule kExaone4Names[] = {   // before the common rows: the first match wins
     {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
     {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
@@ -39,7 +32,7 @@ constexpr ClassDefault kExaone4Defaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kExaone4Rules[] = {
-    kExaone4Frame,        rows::kAttention, rows::kAttentionNorms,
+    rows::kOuterFrame,    rows::kNormsBehind, rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias,  // vLLM's alone
     rows::kMlp,           rows::kMlpBias};
 constexpr std::span<const NameRule> kExaone4Lists[] = {kExaone4Names, rows::kCommonNames};

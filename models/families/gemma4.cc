@@ -31,17 +31,9 @@ constexpr ParameterRule kGemma4Rows[] = {
     {".per_layer_projection.weight", "hidden_size hidden_size_per_layer_input"},
     {".post_per_layer_input_norm.weight",          "hidden_size"},
     {".layer_scalar",                              "1"},
-    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows,
-     "sliding_attention"},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "sliding_attention"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "sliding_attention"},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
-     "sliding_attention"},
-    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "sliding_attention"},
-    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "sliding_attention"},
 };
+constexpr auto kSlidingAttention = rows::under("sliding_attention", rows::kAttention);
+constexpr auto kSlidingNorms = rows::under("sliding_attention", rows::kAttentionNorms);
 constexpr NameRule kGemma4Names[] = {
     {"model.embed_tokens_per_layer",      "per_layer_token_embd"},
     {"model.per_layer_model_projection",  "per_layer_model_proj"},
@@ -92,7 +84,8 @@ constexpr ClassDefault kGemma4Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGemma4Rules[] = {kGemma4Rows};
+constexpr std::span<const ParameterRule> kGemma4Rules[] = {kGemma4Rows, kSlidingAttention,
+                                                           kSlidingNorms};
 constexpr std::span<const NameRule> kGemma4Lists[] = {kGemma4Names, rows::kCommonNames};
 
 }  // namespace

@@ -10,12 +10,11 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGlm4Layer[] = {
+constexpr ParameterRule kGlm4Norms[] = {
     {".post_self_attn_layernorm.weight", "hidden_size"},
     {".post_mlp_layernorm.weight",       "hidden_size"},
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+};
+constexpr ParameterRule kGlm4Mlp[] = {
     {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", ServerCut::kRows},
     {".mlp.down_proj.weight",    "hidden_size intermediate_size", ServerCut::kColumns},
 };
@@ -36,8 +35,8 @@ constexpr ClassDefault kGlm4Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGlm4Rules[] = {rows::kFrame, rows::kAttention,
-                                                         kGlm4Layer};
+constexpr std::span<const ParameterRule> kGlm4Rules[] = {rows::kFrame, rows::kAttention, kGlm4Norms,
+                                                         rows::kQkvAttentionBias, kGlm4Mlp};
 constexpr std::span<const NameRule> kGlm4Lists[] = {kGlm4Names, rows::kCommonNames};
 
 }  // namespace

@@ -11,15 +11,7 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGlm4MoeNorms[] = {
-    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "use_qk_norm"},
-    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "use_qk_norm"},
-};
-constexpr ParameterRule kGlm4MoeBias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-};
+constexpr auto kGlm4MoeNorms = rows::under("use_qk_norm", rows::kAttentionNorms);
 constexpr NameRule kGlm4MoeNames[] = {   // before the common rows: the first match wins
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
 };
@@ -50,7 +42,7 @@ constexpr ClassDefault kGlm4MoeDefaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kGlm4MoeRules[] = {
-    rows::kFrame, rows::kAttention,     kGlm4MoeNorms, kGlm4MoeBias,
+    rows::kFrame, rows::kAttention,     kGlm4MoeNorms, rows::kQkvAttentionBias,
     rows::kMlp,   rows::kRoutedExperts, rows::kNextn};
 
 constexpr std::span<const NameRule> kGlm4MoeLists[] = {kGlm4MoeNames, rows::kNextnNames,

@@ -17,22 +17,9 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGraniteLayer[] = {
-    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows,
-     "attention"},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "attention"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "attention"},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
-     "attention"},
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows,
-     "attention attention_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows,
-     "attention attention_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows,
-     "attention attention_bias"},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention attention_bias"},
+constexpr auto kGraniteAttention = rows::under("attention", rows::kAttention);
+constexpr auto kGraniteBias = rows::under("attention attention_bias", rows::kAllBias);
+constexpr ParameterRule kGraniteMamba[] = {
     {".mamba.in_proj.bias",
      "2*mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state+mamba_n_heads",
      ServerCut::kRows, "mamba mamba_proj_bias"},
@@ -148,7 +135,8 @@ constexpr KeyRule kAttentionGraniteKeys[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kGraniteHybridRules[] = {
-    rows::kFrame, kGraniteLayer, kGraniteExperts, kGraniteSharedMlp};
+    rows::kFrame,  kGraniteAttention, kGraniteBias,
+    kGraniteMamba, kGraniteExperts,   kGraniteSharedMlp};
 constexpr std::span<const ParameterRule> kGranite3Rules[] = {
     rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
 constexpr std::span<const ParameterRule> kGranite3MoeRules[] = {

@@ -28,12 +28,9 @@ constexpr ParameterRule kLfm2Layers[] = {
     {".conv.conv.bias",       "hidden_size", ServerCut::kRows, "conv conv_bias"},
     {".conv.in_proj.bias",    "3*hidden_size", ServerCut::kRows, "conv conv_bias"},
     {".conv.out_proj.bias",   "hidden_size", ServerCut::kWhole, "conv conv_bias"},
-    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
+};
+constexpr std::span<const ParameterRule> kLfm2Qkv = std::span(rows::kFullAttention).first(3);
+constexpr ParameterRule kLfm2Attention[] = {
     {".self_attn.out_proj.weight", "hidden_size num_attention_heads*head_dim",
      ServerCut::kColumns, "full_attention"},
     {".self_attn.q_layernorm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
@@ -132,8 +129,9 @@ constexpr ClassDefault kLfm2MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kLfm2Rules[] = {kLfm2Layers};
-constexpr std::span<const ParameterRule> kLfm2MoeRules[] = {kLfm2Layers, kLfm2Experts};
+constexpr std::span<const ParameterRule> kLfm2Rules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention};
+constexpr std::span<const ParameterRule> kLfm2MoeRules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention,
+                                                            kLfm2Experts};
 constexpr std::span<const NameRule> kLfm2Lists[] = {kLfm2Names, rows::kCommonNames};
 constexpr std::span<const NameRule> kLfm2MoeLists[] = {kLfm2Names, kLfm2MoeNames,
                                                        rows::kCommonNames};

@@ -12,8 +12,6 @@ namespace {
 
 // clang-format off
 constexpr ParameterRule kMiniMaxM2Layer[] = {
-    {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
-    {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
     {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
     {".block_sparse_moe.e_score_correction_bias", "num_local_experts"},
     {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
@@ -41,8 +39,8 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kMiniMaxM2Rules[] = {rows::kFrame, rows::kAttention,
-                                                              kMiniMaxM2Layer};
+constexpr std::span<const ParameterRule> kMiniMaxM2Rules[] = {
+    rows::kFrame, rows::kAttention, rows::kWideAttentionNorms, kMiniMaxM2Layer};
 constexpr std::span<const NameRule> kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kCommonNames};
 
 constexpr GraphConstant kMiniMaxM2Constants[] = {

@@ -17,19 +17,6 @@ constexpr ParameterRule kOlmoFrame[] = {
     {"model.embed_tokens.weight", "vocab_size hidden_size"},
     {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
 };
-constexpr ParameterRule kOlmoeNorms[] = {
-    {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
-    {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
-};
-constexpr ParameterRule kOlmo2Frame[] = {
-    {"model.embed_tokens.weight", "vocab_size hidden_size"},
-    {"model.norm.weight",         "hidden_size"},
-    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
-    {".post_attention_layernorm.weight",   "hidden_size"},
-    {".post_feedforward_layernorm.weight", "hidden_size"},
-    {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
-    {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
-};
 constexpr NameRule kOlmoNames[] = {   // before the common rows: the first match wins
     {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight", Change::kRopeQuery},
     {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight", Change::kRopeKey},
@@ -84,12 +71,14 @@ constexpr ClassDefault kOlmo3Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kOlmo2Rules[] = {kOlmo2Frame, rows::kAttention,
-                                                          rows::kAttentionBias, rows::kMlp};
+constexpr std::span<const ParameterRule> kOlmo2Rules[] = {
+    rows::kOuterFrame, rows::kNormsBehind,   rows::kWideAttentionNorms,
+    rows::kAttention,  rows::kAttentionBias, rows::kMlp};
 constexpr std::span<const ParameterRule> kOlmoRules[] = {kOlmoFrame, rows::kAttention,
                                                          rows::kAttentionBias, rows::kMlp};
 constexpr std::span<const ParameterRule> kOlmoeRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, kOlmoeNorms, rows::kExperts};
+    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kWideAttentionNorms,
+    rows::kExperts};
 
 constexpr std::span<const NameRule> kOlmo2Lists[] = {kOlmo2Names, rows::kCommonNames};
 constexpr std::span<const NameRule> kOlmoLists[] = {kOlmoNames, rows::kCommonNames};

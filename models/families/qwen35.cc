@@ -79,10 +79,11 @@ constexpr ClassDefault kQwen35MoeDefaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kQwen35Rules[] = {
-    rows::kFrame, rows::kGatedAttention, kLinearAttention, rows::kLinearAttention, rows::kMlp};
+    rows::kFrame,     rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
+    kLinearAttention, rows::kLinearAttention, rows::kMlp};
 constexpr std::span<const ParameterRule> kQwen35MoeRules[] = {
-    rows::kFrame,           rows::kGatedAttention, kLinearAttention,
-    rows::kLinearAttention, rows::kExperts,        rows::kSharedExpert};
+    rows::kFrame,     rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
+    kLinearAttention, rows::kLinearAttention, rows::kExperts, rows::kSharedExpert};
 constexpr std::span<const NameRule> kQwen35DenseLists[] = {rows::kAddedOneNames, kQwen35Names,
                                                            rows::kNextnNames, rows::kCommonNames};
 constexpr std::span<const NameRule> kQwen35MoeLists[] = {

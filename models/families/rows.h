@@ -4,6 +4,8 @@
 // in a shape has rows of its own.
 #pragma once
 
+#include <array>
+
 #include "models/families/list.h"
 
 namespace ckpt {
@@ -33,6 +35,15 @@ namespace rows {
 inline constexpr GraphConstant kExpertConstants[] = {
     {"norm_topk_prob", "true"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
 
+// The same parameters under another condition.
+template <size_t kCount>
+constexpr std::array<ParameterRule, kCount> under(std::string_view when,
+                                                  const ParameterRule (&rules)[kCount]) {
+  std::array<ParameterRule, kCount> out = std::to_array(rules);
+  for (ParameterRule& rule : out) rule.when = when;
+  return out;
+}
+
 // clang-format off
 inline constexpr ParameterRule kFrame[] = {
     {"model.embed_tokens.weight", "vocab_size hidden_size"},
@@ -40,6 +51,11 @@ inline constexpr ParameterRule kFrame[] = {
     {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
     {".input_layernorm.weight",          "hidden_size"},
     {".post_attention_layernorm.weight", "hidden_size"},
+};
+inline constexpr std::span<const ParameterRule> kOuterFrame = std::span(kFrame).first(3);
+inline constexpr ParameterRule kNormsBehind[] = {  // what they norm
+    {".post_attention_layernorm.weight",   "hidden_size"},
+    {".post_feedforward_layernorm.weight", "hidden_size"},
 };
 
 inline constexpr ParameterRule kAttention[] = {
@@ -52,17 +68,20 @@ inline constexpr ParameterRule kAttentionNorms[] = {
     {".self_attn.q_norm.weight", "head_dim"},
     {".self_attn.k_norm.weight", "head_dim"},
 };
-inline constexpr ParameterRule kAttentionBias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
+inline constexpr ParameterRule kWideAttentionNorms[] = {  // over all heads
+    {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
+    {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
 };
-inline constexpr ParameterRule kQkvBias[] = {
+inline constexpr ParameterRule kAllBias[] = {
     {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows},
     {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
     {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
+    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole},
 };
+inline constexpr auto kAttentionBias = under("attention_bias", kAllBias);
+inline constexpr std::span<const ParameterRule>
+    kQkvBias = std::span(kAllBias).first(3),
+    kQkvAttentionBias = std::span(kAttentionBias).first(3);
 
 inline constexpr ParameterRule kMlp[] = {
     {".mlp.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows, "dense"},
@@ -97,19 +116,14 @@ inline constexpr ParameterRule kSharedExpert[] = {
      ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
     {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
 };
+inline constexpr auto kFullAttention = under("full_attention", kAttention);
 // Of Qwen3-Next and Qwen3.5: a gate for each query.
-inline constexpr ParameterRule kGatedAttention[] = {
+inline constexpr ParameterRule kGatedQuery[] = {
     {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
      "full_attention"},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns,
-     "full_attention"},
-    {".self_attn.q_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
-    {".self_attn.k_norm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
 };
+inline constexpr std::span<const ParameterRule> kUngated = std::span(kFullAttention).subspan(1);
+inline constexpr auto kFullAttentionNorms = under("full_attention", kAttentionNorms);
 // Of both too: what a linear attention has behind its inputs.
 inline constexpr ParameterRule kLinearAttention[] = {
     {".linear_attn.conv1d.weight",

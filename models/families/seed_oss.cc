@@ -10,10 +10,7 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kSeedOssBias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "attention_bias"},
+constexpr ParameterRule kSeedOssOutputBias[] = {
     {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_out_bias"},
 };
 constexpr NameRule kSeedOssNames[] = {   // before the common rows: the first match wins
@@ -30,7 +27,8 @@ constexpr ClassDefault kSeedOssDefaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kSeedOssRules[] = {
-    rows::kFrame, rows::kAttention, kSeedOssBias, rows::kMlp, rows::kMlpBias};
+    rows::kFrame,       rows::kAttention, rows::kQkvAttentionBias,
+    kSeedOssOutputBias, rows::kMlp,       rows::kMlpBias};
 
 constexpr std::span<const NameRule> kSeedOssLists[] = {kSeedOssNames, rows::kCommonNames};
 

@@ -20,10 +20,8 @@ constexpr ParameterRule kStableLmFrame[] = {
     {".input_layernorm.bias",     "hidden_size"},
     {".post_attention_layernorm.weight", "hidden_size", ServerCut::kWhole, "optional"},
     {".post_attention_layernorm.bias",   "hidden_size", ServerCut::kWhole, "optional"},
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "use_qkv_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_qkv_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_qkv_bias"},
 };
+constexpr auto kStableLmBias = rows::under("use_qkv_bias", rows::kAllBias);
 constexpr KeyRule kStableLmKeys[] = {
     {"context_length",          MetaType::kU32, "max_position_embeddings"},
     {"embedding_length",        MetaType::kU32, "hidden_size"},
@@ -46,8 +44,8 @@ constexpr ClassDefault kStableLmDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kStableLmRules[] = {kStableLmFrame, rows::kAttention,
-                                                             rows::kMlp};
+constexpr std::span<const ParameterRule> kStableLmRules[] = {
+    kStableLmFrame, std::span(kStableLmBias).first(3), rows::kAttention, rows::kMlp};
 constexpr std::span<const NameRule> kStableLmLists[] = {rows::kCommonNames};
 
 }  // namespace

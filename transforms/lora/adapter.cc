@@ -158,6 +158,11 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
   return {};
 }
 
+Failure other_shape(const Tensor& ours, const Tensor& theirs) {
+  return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]", ours.name,
+              fmt::join(ours.shape, ", "), theirs.name, fmt::join(theirs.shape, ", "));
+}
+
 Result<Tensor> turned_factor(const Tensor& tensor) {
   const uint64_t rows = tensor.rows(), columns = tensor.row_values();
   CKPT_ASSIGN(Tensor out, take_grid(tensor, {0, {1, columns, rows}, {0, 1, columns}}));

@@ -67,6 +67,7 @@ struct AdapterModule {
     const auto found = parts.find(part);
     return found == parts.end() ? nullptr : found->second;
   }
+  const std::string& first_tensor() const { return parts.begin()->second->name; }
 };
 
 struct Adapter {
@@ -103,6 +104,9 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model);
 // Notes modules of `model` that target_modules lists and no tensor is for, which PEFT warns about,
 // and modules that it does not list, which PEFT leaves out.
 void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context);
+
+// A tensor of the adapter that is not of the shape of the model's.
+Failure other_shape(const Tensor& ours, const Tensor& theirs);
 
 // [columns, rows] of a matrix.
 Result<Tensor> turned_factor(const Tensor& tensor);

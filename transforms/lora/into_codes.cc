@@ -102,16 +102,9 @@ class MergeIntoCodes {
 
   void set_peers() {
     for (const std::vector<size_t>& members : joined_) {
-      std::vector<std::shared_ptr<const Tensor>> all;
-      for (const size_t i : members) {
-        all.push_back(std::make_shared<const Tensor>(made_.tensors[i]));
-      }
-      for (size_t at = 0; at < members.size(); ++at) {
-        auto& peers = std::get<Recoded>(made_.tensors[members[at]].origin).peers;
-        for (size_t other = 0; other < all.size(); ++other) {
-          if (other != at) peers.push_back(all[other]);
-        }
-      }
+      std::vector<Tensor*> sharing;
+      for (const size_t i : members) sharing.push_back(&made_.tensors[i]);
+      share_statistics(sharing);
     }
   }
 

@@ -63,11 +63,7 @@ class MergeIntoGguf {
   }
 
  private:
-  Context quiet() const {
-    Context out = how_.context;
-    out.notes = nullptr;
-    return out;
-  }
+  Context quiet() const { return how_.context.quiet(); }
 
   Status decode() {
     if (file_.is_projector()) {

@@ -77,7 +77,7 @@ class LoraMerge {
     CKPT_TRY(untie_where_needed());
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_layer(module));
-      weights_.begin_module(module.parts.begin()->second->name);
+      weights_.begin_module(module.first_tensor());
       CKPT_TRY(apply(module));
     }
     if (weights_.added() + replaced_ == 0) {
@@ -161,7 +161,7 @@ class LoraMerge {
     head.name = has_gguf_names() ? "output.weight"
                 : is_inner       ? "language_model.lm_head.weight"
                                  : "lm_head.weight";
-    head.source_name = embeddings->source_name.empty() ? embeddings->name : embeddings->source_name;
+    head.source_name = embeddings->original_name();
     weights_.add(std::move(head));
     context_.note(
         fmt::format("lora: the model's head was its embeddings; the adapter changes one of them, "
@@ -188,7 +188,7 @@ class LoraMerge {
     const auto is_layer = [&](uint64_t layer) { return fmt::format("{}", layer) == rest; };
     if (std::ranges::any_of(layers, is_layer)) return {};
     return fail(ErrorCode::kCorrupt, "tensor '{}': layers_to_transform lists [{}], not layer {}",
-                module.parts.begin()->second->name, fmt::join(layers, ", "), rest);
+                module.first_tensor(), fmt::join(layers, ", "), rest);
   }
 
   Status apply(const AdapterModule& module) {
@@ -273,8 +273,8 @@ class LoraMerge {
     }
     if (!has_product || (magnitude != nullptr) == adapter_.config.has_magnitudes) return {};
     return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has {} magnitudes; use_dora says {}",
-                module.parts.begin()->second->name, module.name,
-                magnitude != nullptr ? "DoRA's" : "no", adapter_.config.has_magnitudes);
+                module.first_tensor(), module.name, magnitude != nullptr ? "DoRA's" : "no",
+                adapter_.config.has_magnitudes);
   }
 
   Status check_rank(const AdapterModule& module, const Tensor& factor, uint64_t rank) const {
@@ -317,11 +317,7 @@ class LoraMerge {
     if (joined == nullptr) return false;
     const uint64_t rows = update.left.rows(), all = joined->rows();
     const uint64_t first = word == "in_proj_q" ? 0 : (word == "in_proj_k" ? rows : all - rows);
-    if (rows > all || first + rows > all) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]",
-                  update.left.name, fmt::join(update.left.shape, ", "), joined->name,
-                  fmt::join(joined->shape, ", "));
-    }
+    if (rows > all || first + rows > all) return other_shape(update.left, *joined);
     CKPT_TRY(weights_.merge_rows(*joined, first, std::move(update)));
     return true;
   }
@@ -398,9 +394,7 @@ class LoraMerge {
   }
 
   Status check_shape_of(const Tensor& ours, const Tensor& theirs) const {
-    if (ours.shape == theirs.shape) return {};
-    return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]",
-                ours.name, fmt::join(ours.shape, ", "), theirs.name, fmt::join(theirs.shape, ", "));
+    return ours.shape == theirs.shape ? Status() : other_shape(ours, theirs);
   }
 
   Status replace(const AdapterModule& module, const Tensor& values, std::string_view ending) {

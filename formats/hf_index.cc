@@ -53,7 +53,6 @@ class IndexEvents final : public JsonEvents {
 
   bool open(char bracket, size_t) override {
     if (depth_ == 1 && section_ == "weight_map" && bracket == '{') {
-      if (saw_weight_map) return refuse("'weight_map' comes twice");
       saw_weight_map = true;
     } else if (!value()) {
       return false;
@@ -119,13 +118,6 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
   CKPT_TRY(events.run(json));
   if (!events.saw_weight_map) {
     return fail(ErrorCode::kCorrupt, "no object 'weight_map'; expected tensor and file names");
-  }
-  std::vector<std::string_view> names;
-  names.reserve(events.index.weight_map.size());
-  for (const auto& [tensor, file] : events.index.weight_map) names.push_back(tensor);
-  if (const auto twice = NameIndex(std::move(names)).find_twice()) {
-    return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' comes twice",
-                shorten(events.index.weight_map[twice->first].first));
   }
   for (const auto& [tensor, file] : events.index.weight_map) {
     if (!is_safe_path(file)) {

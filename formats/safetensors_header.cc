@@ -68,7 +68,6 @@ class HeaderEvents final : public JsonEvents {
                            : key_ == "data_offsets" ? kOffsets
                                                     : 0;
     if (field == 0) return refuse(fmt::format("{}: an unknown field '{}'", here(), shorten(key_)));
-    if ((fields_ & field) != 0) return refuse(fmt::format("{}: '{}' comes twice", here(), key_));
     fields_ |= field;
     return true;
   }
@@ -95,8 +94,6 @@ class HeaderEvents final : public JsonEvents {
     if (place_ == Place::kStart) {
       place_ = Place::kRoot;
     } else if (place_ == Place::kRoot && key_ == "__metadata__") {
-      if (saw_metadata_) return refuse("'__metadata__' comes twice");
-      saw_metadata_ = true;
       place_ = Place::kMetadata;
     } else if (place_ == Place::kRoot) {
       if (header.entries.size() == kMaxTensors) {
@@ -161,7 +158,6 @@ class HeaderEvents final : public JsonEvents {
   Place place_ = Place::kStart;
   std::string key_;
   unsigned fields_ = 0, offsets_ = 0;
-  bool saw_metadata_ = false;
 };
 
 }  // namespace

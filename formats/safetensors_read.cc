@@ -9,7 +9,6 @@
 #include <array>
 
 #include "core/io/cursor.h"
-#include "core/model/name_index.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 
@@ -74,21 +73,6 @@ Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
   return {};
 }
 
-Status check_names(const SafetensorsHeader& header) {
-  std::vector<std::string_view> names, keys;
-  names.reserve(header.entries.size());
-  for (const SafetensorsEntry& entry : header.entries) names.push_back(entry.name);
-  if (const auto twice = NameIndex(std::move(names)).find_twice()) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", header.entries[twice->first].name);
-  }
-  for (const MetaEntry& entry : header.metadata.entries) keys.push_back(entry.key);
-  if (const auto twice = NameIndex(std::move(keys)).find_twice()) {
-    return fail(ErrorCode::kCorrupt, "key '{}' comes twice in __metadata__",
-                header.metadata.entries[twice->first].key);
-  }
-  return {};
-}
-
 void sort_by_offset(std::vector<SafetensorsEntry>& entries) {
   const auto before = [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
@@ -121,7 +105,6 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
   CKPT_ASSIGN(SafetensorsHeader header, parse_safetensors_header(json));
   json = {};
   header.data_start = cursor.position_bytes();
-  CKPT_TRY(check_names(header));
   CKPT_TRY(check_sizes(header, codecs));
   sort_by_offset(header.entries);
   CKPT_TRY(check_coverage(header, cursor.left_bytes()));

@@ -40,6 +40,11 @@ Status look_documents(const Look& look) {
   return {};
 }
 
+Status look_keys_set_twice(const Look& look) {
+  for (const auto& [path, fault] : look.on.set_twice) look.report(path, fault);
+  return {};
+}
+
 Status look_generation(const Look& look) {
   const JsonValue& json = look.on.generation_config;
   const JsonValue* sampled = known(json, "do_sample");
@@ -100,6 +105,8 @@ constexpr Check kFileChecks[] = {
      look_index},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
      "JSON errors", "", "copy the file from the source model", look_documents},
+    {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it", "",
+     "remove one of the two values", look_keys_set_twice},
     {"F03", "generation_config.json is valid", "W: vllm* sglang transformers*",
      "errors when it is saved; sampling that is ignored", "serving-config", "", look_generation},
     {"F04", "the writer is not newer than the reader", "I: vllm-0.16 vllm-0.17 transformers-4.57",

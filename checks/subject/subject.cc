@@ -190,16 +190,20 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
 const JsonValue& Examined::object_of(std::string_view path) {
   static const JsonValue kNone;
   const auto read = read_object(checkpoint, path);
-  if (!read) {
-    const Document* found = checkpoint.find_document(path);
-    const std::string name(path);
-    const Document document(name, found == nullptr ? "" : without_halves(found->text()));
-    const auto taken = document.values();
-    if (taken && (*taken)->is_object())
-      return **repaired.emplace(name, document).first->second.values();
+  if (read) return *read ? **read : kNone;  // the checkpoint keeps it
+  const Document* found = checkpoint.find_document(path);
+  const std::string name(path);
+  const std::string text = found == nullptr ? "" : without_halves(found->text());
+  const Document document(name, text, Document::Keys::kLastCounts);
+  const auto taken = document.values();
+  if (!taken || !(*taken)->is_object()) {
+    broken[name] = fault_of(read.error(), path);
+    return kNone;
   }
-  if (!read) broken[std::string(path)] = fault_of(read.error(), path);
-  return read && *read ? **read : kNone;  // the checkpoint keeps it
+  if (const auto once = Document(name, text).values(); !once) {
+    set_twice[name] = fault_of(once.error(), path);
+  }
+  return **repaired.emplace(name, document).first->second.values();
 }
 
 void Examined::read_token_lists() {

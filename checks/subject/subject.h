@@ -139,7 +139,8 @@ class Examined {
   const Checkpoint& checkpoint;
   const PackedForms packed;
   std::map<std::string, std::string> broken;
-  std::map<std::string, Document> repaired;  // documents that only Python reads as they are
+  std::map<std::string, std::string> set_twice;  // keys, by document; programs use the last value
+  std::map<std::string, Document> repaired;      // documents that only Python reads as they are
   // Of the files named so, with .json; null if there is none.
   const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
   std::shared_ptr<const TokenLists> token_lists;  // of `tokenizer`; empty ones without it
@@ -163,7 +164,7 @@ class Examined {
   const Quantization* quantization() const {
     return quantizations.empty() ? nullptr : &quantizations.front();
   }
-  bool is_quantized() const;  // some weight is stored as codes with scales
+  bool is_quantized() const;                     // some weight is stored as codes with scales
   std::vector<std::string> layer_types() const;  // empty where there are none
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "core/base/numbers.h"
 #include "core/json/json_reader.h"
@@ -99,9 +98,9 @@ JsonText JsonText::object() {
   return out;
 }
 
-Result<JsonText> JsonText::parse(std::string_view text) {
+Result<JsonText> JsonText::parse(std::string_view text, Status* set_twice) {
   Builder builder(text);
-  if (const auto fault = read_json_events(text, &builder)) return not_json(*fault, text);
+  CKPT_TRY(json_status(read_json_events(text, &builder), text, set_twice));
   return builder.take();
 }
 
@@ -167,21 +166,6 @@ bool JsonText::operator==(const JsonText& other) const {
          items_ == other.items_ && members_ == other.members_;
 }
 
-Status check_set_once(const JsonText& json, const std::string& place) {
-  std::set<std::string_view> seen;
-  for (const auto& [key, value] : json.members()) {
-    const std::string inner = place.empty() ? key : place + "." + key;
-    if (!seen.insert(key).second) {
-      return fail_with_hint(ErrorCode::kUsage, "one of the two", "\"{}\" is set twice", inner);
-    }
-    CKPT_TRY(check_set_once(value, inner));
-  }
-  for (const JsonText& item : json.items()) CKPT_TRY(check_set_once(item, place));
-  return {};
-}
-
-namespace {
-
 Status check_numbers(const JsonText& json) {
   if (json.kind() == JsonText::Kind::kToken) {
     const std::string spelled = json.dump(0);
@@ -193,13 +177,6 @@ Status check_numbers(const JsonText& json) {
   for (const auto& [key, value] : json.members()) CKPT_TRY(check_numbers(value));
   for (const JsonText& item : json.items()) CKPT_TRY(check_numbers(item));
   return {};
-}
-
-}  // namespace
-
-Status check_readable(const JsonText& json) {
-  CKPT_TRY(check_set_once(json));
-  return check_numbers(json);
 }
 
 void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& differs,

@@ -44,8 +44,8 @@ class JsonText {
   static JsonText texts(const std::vector<std::string>& values);
   static JsonText object();
 
-  // Fails: kCorrupt: no JSON, nested deeper than kMaxJsonDepth.
-  static Result<JsonText> parse(std::string_view text);
+  // Fails: kCorrupt: as parse_json(), without a path.
+  static Result<JsonText> parse(std::string_view text, Status* set_twice = nullptr);
   JsonValue value() const;  // the value
   // As Python's json.dumps(indent=...): one member or item a line, all on one line for 0; no
   // newline at the end.
@@ -92,10 +92,8 @@ class JsonText {
   std::vector<Member> members_;
 };
 
-// Requires each member to be set once, in all objects of `json`. Fails: kUsage, with its place.
-Status check_set_once(const JsonText& json, const std::string& place = "");
-// In addition, that every number is a double: readers make infinity of 1e400.
-Status check_readable(const JsonText& json);
+// Requires every number to be a double: readers make infinity of 1e400. Fails: kUsage.
+Status check_numbers(const JsonText& json);
 
 // Calls `differs` for each value that is not the same in both, with its place, such as
 // "text_config.rope_theta". Objects are compared member by member, as Python reads them; `a` or `b`

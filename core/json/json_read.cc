@@ -6,8 +6,14 @@
 #include "core/json/json_value_builder.h"
 
 namespace ckpt {
-Result<JsonValue> parse_json(std::string_view path, std::string_view text) {
-  return parse_json_piece(path, text, text);
+Result<JsonValue> parse_json(std::string_view path, std::string_view text, Status* set_twice) {
+  JsonValueBuilder builder;
+  Status once;
+  CKPT_TRY(in(path, json_status(read_json_events(text, &builder), text, &once)));
+  once = in(path, std::move(once));
+  if (set_twice == nullptr) CKPT_TRY(std::move(once));
+  if (!once) *set_twice = std::move(once);
+  return builder.take();
 }
 
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,

@@ -11,9 +11,11 @@
 
 namespace ckpt {
 
-// Fails: kCorrupt, naming `path`: not JSON (with line and column), or nested deeper than
-// kMaxJsonDepth.
-Result<JsonValue> parse_json(std::string_view path, std::string_view text);
+// Fails: kCorrupt, naming `path`: not JSON (with line and column), nested deeper than
+// kMaxJsonDepth, or a key that an object sets twice: with `set_twice`, that failure goes there, and
+// the last value of the key counts.
+Result<JsonValue> parse_json(std::string_view path, std::string_view text,
+                             Status* set_twice = nullptr);
 // The same for a piece of a file: `text` is a view into `whole`, whose lines messages count.
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
                                    std::string_view whole);

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <deque>
+#include <span>
+#include <vector>
 
 #include "core/base/printable.h"
+#include "core/base/text_index.h"
 #include "core/base/utf8.h"
+#include "core/json/json_string.h"
 
 namespace ckpt {
 namespace {
@@ -33,6 +38,38 @@ bool is_json_number(std::string_view token) {
   return at == token.size();
 }
 
+bool is_escaped(std::string_view key) { return key.find('\\') != key.npos; }
+
+bool is_same_key(std::string_view a, std::string_view b) {
+  if (a == b || !(is_escaped(a) || is_escaped(b))) return a == b;
+  return json_unquoted(a) == json_unquoted(b);
+}
+
+// Places of the first key that repeats an earlier one, and of that one.
+using KeyPair = std::pair<size_t, size_t>;
+
+std::optional<KeyPair> pair_of_few(std::span<const std::string_view> keys) {
+  for (size_t i = 1; i < keys.size(); ++i) {
+    for (size_t before = 0; before < i; ++before) {
+      if (is_same_key(keys[before], keys[i])) return KeyPair(i, before);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<KeyPair> pair_of_many(std::span<const std::string_view> keys) {
+  std::deque<std::string> unescaped;
+  std::vector<std::string_view> texts(keys.begin(), keys.end());
+  for (std::string_view& text : texts) {
+    if (is_escaped(text)) text = unescaped.emplace_back('"' + json_unquoted(text) + '"');
+  }
+  const TextIndex index(texts);
+  if (index.distinct() == texts.size()) return std::nullopt;
+  size_t second = 0;
+  while (*index.find(texts[second]) == second) ++second;
+  return KeyPair(second, *index.find(texts[second]));
+}
+
 class Scanner {
  public:
   Scanner(std::string_view text, JsonSink* sink) : text_(text), sink_(sink) {}
@@ -46,7 +83,7 @@ class Scanner {
       }
       step(text_[at_]);
     }
-    return fault_;
+    return fault_ || is_ended_ ? fault_ : set_twice_;
   }
 
  private:
@@ -109,6 +146,7 @@ class Scanner {
     }
     tell(&JsonSink::open, bracket, at_);
     open_ += bracket;
+    if (bracket == '{') first_keys_.push_back(keys_.size());
     ++at_;
     next_ = bracket == '{' ? Next::kMember : Next::kItem;
   }
@@ -117,7 +155,8 @@ class Scanner {
     if (c != '"') return fault("a name in double quotes");
     const size_t start = at_;
     if (!string()) return;
-    tell(&JsonSink::key, since(start));
+    keys_.push_back(since(start));
+    tell(&JsonSink::key, keys_.back());
     next_ = Next::kColon;
   }
 
@@ -129,7 +168,24 @@ class Scanner {
     next_ = in_object ? Next::kName : Next::kValue;
   }
 
+  void end_keys() {
+    constexpr size_t kFew = 16;
+    const auto keys = std::span(keys_).subspan(first_keys_.back());
+    if (!set_twice_) {
+      if (const auto pair = keys.size() <= kFew ? pair_of_few(keys) : pair_of_many(keys)) {
+        const auto place = [&](size_t i) {
+          return static_cast<size_t>(keys[i].data() - text_.data());
+        };
+        set_twice_ =
+            JsonFault{place(pair->first), "", false, keys[pair->first], place(pair->second)};
+      }
+    }
+    keys_.resize(first_keys_.back());
+    first_keys_.pop_back();
+  }
+
   void close() {
+    if (open_.back() == '{') end_keys();
     open_.pop_back();
     ++at_;
     tell(&JsonSink::close, at_);
@@ -228,8 +284,11 @@ class Scanner {
   size_t at_ = 0;
   Next next_ = Next::kValue;
   std::string open_;
-  bool is_ended_ = false;  // by the sink
+  std::vector<std::string_view> keys_;  // of the open objects
+  std::vector<size_t> first_keys_;      // of each open object
+  bool is_ended_ = false;               // by the sink
   std::optional<JsonFault> fault_;
+  std::optional<JsonFault> set_twice_;  // the first one
 };
 
 // Describes the position of the fault: a character, or a byte that is not one.
@@ -240,7 +299,16 @@ std::string found_at(std::string_view text, size_t at) {
   return fmt::format("byte 0x{:02x}", static_cast<unsigned char>(text[at]));
 }
 
-Failure describe(std::string_view text, const JsonFault& fault, std::string_view place) {
+// `place` spells the position of a byte of `text`.
+template <class Place>
+Failure describe(std::string_view text, const JsonFault& fault, Place place_of) {
+  const std::string place = place_of(fault.at);
+  if (!fault.key_set_twice.empty()) {
+    return fail_with_hint(ErrorCode::kCorrupt, "removing one of them",
+                          "\"{}\" is set twice, at {} and at {}; expected once",
+                          printable(shorten(json_unquoted(fault.key_set_twice))),
+                          place_of(fault.set_first_at), place);
+  }
   if (fault.is_nested_deeper) {
     return fail(ErrorCode::kCorrupt, "nested deeper than {} levels", kMaxJsonDepth);
   }
@@ -273,11 +341,20 @@ std::string line_and_column(std::string_view text, size_t at) {
 
 Failure not_json(const JsonFault& fault, std::string_view piece, std::string_view text) {
   const size_t start = static_cast<size_t>(piece.data() - text.data());
-  return describe(piece, fault, line_and_column(text, start + fault.at));
+  return describe(piece, fault, [&](size_t at) { return line_and_column(text, start + at); });
+}
+
+Status json_status(const std::optional<JsonFault>& fault, std::string_view text,
+                   Status* set_twice) {
+  if (!fault) return {};
+  const bool is_taken = set_twice != nullptr && !fault->key_set_twice.empty();
+  if (!is_taken) return not_json(*fault, text);
+  *set_twice = not_json(*fault, text);
+  return {};
 }
 
 Failure not_json_at_byte(const JsonFault& fault, std::string_view text, uint64_t start_byte) {
-  return describe(text, fault, fmt::format("byte {}", start_byte + fault.at));
+  return describe(text, fault, [&](size_t at) { return fmt::format("byte {}", start_byte + at); });
 }
 
 }  // namespace ckpt

@@ -34,14 +34,17 @@ inline constexpr std::string_view kTokenizerJson = "tokenizer.json";
 // Checkpoint::set_document replaces the document.
 class Document {
  public:
-  Document(std::string its_path, std::string text);
+  // Of a key that an object sets twice: whether the JSON fails, or the last value counts, as in
+  // most programs.
+  enum class Keys : uint8_t { kSetOnce, kLastCounts };
+  Document(std::string its_path, std::string text, Keys keys = Keys::kSetOnce);
 
   std::string path;  // relative to the checkpoint's folder
 
   const std::string& text() const;
   // The text as JSON, as values or in editable form. The first call for any copy parses it. Each
-  // call fails with kCorrupt, naming the path, if the text is not JSON or nested deeper than
-  // kMaxJsonDepth.
+  // call fails with kCorrupt, naming the path, if the text is not JSON, is nested deeper than
+  // kMaxJsonDepth, or sets a key twice.
   Result<std::shared_ptr<const nlohmann::json>> values() const;
   Result<std::shared_ptr<const JsonText>> tree() const;
   // The vocabulary and merges of tokenizer.json, which values() omits. Fails: as values().

@@ -21,24 +21,28 @@ Result<std::shared_ptr<const Parsed>> shared(Result<Parsed> parsed) {
 }  // namespace
 
 struct Document::Content {
-  Content(std::string its_text, bool has_lists)
-      : text(std::move(its_text)), is_tokenizer(has_lists) {}
+  Content(std::string its_text, bool has_lists, Keys keys)
+      : text(std::move(its_text)),
+        is_tokenizer(has_lists),
+        set_twice(keys == Keys::kLastCounts ? &ignored : nullptr) {}
 
   const std::string text;
   const bool is_tokenizer;
+  Status ignored;
+  Status* const set_twice;
   Result<std::shared_ptr<const JsonText>> tree;
   Result<std::shared_ptr<const JsonValue>> values;
   Result<TokenizerJson> tokenizer;
   std::once_flag tree_once, values_once, tokenizer_once;
 
   auto parsed_tree() {
-    std::call_once(tree_once, [&] { tree = shared(JsonText::parse(text)); });
+    std::call_once(tree_once, [&] { tree = shared(JsonText::parse(text, set_twice)); });
     return tree;
   }
   auto parsed_values() {
     std::call_once(values_once, [&] {
       values = text.size() > kMaxTreeBytes
-                   ? shared(parse_json("", text))
+                   ? shared(parse_json("", text, set_twice))
                    : parsed_tree().map([](const auto& of) {
                        return std::make_shared<const JsonValue>(of->value());
                      });
@@ -46,14 +50,14 @@ struct Document::Content {
     return values;
   }
   const Result<TokenizerJson>& parsed_tokenizer() {
-    std::call_once(tokenizer_once, [&] { tokenizer = parse_tokenizer_json(text); });
+    std::call_once(tokenizer_once, [&] { tokenizer = parse_tokenizer_json(text, set_twice); });
     return tokenizer;
   }
 };
 
-Document::Document(std::string its_path, std::string text)
+Document::Document(std::string its_path, std::string text, Keys keys)
     : path(std::move(its_path)),
-      content_(std::make_shared<Content>(std::move(text), path == kTokenizerJson)) {}
+      content_(std::make_shared<Content>(std::move(text), path == kTokenizerJson, keys)) {}
 
 const std::string& Document::text() const { return content_->text; }
 

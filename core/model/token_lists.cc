@@ -203,9 +203,9 @@ JsonValue TokenLists::id_value(const Token& token) const {
   return std::move(*read);
 }
 
-Result<TokenizerJson> parse_tokenizer_json(std::string_view text) {
+Result<TokenizerJson> parse_tokenizer_json(std::string_view text, Status* set_twice) {
   TokenizerJsonBuilder builder(text);
-  if (const auto fault = read_json_events(text, &builder)) return not_json(*fault, text);
+  CKPT_TRY(json_status(read_json_events(text, &builder), text, set_twice));
   return builder.take();
 }
 

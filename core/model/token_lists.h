@@ -54,7 +54,7 @@ struct TokenizerJson {
   JsonValue values;
   TokenLists lists;
 };
-// `text` must outlive the lists. Fails: kCorrupt, without a path: as parse_json.
-Result<TokenizerJson> parse_tokenizer_json(std::string_view text);
+// `text` must outlive the lists. Fails: as parse_json(), without a path.
+Result<TokenizerJson> parse_tokenizer_json(std::string_view text, Status* set_twice = nullptr);
 
 }  // namespace ckpt

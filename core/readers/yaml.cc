@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/base/lines.h"
@@ -133,7 +134,6 @@ struct ValueTree {
   }
   static Value list() { return JsonValue::array(); }
   static Value map() { return JsonValue::object(); }
-  static bool contains(const Value& map, const std::string& key) { return map.contains(key); }
   static void add(Value& list, Value item) { list.push_back(std::move(item)); }
   static void set(Value& map, const std::string& key, Value value) { map[key] = std::move(value); }
 };
@@ -153,7 +153,6 @@ struct TextTree {
   }
   static Value list() { return JsonText::array(); }
   static Value map() { return JsonText::object(); }
-  static bool contains(const Value&, const std::string&) { return false; }  // its reader asks
   static void add(Value& list, Value item) { list.items().push_back(std::move(item)); }
   static void set(Value& map, const std::string& key, Value value) {
     map.members().emplace_back(key, std::move(value));
@@ -261,6 +260,7 @@ class YamlReader {
 
   Result<Value> map(uint32_t depth) {
     Value out = Tree::map();
+    std::set<std::string> keys;
     for (;;) {
       YamlEvent event;
       CKPT_TRY(next(event));
@@ -269,8 +269,9 @@ class YamlReader {
       const std::string key(event.scalar());
       bytes_ += key.size();
       CKPT_TRY(check_strict(event));
-      if (is_strict_ && Tree::contains(out, key))
+      if (is_strict_ && !keys.insert(key).second) {
         return wrong(event, "a key that is there already");
+      }
       if (is_strict_ && key == "<<") return wrong(event, "a merge (<<), which is not read");
       YamlEvent behind;
       CKPT_TRY(next(behind));

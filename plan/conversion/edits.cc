@@ -132,10 +132,11 @@ bool is_broken_json(const std::string& value) {
 }
 
 // A value as JSON: of the kind of the old one; of a new key what it reads as, else a text.
-Result<JsonText> parse_value(const JsonText* old, const std::string& value) {
+// `set_twice` fails if the JSON sets a key twice.
+Result<JsonText> parse_value(const JsonText* old, const std::string& value, Status& set_twice) {
   if (value.starts_with("text:")) return JsonText::text(value.substr(5));
   const bool is_json = value.starts_with("json:");
-  auto json = JsonText::parse(is_json ? value.substr(5) : value);
+  auto json = JsonText::parse(is_json ? value.substr(5) : value, &set_twice);
   if (is_json && !json) {
     return fail(ErrorCode::kUsage, "'{}' is not JSON", shorten(value.substr(5)));
   }
@@ -188,9 +189,11 @@ Result<std::string> value_to_set(Documents& documents, const DocumentKey& at,
   if (old == nullptr && !is_forced) CKPT_TRY(check_new(documents, *root, at));
   const bool is_file = typed.starts_with('@');
   const std::string place = fmt::format("{}: key '{}'", at.file, at.key);
+  Status set_twice;
   CKPT_ASSIGN(const JsonText value, in(place, is_file ? parse_file(old, typed.substr(1))
-                                                      : parse_value(old, typed)));
-  CKPT_TRY(in(place, check_readable(value)));
+                                                      : parse_value(old, typed, set_twice)));
+  if (!value.as_text()) CKPT_TRY(in(place, std::move(set_twice)));
+  CKPT_TRY(in(place, check_numbers(value)));
   CKPT_TRY(in(place, check_tokens(documents, at, value)));
   return value.dump(0);
 }

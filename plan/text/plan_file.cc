@@ -116,7 +116,6 @@ class Reader {
       return fail(ErrorCode::kUsage, "no plan of ckpt; expected \"ckpt_plan\": {}",
                   kPlanFileVersion);
     }
-    CKPT_TRY(check_set_once(root));
     for (const auto& [key, value] : root.members()) {
       if (key == "convert") {
         CKPT_TRY(in("\"convert\"", read_conversion(value, file.conversion)));

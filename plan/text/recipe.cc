@@ -206,7 +206,6 @@ Status RecipeReader::read_list(const std::string& key, const JsonText& value,
 Result<Recipe> RecipeReader::read(const JsonText& root) const {
   if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
   Recipe recipe;
-  CKPT_TRY(check_set_once(root));
   for (const auto& [key, value] : root.members()) {
     CKPT_TRY(read_key(key, value, recipe));
   }

@@ -28,9 +28,13 @@ TEST(Document, AFaultIsToldEachTimeWithThePath) {
 
 TEST(Document, ALargeOneGivesTheSameValues) {
   const std::string text = "{\"a\": \"" + std::string(2 << 20, 'x') + "\", \"a\": 7}";
-  const Document large("tokenizer.json", text);
-  EXPECT_EQ(**large.values(), (*large.tree())->value());
-  EXPECT_EQ((*large.values())->at("a"), 7);
+  for (const char* path : {"tokenizer.json", "vocab.json"}) {
+    const Document large(path, text, Document::Keys::kLastCounts);
+    EXPECT_EQ(**large.values(), (*large.tree())->value());
+    EXPECT_EQ((*large.values())->at("a"), 7);
+    EXPECT_FALSE(Document(path, text).values());
+    EXPECT_FALSE(Document(path, text).tree());
+  }
 }
 
 TEST(Document, CopiesOfACheckpointShareWhatWasParsed) {

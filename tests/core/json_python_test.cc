@@ -30,9 +30,13 @@ TEST(JsonPython, WordsInTextsAndKeysStayTexts) {
   EXPECT_EQ(json->at("NaN"), "Infinity \" NaN");
 }
 
-TEST(JsonPython, TheLastOfEqualKeysHolds) {
-  EXPECT_EQ(parse_json("f", R"({"a": 1, "a": 2, "n": NaN})")->at("a"), 2);
-  EXPECT_EQ(parse_json("f", R"({"a": 1, "a": 2})")->at("a"), 2);
+TEST(JsonPython, TheLastValueOfAKeyCountsForCallersThatTakeTheFault) {
+  Status set_twice;
+  EXPECT_EQ(parse_json("f", R"({"a": 1, "a": 2, "n": NaN})", &set_twice)->at("a"), 2);
+  EXPECT_EQ(set_twice.error().text(),
+            "f: \"a\" is set twice, at line 1, column 2 and at line 1, column 10; expected once. "
+            "Try: removing one of them");
+  EXPECT_EQ(JsonText::parse(R"({"a": 1, "a": 2})", &set_twice)->value().at("a"), 2);
 }
 
 TEST(JsonPython, WhatPythonRefusesIsRefused) {

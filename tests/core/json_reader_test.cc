@@ -60,9 +60,12 @@ bool is_comparable(std::string_view text) {
 }
 
 void expect_as_another_parser(const std::string& text) {
-  const auto ours = parse_json("f", text);
-  const auto tree = JsonText::parse(text);
-  EXPECT_EQ(ours.has_value(), !read_json_events(text, nullptr)) << text;
+  Status of_values, of_tree;
+  const auto ours = parse_json("f", text, &of_values);
+  const auto tree = JsonText::parse(text, &of_tree);
+  const bool is_once = of_values.has_value();
+  EXPECT_EQ(ours.has_value() && is_once, !read_json_events(text, nullptr)) << text;
+  EXPECT_EQ(is_once, of_tree.has_value()) << text;
   ASSERT_EQ(ours.has_value(), tree.has_value()) << text;
   if (!is_comparable(text)) return;
   const auto theirs = nlohmann::json::parse(text, nullptr, false);
@@ -77,7 +80,9 @@ TEST(JsonReader, TakesAndSaysWhatAnotherParserTakesAndSays) {
   const std::string good =
       "{\"a\": [1, -2.5e3, true, null, NaN, {}], \"\\u00e9\\n\": \"\\ud83d\\ude00 \xC3\xA9\",\n"
       " \"b\": {\"c\": [], \"d\": -Infinity}, \"a\": false}";
-  ASSERT_TRUE(parse_json("f", good));
+  Status set_twice;
+  ASSERT_TRUE(parse_json("f", good, &set_twice));
+  EXPECT_FALSE(set_twice);
   for (size_t at = 0; at < good.size(); ++at) {
     expect_as_another_parser(good.substr(0, at));
     for (int bit = 0; bit < 8; ++bit) {
@@ -95,6 +100,25 @@ TEST(JsonReader, TakesAndSaysWhatAnotherParserTakesAndSays) {
     std::string text;
     for (size_t n = random() % 9; n > 0; --n) text += pieces[random() % pieces.size()];
     expect_as_another_parser(text);
+  }
+}
+
+TEST(JsonReader, RejectsKeysThatAnObjectSetsTwice) {
+  const auto places = [](const std::string& first, const std::string& second) {
+    return fmt::format("\"a\" is set twice, at {} and at {}; expected once", first, second);
+  };
+  EXPECT_EQ(said("{\n  \"a\": 1,\n  \"a\": 1\n}"),
+            places("line 2, column 3", "line 3, column 3"));
+  EXPECT_EQ(said(R"([{"b": {"x": 1, "a": 1, "\u0061": 1}}])"),
+            places("line 1, column 17", "line 1, column 25"));
+  EXPECT_EQ(said(R"({"a": {"a": [{"a": 1}, {"a": 1}]}, "A": 1})"), "");
+  EXPECT_EQ(said(R"({"a": 1, "a": 2)"), "not valid JSON: truncated at line 1, column 16");
+  for (const size_t count : {2u, 16u, 17u, 1000u}) {
+    std::string many = "{\"a\": 0";
+    for (size_t i = 1; i < count; ++i) many += fmt::format(", \"\\t{}\": 0", i);
+    EXPECT_EQ(said(many + "}"), "") << count;
+    const auto second = fmt::format("line 1, column {}", many.size() + 3);
+    EXPECT_EQ(said(many + R"(, "\u0061": 0})"), places("line 1, column 2", second)) << count;
   }
 }
 

@@ -36,8 +36,10 @@ JsonValue put_together(const TokenizerJson& read) {
 }
 
 void expect_as_tree(const std::string& text, const std::string& name) {
-  const auto tree = parse_json("", text);
-  const auto read = parse_tokenizer_json(text);
+  Status of_tree, of_lists;
+  const auto tree = parse_json("", text, &of_tree);
+  const auto read = parse_tokenizer_json(text, &of_lists);
+  EXPECT_EQ(of_tree.has_value(), of_lists.has_value()) << name;
   ASSERT_EQ(tree.has_value(), read.has_value()) << name;
   if (!tree) {
     EXPECT_EQ(tree.error().text(), read.error().text()) << name;

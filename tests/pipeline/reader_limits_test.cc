@@ -204,6 +204,7 @@ std::vector<Worst> worst_inputs() {
   };
   const auto recipe = [](const std::string& bytes) { return parse_recipe("r.json", bytes); };
   const auto json = [](const std::string& bytes) { return parse_json("d.json", bytes); };
+  const auto edited = [](const std::string& bytes) { return JsonText::parse(bytes); };
   return {
       {"a.safetensors", 14, true, 100'000, safetensors, read_checkpoint},
       {"metadata.safetensors", 40, true, 100'000, safetensors_metadata, read_checkpoint},
@@ -216,7 +217,7 @@ std::vector<Worst> worst_inputs() {
       {"legacy.dat", 12, true, 200'000, legacy_imatrix,
        [](const fs::path& path, const std::string&) { return read_imatrix(path).has_value(); }},
       {"edited.json", 150, true, 400'000, [](size_t n) { return repeated("[0", ",0", n, "]"); },
-       text(JsonText::parse)},
+       text(edited)},
       {"values.json", 30, true, 400'000, [](size_t n) { return repeated("[0", ",0", n, "]"); },
        text(json)},
       {"objects.json", 60, true, 400'000, [](size_t n) { return repeated("[{}", ",{}", n, "]"); },

@@ -37,7 +37,7 @@ Status set_member(JsonText& root, const std::string& text) {
     return fail_with_hint(ErrorCode::kUsage, typed_step(name, json),
                           "set={}: the value is not JSON; text needs double quotes", text);
   }
-  CKPT_TRY(in(fmt::format("set={}", name), check_readable(*value)));
+  CKPT_TRY(in(fmt::format("set={}", name), check_numbers(*value)));
   const JsonPath path = json_path(name);
   JsonText* holder = holder_at(root, path, true);
   if (holder != nullptr && holder->is_object()) {

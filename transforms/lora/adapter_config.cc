@@ -317,7 +317,7 @@ float AdapterConfig::scale_of(std::string_view module, double factor) const {
 
 Result<AdapterConfig> read_adapter_config(const std::string& path, const std::string& text) {
   CKPT_ASSIGN(JsonText root, in(path, JsonText::parse(text)));
-  CKPT_TRY(in(path, check_readable(root)));
+  CKPT_TRY(in(path, check_numbers(root)));
   return in(path, AdapterConfigReader(std::move(root)).run());
 }
 

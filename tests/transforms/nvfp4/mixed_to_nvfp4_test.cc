@@ -192,7 +192,9 @@ TEST(MixedToNvfp4, RefusesWhatContradictsItself) {
   std::erase_if(bad.tensors, [](const Tensor& each) {
     return each.name.starts_with("model.layers.1.mlp.up_proj.");
   });
-  replace_text(bad, "model.layers.1.mlp.up_proj", "model.layers.1.mlp.gate_proj");
+  JsonValue lists = JsonValue::parse(bad.find_document("hf_quant_config.json")->text());
+  lists["quantization"]["quantized_layers"].erase("model.layers.1.mlp.up_proj");
+  bad.set_document("hf_quant_config.json", lists.dump());
   expect_error(convert_mixed(bad), ErrorCode::kCorrupt, "'model.layers.1.mlp.up_proj'");
 
   bad = source;

@@ -45,7 +45,7 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
                                    adapter.empty() ? "" : " of a ", adapter);
     const std::string rest = bytes_after_tensors(*checkpoint);
     if (!rest.empty()) text += "; not checked: " + rest;
-    found.push_back({path.string(), std::move(text)});
+    found.push_back({path.string(), std::move(text), StructureVerdict::kSound, "", rest});
     for (const Tensor& tensor : checkpoint->tensors) files.insert(tensor.home);
     return files;
   }
@@ -123,6 +123,12 @@ Status check_structure(const fs::path& path, bool may_be_other, Findings& findin
     if (one.verdict == StructureVerdict::kSound) {
       findings.good(one.path, one.found);
       findings.checked("structure");
+      if (!one.uncovered.empty()) findings.not_covered_bytes(one.uncovered);
+    } else if (one.verdict == StructureVerdict::kUnsupported) {
+      if (!may_be_other) {
+        return fail_with_hint(ErrorCode::kUnsupported, one.hint, "{}: {}", one.path, one.found);
+      }
+      findings.not_checked(fmt::format("structure not checked: {}: {}", one.path, one.found));
     } else {
       findings.bad(one.path, one.found + (one.hint.empty() ? std::string() : ". Try: " + one.hint));
     }

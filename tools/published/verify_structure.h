@@ -16,7 +16,8 @@ struct StructureFinding {
   std::string path;
   std::string found;
   Verdict verdict = Verdict::kSound;
-  std::string hint = {};  // what to try
+  std::string hint = {};       // what to try
+  std::string uncovered = {};  // a file, with its bytes that belong to no tensor
 };
 
 // The checkpoint that `path` is; of a folder also every GGUF and safetensors file in it, at any
@@ -25,8 +26,9 @@ struct StructureFinding {
 // kUnsupported, where `path` is nothing to judge; kIo.
 Result<std::vector<StructureFinding>> find_structure(const std::filesystem::path& path);
 
-// The same as findings. `may_be_other`: a path that is not a checkpoint gives no error then, but
-// something that was not checked.
+// The same as findings. `may_be_other`: a path that is not a checkpoint, or not one that ckpt can
+// read, gives no error then, but something that was not checked. Fails: as find_structure();
+// kUnsupported.
 Status check_structure(const std::filesystem::path& path, bool may_be_other, Findings& findings);
 
 }  // namespace ckpt

@@ -39,6 +39,12 @@ std::string Findings::verdict() const {
   return out;
 }
 
+std::vector<std::string> Findings::uncovered() const {
+  std::vector<std::string> out = not_covered_;
+  out.insert(out.end(), bytes_not_covered_.begin(), bytes_not_covered_.end());
+  return out;
+}
+
 void Findings::say_bad() const {
   for (const std::string& line : bad_) console_.answer(line);
 }

@@ -25,8 +25,11 @@ class Findings {
   // A path that nothing covers; one that ends in '/' is a folder with all that is in it.
   void not_covered(std::string path) { not_covered_.push_back(std::move(path)); }
 
+  // Bytes of a file that no tensor has, for uncovered() alone: as text, good() tells them.
+  void not_covered_bytes(std::string place) { bytes_not_covered_.push_back(std::move(place)); }
+
   uint64_t bad_count() const { return bad_.size(); }
-  const std::vector<std::string>& uncovered() const { return not_covered_; }
+  std::vector<std::string> uncovered() const;
   // One sentence without the path: "sound: structure, SHA-256 of 6 files".
   std::string verdict() const;
   // The verdict on `path`, the bad findings, what is not covered, the good ones.
@@ -36,7 +39,8 @@ class Findings {
 
  private:
   const Console& console_;
-  std::vector<std::string> bad_, good_, checked_, not_checked_, not_covered_;
+  std::vector<std::string> bad_, good_, checked_, not_checked_, not_covered_,
+      bytes_not_covered_;
   std::vector<std::pair<std::string, std::vector<std::string>>> good_files_;  // by what was found
 };
 

@@ -49,6 +49,14 @@ Result<bool> lock_for_run(int descriptor, const fs::path& path) {
   return leads_to(path, descriptor);
 }
 
+Status refuse_at_work(const fs::path& path) {
+  CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(parent_of(path)));
+  const auto left = parent.open_file(path.filename().string(), O_RDONLY | O_NONBLOCK);
+  if (!left) return {};
+  CKPT_ASSIGN(const bool is_free, lock_for_run(left->get(), path));
+  return is_free ? Status() : Status(at_work(path));
+}
+
 Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check& check,
                                               bool is_folder) {
   CKPT_ASSIGN(OpenFolder parent, OpenFolder::open(parent_of(path)));

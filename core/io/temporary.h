@@ -25,6 +25,9 @@ Result<bool> lock_for_run(int descriptor, const std::filesystem::path& path);
 // kUsage: another run has `path`.
 Failure at_work(const std::filesystem::path& path);
 
+// Fails: kUsage if another run has locked `path`, a file or folder; kIo.
+Status refuse_at_work(const std::filesystem::path& path);
+
 class LockedTemporary {
  public:
   // Called with the lock on what a killed run left, before that is removed.

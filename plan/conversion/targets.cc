@@ -16,6 +16,7 @@
 #include "core/io/ownership.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
+#include "core/io/temporary.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
 #include "formats/formats.h"
@@ -115,6 +116,7 @@ bool has_ledger(const Output& output) {
 Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs::path& partial) {
   CKPT_ASSIGN(const bool exists, is_there(partial));
   if (!exists || has_ledger(output) || has_ledger(plan.outputs[0])) return {};
+  CKPT_TRY(refuse_at_work(partial));  // a merge of importance matrices has no ledger
   return fail_with_hint(
       ErrorCode::kUsage,
       fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),

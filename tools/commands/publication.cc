@@ -1,6 +1,7 @@
 #include "tools/commands/publication.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <map>
@@ -8,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/result.h"
@@ -263,6 +265,25 @@ Result<std::vector<FileDigest>> recipe_inputs(const fs::path& path, const std::s
   return out;
 }
 
+// Another run that publishes the folder reads its files: one that is right stays as it is, and one
+// that the other run is writing will be.
+Status write_unless_same(const fs::path& path, const std::string& content) {
+  constexpr int kTries = 250;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  for (int i = 1;; ++i) {
+    std::error_code error;
+    const bool is_file = fs::is_regular_file(fs::symlink_status(path, error));
+    if (is_file && fs::file_size(path, error) == content.size()) {
+      const auto text = read_small(path, content.size());
+      if (text && *text == content) return {};
+    }
+    Status written = replace_file(path, content);
+    const bool is_held = !written && written.error().code == ErrorCode::kUsage;
+    if (!is_held || i == kTries) return written;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 // Else the card is for stdout, or not asked for.
 bool has_card_file(const TypedPublish& typed) { return !typed.card.empty() && typed.card != "-"; }
 
@@ -317,12 +338,13 @@ Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entrie
   return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
 }
 
-// A publication that was killed leaves these, and they must not be shipped.
+// A publication that was killed leaves these. list_published() omits those of a run at work.
 Status Publication::remove_leftovers() const {
   for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
     const fs::path left = folder_ / temporary_name(name);
     CKPT_ASSIGN(const bool is_left, is_there(left));
-    if (is_left) CKPT_TRY(LockedTemporary::file(left).map([](const LockedTemporary&) {}));
+    if (!is_left || !refuse_at_work(left)) continue;
+    CKPT_TRY(LockedTemporary::file(left).map([](const LockedTemporary&) {}));
   }
   return {};
 }
@@ -504,7 +526,7 @@ Status Publication::write_made() {
   uint64_t made_bytes = outer_card_.size();
   for (const Made& made : made_) made_bytes += made.content.size();
   CKPT_TRY(check_room(folder_ / kSumsName, made_bytes));
-  if (!outer_card_.empty()) CKPT_TRY(replace_file(typed_.card, outer_card_));
+  if (!outer_card_.empty()) CKPT_TRY(write_unless_same(typed_.card, outer_card_));
   if (drops_signature_) {
     const fs::path path = folder_ / kSignatureName;
     CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(folder_));
@@ -512,7 +534,7 @@ Status Publication::write_made() {
     console_.warn(fmt::format("{}: removed, as --unsigned says", path.string()));
   }
   for (const Made& made : made_) {
-    CKPT_TRY(replace_file(folder_ / made.name, made.content));
+    CKPT_TRY(write_unless_same(folder_ / made.name, made.content));
     if (made.name == kSignatureName) {
       console_.talk(fmt::format("signed {} files; not covered: {}", files_.size() - 1,
                                 fmt::join(uncovered_, ", ")));

@@ -37,6 +37,9 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
   std::vector<std::string> ignored = unpublished_paths();
   ignored.emplace_back(kSumsName);
   ignored.emplace_back(kSignatureName);
+  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
+    ignored.push_back(temporary_name(name));
+  }
   CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
   for (const FolderEntry& entry : entries) {
     const std::string where = (folder / entry.path).string();

@@ -24,7 +24,7 @@ constexpr ClassDefault kNullValues[] = {{"num_key_value_heads", "num_attention_h
                                         {"head_dim", "hidden_size/num_attention_heads"}};
 
 const ClassDefault* find_value(std::span<const ClassDefault> list, std::string_view field) {
-  const auto found = std::find_if(list.begin(), list.end(), [field](const ClassDefault& row) {
+  const auto found = std::ranges::find_if(list, [field](const ClassDefault& row) {
     return row.read_by != ReadBy::kKeys && row.field == field;
   });
   return found == list.end() ? nullptr : &*found;

@@ -153,7 +153,7 @@ bool has_no_experts(const JsonValue& config) {
 }
 bool has_no_mamba(const JsonValue& config) {
   const JsonValue* types = known(config, "layer_types");
-  return types != nullptr && std::all_of(types->begin(), types->end(), [](const JsonValue& type) {
+  return types != nullptr && std::ranges::all_of(*types, [](const JsonValue& type) {
            return type == "attention" || type == "full_attention";
          });
 }

@@ -152,7 +152,7 @@ bool looks_typed(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool is_number =
       error != std::errc::invalid_argument && end == digits.data() + digits.size();
-  const bool is_flag = std::find(std::begin(kFlags), std::end(kFlags), text) != std::end(kFlags);
+  const bool is_flag = std::ranges::find(kFlags, text) != std::end(kFlags);
   return is_flag || (is_number && !digits.empty()) ||
          (text.starts_with('[') && text.ends_with(']'));
 }
@@ -385,8 +385,7 @@ Result<std::vector<Edit>> read_edits(const OptionValues& options) {
     edit.sets = given.rule->name == "set";
     edit.key = given.text;
     if (edit.sets) std::tie(edit.key, edit.value) = split_pair(given.text);
-    if (std::find(std::begin(kLayoutKeys), std::end(kLayoutKeys), edit.key) !=
-        std::end(kLayoutKeys)) {
+    if (std::ranges::find(kLayoutKeys, edit.key) != std::end(kLayoutKeys)) {
       return fail(ErrorCode::kUsage, "key '{}' says how the file is laid out; it follows from that",
                   edit.key);
     }

@@ -136,8 +136,8 @@ Result<Rules> read_rules(const OptionValues& options) {
   Rules rules;
   std::vector<std::string> globs;
   for (size_t i = 0; i < from.size(); ++i) {
-    const auto stars = std::count(from[i].begin(), from[i].end(), '*');
-    if (stars > 1 || stars != std::count(to[i].begin(), to[i].end(), '*')) {
+    const auto stars = std::ranges::count(from[i], '*');
+    if (stars > 1 || stars != std::ranges::count(to[i], '*')) {
       return fail(ErrorCode::kUsage, "from={}, to={}; expected one * in both, or none", from[i],
                   to[i]);
     }

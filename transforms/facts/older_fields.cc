@@ -33,7 +33,7 @@ void count_dense_layers(JsonText& level, const DenseLayersByCount& row) {
   } else {
     const auto& list = types->items();
     const auto is_sparse = [](const JsonText& type) { return type.as_text() != "dense"; };
-    const auto first = std::find_if(list.begin(), list.end(), is_sparse);
+    const auto first = std::ranges::find_if(list, is_sparse);
     dense = static_cast<uint64_t>(first - list.begin());
     if (!std::all_of(first, list.end(), is_sparse)) return;
     if (counted && std::min<uint64_t>(*counted, list.size()) == dense) return;

@@ -98,14 +98,13 @@ JsonText mixed_groups(const QuantConfig& config) {
   std::vector<std::pair<QuantAlgo, std::vector<std::string>>> groups;
   for (const auto& layer : config.layers) {
     const QuantAlgo& algo = layer.second;
-    auto at = std::find_if(groups.begin(), groups.end(),
-                           [&](const auto& group) { return group.first == algo; });
+    auto at = std::ranges::find_if(groups, [&](const auto& group) { return group.first == algo; });
     if (at == groups.end()) at = groups.insert(groups.end(), {algo, {}});
     at->second.push_back(layer.first);
   }
   JsonText out = JsonText::object();
   for (size_t i = 0; i < groups.size(); ++i) {
-    std::sort(groups[i].second.begin(), groups[i].second.end());
+    std::ranges::sort(groups[i].second);
     JsonText group = mixed_group_of(groups[i].first);
     group.set("targets", JsonText::texts(groups[i].second));
     out.set(fmt::format("group_{}", i), std::move(group));

@@ -130,8 +130,8 @@ void add_end(JsonText& generation, uint64_t id) {
   JsonText* ends = generation.find("eos_token_id");
   if (ends == nullptr || ends->is_null()) return;
   if (ends->is_array()) {
-    const bool has = std::any_of(ends->items().begin(), ends->items().end(),
-                                 [&](const JsonText& item) { return item.as_whole() == id; });
+    const bool has = std::ranges::any_of(
+        ends->items(), [&](const JsonText& item) { return item.as_whole() == id; });
     if (!has) ends->items().insert(ends->items().begin(), JsonText::number(id));
     return;
   }

@@ -45,8 +45,8 @@ bool is_linear(const Tensor& tensor) {
   // A norm has two axes where it has a row for each head (Command R).
   constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
                                                 "wte.weight", "wpe.weight", "norm.weight"};
-  return std::none_of(std::begin(kOtherWeights), std::end(kOtherWeights),
-                      [&](std::string_view other) { return tensor.name.ends_with(other); });
+  return std::ranges::none_of(kOtherWeights,
+                              [&](std::string_view other) { return tensor.name.ends_with(other); });
 }
 
 // The module of stacked experts, as vLLM calls it; empty for another tensor.
@@ -76,7 +76,7 @@ Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
     }
     modules.push_back(std::move(name));
   }
-  std::sort(out.plain.begin(), out.plain.end());
+  std::ranges::sort(out.plain);
   return out;
 }
 
@@ -85,8 +85,7 @@ bool fits(const NameList& list, const Modules& modules) {
   const auto listed = [&](const std::string& name) {
     return list.holds_part_of(name) || list.matches(name);
   };
-  return std::all_of(modules.plain.begin(), modules.plain.end(), listed) &&
-         std::none_of(modules.coded.begin(), modules.coded.end(), listed);
+  return std::ranges::all_of(modules.plain, listed) && std::ranges::none_of(modules.coded, listed);
 }
 
 // Whole names; trees that are of floats altogether by their roots. A head that is listed stays so
@@ -95,8 +94,8 @@ std::vector<std::string> explicit_list(const Modules& modules,
                                        const std::vector<std::string>& before) {
   std::vector<std::string> out;
   const auto is_coded_below = [&](std::string_view root) {
-    return std::any_of(modules.coded.begin(), modules.coded.end(),
-                       [&](const std::string& name) { return name.starts_with(root); });
+    return std::ranges::any_of(modules.coded,
+                               [&](const std::string& name) { return name.starts_with(root); });
   };
   const bool is_mtp_coded = is_coded_below("mtp.");
   const bool is_visual_coded = is_coded_below("model.visual.");
@@ -106,12 +105,12 @@ std::vector<std::string> explicit_list(const Modules& modules,
   };
   std::vector<std::string> plain = modules.plain;
   const auto is_coded = [&](const std::string& name) {
-    return std::find(modules.coded.begin(), modules.coded.end(), name) != modules.coded.end();
+    return std::ranges::find(modules.coded, name) != modules.coded.end();
   };
   for (const std::string& name : before) {
     if (name.ends_with("lm_head") && !is_coded(name)) plain.push_back(name);
   }
-  std::sort(plain.begin(), plain.end());
+  std::ranges::sort(plain);
   for (const std::string& name : plain) {
     if (name.starts_with("mtp.") && !is_mtp_coded) {
       add("mtp*");
@@ -125,17 +124,16 @@ std::vector<std::string> explicit_list(const Modules& modules,
 }
 
 bool has_cache_scales(const Checkpoint& checkpoint) {
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
-        return tensor.name.ends_with(".k_scale") || tensor.name.ends_with(".v_scale");
-      });
+  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
+    return tensor.name.ends_with(".k_scale") || tensor.name.ends_with(".v_scale");
+  });
 }
 
 // Whether a step before this one quantizes: the declared cache was requested then.
 bool is_made_now(const Checkpoint& checkpoint) {
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(),
-      [](const Tensor& tensor) { return !tensor.is_stored() && !plain_dtype(*tensor.codec); });
+  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
+    return !tensor.is_stored() && !plain_dtype(*tensor.codec);
+  });
 }
 
 // Sets what `wanted` has, leaves all else as it is.

@@ -14,8 +14,8 @@ std::string_view torch_name(const Codec& codec) {
 }
 
 bool says_dtype(const JsonText& level) {
-  return std::any_of(std::begin(kDtypeKeys), std::end(kDtypeKeys),
-                     [&](std::string_view key) { return level.find(key) != nullptr; });
+  return std::ranges::any_of(kDtypeKeys,
+                             [&](std::string_view key) { return level.find(key) != nullptr; });
 }
 
 bool change_dtype(JsonText& level, std::string_view name) {

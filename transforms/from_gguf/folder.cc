@@ -159,7 +159,7 @@ std::optional<ReturnedClass> returned_class(std::string_view architecture) {
     return ReturnedClass{nullptr, architecture};
   }
   const std::span<const VlFamily> all = all_vl_families();
-  const auto family = std::find_if(all.begin(), all.end(), [&](const VlFamily& row) {
+  const auto family = std::ranges::find_if(all, [&](const VlFamily& row) {
     return row.architecture == architecture && !row.texts.empty();
   });
   if (family == all.end()) return std::nullopt;

@@ -55,8 +55,8 @@ const Codec& chosen_type(const OptionValues& options, const Checkpoint& file,
 
 bool holds_nvfp4(const Checkpoint& file, const Context& context) {
   const Codec& nvfp4 = plain_codec(context.codecs, Dtype::kNvfp4);
-  return std::any_of(file.tensors.begin(), file.tensors.end(),
-                     [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
+  return std::ranges::any_of(file.tensors,
+                             [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
 }
 
 // Another folder's tokenizer in the place of the one at hand.

@@ -39,13 +39,13 @@ void take_types(const LayerNumbers& numbers, uint64_t layers, const char* yes, c
 
 // The largest of them, as a whole number.
 void take_largest(const LayerNumbers& numbers, std::string_view field, JsonValue& config) {
-  const auto largest = std::max_element(numbers.begin(), numbers.end());
+  const auto largest = std::ranges::max_element(numbers);
   if (largest != numbers.end()) config[std::string(field)] = count_of(*largest);
 }
 
 bool has_pattern(const Family& family) {
-  return std::any_of(family.keys.begin(), family.keys.end(),
-                     [](const KeyRule& rule) { return rule.source == KeySource::kMlpWidths; });
+  return std::ranges::any_of(
+      family.keys, [](const KeyRule& rule) { return rule.source == KeySource::kMlpWidths; });
 }
 
 // Layers without heads of keys have something else in the place of attention: Mamba or a
@@ -120,7 +120,7 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLis
     case KeySource::kWideFeedForward:
       if (numbers.empty()) return true;  // one width, which another row takes
       config["use_double_wide_mlp"] = true;
-      config["intermediate_size"] = count_of(*std::min_element(numbers.begin(), numbers.end()));
+      config["intermediate_size"] = count_of(*std::ranges::min_element(numbers));
       return true;
     case KeySource::kFullLayers:
       config[std::string(rule.fields)] = words_of(numbers, numbers.size(), "full", "shared");

@@ -25,9 +25,9 @@ class Returner {
   }
 
   Result<Checkpoint> run() {
-    const bool has_experts = std::any_of(
-        file_.tensors.begin(), file_.tensors.end(),
-        [&](const Tensor& tensor) { return is_nvfp4(tensor) && tensor.shape.size() == 3; });
+    const bool has_experts = std::ranges::any_of(file_.tensors, [&](const Tensor& tensor) {
+      return is_nvfp4(tensor) && tensor.shape.size() == 3;
+    });
     if (has_experts) CKPT_TRY(split_all_experts(base_, context_.codecs));
     CKPT_ASSIGN(forward_, run_forward(base_, context_));
     CKPT_TRY(check_model(forward_.model));
@@ -85,8 +85,8 @@ class Returner {
   // A norm that was trained tells models apart.
   Status check_norm() const {
     const Tensor* theirs = find("output_norm.weight");
-    const auto ours = std::find_if(forward_.tensors.begin(), forward_.tensors.end(),
-                                   [](const Tensor& t) { return t.name == "output_norm.weight"; });
+    const auto ours = std::ranges::find_if(
+        forward_.tensors, [](const Tensor& t) { return t.name == "output_norm.weight"; });
     if (theirs == nullptr || ours == forward_.tensors.end() ||
         plain_dtype(*theirs->codec) != Dtype::kF32) {
       return {};
@@ -121,13 +121,12 @@ class Returner {
       }
       out.push_back(i);
     }
-    const auto count = std::count_if(file_.tensors.begin(), file_.tensors.end(),
-                                     [&](const Tensor& tensor) { return is_nvfp4(tensor); });
+    const auto count = std::ranges::count_if(
+        file_.tensors, [&](const Tensor& tensor) { return is_nvfp4(tensor); });
     if (static_cast<size_t>(count) == out.size()) return out;
     for (const Tensor& tensor : file_.tensors) {
-      const bool known = std::any_of(out.begin(), out.end(), [&](size_t i) {
-        return forward_.tensors[i].name == tensor.name;
-      });
+      const bool known = std::ranges::any_of(
+          out, [&](size_t i) { return forward_.tensors[i].name == tensor.name; });
       if (!is_nvfp4(tensor) || known) continue;
       return fail(ErrorCode::kUsage, "tensor '{}' is NVFP4; BASE has nothing that becomes it",
                   tensor.name);
@@ -187,8 +186,8 @@ class Returner {
   }
 
   bool has_input_scales() const {
-    return std::any_of(file_.tensors.begin(), file_.tensors.end(),
-                       [](const Tensor& tensor) { return tensor.name.ends_with(".input_scale"); });
+    return std::ranges::any_of(
+        file_.tensors, [](const Tensor& tensor) { return tensor.name.ends_with(".input_scale"); });
   }
 
   const Checkpoint& file_;

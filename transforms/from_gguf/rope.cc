@@ -78,7 +78,7 @@ Status add_list(const Checkpoint& file, const char* name, const char* field, Jso
 
 // The share of a head that is turned: the others are divided by so much that they stand still.
 void add_turned_share(const std::vector<float>& divisors, JsonValue& rope) {
-  const auto turned = std::count(divisors.begin(), divisors.end(), 1.0f);
+  const auto turned = std::ranges::count(divisors, 1.0f);
   rope["rope_type"] = "proportional";
   rope["partial_rotary_factor"] =
       static_cast<double>(turned) / static_cast<double>(divisors.size());
@@ -184,7 +184,7 @@ Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& ro
     add_turned_share(divisors, rope);
     return {};
   }
-  const double factor = static_cast<double>(*std::max_element(divisors.begin(), divisors.end()));
+  const double factor = static_cast<double>(*std::ranges::max_element(divisors));
   rope["rope_type"] = "llama3";
   rope["factor"] = factor;
   if (factor > 1) add_slope(divisors, factor, rope);

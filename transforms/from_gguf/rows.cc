@@ -70,8 +70,8 @@ Result<RowMap> find_rows_of(const std::vector<Tensor>& folder, const std::vector
   RowMap map;
   for (const size_t i : wanted) CKPT_TRY(map_tensor(folder, places, made[i], i, map));
   for (auto& [tensor, runs] : map) {
-    std::sort(runs.begin(), runs.end(),
-              [](const MovedRows& a, const MovedRows& b) { return a.first < b.first; });
+    std::ranges::sort(runs,
+                      [](const MovedRows& a, const MovedRows& b) { return a.first < b.first; });
   }
   return map;
 }

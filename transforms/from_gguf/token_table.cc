@@ -113,8 +113,7 @@ bool is_beside_pieces(const TokenTable& table, size_t id) {
 }
 
 bool has_merge_places(const TokenTable& table) {
-  return std::find(table.scores.begin(), table.scores.end(), kNeverMergedScore) !=
-         table.scores.end();
+  return std::ranges::find(table.scores, kNeverMergedScore) != table.scores.end();
 }
 
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table) {
@@ -210,11 +209,11 @@ std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTab
               });
   }
   const auto characters = [](std::string_view text) {
-    return std::count_if(text.begin(), text.end(),
-                         [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
+    return std::ranges::count_if(text,
+                                 [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
   };
   // Python's sort is stable also when it is reversed.
-  std::stable_sort(found.begin(), found.end(), [&](const Merge& a, const Merge& b) {
+  std::ranges::stable_sort(found, [&](const Merge& a, const Merge& b) {
     if (a.score != b.score) return a.score > b.score;
     const auto left_a = characters(a.left), left_b = characters(b.left);
     if (left_a != left_b) return left_a > left_b;

@@ -130,8 +130,7 @@ size_t vocabulary_count(const TokenTable& table, bool is_byte_level) {
     --count;
   }
   if (!is_byte_level) count = std::max(count, piece_count(table));
-  const auto hole =
-      std::find(table.types.begin(), table.types.end(), static_cast<int32_t>(TokenType::kUnused));
+  const auto hole = std::ranges::find(table.types, static_cast<int32_t>(TokenType::kUnused));
   const auto last = std::find_if(table.types.rbegin(), table.types.rend(), [](int32_t type) {
     return is_added(static_cast<TokenType>(type));
   });
@@ -281,7 +280,7 @@ std::vector<TokenKind> named_kinds(const Checkpoint& file, const TokenTable& tab
     const auto is_its_key = [&](const TokenKind& kind) {
       return entry.key == fmt::format("tokenizer.ggml.{}_token_id", kind.kind);
     };
-    const TokenKind* found = std::find_if(std::begin(kOrder), std::end(kOrder), is_its_key);
+    const TokenKind* found = std::ranges::find_if(kOrder, is_its_key);
     if (found == std::end(kOrder)) continue;
     if (found < next) break;
     if (!is_plain_token(file, table, found->kind)) out.push_back(*found);

@@ -32,16 +32,15 @@ Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, b
 }
 
 void decode_where_types_differ(std::vector<Tensor>& pieces, const Codec& f32) {
-  const bool differ = std::any_of(pieces.begin(), pieces.end(), [&](const Tensor& piece) {
-    return piece.codec != pieces[0].codec;
-  });
+  const bool differ = std::ranges::any_of(
+      pieces, [&](const Tensor& piece) { return piece.codec != pieces[0].codec; });
   if (!differ) return;
   for (Tensor& piece : pieces) piece = stored_as_f32(piece, f32);
 }
 
 // Woven parts must be of one type.
 void decode_where_types_differ(std::vector<Strand>& strands, const Codec& f32) {
-  const bool differ = std::any_of(strands.begin(), strands.end(), [&](const Strand& strand) {
+  const bool differ = std::ranges::any_of(strands, [&](const Strand& strand) {
     return strand.tensor.codec != strands[0].tensor.codec;
   });
   if (!differ) return;

@@ -25,8 +25,8 @@ Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Imatrix& 
 
 Status check_finite(const Imatrix& imatrix) {
   for (const auto& [name, weights] : imatrix.weights) {
-    const auto bad = std::find_if(weights.begin(), weights.end(),
-                                  [](float weight) { return !std::isfinite(weight); });
+    const auto bad =
+        std::ranges::find_if(weights, [](float weight) { return !std::isfinite(weight); });
     if (bad == weights.end()) continue;
     return fail(ErrorCode::kCorrupt,
                 "importance matrix '{}': value {} for '{}' is {}; expected a "

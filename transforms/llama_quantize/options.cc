@@ -121,7 +121,7 @@ std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
   for (uint32_t i = 0; i < rules_.size(); ++i) {
     if (rules_[i].regex && rules_[i].regex->is_found_in(tensor.name)) out.push_back(i);
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }

@@ -252,9 +252,8 @@ void note_tensors(const Job& job, const std::vector<std::string>& names, std::st
 // llama-quantize makes such a file, too; but who asked for 4 bits should know that these are 8.
 void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
   if (job.options.mixture->file_type != FileType::kMxfp4Moe) return;
-  const bool has_any = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
-    return plain_dtype(*tensor.codec) == Dtype::kMxfp4;
-  });
+  const bool has_any = std::ranges::any_of(
+      tensors, [](const Tensor& tensor) { return plain_dtype(*tensor.codec) == Dtype::kMxfp4; });
   if (has_any) return;
   job.context.note(
       "mxfp4_moe stores stacks of experts as mxfp4 and all other tensors as q8_0; this model has "
@@ -312,7 +311,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   const auto before = [](const Tensor& a, const Tensor& b) {
     return quantized_order(a.name, b.name);
   };
-  std::stable_sort(checkpoint.tensors.begin(), checkpoint.tensors.end(), before);
+  std::ranges::stable_sort(checkpoint.tensors, before);
   std::vector<std::string_view> names;
   for (const Tensor& tensor : checkpoint.tensors) names.push_back(tensor.name);
   MixtureChooser chooser(*job.options.mixture, std::move(facts), job.options.mixture_options,

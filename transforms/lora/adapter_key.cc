@@ -99,7 +99,7 @@ std::vector<std::string> model_names(const std::string& module) {
                                           "model."};
   std::vector<std::string> out = {module};
   const auto add = [&](std::string name) {
-    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+    if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
   };
   std::string_view inner = module;
   for (const std::string_view front : kFronts) {

@@ -29,8 +29,7 @@ std::string_view cut_word(std::string_view& name) {
 }
 
 size_t rank_of(std::string_view word) {
-  return static_cast<size_t>(std::find(std::begin(kModuleOrder), std::end(kModuleOrder), word) -
-                             std::begin(kModuleOrder));
+  return static_cast<size_t>(std::ranges::find(kModuleOrder, word) - std::begin(kModuleOrder));
 }
 
 bool word_less(std::string_view a, std::string_view b) {
@@ -76,7 +75,7 @@ QuantLayers list_by_name(const Selection& selection) {
 // Names whose parents have keys and values.
 bool is_of_attention(std::string_view word) {
   constexpr std::string_view kKeys[] = {"k_proj", "kv_b_proj", "qkv_proj", "query_key_value"};
-  return std::find(std::begin(kKeys), std::end(kKeys), word) != std::end(kKeys);
+  return std::ranges::find(kKeys, word) != std::end(kKeys);
 }
 
 }  // namespace
@@ -112,8 +111,8 @@ QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection
     out.emplace_back(listed_module(selection.modules[i], checkpoint.tensors[i]),
                      algo_of(selection.types[i]));
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return module_less(a.first, b.first); });
+  std::ranges::stable_sort(
+      out, [](const auto& a, const auto& b) { return module_less(a.first, b.first); });
   out.erase(std::unique(out.begin(), out.end(),
                         [](const auto& a, const auto& b) { return a.first == b.first; }),
             out.end());

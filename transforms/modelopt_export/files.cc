@@ -48,7 +48,7 @@ bool before(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 void assign_export_files(std::vector<Tensor>& tensors) {
-  std::stable_sort(tensors.begin(), tensors.end(), before);
+  std::ranges::stable_sort(tensors, before);
   std::vector<std::vector<size_t>> files;
   std::vector<size_t> open;
   uint64_t open_bytes = 0;

@@ -88,8 +88,8 @@ constexpr uint64_t kMostScales = uint64_t{1} << 26;
 // Of weights that are copied nobody else looks at the scales.
 Status check_kept_scales(const Tensor& scales) {
   CKPT_ASSIGN(const std::vector<float> values, read_values(scales, kMostScales));
-  const auto bad = std::find_if(values.begin(), values.end(),
-                                [](float scale) { return !std::isfinite(scale) || scale < 0; });
+  const auto bad =
+      std::ranges::find_if(values, [](float scale) { return !std::isfinite(scale) || scale < 0; });
   if (bad == values.end()) return {};
   return fail(ErrorCode::kCorrupt,
               "tensor '{}': value {} is {}; expected a finite number of at least 0, because it "

@@ -104,8 +104,8 @@ Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
                             *numbers.rbegin());
     }
   }
-  const auto fewer = std::find_if(counts.begin(), counts.end(),
-                                  [&](const auto& layer) { return layer.second < count; });
+  const auto fewer =
+      std::ranges::find_if(counts, [&](const auto& layer) { return layer.second < count; });
   if (fewer == counts.end()) return std::string();
   return fmt::format("'{}*': {} experts; config.json says {}", fewer->first, fewer->second, count);
 }

@@ -193,9 +193,8 @@ Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& import
                                                         const Tensor& tensor) {
   const std::vector<ValueOp> none;
   const std::vector<ValueOp>& ops = tensor.is_stored() ? none : tensor.recoded().ops;
-  const bool is_scaled = std::any_of(ops.begin(), ops.end(), [](const ValueOp& op) {
-    return std::holds_alternative<ScaleColumns>(op);
-  });
+  const bool is_scaled = std::ranges::any_of(
+      ops, [](const ValueOp& op) { return std::holds_alternative<ScaleColumns>(op); });
   const std::string& source = tensor.original_name();
   if (is_scaled || tensor.shape.size() < 2) return nullptr;
   const std::string module = without(source, kWeight);

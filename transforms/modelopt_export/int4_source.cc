@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kPackedCodes = ".weight_packed";
 
 bool has_packed_int4(const Checkpoint& checkpoint) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& each) {
+  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& each) {
     return each.name.ends_with(kPackedCodes) && plain_dtype(*each.codec) == Dtype::kI32;
   });
 }

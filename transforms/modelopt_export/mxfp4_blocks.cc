@@ -85,7 +85,7 @@ Result<uint64_t> count_mxfp4_zeros(const Tensor& tensor, int smallest) {
   uint64_t zeros = 0;
   CKPT_TRY(visit_exponents(tensor, [&](uint64_t first, std::span<const std::byte> bytes) -> Status {
     const auto is_below = [&](std::byte e) { return power_of(e) < smallest; };
-    if (std::none_of(bytes.begin(), bytes.end(), is_below)) return {};
+    if (std::ranges::none_of(bytes, is_below)) return {};
     CKPT_ASSIGN(const auto all,
                 gather(codes, first * kMxfp4BlockBytes, bytes.size() * kMxfp4BlockBytes, buffers));
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -110,7 +110,7 @@ Status Mxfp4BlockAmax::fill(uint64_t first_block, std::span<float> out) const {
   CKPT_ASSIGN(const auto scales, gather(parts_[1], first_block, count, scale_buffers));
   const auto is_outside = [&](std::byte e) { return power_of(e) < choice_.smallest; };
   std::span<const std::byte> codes;
-  if (std::any_of(scales.begin(), scales.end(), is_outside)) {
+  if (std::ranges::any_of(scales, is_outside)) {
     CKPT_ASSIGN(codes, gather(parts_[0], first_block * kMxfp4BlockBytes, count * kMxfp4BlockBytes,
                               code_buffers));
   }

@@ -121,8 +121,7 @@ Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& option
   if (statement.method == "mxfp4") {
     CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   } else if (statement.method != "compressed-tensors" ||
-             std::none_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                          is_mxfp4_in_parts)) {
+             std::ranges::none_of(checkpoint.tensors, is_mxfp4_in_parts)) {
     return checkpoint;
   }
   CKPT_TRY(check_said_cache(statement, options));

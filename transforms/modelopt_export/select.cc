@@ -50,7 +50,7 @@ constexpr std::string_view kTables[] = {"wte", "wpe", "shared", "tok_embeddings"
 bool is_table(std::string_view module) {
   const std::string_view word = last_word(module);
   return word.find("embed") != std::string_view::npos ||
-         std::find(std::begin(kTables), std::end(kTables), word) != std::end(kTables);
+         std::ranges::find(kTables, word) != std::end(kTables);
 }
 
 // Layer `layers` and those behind it in "….layers.61.mlp.up_proj".

@@ -148,8 +148,7 @@ class Maker {
     if (group.rule == nullptr || !group.rule->is_fused) return {};
     for (const std::string_view name : group.rule->members) {
       const std::string other = group.parent + std::string(name);
-      if (!std::binary_search(job_.selection.unquantized.begin(), job_.selection.unquantized.end(),
-                              other)) {
+      if (!std::ranges::binary_search(job_.selection.unquantized, other)) {
         continue;
       }
       const bool was_asked =
@@ -299,8 +298,8 @@ class Maker {
   }
   size_t weight_count() const {
     const auto& modules = job_.selection.modules;
-    return static_cast<size_t>(std::count_if(modules.begin(), modules.end(),
-                                             [](const auto& name) { return !name.empty(); }));
+    return static_cast<size_t>(
+        std::ranges::count_if(modules, [](const auto& name) { return !name.empty(); }));
   }
 
   // ---- together --------------------------------------------------------------------------------

@@ -96,9 +96,9 @@ class Mover {
 
   void note_changes() const {
     if (changes_.empty()) return;
-    const auto largest = std::max_element(
-        changes_.begin(), changes_.end(),
-        [](const auto& a, const auto& b) { return std::abs(a.second) < std::abs(b.second); });
+    const auto largest = std::ranges::max_element(changes_, [](const auto& a, const auto& b) {
+      return std::abs(a.second) < std::abs(b.second);
+    });
     context_.note(
         fmt::format("{} of {} tensor scales have no exact reciprocal; the largest change is a "
                     "factor of 1{:+.2e} "
@@ -210,17 +210,17 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
                 side.input_scale);
   }
   const auto is_scaled = [&](const std::string& module) { return fp8_scaled.contains(module); };
-  out.has_fp8_input_scales = std::any_of(out.fp8.begin(), out.fp8.end(), is_scaled);
-  if (!out.has_fp8_input_scales || std::all_of(out.fp8.begin(), out.fp8.end(), is_scaled)) {
+  out.has_fp8_input_scales = std::ranges::any_of(out.fp8, is_scaled);
+  if (!out.has_fp8_input_scales || std::ranges::all_of(out.fp8, is_scaled)) {
     return out;
   }
   return fail(ErrorCode::kCorrupt, "some FP8 layers have an input_scale and others none");
 }
 
 bool holds(const Checkpoint& checkpoint, const Side& side) {
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(),
-      [&](const Tensor& tensor) { return is_coded_as(tensor, Scheme::kNvfp4, side.dialect); });
+  return std::ranges::any_of(checkpoint.tensors, [&](const Tensor& tensor) {
+    return is_coded_as(tensor, Scheme::kNvfp4, side.dialect);
+  });
 }
 
 Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& options,

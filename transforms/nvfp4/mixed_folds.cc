@@ -27,7 +27,7 @@ constexpr uint64_t kMaxFoldColumns = uint64_t{1} << 24;
 constexpr double kRescaleCost = 5.5e-4;  // relative squared error of block scales rounded again
 
 bool is_ones(const Factors& factors) {
-  return std::all_of(factors.begin(), factors.end(), [](float factor) { return factor == 1; });
+  return std::ranges::all_of(factors, [](float factor) { return factor == 1; });
 }
 
 // Rows of the layer before and what they cannot take.
@@ -73,7 +73,7 @@ class Folder {
 
   void keep_columns(size_t layer, const Factors& residual, std::string how) {
     plan(layer).columns = residual;
-    plan(layer).input_factor = 1 / *std::min_element(residual.begin(), residual.end());
+    plan(layer).input_factor = 1 / *std::ranges::min_element(residual);
     plan(layer).how = std::move(how);
   }
 
@@ -233,7 +233,7 @@ class Folder {
 
   // An FP8 KV cache sees values that are larger by at most the largest factor.
   Status raise_value_scale(const std::string& previous, const Factors& common) {
-    const float largest = *std::max_element(common.begin(), common.end());
+    const float largest = *std::ranges::max_element(common);
     const int64_t at = index_.find(previous + ".v_scale");
     if (at < 0 || largest <= 1) return {};
     CKPT_ASSIGN(const std::vector<float> values, read_scales(tensor(at), 1));

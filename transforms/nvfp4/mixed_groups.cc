@@ -36,7 +36,7 @@ constexpr std::pair<std::string_view, std::string_view> kNeeds[] = {
     {"k_proj", "q_proj"},         {"v_proj", "q_proj"}};
 
 float largest(const Factors& factors) {
-  return factors.empty() ? 1 : *std::max_element(factors.begin(), factors.end());
+  return factors.empty() ? 1 : *std::ranges::max_element(factors);
 }
 
 class Grouper {

@@ -18,8 +18,7 @@ constexpr std::string_view kLeftOver[] = {
     ".weight_global_scale", ".svdquant_lora_a", "_proj_weight_scale", "_proj_weight_scale_2"};
 
 Status check_algo(const std::string& name, std::string_view where) {
-  const bool known = name == kMixedPrecision ||
-                     std::find(std::begin(kAlgos), std::end(kAlgos), name) != std::end(kAlgos);
+  const bool known = name == kMixedPrecision || std::ranges::find(kAlgos, name) != std::end(kAlgos);
   if (known) return {};
   return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize, then --to nvfp4",
                         "{}: quant_algo '{}'; expected one of {}", where, name,
@@ -54,8 +53,8 @@ Status check_entries(const Checkpoint& checkpoint, const TensorIndex& index) {
     if (is_codes) return unjoined(checkpoint, index, tensor);
   }
   for (const Tensor& tensor : checkpoint.tensors) {
-    const bool is_left = std::any_of(std::begin(kLeftOver), std::end(kLeftOver),
-                                     [&](auto ending) { return tensor.name.ends_with(ending); });
+    const bool is_left =
+        std::ranges::any_of(kLeftOver, [&](auto ending) { return tensor.name.ends_with(ending); });
     if (!is_left) continue;
     return fail(ErrorCode::kUnsupported, "tensor '{}' ({}) belongs to no weight that is known",
                 tensor.name, describe(tensor));
@@ -130,7 +129,7 @@ Status check_listed(const MixedModel& model, const TensorIndex& index) {
     const MixedLayer* layer = model.find(name);
     if (layer != nullptr && layer->is_quantized()) continue;
     const auto below = index.starting_with(name + ".");
-    const bool holds = std::any_of(below.begin(), below.end(), [&](const std::string& tensor) {
+    const bool holds = std::ranges::any_of(below, [&](const std::string& tensor) {
       const MixedLayer* inner = tensor.ends_with(kWeight) ? model.find(module_of(tensor)) : nullptr;
       return inner != nullptr && inner->is_quantized();
     });
@@ -171,9 +170,9 @@ const MixedLayer* MixedModel::find(std::string_view module) const {
 bool may_have_awq(const MixedModel& model) {
   const auto is_awq = [](const auto& layer) { return layer.second.name == "NVFP4_AWQ"; };
   return model.config.algo.name == "NVFP4_AWQ" ||
-         std::any_of(model.config.layers.begin(), model.config.layers.end(), is_awq) ||
-         std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const MixedLayer& layer) { return layer.pre_quant_scale >= 0; });
+         std::ranges::any_of(model.config.layers, is_awq) ||
+         std::ranges::any_of(model.layers,
+                             [](const MixedLayer& layer) { return layer.pre_quant_scale >= 0; });
 }
 
 Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
@@ -199,8 +198,8 @@ Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
 
 Result<std::vector<float>> read_scales(const Tensor& tensor, uint64_t limit_values) {
   CKPT_ASSIGN(std::vector<float> values, read_values(tensor, limit_values));
-  const auto bad = std::find_if(values.begin(), values.end(),
-                                [](float value) { return !std::isfinite(value) || value <= 0; });
+  const auto bad =
+      std::ranges::find_if(values, [](float value) { return !std::isfinite(value) || value <= 0; });
   if (bad == values.end()) return values;
   return fail(ErrorCode::kCorrupt, "tensor '{}': value {} is {}; expected a number above zero",
               tensor.name, bad - values.begin(), *bad);

@@ -133,8 +133,8 @@ class Reporter {
         worst.push_back(&report);
       }
     }
-    std::stable_sort(worst.begin(), worst.end(),
-                     [](const auto* a, const auto* b) { return *a->after_db < *b->after_db; });
+    std::ranges::stable_sort(
+        worst, [](const auto* a, const auto* b) { return *a->after_db < *b->after_db; });
     if (worst.size() > kWorst) worst.resize(kWorst);
     for (const LayerReport* report : worst) {
       job_.context.note("among the worst: " + report->text);

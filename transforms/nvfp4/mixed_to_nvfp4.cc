@@ -54,7 +54,7 @@ MixedOptions mixed_options(const OptionValues& options) {
 bool is_plain_nvfp4(const MixedModel& model) {
   const auto& layers = model.layers;
   return model.config.algo.name == "NVFP4" &&
-         std::none_of(layers.begin(), layers.end(), [](const MixedLayer& layer) {
+         std::ranges::none_of(layers, [](const MixedLayer& layer) {
            return layer.kind == LayerKind::kFp8 || layer.pre_quant_scale >= 0;
          });
 }

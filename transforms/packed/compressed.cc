@@ -74,8 +74,8 @@ Result<StatedWeights> stated_for(std::vector<StatedWeights> stated, const Tensor
   const auto detail = [](const StatedWeights& each) {
     return !each.block.empty() ? 2 : each.group != 0 ? 1 : 0;
   };
-  std::stable_sort(stated.begin(), stated.end(),
-                   [&](const auto& a, const auto& b) { return detail(a) > detail(b); });
+  std::ranges::stable_sort(stated,
+                           [&](const auto& a, const auto& b) { return detail(a) > detail(b); });
   std::optional<StatedWeights> out;
   std::optional<Error> wrong;
   ScaleGrid tiles;
@@ -168,9 +168,8 @@ Status find_packing(const PackedJob& job, const Tensor& packed, const std::vecto
     for (const uint64_t bits : widths) {
       const PackedShape one{shape.rows, shape.columns, bits, keeps_to_words};
       const bool is_same = 32 % bits == 0 || shape.columns <= 32 / bits;
-      const bool is_known = std::any_of(found.begin(), found.end(), [&](const PackedShape& each) {
-        return each.bits == bits && is_same;
-      });
+      const bool is_known = std::ranges::any_of(
+          found, [&](const PackedShape& each) { return each.bits == bits && is_same; });
       const bool fits = packed_line(one).words_of(shape.columns) == packed.shape[1];
       if (fits && !is_known) found.push_back(one);
     }
@@ -225,7 +224,7 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_order(const Tensor& g
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxIndexedInputs));
   if (!read) return wrong_part(g_idx, "i32");
   // -1: the order of inputs is their own.
-  if (std::count(read->begin(), read->end(), -1) != 0) return nullptr;
+  if (std::ranges::count(*read, -1) != 0) return nullptr;
   std::vector<uint32_t> out;
   for (const int64_t group : *read) {
     if (group < 0 || static_cast<uint64_t>(group) >= groups) {

@@ -136,9 +136,8 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   }
   group = divide_up(inputs, parts.groups());
   const std::vector<uint64_t> stated = said_groups(job, inputs);
-  const bool fits = std::any_of(stated.begin(), stated.end(), [&](uint64_t each) {
-    return divide_up(inputs, each) == parts.groups();
-  });
+  const bool fits = std::ranges::any_of(
+      stated, [&](uint64_t each) { return divide_up(inputs, each) == parts.groups(); });
   if (!fits && !stated.empty()) return not_in_groups(parts, inputs, stated[0]);
   if (!job.reads_values) return nullptr;
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxInputs));
@@ -166,8 +165,8 @@ Status check_order_is_known(const PackedJob& job, const GptqParts& parts) {
   bool is_sorted = parts.groups() > 1 && says(job.statement.said, true);
   if (is_sorted && has_rules_by_layer(job)) {
     const auto& rules = job.statement.said.find("dynamic")->members();
-    is_sorted = std::none_of(rules.begin(), rules.end(),
-                             [&](const auto& rule) { return says(rule.second, false); });
+    is_sorted =
+        std::ranges::none_of(rules, [&](const auto& rule) { return says(rule.second, false); });
   }
   if (is_sorted) CKPT_TRY(job.need(module_of(parts.qweight.name) + ".g_idx", parts.qweight));
   return {};
@@ -219,9 +218,7 @@ Result<int32_t> added_zero(const PackedJob& job) {
 Result<uint64_t> gptq_bits(const PackedJob& job, const GptqParts& parts) {
   constexpr uint64_t kWidths[] = {2, 3, 4, 8};
   const auto stated = stated_number(job, "bits", "w_bit");
-  const auto is_known = [&](uint64_t bits) {
-    return std::count(std::begin(kWidths), std::end(kWidths), bits) != 0;
-  };
+  const auto is_known = [&](uint64_t bits) { return std::ranges::count(kWidths, bits) != 0; };
   if (stated && !is_known(*stated)) {
     return gptq_unread(job, "bits", fmt::format("{}", *stated), "2, 3, 4 and 8");
   }

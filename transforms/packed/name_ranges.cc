@@ -24,7 +24,7 @@ struct Shape {
 
 bool is_number(std::string_view word) {
   return !word.empty() && word.size() <= 9 &&
-         std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 Shape shape_of(std::string_view name) {
@@ -71,7 +71,7 @@ std::vector<std::vector<std::string>> grids(const std::set<Numbers>& all, size_t
   for (const auto& [number, rest] : rest_of) by_rest[rest].insert(number);
   std::vector<std::pair<std::set<uint64_t>, const std::set<Numbers>*>> pieces;
   for (const auto& [rest, numbers] : by_rest) pieces.emplace_back(numbers, &rest);
-  std::sort(pieces.begin(), pieces.end());
+  std::ranges::sort(pieces);
   std::vector<std::vector<std::string>> out;
   for (const auto& [numbers, rest] : pieces) {
     for (std::vector<std::string>& tail : grids(*rest, 0)) {

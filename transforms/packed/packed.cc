@@ -57,16 +57,15 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
   JoinedWeights out;
   const KindList kinds = packed_kinds_of(job.statement.method);
   for (const Tensor& tensor : checkpoint.tensors) {
-    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const PackedKind* each) {
-      return each->is_first(job, tensor);
-    });
+    const auto kind = std::ranges::find_if(
+        kinds, [&](const PackedKind* each) { return each->is_first(job, tensor); });
     if (kind == kinds.end()) {
       CKPT_TRY(check_said_block(job, tensor));
       continue;
     }
     CKPT_ASSIGN(PackedWeight made, (*kind)->join(job, tensor));
     if (const Tensor* twice = job.find(made.weight.name); twice != nullptr) {
-      const bool is_part = std::count(made.parts.begin(), made.parts.end(), twice) != 0;
+      const bool is_part = std::ranges::count(made.parts, twice) != 0;
       if (!is_part) {
         return fail(ErrorCode::kCorrupt,
                     "'{}' and '{}' are both the weight of one layer; expected one of them",
@@ -84,7 +83,7 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
 std::vector<std::string> packed_methods() {
   std::vector<std::string> out;
   for (const PackedKind* kind : all_packed_kinds()) {
-    if (std::count(out.begin(), out.end(), kind->method) == 0) out.emplace_back(kind->method);
+    if (std::ranges::count(out, kind->method) == 0) out.emplace_back(kind->method);
   }
   return out;
 }
@@ -138,11 +137,10 @@ bool holds_packed_weights(const Checkpoint& checkpoint) {
   const KindList kinds = packed_kinds_of(statement->method);
   if (kinds.empty()) return false;
   const PackedJob job(checkpoint, *statement, {}, false);
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
-        return std::any_of(kinds.begin(), kinds.end(),
-                           [&](const PackedKind* kind) { return kind->is_first(job, tensor); });
-      });
+  return std::ranges::any_of(checkpoint.tensors, [&](const Tensor& tensor) {
+    return std::ranges::any_of(kinds,
+                               [&](const PackedKind* kind) { return kind->is_first(job, tensor); });
+  });
 }
 
 Result<std::map<std::string, std::string>> describe_packed_weights(const Checkpoint& checkpoint) {

@@ -36,8 +36,8 @@ bool is_wide(const Tensor& tensor) {
 
 bool has_scale_word(std::string_view name) {
   const std::string_view last = last_word(name);
-  return std::any_of(std::begin(kScaleWords), std::end(kScaleWords),
-                     [&](std::string_view word) { return last.find(word) != last.npos; });
+  return std::ranges::any_of(kScaleWords,
+                             [&](std::string_view word) { return last.find(word) != last.npos; });
 }
 
 // No table of a model is of floats of 8 bits, or among its experts.
@@ -51,8 +51,8 @@ class CodesFinder {
  public:
   CodesFinder(const Checkpoint& checkpoint, const QuantStatement& said)
       : is_said_(said.found),
-        is_strange_(said.found && std::find(std::begin(kNamedMethods), std::end(kNamedMethods),
-                                            said.method) == std::end(kNamedMethods)) {
+        is_strange_(said.found &&
+                    std::ranges::find(kNamedMethods, said.method) == std::end(kNamedMethods)) {
     for (const Tensor& tensor : checkpoint.tensors) {
       is_any_read_ = is_any_read_ || tensor.has_scales() || is_unpacked(tensor);
       const bool is_other = ends_with_any(last_word(tensor.name), kOtherScales);
@@ -83,7 +83,7 @@ std::string describe_method(const QuantStatement& said) {
   if (said.method.empty()) return fmt::format("{} names no quant_method", said.place);
   std::vector<std::string> known = packed_methods();
   known.insert(known.end(), std::begin(kNamedMethods), std::end(kNamedMethods));
-  const bool is_known = std::find(known.begin(), known.end(), said.method) != known.end();
+  const bool is_known = std::ranges::find(known, said.method) != known.end();
   const std::string near = is_known ? "" : nearest(said.method, known);
   return fmt::format("{} says '{}'{}", said.place, said.method,
                      is_known       ? ""
@@ -103,7 +103,7 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
   const Tensor* none = nullptr;
   if (checkpoint.format != "safetensors") return none;
   const std::vector<Tensor>& tensors = checkpoint.tensors;
-  if (std::any_of(tensors.begin(), tensors.end(), may_be_codes)) {
+  if (std::ranges::any_of(tensors, may_be_codes)) {
     CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
     const CodesFinder finder(checkpoint, said);
     for (const bool is_scale : {false, true}) {
@@ -112,7 +112,7 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
       }
     }
   }
-  const auto scale = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+  const auto scale = std::ranges::find_if(tensors, [](const Tensor& tensor) {
     return tensor.codec->parts.size() == 1 && ends_with_any(tensor.name, kScaleEnds);
   });
   return scale == tensors.end() ? none : &*scale;

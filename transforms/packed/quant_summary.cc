@@ -67,10 +67,9 @@ class Summarizer {
  private:
   bool has(const std::string& name) const { return names_.contains(name); }
   uint64_t count_names(std::initializer_list<std::string_view> endings) const {
-    return static_cast<uint64_t>(
-        std::count_if(names_.begin(), names_.end(), [&](const std::string& name) {
-          return ends_with_any(name, {endings.begin(), endings.end()});
-        }));
+    return static_cast<uint64_t>(std::ranges::count_if(names_, [&](const std::string& name) {
+      return ends_with_any(name, {endings.begin(), endings.end()});
+    }));
   }
 
   const char* nvfp4_algorithm(const std::string& module) const {

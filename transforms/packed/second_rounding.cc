@@ -82,8 +82,8 @@ class Tally {
   // ", at most 8.0e-03 of 'x', 7.9e-03 of 'y'".
   std::string worst() const {
     auto sorted = errors_;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::ranges::stable_sort(sorted,
+                             [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> out;
     for (size_t i = 0; i < std::min(sorted.size(), kNamedWorst); ++i) {
       out.push_back(fmt::format("{:.2e} of '{}'", sorted[i].first, sorted[i].second));

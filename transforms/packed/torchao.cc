@@ -54,8 +54,7 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
   CKPT_ASSIGN(const JsonText said,
               in(fmt::format("__metadata__ '{}'", weight), JsonText::parse(*note)));
   FlatClass out{said.find_text("_type").value_or(""), {}, {}};
-  if (std::find(std::begin(kFlatClasses), std::end(kFlatClasses), out.name) ==
-      std::end(kFlatClasses)) {
+  if (std::ranges::find(kFlatClasses, out.name) == std::end(kFlatClasses)) {
     return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
                           "tensor '{}' is torchao's {}; of torchao only {} are read here", weight,
                           out.name, fmt::join(kFlatClasses, ", "));

@@ -320,7 +320,7 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
                   : is_mamba     ? LayerMixer::kMamba
                                  : LayerMixer::kAttention);
   }
-  const bool has_mamba = std::find(out.begin(), out.end(), LayerMixer::kMamba) != out.end();
+  const bool has_mamba = std::ranges::find(out, LayerMixer::kMamba) != out.end();
   if (!model.family->norm_groups.empty() && !has_mamba) {
     return fail(
         ErrorCode::kUnsupported,

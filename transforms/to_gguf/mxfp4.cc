@@ -57,8 +57,7 @@ std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs) {
   }
   if (used.empty()) return tensors;
   for (Tensor& tensor : tensors) {
-    if (std::find(used.begin(), used.end(), &tensor) == used.end())
-      out.push_back(std::move(tensor));
+    if (std::ranges::find(used, &tensor) == used.end()) out.push_back(std::move(tensor));
   }
   return out;
 }

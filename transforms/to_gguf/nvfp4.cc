@@ -28,7 +28,7 @@ Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
 // llama.cpp's converter leaves out what changes nothing; numpy's allclose for stacks.
 bool is_trivial(const std::vector<float>& scales) {
   const double tolerance = scales.size() == 1 ? 1e-6 : 1e-6 + 1e-5;
-  return std::all_of(scales.begin(), scales.end(), [&](float scale) {
+  return std::ranges::all_of(scales, [&](float scale) {
     const double error = std::abs(static_cast<double>(scale) - 1.0);
     return scales.size() == 1 ? error < tolerance : error <= tolerance;
   });

@@ -27,9 +27,9 @@ Form form_of(const Checkpoint& checkpoint) {
 }
 
 Status to_gguf_form(Checkpoint& checkpoint, const Context& context) {
-  const auto left_out = std::count_if(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(),
-      [](const Tensor& tensor) { return vl_part_of(tensor.name) == VlPart::kVision; });
+  const auto left_out = std::ranges::count_if(checkpoint.tensors, [](const Tensor& tensor) {
+    return vl_part_of(tensor.name) == VlPart::kVision;
+  });
   CKPT_ASSIGN(Model model, read_model(checkpoint));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(checkpoint, true, model, context.codecs));

@@ -34,16 +34,16 @@ constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attentio
                                             ".rotary_emb.inv_freq"};
 
 bool is_tower(std::string_view name) {
-  return std::any_of(std::begin(kTowerStarts), std::end(kTowerStarts),
-                     [&](std::string_view start) { return name.starts_with(start); }) ||
-         std::any_of(std::begin(kTowerWords), std::end(kTowerWords), [&](std::string_view word) {
+  return std::ranges::any_of(kTowerStarts,
+                             [&](std::string_view start) { return name.starts_with(start); }) ||
+         std::ranges::any_of(kTowerWords, [&](std::string_view word) {
            return name.find(word) != std::string_view::npos;
          });
 }
 
 bool is_buffer(std::string_view name) {
-  return std::any_of(std::begin(kBufferEnds), std::end(kBufferEnds),
-                     [&](std::string_view end) { return name.ends_with(end); });
+  return std::ranges::any_of(kBufferEnds,
+                             [&](std::string_view end) { return name.ends_with(end); });
 }
 
 void remove_all(std::string& text, std::string_view word) {
@@ -99,8 +99,8 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
 constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
                                                   ".v_scale"};
 bool is_side_scale(std::string_view name) {
-  return std::any_of(std::begin(kDroppedScaleEnds), std::end(kDroppedScaleEnds),
-                     [&](std::string_view end) { return name.ends_with(end); });
+  return std::ranges::any_of(kDroppedScaleEnds,
+                             [&](std::string_view end) { return name.ends_with(end); });
 }
 
 // Why codes did not come together with their scales.
@@ -200,15 +200,14 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
                                                 Model& model, Codecs codecs) {
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
+  std::ranges::stable_sort(order, [](const Tensor* a, const Tensor* b) {
     // The converter decodes these into new tensors, which come behind all others.
     const bool packed_a = is_made_of_words(*a);
     const bool packed_b = is_made_of_words(*b);
     return std::tie(packed_a, a->home, a->name) < std::tie(packed_b, b->home, b->name);
   });
-  const bool is_quantized = std::any_of(order.begin(), order.end(), [](const Tensor* tensor) {
-    return tensor->has_scales() || is_unpacked(*tensor);
-  });
+  const bool is_quantized = std::ranges::any_of(
+      order, [](const Tensor* tensor) { return tensor->has_scales() || is_unpacked(*tensor); });
   std::map<std::string, float> input_scales;
   if (is_quantized) {
     CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));

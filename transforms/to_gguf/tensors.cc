@@ -40,12 +40,11 @@ using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
 // Floats of several types, and rows that share scales with others of their tensor, are joined as
 // F32, which holds them all.
 void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
-  const bool differ = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+  const bool differ = std::ranges::any_of(tensors, [&](const Tensor& tensor) {
     return tensor.codec != tensors[0].codec || tensor.rows() % tensor.codec->band_rows != 0;
   });
-  const bool are_decodable = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
-    return tensor.codec->decode != nullptr;
-  });
+  const bool are_decodable = std::ranges::all_of(
+      tensors, [](const Tensor& tensor) { return tensor.codec->decode != nullptr; });
   if (!differ || !are_decodable) return;
   for (Tensor& tensor : tensors) tensor = stored_as_f32(tensor, f32);
 }

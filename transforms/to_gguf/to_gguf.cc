@@ -115,7 +115,7 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
 void note_towers(const Model& model, const Context& context) {
   const std::vector<std::string>& towers = model.towers;
   if (towers.empty()) return;
-  const bool all_see = std::all_of(towers.begin(), towers.end(), [](const std::string& name) {
+  const bool all_see = std::ranges::all_of(towers, [](const std::string& name) {
     return name.find("visual.") != name.npos || name.find("vision") != name.npos;
   });
   context.note(fmt::format(

@@ -60,9 +60,8 @@ Status check_rows(const Tensor& tensor, uint64_t found, HeadRows heads, const ch
 Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
   if (tensor.is_stored()) return reorder_rows(tensor, runs);
   Recoded recoded = tensor.recoded();
-  const bool by_row = std::any_of(recoded.ops.begin(), recoded.ops.end(), [](const ValueOp& op) {
-    return std::holds_alternative<ScaleRows>(op);
-  });
+  const bool by_row = std::ranges::any_of(
+      recoded.ops, [](const ValueOp& op) { return std::holds_alternative<ScaleRows>(op); });
   if (by_row) {
     return fail(ErrorCode::kUnsupported, "tensor '{}': rows that are scaled cannot be reordered",
                 tensor.name);

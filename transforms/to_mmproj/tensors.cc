@@ -35,8 +35,8 @@ constexpr std::string_view kSuffixes[] = {"", ".weight", ".bias"};
 
 bool is_of_text(std::string_view name) {
   return name.find("language_model.") != name.npos ||
-         std::any_of(std::begin(kTextStarts), std::end(kTextStarts),
-                     [&](std::string_view start) { return name.starts_with(start); });
+         std::ranges::any_of(kTextStarts,
+                             [&](std::string_view start) { return name.starts_with(start); });
 }
 
 struct TowerMatch {
@@ -46,9 +46,8 @@ struct TowerMatch {
 };
 
 std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::string_view name) {
-  const auto prefix =
-      std::find_if(family.prefixes.begin(), family.prefixes.end(),
-                   [&](const TowerPrefix& each) { return name.starts_with(each.found); });
+  const auto prefix = std::ranges::find_if(
+      family.prefixes, [&](const TowerPrefix& each) { return name.starts_with(each.found); });
   if (prefix == family.prefixes.end()) return std::nullopt;
   const std::string known =
       std::string(prefix->known_as) + std::string(name.substr(prefix->found.size()));
@@ -188,7 +187,7 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
                                                    ProjectorModel& model, Codecs codecs) {
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
+  std::ranges::stable_sort(order, [](const Tensor* a, const Tensor* b) {
     return std::tie(a->home, a->name) < std::tie(b->home, b->name);
   });
   std::vector<std::pair<const Tensor*, TowerMatch>> matched;

@@ -209,14 +209,14 @@ Result<bool> says(const TokenizerFile& file, const OwnRules& rules) {
 
 bool is_class_of_4_57(std::string_view name) {
   const std::string_view stem = stem_of(name);
-  return stem != name && std::find(kStems.begin(), kStems.end(), stem) != kStems.end();
+  return stem != name && std::ranges::find(kStems, stem) != kStems.end();
 }
 
 std::string_view class_of_processor(std::string_view model_type) {
   const auto own = words_after(quirks_of(model_type), "processor_tokenizer:");
   if (!own.empty()) return own.front();
-  const auto* found = std::find_if(std::begin(kProcessors), std::end(kProcessors),
-                                   [&](const auto& row) { return row.model_type == model_type; });
+  const auto* found = std::ranges::find_if(
+      kProcessors, [&](const auto& row) { return row.model_type == model_type; });
   return found == std::end(kProcessors) ? std::string_view() : found->name;
 }
 

@@ -180,7 +180,7 @@ Status settle(const TokenizerDifferences& differences, const OptionValues& optio
               const Context& context) {
   const std::vector<TokenizerArea> accepted = options.choices<TokenizerArea>("accept");
   for (const TokenizerDifference& difference : differences) {
-    if (std::find(accepted.begin(), accepted.end(), difference.area) == accepted.end()) {
+    if (std::ranges::find(accepted, difference.area) == accepted.end()) {
       const std::string_view area = kTokenizerAreas[static_cast<size_t>(difference.area)].name;
       return fail_with_hint(ErrorCode::kUnsupported, fmt::format("accept={} if it is meant", area),
                             "another tokenizer ({}): {}; expected the same", area, difference.text);

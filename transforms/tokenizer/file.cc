@@ -125,8 +125,8 @@ Result<std::vector<AddedToken>> read_added_tokens(const TokenizerFile& file) {
     out.push_back({*number, *content, flag(entry, "lstrip"), flag(entry, "normalized"),
                    flag(entry, "rstrip"), flag(entry, "single_word"), flag(entry, "special")});
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+  std::ranges::stable_sort(out,
+                           [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
   return out;
 }
 

@@ -91,8 +91,7 @@ bool have_one_order(const std::vector<double>& ours, const std::vector<double>& 
     const bool is_made = ours[id] != kNeverMergedScore && theirs[id] != kNeverMergedScore;
     if (is_normal && is_made) order.push_back(id);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return theirs[a] > theirs[b]; });
+  std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return theirs[a] > theirs[b]; });
   for (size_t i = 1; i < order.size(); ++i) {
     const uint32_t before = order[i - 1], after = order[i];
     if (ours[before] < ours[after]) return false;

@@ -39,11 +39,9 @@ JsonText as_edited(const JsonValue& json) {
 }
 
 bool is_framing(std::string_view name) {
-  return std::any_of(std::begin(kFramingClasses), std::end(kFramingClasses),
-                     [&](std::string_view stem) {
-                       return name == fmt::format("{}Tokenizer", stem) ||
-                              name == fmt::format("{}TokenizerFast", stem);
-                     });
+  return std::ranges::any_of(kFramingClasses, [&](std::string_view stem) {
+    return name == fmt::format("{}Tokenizer", stem) || name == fmt::format("{}TokenizerFast", stem);
+  });
 }
 
 class TokenizerFix {

@@ -48,7 +48,7 @@ class Ids {
     return id < tokens_.size() ? std::string_view(tokens_[id]) : std::string_view();
   }
   std::optional<uint64_t> id(std::string_view text) const {
-    const auto found = std::find(tokens_.begin(), tokens_.end(), text);
+    const auto found = std::ranges::find(tokens_, text);
     return found == tokens_.end() ? std::nullopt
                                   : std::optional(static_cast<uint64_t>(found - tokens_.begin()));
   }
@@ -78,7 +78,7 @@ Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model, con
     }
     const std::optional<std::string> text = special_text(config, kind);
     const std::optional<uint64_t> id = text ? ids.id(*text) : std::nullopt;
-    if (!id || std::find(wanted.begin(), wanted.end(), *id) != wanted.end()) continue;
+    if (!id || std::ranges::find(wanted, *id) != wanted.end()) continue;
     return TokenizerDifferences{
         {TokenizerArea::kSpecial,
          fmt::format("{}_token_id {} here, {} ('{}') there", kind, wanted.front(), *id, *text)}};

@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 17> kConverted = {"tokenizer.ggml.model",
                                                          "tokenizer.chat_templates"};
 
 bool is_converted(std::string_view key) {
-  return std::find(kConverted.begin(), kConverted.end(), key) != kConverted.end() ||
+  return std::ranges::find(kConverted, key) != kConverted.end() ||
          key.starts_with("tokenizer.chat_template") || key.starts_with("tokenizer.ggml.normalizer");
 }
 
@@ -113,7 +113,7 @@ void replace_keys(Metadata& metadata, Metadata made, const Context& context) {
   }
   const auto is_old = [](const MetaEntry& entry) { return entry.key.starts_with(kPrefix); };
   auto& entries = metadata.entries;
-  const auto at = std::find_if(entries.begin(), entries.end(), is_old) - entries.begin();
+  const auto at = std::ranges::find_if(entries, is_old) - entries.begin();
   std::erase_if(entries, is_old);
   for (MetaEntry& entry : extras) {
     if (made.find(entry.key) == nullptr) made.entries.push_back(std::move(entry));

@@ -23,7 +23,7 @@ void add_ids(const JsonValue* found, std::vector<uint64_t>& ids) {
   const JsonValue list = found->is_array() ? *found : JsonValue::array({*found});
   for (const JsonValue& entry : list) {
     const std::optional<uint64_t> id = whole(entry);
-    if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
+    if (id && std::ranges::find(ids, *id) == ids.end()) ids.push_back(*id);
   }
 }
 
@@ -31,7 +31,7 @@ void read_config(const JsonValue& config, TokenizerModel& out) {
   if (const std::string* type = text_of(config, "model_type")) out.model_type = *type;
   out.text_model_type = out.model_type;
   if (const JsonValue* names = known(config, "architectures"); names && names->is_array()) {
-    out.generates = std::any_of(names->begin(), names->end(), [](const JsonValue& name) {
+    out.generates = std::ranges::any_of(*names, [](const JsonValue& name) {
       const auto* text = name.get_ptr<const std::string*>();
       return text != nullptr &&
              (text->ends_with("ForCausalLM") || text->ends_with("ForConditionalGeneration"));
@@ -74,9 +74,8 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
     if (!ids.empty()) out.special_ids.emplace_back(kind, std::move(ids));
   }
   for (const Tensor& tensor : checkpoint.tensors) {
-    const bool is_embedding =
-        std::any_of(kEmbeddings.begin(), kEmbeddings.end(),
-                    [&](std::string_view end) { return tensor.name.ends_with(end); });
+    const bool is_embedding = std::ranges::any_of(
+        kEmbeddings, [&](std::string_view end) { return tensor.name.ends_with(end); });
     if (!is_embedding || tensor.shape.size() != 2 ||
         tensor.name.find("visual") != std::string::npos)
       continue;

@@ -297,7 +297,7 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   }
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "config.json"));
   const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;
-  if (path != nullptr && std::count(path->begin(), path->end(), '/') <= 1) {
+  if (path != nullptr && std::ranges::count(*path, '/') <= 1) {
     take_name(*path, parameters.total, general);
   }
   take_name(checkpoint.name, parameters.total, general);

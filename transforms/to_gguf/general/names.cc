@@ -154,12 +154,12 @@ std::vector<Part> split_name(std::string_view name) {
 
 // A size in words gives way to one in numbers.
 void drop_word_sizes(std::vector<Part>& parts) {
-  const bool has_number = std::any_of(parts.begin(), parts.end(), [](const Part& part) {
-    return part.size && std::any_of(part.text.begin(), part.text.end(), is_ascii_digit);
+  const bool has_number = std::ranges::any_of(parts, [](const Part& part) {
+    return part.size && std::ranges::any_of(part.text, is_ascii_digit);
   });
   if (!has_number) return;
   for (Part& part : parts) {
-    if (std::all_of(part.text.begin(), part.text.end(), is_letter)) part.size = false;
+    if (std::ranges::all_of(part.text, is_letter)) part.size = false;
   }
 }
 
@@ -184,7 +184,7 @@ std::optional<std::string> join(const std::vector<Part>& parts, Wanted wanted,
   std::vector<std::string> texts;
   for (const Part& part : parts) {
     if (!wanted(part)) continue;
-    if (unique && std::find(texts.begin(), texts.end(), part.text) != texts.end()) continue;
+    if (unique && std::ranges::find(texts, part.text) != texts.end()) continue;
     texts.push_back(part.text);
   }
   if (texts.empty()) return std::nullopt;

@@ -288,7 +288,7 @@ Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonVa
 
 void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary) {
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
-    if (std::find(shown.begin(), shown.end(), vocabulary.tokens[i]) != shown.end()) {
+    if (std::ranges::find(shown, vocabulary.tokens[i]) != shown.end()) {
       vocabulary.types[i] = static_cast<int32_t>(TokenType::kUserDefined);
     }
   }

@@ -146,9 +146,8 @@ struct FlaggedTokens {
     const JsonValue* list = known(tokenizer, "added_tokens");
     if (list == nullptr || !list->is_array()) return;
     for (const JsonValue& token : *list) {
-      const bool has_one = std::any_of(flags.begin(), flags.end(), [&](const char* flag) {
-        return is_truthy(known(token, flag));
-      });
+      const bool has_one = std::ranges::any_of(
+          flags, [&](const char* flag) { return is_truthy(known(token, flag)); });
       const std::string* text = has_one ? text_of(token, "content") : nullptr;
       if (text != nullptr && count++ == 0) first = *text;
     }

@@ -190,7 +190,7 @@ bool is_byte_text(std::string_view text) {
 Status check_texts_differ(const std::vector<TextPiece>& pieces) {
   std::vector<const TextPiece*> order;
   for (const TextPiece& piece : pieces) order.push_back(&piece);
-  std::sort(order.begin(), order.end(), [](const TextPiece* a, const TextPiece* b) {
+  std::ranges::sort(order, [](const TextPiece* a, const TextPiece* b) {
     return std::tie(a->text, a) < std::tie(b->text, b);
   });
   for (size_t i = 1; i < order.size(); ++i) {

@@ -118,8 +118,8 @@ class Specials {
       return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
     }
     if (id.get<uint64_t>() >= vocab_size_) return {};
-    const bool is_set = std::any_of(ids_.begin(), ids_.end(),
-                                    [&](const auto& entry) { return entry.first == kind; });
+    const bool is_set =
+        std::ranges::any_of(ids_, [&](const auto& entry) { return entry.first == kind; });
     if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
     return {};
   }
@@ -163,7 +163,7 @@ class Specials {
     if (has_config_) config_[key] = token;
   }
   bool is_kind(std::string_view kind) const {
-    return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
+    return std::ranges::find(kinds_, kind) != kinds_.end();
   }
 
   void set_flag(const std::string& kind, bool on) {

@@ -36,7 +36,7 @@ Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
     CKPT_ASSIGN(const uint64_t number, token_id(lists, token));
     out.emplace_back(number, token.text);
   }
-  if (!std::is_sorted(out.begin(), out.end())) std::sort(out.begin(), out.end());
+  if (!std::ranges::is_sorted(out)) std::ranges::sort(out);
   const auto same_id = [](const TextById& a, const TextById& b) { return a.first == b.first; };
   out.erase(out.begin(), std::unique(out.rbegin(), out.rend(), same_id).base());
   return out;
@@ -171,7 +171,7 @@ std::string merge_text(const TokenLists::Merge& merge) {
 
 Status check_merges(const TokenLists& lists) {
   const auto is_wrong = [](const auto& merge) { return !merge.is_text() && !merge.is_pair(); };
-  const auto wrong = std::find_if(lists.merges.begin(), lists.merges.end(), is_wrong);
+  const auto wrong = std::ranges::find_if(lists.merges, is_wrong);
   if (wrong == lists.merges.end()) return {};
   return fail(ErrorCode::kCorrupt, "tokenizer.json: merge {} is neither a text nor a pair",
               wrong - lists.merges.begin());

@@ -53,7 +53,7 @@ Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
   if (algorithm != nullptr && (*algorithm == "NVFP4" || *algorithm == "W4A16_NVFP4")) return true;
   const JsonValue* layers = known(*quantization, "quantized_layers");
   return layers != nullptr && layers->is_object() &&
-         std::any_of(layers->begin(), layers->end(), [](const JsonValue& layer) {
+         std::ranges::any_of(*layers, [](const JsonValue& layer) {
            const std::string* each = text_of(layer, "quant_algo");
            return each != nullptr && each->ends_with("NVFP4");
          });

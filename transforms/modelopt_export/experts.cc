@@ -77,25 +77,17 @@ Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, std::string nam
   return out;
 }
 
-struct StackOf {
-  const std::string& container;
-  bool is_exchanged;
-};
-
-Status append_experts(const StackOf& stack, const Tensor& tensor, const Codec& f32,
-                      std::vector<Tensor>& out) {
-  const auto& [container, is_exchanged] = stack;
+Status append_experts(const Tensor& tensor, const std::string& container, bool is_exchanged,
+                      const Codec& f32, std::vector<Tensor>& out) {
   const uint64_t experts = tensor.shape[0], rows = tensor.shape[is_exchanged ? 2 : 1];
   const bool is_down = tensor.name.ends_with(kDown);
   CKPT_ASSIGN(const StoredValues from, stored_values(tensor, f32));
   for (uint64_t e = 0; e < experts; ++e) {
     const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
-      const std::string weight = fmt::format("{}.{}.{}.weight", stack.container, e, name);
-      CKPT_ASSIGN(Tensor each, stack.is_exchanged
-                                   ? cut_columns(from.values, e, weight, {first, count})
-                                   : cut(from.values, weight, {e * rows + first, count}));
-      CKPT_ASSIGN(each, from.back(std::move(each)));
-      out.push_back(std::move(each));
+      const std::string weight = fmt::format("{}.{}.{}.weight", container, e, name);
+      CKPT_ASSIGN(Tensor each, is_exchanged ? cut_columns(from.values, e, weight, {first, count})
+                                            : cut(from.values, weight, {e * rows + first, count}));
+      CKPT_ASSIGN(out.emplace_back(), from.back(std::move(each)));
       return {};
     };
     if (is_down) {
@@ -108,16 +100,24 @@ Status append_experts(const StackOf& stack, const Tensor& tensor, const Codec& f
   return {};
 }
 
+Stacks all_stacks(const Checkpoint& checkpoint) {
+  Stacks out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_stack(tensor)) continue;
+    Stack& stack = out[module_of(tensor.name)];
+    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
+    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
+  }
+  return out;
+}
+
 Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& model,
                            const Calibration& calibration, const ExportOptions& options) {
-  Stacks stacks;
+  Stacks stacks = all_stacks(checkpoint);
   std::map<std::string, uint64_t> selected;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_stack(tensor)) continue;
     const std::string container = module_of(tensor.name);
-    Stack& stack = stacks[container];
-    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
-    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
     // A QAT checkpoint names the maxima by expert.
     const std::string word = tensor.name.substr(container.size() + 1);
     const std::string module =
@@ -125,20 +125,12 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
     CKPT_ASSIGN(const auto chosen, choose_type(module, tensor.name, model, calibration, options));
     if (chosen) ++selected[container];
   }
-  for (auto at = stacks.begin(); at != stacks.end();) {
-    auto& [container, stack] = *at;
-    if (selected.count(container) == 0) {
-      at = stacks.erase(at);
-      continue;
-    }
+  std::erase_if(stacks, [&](const auto& each) { return !selected.contains(each.first); });
+  for (auto& [container, stack] : stacks) {
     CKPT_TRY(check_stack(container, model, stack));
-    if (selected[container] != 2) {
-      return fail(ErrorCode::kUsage,
-                  "'{}': gate_up_proj and down_proj can only be quantized "
-                  "together",
-                  container);
-    }
-    ++at;
+    if (selected[container] == 2) continue;
+    return fail(ErrorCode::kUsage,
+                "'{}': gate_up_proj and down_proj can only be quantized together", container);
   }
   return stacks;
 }
@@ -170,12 +162,14 @@ Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
   return {};
 }
 
-Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks, const Codec& f32) {
+Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks, Codecs codecs) {
+  if (stacks.empty()) return {};
+  const Codec& f32 = plain_codec(codecs, Dtype::kF32);
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
     const auto stack = is_stack(tensor) ? stacks.find(module_of(tensor.name)) : stacks.end();
     if (stack != stacks.end()) {
-      CKPT_TRY(append_experts({stack->first, stack->second.is_exchanged}, tensor, f32, out));
+      CKPT_TRY(append_experts(tensor, stack->first, stack->second.is_exchanged, f32, out));
     } else {
       out.push_back(tensor);
     }
@@ -199,21 +193,13 @@ Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
   CKPT_ASSIGN(const Stacks stacks, find_stacks(checkpoint, model, calibration, options));
   if (keeps_experts_stacked(model.model_type))
     return check_kept_stacks(stacks, calibration, options);
-  return stacks.empty() ? Status()
-                        : split_stacks(checkpoint, stacks, plain_codec(codecs, Dtype::kF32));
+  return split_stacks(checkpoint, stacks, codecs);
 }
 
 Status split_all_experts(Checkpoint& checkpoint, Codecs codecs, const ExportModel& model) {
-  Stacks stacks;
-  for (const Tensor& tensor : checkpoint.tensors) {
-    if (!is_stack(tensor)) continue;
-    Stack& stack = stacks[module_of(tensor.name)];
-    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
-    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
-  }
+  Stacks stacks = all_stacks(checkpoint);
   for (auto& [container, stack] : stacks) CKPT_TRY(check_stack(container, model, stack));
-  return stacks.empty() ? Status()
-                        : split_stacks(checkpoint, stacks, plain_codec(codecs, Dtype::kF32));
+  return split_stacks(checkpoint, stacks, codecs);
 }
 
 }  // namespace ckpt

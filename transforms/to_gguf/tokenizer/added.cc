@@ -27,15 +27,6 @@ bool is_between(std::string_view text, std::string_view start, std::string_view 
   return text.starts_with(start) && text.ends_with(end);
 }
 
-Result<uint64_t> read_id(const JsonValue& id, const char* file, std::string_view text) {
-  const auto value = whole(id);
-  if (!value || *value >= kMaxTokens) {
-    return fail(ErrorCode::kCorrupt, "{}: token '{}' has id {}; expected 0 to {}", file, text,
-                id.dump(), kMaxTokens - 1);
-  }
-  return *value;
-}
-
 TokenizerAddition as_token(const JsonValue& entry, std::string text) {
   TokenizerAddition out{std::move(text), is_truthy(known(entry, "special")), true};
   const JsonValue* normalized = known(entry, "normalized");
@@ -105,7 +96,7 @@ Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_nu
     if (text == nullptr || id == nullptr) {
       return fail(ErrorCode::kCorrupt, "tokenizer.json: an added token without content or id");
     }
-    CKPT_ASSIGN(const uint64_t number, read_id(*id, "tokenizer.json", *text));
+    CKPT_ASSIGN(const uint64_t number, added_id(id, "tokenizer.json", *text));
     const uint64_t counted = adder.next_id(*text);
     if (counted != number && !text->empty() && !adder.is_in_vocabulary(*text)) {
       return fail_with_hint(ErrorCode::kUnsupported,
@@ -132,8 +123,8 @@ Result<AddedList> read_table(const JsonValue& table) {
                   "token",
                   key);
     }
-    CKPT_ASSIGN(const uint64_t number,
-                read_id(JsonValue(std::stoull(key)), "tokenizer_config.json", *text));
+    const JsonValue id(std::stoull(key));
+    CKPT_ASSIGN(const uint64_t number, added_id(&id, "tokenizer_config.json", *text));
     out[number] = as_token(entry, *text);
   }
   return out;
@@ -142,7 +133,7 @@ Result<AddedList> read_table(const JsonValue& table) {
 // added_tokens.json, {text: id}; what tokenizer.json says of an id goes before.
 Status merge_text_table(const JsonValue& table, AddedList& list) {
   for (const auto& [text, id] : table.items()) {
-    CKPT_ASSIGN(const uint64_t number, read_id(id, "added_tokens.json", text));
+    CKPT_ASSIGN(const uint64_t number, added_id(&id, "added_tokens.json", text));
     list.try_emplace(number, TokenizerAddition{text, false, true});
   }
   return {};
@@ -207,6 +198,13 @@ Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& check
   const Document* document = checkpoint.find_document(kTokenizerJson);
   if (document == nullptr) return std::make_shared<const TokenLists>();
   return document->token_lists();
+}
+
+Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text) {
+  const auto value = id == nullptr ? std::nullopt : whole(*id);
+  if (value && *value < kMaxTokens) return *value;
+  return fail(ErrorCode::kCorrupt, "{}: token '{}' has id {}; expected 0 to {}", file, text,
+              id == nullptr ? "none" : id->dump(), kMaxTokens - 1);
 }
 
 bool looks_special(std::string_view text) {

@@ -53,6 +53,9 @@ Result<VocabularyTokens> added_tokens(const Checkpoint& checkpoint, const JsonVa
 Result<VocabularyTokens> added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                      const JsonValue& config);
 
+// The id that `file` gives a token. Fails: kCorrupt: none, or beyond kMaxTokens.
+Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text);
+
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);
 // With spaces where SentencePiece has U+2581.

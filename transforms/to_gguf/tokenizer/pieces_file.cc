@@ -68,13 +68,6 @@ class PieceVocabulary {
   std::vector<std::string> beyond_;
 };
 
-Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text) {
-  const auto value = id == nullptr ? std::nullopt : whole(*id);
-  if (value && *value < kMaxTokens) return *value;
-  return fail(ErrorCode::kCorrupt, "{}: token '{}' has id {}; expected 0 to {}", file, text,
-              id == nullptr ? "none" : id->dump(), kMaxTokens - 1);
-}
-
 // {text: id}. Two texts of one id would have to be told by their order in the file.
 Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
   CKPT_ASSIGN(const auto table, read_object(checkpoint, "added_tokens.json"));

@@ -6,11 +6,11 @@
 // Behind the last rank come special tokens: those that tokenizer_config.json names under their
 // numbers, others as <|reserved_token_i|>, up to vocab_size. A merge is what a token splits into
 // when only lower ranks are merged; tokens that split into more than two have none.
-#include <array>
 #include <map>
 #include <unordered_map>
 
 #include "core/base/lines.h"
+#include "transforms/facts/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
@@ -65,27 +65,9 @@ Result<std::vector<RankedToken>> read_lines(std::string_view text) {
   return out;
 }
 
-// The characters by which byte-level BPE writes bytes: printable ones as themselves, all others
-// from U+0100 on.
-std::array<std::string, 256> byte_characters() {
-  std::array<std::string, 256> out;
-  uint32_t next = 256;
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    const bool is_printable = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
-    const uint32_t point = is_printable ? byte : next++;
-    if (point < 0x80) {
-      out[byte] = static_cast<char>(point);
-    } else {
-      out[byte] = {static_cast<char>(0xC0 | point >> 6), static_cast<char>(0x80 | (point & 0x3F))};
-    }
-  }
-  return out;
-}
-
 std::string text_of_bytes(std::string_view bytes) {
-  static const std::array<std::string, 256> kCharacters = byte_characters();
   std::string out;
-  for (const char c : bytes) out += kCharacters[static_cast<unsigned char>(c)];
+  for (const char c : bytes) out += byte_letter(static_cast<uint8_t>(c));
   return out;
 }
 

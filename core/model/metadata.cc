@@ -164,4 +164,9 @@ const std::string* Metadata::find_text(std::string_view key) const {
   return value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
 }
 
+const MetaArray* Metadata::find_array(std::string_view key) const {
+  const MetaValue* value = find(key);
+  return value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+}
+
 }  // namespace ckpt

@@ -86,6 +86,7 @@ class Metadata {
   // Unsigned/signed whole numbers, widened. nullopt when absent or of another kind.
   std::optional<uint64_t> find_unsigned(std::string_view key) const;
   const std::string* find_text(std::string_view key) const;
+  const MetaArray* find_array(std::string_view key) const;
 
   std::vector<MetaEntry> entries;
   bool operator==(const Metadata&) const = default;

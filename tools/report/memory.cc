@@ -190,8 +190,7 @@ class Keys {
                                                                   : otherwise;
   }
   const MetaArray* array(std::string_view key) const {
-    const MetaValue* found = metadata_.find(prefix_ + std::string(key));
-    const MetaArray* numbers = found == nullptr ? nullptr : std::get_if<MetaArray>(&found->value);
+    const MetaArray* numbers = metadata_.find_array(prefix_ + std::string(key));
     const bool has_numbers = numbers != nullptr && numbers->element != MetaType::kText &&
                              numbers->element != MetaType::kArray;
     return has_numbers ? numbers : nullptr;

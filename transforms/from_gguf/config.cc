@@ -48,7 +48,8 @@ class ConfigReader {
     }
     take_names(dtype);
     add_tensor_fields(file_, family_, layers(), config_);
-    take_token_ids();
+    for (const char* id : {"bos_token_id", "eos_token_id", "pad_token_id"}) config_[id] = nullptr;
+    add_token_ids(file_, config_);
     CKPT_TRY(add_graph_constants());
     if (const JsonValue* rotated = known(config_, "rotary_dim")) {
       take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);
@@ -322,15 +323,6 @@ class ConfigReader {
     config_["model_type"] = std::string(take_word(list));
     config_["dtype"] = std::string(dtype);
     config_["torch_dtype"] = std::string(dtype);
-  }
-
-  void take_token_ids() {
-    constexpr std::pair<const char*, const char*> kIds[] = {
-        {"bos", "bos_token_id"}, {"eos", "eos_token_id"}, {"padding", "pad_token_id"}};
-    for (const auto& [kind, field] : kIds) {
-      const auto id = file_.metadata.find_unsigned(fmt::format("tokenizer.ggml.{}_token_id", kind));
-      config_[field] = id ? JsonValue(*id) : JsonValue();
-    }
   }
 
   Status add_graph_constants() {

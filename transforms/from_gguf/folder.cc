@@ -104,16 +104,19 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& 
               "architecture '{}' is not known; ckpt list families shows those that are", name);
 }
 
+Status check_architecture(const Checkpoint& file, const Family& family) {
+  const std::string* found = file.metadata.find_text("general.architecture");
+  if (found != nullptr && *found == family.name) return {};
+  return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
+              found == nullptr ? "not said" : *found, family.name);
+}
+
 Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
                                       const Context& context) {
   base.tensors = join_mxfp4(std::move(base.tensors), context.codecs);
   ReturnedFolder out{std::move(base), {}, 0};
   CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
-  const std::string* found = file.metadata.find_text("general.architecture");
-  if (found == nullptr || *found != out.forward.model.family->name) {
-    return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
-                found == nullptr ? "not said" : *found, out.forward.model.family->name);
-  }
+  CKPT_TRY(check_architecture(file, *out.forward.model.family));
   const auto checked = check_forward(file, out.folder, out.forward);
   if (checked) return out;
   return fail(ErrorCode::kUsage, "BASE is not the model that this file was made from: {}",

@@ -32,6 +32,9 @@ struct ReturnedTypes {
 Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& types,
                                    const Context& context);
 
+// Fails: kUsage: the base is of another architecture than the file.
+Status check_architecture(const Checkpoint& file, const Family& family);
+
 // Documents of the base, its tensors as names and types. Fails: kUsage: another model's.
 Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
                                       const Context& context);

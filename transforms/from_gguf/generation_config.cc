@@ -3,14 +3,18 @@
 
 namespace ckpt {
 
-JsonValue returned_generation_config(const Checkpoint& file) {
-  JsonValue out = JsonValue::object();
+void add_token_ids(const Checkpoint& file, JsonValue& out) {
   constexpr std::pair<const char*, const char*> kIds[] = {
       {"bos", "bos_token_id"}, {"eos", "eos_token_id"}, {"padding", "pad_token_id"}};
   for (const auto& [kind, field] : kIds) {
     const auto id = file.metadata.find_unsigned(fmt::format("tokenizer.ggml.{}_token_id", kind));
     if (id) out[field] = *id;
   }
+}
+
+JsonValue returned_generation_config(const Checkpoint& file) {
+  JsonValue out = JsonValue::object();
+  add_token_ids(file, out);
   constexpr std::pair<const char*, const char*> kSampling[] = {
       {"top_k", "top_k"},
       {"top_p", "top_p"},

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <unordered_map>
 
 #include "core/chunks/repack.h"
@@ -30,7 +29,7 @@ class Returner {
     });
     if (has_experts) CKPT_TRY(split_all_experts(base_, context_.codecs));
     CKPT_ASSIGN(forward_, run_forward(base_, context_));
-    CKPT_TRY(check_model(forward_.model));
+    CKPT_TRY(check_architecture(file_, *forward_.model.family));
     if (has_values_) CKPT_TRY(check_norm());
     CKPT_ASSIGN(const std::vector<size_t> wanted, find_wanted());
     CKPT_ASSIGN(const RowMap map, find_moved_rows(base_.tensors, forward_.tensors, wanted));
@@ -73,13 +72,6 @@ class Returner {
   }
   bool is_nvfp4(const Tensor& tensor) const {
     return tensor.codec == &plain_codec(context_.codecs, Dtype::kNvfp4);
-  }
-
-  Status check_model(const Model& model) const {
-    const std::string* found = file_.metadata.find_text("general.architecture");
-    if (found != nullptr && *found == model.family->name) return {};
-    return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
-                found == nullptr ? "not said" : *found, model.family->name);
   }
 
   // A norm that was trained tells models apart.
@@ -149,14 +141,13 @@ class Returner {
     }
     CKPT_ASSIGN(Tensor out, concatenate_rows(runs));
     CKPT_ASSIGN(const float scale, number(gguf, ".scale", rows[0].gguf_first / matrix_rows));
-    std::vector<std::byte> bytes(sizeof scale);
-    std::memcpy(bytes.data(), &scale, sizeof scale);
     out.name = like.name;
     out.shape = like.shape;
     out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kGguf);
     out.home = like.home;
     out.source_name = gguf.name;
-    std::get<Stored>(out.origin).parts.push_back({Slice{make_blob("scale", bytes), 0, 4}});
+    const Tensor scale_part = make_f32_tensor("scale", {}, {scale}, context_.codecs);
+    std::get<Stored>(out.origin).parts.push_back(scale_part.stored().parts[0]);
     return out;
   }
 

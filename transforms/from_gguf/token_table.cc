@@ -16,8 +16,7 @@ constexpr float kAddedTokenScore = -1000.0f;
 constexpr size_t kMaxTokenBytes = 1024;
 
 const MetaArray* list_at(const Checkpoint& file, std::string_view name) {
-  const MetaValue* value = file.metadata.find(fmt::format("tokenizer.ggml.{}", name));
-  return value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+  return file.metadata.find_array(fmt::format("tokenizer.ggml.{}", name));
 }
 
 bool holds_numbers(const MetaArray& list) {

@@ -55,11 +55,6 @@ void find_in_folder(const Checkpoint& folder, std::vector<Finding>& out) {
                              std::move(fix)));
 }
 
-const MetaArray* list_at(const Metadata& metadata, std::string_view key) {
-  const MetaValue* found = metadata.find(key);
-  return found == nullptr ? nullptr : std::get_if<MetaArray>(&found->value);
-}
-
 // Empty for a list of anything else.
 std::vector<double> numbers_of(const MetaArray* array) {
   std::vector<double> out;
@@ -113,8 +108,8 @@ Fix fix_from_base() {
 }
 
 void find_equal_scores(const Metadata& metadata, std::vector<Finding>& out) {
-  const std::vector<double> scores = numbers_of(list_at(metadata, kScores));
-  const auto types = numbers_of(list_at(metadata, kTypes));
+  const std::vector<double> scores = numbers_of(metadata.find_array(kScores));
+  const auto types = numbers_of(metadata.find_array(kTypes));
   if (!is_split_by_scores(metadata) || !are_equal(scores, types)) return;
   Finding found = make_finding(Severity::kUnsound, kScores,
                                fmt::format("all {}; they tell no order, so llama.cpp splits texts "
@@ -161,12 +156,12 @@ bool decides_ids(std::string_view key) {
 void compare_key(const Metadata& ours, const MetaEntry& entry, std::vector<Finding>& out) {
   const MetaValue* mine = ours.find(entry.key);
   if (mine != nullptr && *mine == entry.value) return;
-  const MetaArray* a = list_at(ours, entry.key);
+  const MetaArray* a = ours.find_array(entry.key);
   const auto* b = std::get_if<MetaArray>(&entry.value.value);
   std::string found;
   if (a != nullptr && b != nullptr) {
     const bool are_scores = entry.key == kScores && a->count() == b->count();
-    const auto types = numbers_of(list_at(ours, kTypes));
+    const auto types = numbers_of(ours.find_array(kTypes));
     if (are_scores && have_one_order(numbers_of(a), numbers_of(b), types)) return;
     std::string_view what = std::string_view(entry.key).substr(entry.key.rfind('.') + 1);
     if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // of one

@@ -48,8 +48,7 @@ bool is_converted(std::string_view key) {
 
 const std::vector<std::string>& texts_at(const Metadata& metadata, std::string_view key) {
   static const std::vector<std::string> kNone;
-  const MetaValue* found = metadata.find(key);
-  const auto* array = found == nullptr ? nullptr : std::get_if<MetaArray>(&found->value);
+  const MetaArray* array = metadata.find_array(key);
   return array == nullptr ? kNone : array->texts;
 }
 

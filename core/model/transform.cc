@@ -14,4 +14,10 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
   return Glob(pattern).matches(name);
 }
 
+Status expect_safetensors(const Checkpoint& checkpoint, std::string_view step) {
+  if (checkpoint.format == "safetensors") return {};
+  return fail(ErrorCode::kUsage, "{}: the checkpoint is {}; expected safetensors", step,
+              checkpoint.format);
+}
+
 }  // namespace ckpt

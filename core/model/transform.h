@@ -69,6 +69,9 @@ struct Transform {
 
 using Transforms = std::span<const Transform* const>;
 
+// Fails: kUsage, naming the step: the checkpoint is not of safetensors.
+Status expect_safetensors(const Checkpoint& checkpoint, std::string_view step);
+
 // Shell-style glob over a whole name: * any run, ? one character, [abc] a set. Case-sensitive.
 bool glob_matches(std::string_view pattern, std::string_view name);
 

@@ -208,10 +208,7 @@ Status complete_expert_count(Checkpoint& checkpoint) {
 
 Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
-  if (checkpoint.format != "safetensors") {
-    return fail(ErrorCode::kUsage, "experts: the checkpoint is {}; expected safetensors",
-                checkpoint.format);
-  }
+  CKPT_TRY(expect_safetensors(checkpoint, "experts"));
   const auto form = options.choice<ExpertForm>("to");
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   const bool is_exchanged = takes_exchanged_experts(model.model_type);

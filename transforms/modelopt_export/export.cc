@@ -180,10 +180,7 @@ Status complete_documents(Checkpoint& checkpoint, const Context& context) {
 
 Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& options,
                                     const Context& context) {
-  if (checkpoint.format != "safetensors") {
-    return fail(ErrorCode::kUsage, "export: the checkpoint is {}; expected safetensors",
-                checkpoint.format);
-  }
+  CKPT_TRY(expect_safetensors(checkpoint, "export"));
   CKPT_ASSIGN(ExportOptions parsed, read_export_options(options));
   if (!parsed.recipe_name.empty()) {
     CKPT_ASSIGN(QuantRecipe recipe, read_quant_recipe(parsed.recipe_name, context));

@@ -133,10 +133,7 @@ Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
 // kCorrupt: a pre_quant_scale that does not fit its weight.
 Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
-  if (checkpoint.format != "safetensors") {
-    return fail(ErrorCode::kUsage, "dequantize: the checkpoint is {}; expected safetensors",
-                checkpoint.format);
-  }
+  CKPT_TRY(expect_safetensors(checkpoint, "dequantize"));
   const Dtype type = options.choice<Dtype>("type");
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   CKPT_TRY(check_weights_are_read(checkpoint));

@@ -228,10 +228,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
   const bool to_modelopt = options.choice<LayoutName>("to") == LayoutName::kModelopt;
   const Side& to = to_modelopt ? kModelopt : kCompressed;
   const Side& from = to_modelopt ? kCompressed : kModelopt;
-  if (checkpoint.format != "safetensors") {
-    return fail(ErrorCode::kUsage, "nvfp4-layout: the checkpoint is {}; expected safetensors",
-                checkpoint.format);
-  }
+  CKPT_TRY(expect_safetensors(checkpoint, "nvfp4-layout"));
   if (!holds(checkpoint, from)) {
     if (!holds(checkpoint, to)) {
       return fail(ErrorCode::kUsage, "nvfp4-layout: no tensor is NVFP4 as {} stores it", from.name);

@@ -258,27 +258,14 @@ Tensor joined_words(const PackedJob& job, const Tensor& packed, std::string name
   return out;
 }
 
-// One I8 for each scale.
-Status add_byte_zeros(const Tensor& zeros, const Tensor& scale, CodedMatrix& matrix) {
-  const uint64_t rows = matrix.scales.rows, columns = matrix.scales.columns;
-  if (!is_plain_grid(zeros, Dtype::kI8, zeros.shape.size()) || zeros.values() != rows * columns) {
-    return wrong_part(zeros, fmt::format("i8, one for each scale of '{}'", scale.name));
-  }
-  matrix.zeros = {.bytes = only_slice(zeros),
-                  .outer = rows,
-                  .inner = columns,
-                  .bits = 8,
-                  .word_bytes = 1,
-                  .is_signed = true};
-  return {};
-}
-
 Status add_packed_zeros(const Tensor* zeros, const Tensor& scale, CodedMatrix& matrix) {
   const ScaleGrid& scales = matrix.scales;
   if (zeros == nullptr || scales.tile_rows != 1) matrix.zero = 1 << (matrix.codes.bits - 1);
   if (zeros == nullptr) return {};
   // Those of a whole tensor are not packed.
-  if (scales.tile_rows != 1) return add_byte_zeros(*zeros, scale, matrix);
+  if (scales.tile_rows != 1) {
+    return add_byte_zeros(*zeros, fmt::format(" of '{}'", scale.name), matrix);
+  }
   CodeGrid grid =
       packed_line({scales.rows, scales.columns, matrix.codes.bits, matrix.codes.keeps_to_words});
   grid.is_across = true;
@@ -360,7 +347,7 @@ Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
   const Tensor* zeros = job.find(codes.name + "_zero_point");
   if (zeros != nullptr) {
     out.parts.push_back(zeros);
-    CKPT_TRY(add_byte_zeros(*zeros, scale, matrix));
+    CKPT_TRY(add_byte_zeros(*zeros, fmt::format(" of '{}'", scale.name), matrix));
   }
   if (const Tensor* g_idx = job.find(codes.name + "_g_idx")) {
     out.parts.push_back(g_idx);

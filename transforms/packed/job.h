@@ -66,6 +66,8 @@ bool is_float_grid(const Tensor& tensor, size_t axes);  // F32, F16 or BF16
 Slice only_slice(const Tensor& tensor);
 // "tensor 'x.scales' is f16 [4, 8]; expected ...".
 Failure wrong_part(const Tensor& tensor, std::string_view expected);
+// Zero points in `zeros`, one I8 for each scale of the matrix; `which` says of which scales.
+Status add_byte_zeros(const Tensor& zeros, std::string_view which, CodedMatrix& matrix);
 // Codes and scales of one matrix [rows, columns] as a tensor of floats.
 Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,
                     CodedMatrix matrix);

@@ -223,6 +223,20 @@ Failure wrong_part(const Tensor& tensor, std::string_view expected) {
               tensor.codec->name, fmt::join(tensor.shape, ", "), expected);
 }
 
+Status add_byte_zeros(const Tensor& zeros, std::string_view which, CodedMatrix& matrix) {
+  const uint64_t rows = matrix.scales.rows, columns = matrix.scales.columns;
+  if (!is_plain_grid(zeros, Dtype::kI8, zeros.shape.size()) || zeros.values() != rows * columns) {
+    return wrong_part(zeros, fmt::format("i8, one for each scale{}", which));
+  }
+  matrix.zeros = {.bytes = only_slice(zeros),
+                  .outer = rows,
+                  .inner = columns,
+                  .bits = 8,
+                  .word_bytes = 1,
+                  .is_signed = true};
+  return {};
+}
+
 Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,
                     CodedMatrix matrix) {
   Tensor out = first;

@@ -72,22 +72,6 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
   return out;
 }
 
-Status add_flat_zeros(const Tensor& zeros, CodedMatrix& matrix) {
-  const ScaleGrid& scales = matrix.scales;
-  if (!is_plain_grid(zeros, Dtype::kI8, zeros.shape.size()) ||
-      zeros.values() != scales.rows * scales.columns) {
-    return wrong_part(zeros, "i8, one for each scale");
-  }
-  if (scales.tile_rows != 1) return wrong_part(zeros, "one for each row or group");
-  matrix.zeros = {.bytes = only_slice(zeros),
-                  .outer = scales.rows,
-                  .inner = scales.columns,
-                  .bits = 8,
-                  .word_bytes = 1,
-                  .is_signed = true};
-  return {};
-}
-
 Result<PackedWeight> join_flattened(const PackedJob& job, const Tensor& qdata) {
   CKPT_ASSIGN(const FlatClass said, flat_class(job, qdata));
   const std::string stem = qdata.name.substr(0, qdata.name.size() - kQdata.size());
@@ -106,7 +90,8 @@ Result<PackedWeight> join_flattened(const PackedJob& job, const Tensor& qdata) {
   const Tensor* zeros = job.find(stem + "_zero_point");
   if (zeros != nullptr) {
     out.parts.push_back(zeros);
-    CKPT_TRY(add_flat_zeros(*zeros, matrix));
+    CKPT_TRY(add_byte_zeros(*zeros, "", matrix));
+    if (matrix.scales.tile_rows != 1) return wrong_part(*zeros, "one for each row or group");
   }
   if (const Tensor* smooth = job.find(stem + "_act_pre_scale")) {
     return wrong_part(*smooth, "none: what the input is multiplied with first is not read here");

@@ -127,27 +127,27 @@ Result<std::map<uint64_t, std::string>> named_tokens(const JsonValue& config) {
 
 }  // namespace
 
-Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
-                                    const TokenizerOptions& options) {
+Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                              const TokenizerOptions& options) {
   const Document* file = checkpoint.find_document(kRanksFile);
   CKPT_CHECK(file != nullptr);
   CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(file->text()));
   CKPT_ASSIGN(const auto named, named_tokens(config));
   CKPT_ASSIGN(const uint64_t size, token_count(tokens.size(), options));
-  RankedVocabulary out;
-  out.vocabulary.tokens.resize(size);
-  out.vocabulary.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
+  Vocabulary out;
+  out.tokens.resize(size);
+  out.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
   for (const RankedToken& token : tokens) {
     if (token.rank >= size) continue;
-    out.vocabulary.tokens[token.rank] = text_of_bytes(token.bytes);
-    out.vocabulary.types[token.rank] = static_cast<int32_t>(TokenType::kNormal);
+    out.tokens[token.rank] = text_of_bytes(token.bytes);
+    out.types[token.rank] = static_cast<int32_t>(TokenType::kNormal);
   }
   for (uint64_t id = 0; id < size; ++id) {
-    std::string& text = out.vocabulary.tokens[id];
+    std::string& text = out.tokens[id];
     const auto found = named.find(id);
     if (id >= tokens.size()) {
       text = found != named.end() ? found->second : fmt::format("<|reserved_token_{}|>", id);
-      out.vocabulary.types[id] = static_cast<int32_t>(TokenType::kControl);
+      out.types[id] = static_cast<int32_t>(TokenType::kControl);
     } else if (text.empty()) {
       text = fmt::format("[PAD{}]", id);
     }

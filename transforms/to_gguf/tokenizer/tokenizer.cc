@@ -119,17 +119,24 @@ Status check_kind(const JsonValue& tokenizer) {
   return {};
 }
 
-// The keys of byte-level BPE from any file.
-Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, RankedVocabulary found,
-                       const TokenizerOptions& options, Metadata& metadata) {
+// Empty lists of scores and merges are not written.
+void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   metadata.append("tokenizer.ggml.tokens",
-                  MetaValue::array(make_text_array(std::move(found.vocabulary.tokens))));
-  metadata.append("tokenizer.ggml.token_type",
-                  MetaValue::array(make_i32_array(found.vocabulary.types)));
-  if (!found.merges.empty()) {
-    metadata.append("tokenizer.ggml.merges",
-                    MetaValue::array(make_text_array(std::move(found.merges))));
+                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
+  if (!vocabulary.scores.empty()) {
+    metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
   }
+  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  if (!vocabulary.merges.empty()) {
+    metadata.append("tokenizer.ggml.merges",
+                    MetaValue::array(make_text_array(std::move(vocabulary.merges))));
+  }
+}
+
+// The keys of byte-level BPE from any file.
+Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
+                       const TokenizerOptions& options, Metadata& metadata) {
+  put_vocabulary(std::move(vocabulary), metadata);
   SpecialsWanted wanted;
   wanted.named = options.rules.special_tokens;
   return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), wanted, metadata);
@@ -138,26 +145,25 @@ Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, Ranke
 Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
                            const TokenizerOptions& options, Metadata& metadata) {
   CKPT_TRY(check_kind(*files.tokenizer));
-  RankedVocabulary found;
-  CKPT_ASSIGN(found.vocabulary,
+  CKPT_ASSIGN(Vocabulary vocabulary,
               read_vocabulary(checkpoint, *files.tokenizer, files.config, options));
-  CKPT_ASSIGN(found.merges, read_merges(checkpoint));
+  CKPT_ASSIGN(vocabulary.merges, read_merges(checkpoint));
   CKPT_ASSIGN(std::string pre, options.pre_name
                                    ? Result<std::string>(*options.pre_name)
                                    : recognize_pre_tokenizer(*files.tokenizer, files.config,
-                                                             *files.lists, found.merges));
+                                                             *files.lists, vocabulary.merges));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
   metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
-  return add_merged_keys(checkpoint, std::move(files), std::move(found), options, metadata);
+  return add_merged_keys(checkpoint, std::move(files), std::move(vocabulary), options, metadata);
 }
 
 Status add_ranked_keys(const Checkpoint& checkpoint, TokenizerFiles files,
                        const TokenizerOptions& options, Metadata& metadata) {
-  CKPT_ASSIGN(RankedVocabulary found, read_ranks(checkpoint, files.config, options));
+  CKPT_ASSIGN(Vocabulary vocabulary, read_ranks(checkpoint, files.config, options));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
   metadata.append("tokenizer.ggml.pre",
                   MetaValue::text(options.pre_name.value_or(std::string(options.rules.ranks))));
-  return add_merged_keys(checkpoint, std::move(files), std::move(found), options, metadata);
+  return add_merged_keys(checkpoint, std::move(files), std::move(vocabulary), options, metadata);
 }
 
 Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
@@ -166,25 +172,16 @@ Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabu
   wanted.vocab_size = vocabulary.tokens.size();
   metadata.append("tokenizer.ggml.model", MetaValue::text("llama"));
   metadata.append("tokenizer.ggml.pre", MetaValue::text("default"));
-  metadata.append("tokenizer.ggml.tokens",
-                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
-  metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
-  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  put_vocabulary(std::move(vocabulary), metadata);
   return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), wanted, metadata);
 }
 
 Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
                        Metadata& metadata) {
   show_tokens(kShownTokens, vocabulary);
-  CKPT_ASSIGN(std::vector<std::string> merges, read_merges(checkpoint));
+  CKPT_ASSIGN(vocabulary.merges, read_merges(checkpoint));
   metadata.append("tokenizer.ggml.model", MetaValue::text("gemma4"));
-  metadata.append("tokenizer.ggml.tokens",
-                  MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
-  metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
-  metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
-  if (!merges.empty()) {
-    metadata.append("tokenizer.ggml.merges", MetaValue::array(make_text_array(std::move(merges))));
-  }
+  put_vocabulary(std::move(vocabulary), metadata);
   return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), {}, metadata);
 }
 

@@ -41,11 +41,7 @@ std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
 
 // Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json;
 // without a vocab_size, no special tokens. Fails: kCorrupt, naming the line; as token_count().
-struct RankedVocabulary {
-  Vocabulary vocabulary;
-  std::vector<std::string> merges;
-};
-Result<RankedVocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
-                                    const TokenizerOptions& options);
+Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
+                              const TokenizerOptions& options);
 
 }  // namespace ckpt

@@ -31,7 +31,8 @@ Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options);
 struct Vocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
-  std::vector<float> scores;  // empty for byte-level BPE
+  std::vector<float> scores;        // empty for byte-level BPE
+  std::vector<std::string> merges;  // each as two tokens with one space between
 };
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.

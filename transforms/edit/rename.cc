@@ -16,9 +16,9 @@
 #include "core/base/glob.h"
 #include "core/base/result.h"
 #include "core/model/checkpoint.h"
+#include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/facts/quant_lists.h"
 #include "transforms/facts/quant_statement.h"
 
 namespace ckpt {

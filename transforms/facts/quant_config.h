@@ -19,10 +19,10 @@
 
 #include "core/json/json_edit.h"
 #include "core/model/checkpoint.h"
+#include "core/model/quant_lists.h"
 
 namespace ckpt {
 
-inline constexpr std::string_view kQuantConfigName = "hf_quant_config.json";
 inline constexpr std::string_view kMixedPrecision = "MIXED_PRECISION";
 
 // One way of storing weights: "NVFP4" in groups of 16.

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/base/name_list.h"
+#include "core/model/quant_lists.h"
 #include "transforms/facts/quant_config.h"
-#include "transforms/facts/quant_lists.h"
 #include "transforms/facts/quant_statement.h"
 
 namespace ckpt {

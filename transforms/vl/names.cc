@@ -4,8 +4,8 @@
 #include <optional>
 #include <unordered_set>
 
+#include "core/model/quant_lists.h"
 #include "core/model/transform.h"
-#include "transforms/facts/quant_lists.h"
 #include "transforms/facts/quant_statement.h"
 
 namespace ckpt {

@@ -2,7 +2,7 @@
 //
 //   model.layers.0.mlp.up_proj.weight  ⇄  model.language_model.layers.0.mlp.up_proj.weight
 //   "ignore": ["lm_head", "model.layers.0.linear_attn*", "re:model\.layers\..*"] and the other
-//   lists of transforms/facts/quant_lists.h
+//   lists of core/model/quant_lists.h
 //
 // Sources of how lists are read: vLLM vllm/model_executor/layers/quantization/modelopt.py and
 // compressed_tensors/utils.py (entries go through the model's own mapping of prefixes; "re:" ones

@@ -20,6 +20,9 @@
 
 namespace ckpt {
 
+// The document of ModelOpt next to config.json.
+inline constexpr std::string_view kQuantConfigName = "hf_quant_config.json";
+
 enum class ModuleSpelling : uint8_t {
   kGlobs,        // names and globs
   kExpressions,  // names, and expressions after "re:"

@@ -1,9 +1,7 @@
-#include "transforms/facts/quant_lists.h"
+#include "core/model/quant_lists.h"
 
 #include <algorithm>
 #include <cctype>
-
-#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 namespace {

@@ -30,6 +30,7 @@ std::vector<const Check*> check_list() {
                            quantization_checks(),
                            quantization_statement_checks(),
                            scale_shape_checks(),
+                           scheme_checks(),
                            served_checks(),
                            tokenizer_checks(),
                            chat_template_checks(),

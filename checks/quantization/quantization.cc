@@ -169,6 +169,9 @@ bool has_quantized_inputs(const Quantization& said) {
 // Layers whose inputs are quantized by a scale that is not there.
 Mismatch without_input_scale(const Examined& on, const Quantization& said) {
   const bool is_compressed = said.method == "compressed-tensors" && has_quantized_inputs(said);
+  const std::string* scheme =
+      said.json == nullptr ? nullptr : text_of(*said.json, "activation_scheme");
+  const bool is_static = said.method == "fp8" && scheme != nullptr && *scheme == "static";
   Mismatch out;
   for (const auto& [name, module] : on.modules) {
     if (module.form == Form::kPackedNvfp4) {
@@ -179,7 +182,12 @@ Mismatch without_input_scale(const Examined& on, const Quantization& said) {
     if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
     const auto layer = said.layers.find(name);
     const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
-    if (algo == (is_fp8 ? "FP8" : "NVFP4") && said.method != "compressed-tensors") out.add(name);
+    const bool is_modelopts =
+        algo == (is_fp8 ? "FP8" : "NVFP4") && said.method != "compressed-tensors";
+    // transformers has another name for the scale of FP8.
+    const bool is_of_fp8 =
+        is_static && is_fp8 && on.tensor(name + ".activation_scale") == nullptr;
+    if (is_modelopts || is_of_fp8) out.add(name);
   }
   return out;
 }

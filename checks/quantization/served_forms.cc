@@ -5,6 +5,7 @@
 // whatever the memory held.
 #include <algorithm>
 
+#include "checks/quantization/module_lists.h"
 #include "checks/quantization/serving.h"
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
@@ -19,85 +20,150 @@ bool is_expected(Form form, const std::string& algo) {
     case Form::kNvfp4:
       return algo == "NVFP4" || algo == "W4A16_NVFP4" || algo.starts_with("NVFP4_AWQ");
     case Form::kFp8:
-      return algo.starts_with("FP8") || algo == "compressed-tensors";
+      return algo.starts_with("FP8");
     case Form::kPackedNvfp4:
-      return algo == "compressed-tensors";
+      return false;
     case Form::kOther:
       return true;  // formats that are not judged here
   }
   return true;
 }
 
+bool has_lists(const Examined& on) {
+  return on.quantization() != nullptr && has_module_lists(*on.quantization());
+}
+
 bool is_judged(const Examined& on, const Profile& profile) {
   const Quantization* said = on.quantization();
   if (said == nullptr) return on.is_quantized();
-  if (said->method == "compressed-tensors")
-    return false;  // its targets and ignores are look-ups
-                   // of another kind
+  if (has_module_lists(*said)) return true;
   const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang;
   return has_word(profile.algos, said->algo) && !is_mixed;
 }
 
 const Fix kListMend{"serving-config", {}, std::string(kAgain), false, 0};
 
+// Of the lists of other methods; `what` is to be done with the modules' names.
+Fix list_mend(const Examined& on, std::string_view what) {
+  if (!has_lists(on)) return kListMend;
+  return {"", "", fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true, 0};
+}
+
+// Codes that have the shape of the floats, so that floats load in their place.
+bool is_shape_kept(const Examined& on, const Module& module) {
+  const std::string& method = on.quantization()->method;
+  if (module.form == Form::kFp8) return true;
+  const auto dtype = module.weight == nullptr ? std::nullopt : plain_dtype(*module.weight->codec);
+  return module.form == Form::kOther && method != "bitsandbytes" && method != "torchao" &&
+         (dtype == Dtype::kF8E4M3 || dtype == Dtype::kI8);
+}
+
+// Whether a server reads floats as these codes, instead of stopping at their shape.
+bool reads_as_codes(const Examined& on) {
+  return std::ranges::any_of(on.modules, [&](const auto& entry) {
+    return entry.second.form != Form::kPlain && is_shape_kept(on, entry.second);
+  });
+}
+
+bool is_as_served(const Examined& on, const Module& module, const Served& served) {
+  if (!has_lists(on)) return is_expected(module.form, served.algo);
+  return served.is_unclear || served.has_no_group ||
+         (module.form == Form::kPlain) == served.algo.empty();
+}
+
 Status look_lists(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   Mismatch narrow, plain, codes;
+  const bool has_narrow = has_lists(look.on) && reads_as_codes(look.on);
   for (const auto& [name, served] : look.served) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(look.on, look.profile, name) != nullptr;  // Q14
-      if (is_forced || served.is_partial || is_expected(shard->form, served.algo)) continue;
-      const bool is_head = name.ends_with("lm_head");  // Q15
-      if (shard->form != Form::kPlain && !is_head) codes.add(shard->name);
+      if (is_forced || served.is_partial || is_as_served(look.on, *shard, served)) continue;
+      const bool is_of_q15 = name.ends_with("lm_head") && look.on.modules.contains(shard->name);
+      if (shard->form != Form::kPlain && !is_of_q15) codes.add(shard->name);
       if (shard->form != Form::kPlain) continue;
-      (served.algo.find("FP4") != std::string::npos ? plain : narrow).add(shard->name);
+      const bool is_narrow =
+          has_lists(look.on) ? has_narrow : served.algo.find("FP4") == std::string::npos;
+      (is_narrow ? narrow : plain).add(shard->name);
     }
   }
   const std::string place =
       look.on.quantizations.empty() ? std::string("config.json") : look.on.quantization()->place;
+  const Fix add = list_mend(look.on, "name these modules in '{}', or quantize them too");
   if (plain.count != 0) {
     look.out.push_back({place,
                         plain.text("unquantized, but the list does not exclude it"),
                         {},
                         "assert param_data.shape == loaded_weight.shape",
-                        kListMend});
+                        add});
   }
   if (narrow.count != 0) {
-    look.out.push_back({place, narrow.text("unquantized, but would be read as FP8"),
-                        Severity::kUnsound, "scales are never filled", kListMend});
+    look.out.push_back(
+        {place,
+         narrow.text(has_lists(look.on) ? "unquantized, but would be read as codes"
+                                        : "unquantized, but would be read as FP8"),
+         Severity::kUnsound, "scales are never filled", add});
   }
   if (codes.count != 0) {
     look.out.push_back({place,
                         codes.text("quantized, where the server expects something else"),
                         {},
-                        "There is no module or parameter named '...input_scale'; KeyError",
-                        kListMend});
+                        has_lists(look.on)
+                            ? "KeyError: '...qweight', '...weight_packed', '...weight_scale_inv'"
+                            : "There is no module or parameter named '...input_scale'; KeyError",
+                        list_mend(look.on, "take these modules off '{}'; or dequantize them")});
   }
+  return {};
+}
+
+// Targets that name nothing of the model.
+Status look_targets(const Look& look) {
+  if (!has_lists(look.on)) return {};
+  Mismatch found;
+  for (const auto& [name, served] : look.served) {
+    if (!served.has_no_group) continue;
+    for (const Module* shard : served.shards) {
+      // vLLM 0.32 leaves a module without a group in floats.
+      const bool is_kept = look.profile.rules == Rules::kVllm32 && shard->form == Form::kPlain;
+      if (!is_kept) found.add(shard->name);
+    }
+  }
+  if (found.count == 0) return {};
+  look.report(look.on.quantization()->place + ".config_groups",
+              found.text("fitted by no target, and by no entry of ignore"));
   return {};
 }
 
 // vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
 bool is_taken_as_numbers(const Look& look, const Served& served) {
-  if (look.profile.program != Program::kVllm || served.is_partial) return false;
   const auto has = [&](Form form) {
     return std::any_of(served.shards.begin(), served.shards.end(),
                        [form](const Module* shard) { return shard->form == form; });
   };
+  if (look.profile.program != Program::kVllm || served.is_partial) return false;
+  if (has_lists(look.on)) return reads_as_codes(look.on);
   return has(Form::kOther) || (has(Form::kFp8) && has(Form::kPlain) && !has(Form::kNvfp4));
+}
+
+// Other methods' codes may have several layouts in one folder.
+bool is_mixture(const Examined& on, const Served& served) {
+  const auto kind = [&](const Module& module) {
+    return has_lists(on) && module.form != Form::kPlain ? Form::kOther : module.form;
+  };
+  const Form first = kind(*served.shards.front());
+  return std::ranges::any_of(served.shards,
+                             [&](const Module* shard) { return kind(*shard) != first; });
 }
 
 Status look_shards(const Look& look) {
   if (!is_judged(look.on, look.profile)) return {};
   for (const auto& [name, served] : look.served) {
-    const Form form = served.shards.front()->form;
-    const bool is_mixture =
-        std::any_of(served.shards.begin(), served.shards.end(),
-                    [form](const Module* shard) { return shard->form != form; });
-    if (!served.is_partial && !is_mixture) continue;
+    const bool is_mixed = is_mixture(look.on, served) && !served.is_unclear;
+    if (!served.is_partial && !is_mixed) continue;
     look.out.push_back(
         {served.shards.front()->name,
-         is_mixture ? fmt::format("the parts of {} are stored in different ways", name)
-                    : fmt::format("the list names some parts of {} only", name),
+         is_mixed ? fmt::format("the parts of {} are stored in different ways", name)
+                  : fmt::format("the list names some parts of {} only", name),
          is_taken_as_numbers(look, served) ? std::optional(Severity::kUnsound) : std::nullopt,
          {},
          {}});
@@ -238,6 +304,9 @@ Status look_head(const Look& look) {
 constexpr Check kServedChecks[] = {
     {"Q07", "the lists say what the tensors are", "U: vllm* sglang", "", "serving-config",
      "{again}", look_lists},
+    {"Q37", "every quantized module has a group", "U: vllm* sglang",
+     "Unable to find matching target for ... in the compressed-tensors config", "",
+     "export the model again", look_targets},
     {"Q11", "parts that are run as one are stored alike", "U: vllm* sglang",
      "Detected some but not all shards of ... are quantized", "serving-config", "{again}",
      look_shards},

@@ -1,9 +1,12 @@
 #include "checks/quantization/serving.h"
 
 #include <algorithm>
+#include <array>
 
+#include "checks/quantization/module_lists.h"
 #include "core/base/name_list.h"
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -126,7 +129,6 @@ class Statement {
     if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
     if (is_excluded(name, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
-    if (said_.method == "compressed-tensors") served.algo = "compressed-tensors";
     // Of a mixed file the server makes the rest plain.
     if (said_.algo == "MIXED_PRECISION" && !has_word(profile_.algos, served.algo)) {
       served.algo.clear();
@@ -236,6 +238,133 @@ class Statement {
   std::map<std::string, std::string> layers_;  // by name and a dot
 };
 
+// ---- other methods' lists -----------------------------------------------------------------------
+
+// The layer's place in the model: "model.layers.7.mlp.up_proj" -> "model.layers.#.mlp.up_proj".
+std::string role_of(std::string_view name) {
+  std::string out;
+  bool was_digit = false;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (is_digit && (was_digit || out.ends_with('.'))) {
+      if (!was_digit) out += '#';
+      was_digit = true;
+      continue;
+    }
+    out += c;
+    was_digit = false;
+  }
+  return out;
+}
+
+// Whether a module is in one of the text model's own layers, or its head.
+bool is_of_text(const Examined& on, std::string_view name) {
+  if (is_of_tower(name)) return false;
+  if (name.ends_with("lm_head")) return true;
+  constexpr std::string_view kLayers = ".layers.";
+  const size_t at = name.find(kLayers);
+  if (at == name.npos) return false;
+  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
+  const auto count = layers == nullptr ? std::nullopt : whole(*layers);
+  uint64_t number = 0;
+  for (const char c : name.substr(at + kLayers.size())) {
+    if (c < '0' || c > '9') break;
+    number = number * 10 + static_cast<uint64_t>(c - '0');
+  }
+  return !count || number < *count;
+}
+
+class ByLists {
+ public:
+  ByLists(const Examined& on, const Profile& profile, const Quantization& said)
+      : on_(on),
+        profile_(profile),
+        rules_(renames(on, profile)),
+        is_silent_(joins_in_silence(on, profile)),
+        lists_(on, profile, said, [this](const std::string& entry) { return server_name(entry); }) {
+    is_of_groups_ = said.method == "compressed-tensors";
+    is_of_names_ = said.method.find("fp8") != said.method.npos;
+    for (const auto* all : {&on.modules, &on.packed_modules}) {
+      for (const auto& [name, module] : *all) {
+        if (module.weight != nullptr && module.form != Form::kPlain) coded_.insert(role_of(name));
+      }
+    }
+  }
+
+  void decide(const std::string& name, Served& served) const {
+    served.is_unclear = std::ranges::none_of(
+        served.shards, [&](const Module* shard) { return is_asked(*shard); });
+    if (served.is_unclear || forced_plain(on_, profile_, name) != nullptr) return;
+    AskedModule module{rules_.empty() ? server_name(name) : name, {}, false, false};
+    module.is_experts = split(name).word == "experts";
+    module.is_head = name.ends_with("lm_head");
+    const Split parts = split(module.name);
+    const Fused* entry = fused_of(parts.word, false);
+    if (module.is_experts && is_of_groups_) {
+      for (const std::string_view word : words_of_experts(served)) {
+        module.shards.push_back(fmt::format("{}.0.{}", module.name, word));
+      }
+    } else if (entry != nullptr && served.shards.size() < entry->shards.size()) {
+      served.is_unclear = served.shards.size() != 1;
+      module.name = child(parts.parent, last_word(served.shards.front()->name));
+    } else if (entry != nullptr && !is_silent_) {
+      for (const std::string_view word : entry->shards) {
+        module.shards.push_back(child(parts.parent, word));
+      }
+    }
+    if (!served.is_unclear) lists_.decide(module, served);
+  }
+
+ private:
+  // Wrappers have several ways to write the front of a name, which servers map to one.
+  std::string server_name(std::string_view name) const {
+    if (!rules_.empty()) return renamed(name, rules_);
+    if (!on_.is_wrapper) return std::string(name);
+    constexpr std::string_view kFronts = " model language_model text_model ";
+    for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.')) {
+      if (!has_word(kFronts, name.substr(0, dot))) break;
+      name.remove_prefix(dot + 1);
+    }
+    return std::string(name);
+  }
+
+  // Routers and the like are floats in all layers; the server never asks the lists for them.
+  bool is_asked(const Module& module) const {
+    constexpr std::string_view kAlways =
+        " q_proj k_proj v_proj o_proj gate_proj up_proj down_proj ";
+    constexpr std::string_view kJoinedLatents = " q_a_proj kv_a_proj_with_mqa ";
+    const std::string_view word = last_word(module.name);
+    if (!is_of_text(on_, module.name)) return false;
+    if (has_word(kJoinedLatents, word) && !is_of_names_) return false;
+    return has_word(kAlways, word) || coded_.contains(role_of(module.name)) ||
+           module.form != Form::kPlain;
+  }
+
+  std::array<std::string_view, 3> words_of_experts(const Served& served) const {
+    const bool is_short = profile_.rules == Rules::kVllm32 &&
+                          has_word(" w1 w2 w3 ", last_word(served.shards.front()->name));
+    if (is_short) return {"w1", "w3", "w2"};
+    return {"gate_proj", "up_proj", "down_proj"};
+  }
+
+  const Examined& on_;
+  const Profile& profile_;
+  std::vector<Rename> rules_;
+  bool is_silent_, is_of_groups_ = false, is_of_names_ = false;
+  std::set<std::string> coded_;  // roles of modules that are quantized in some layer
+  ModuleLists lists_;
+};
+
+// Another method's lists are asked if some module is quantized; Q28 is about all others.
+bool asks_lists(const Examined& on) {
+  const Quantization* said = on.quantization();
+  if (said == nullptr || !has_module_lists(*said) || said->json == nullptr) return false;
+  const bool has_codes = std::ranges::any_of(on.modules, [](const auto& entry) {
+    return entry.second.weight != nullptr && entry.second.form != Form::kPlain;
+  });
+  return on.packed.fault.empty() && (has_codes || !on.packed_modules.empty());
+}
+
 }  // namespace
 
 // Sources: vLLM model_executor/layers/mamba/short_conv.py, and of 0.32 models/deepseek_v2.py
@@ -282,17 +411,31 @@ ServedModules served_modules(const Examined& on, const Profile& profile) {
       knows_model_class(profile, on.model_class);
   if (!is_known) return out;
   const auto rules = renames(on, profile);
-  for (const auto& [name, module] : on.modules) {
-    if (!module.is_linear() || name.starts_with("mtp.")) continue;
+  const auto add = [&](const std::string& name, const Module& module) {
+    if (name.starts_with("mtp.")) return;
     std::string mapped = renamed(name + ".", rules);
     mapped.pop_back();
     mapped = module_name(std::move(mapped), on, profile);
     out[served_name(mapped)].shards.push_back(&module);
+  };
+  for (const auto& [name, module] : on.modules) {
+    if (module.is_linear()) add(name, module);
   }
   const Quantization* said = on.quantization();
   if (said == nullptr) return out;
-  const Statement statement(on, profile, *said);
-  for (auto& [name, served] : out) statement.decide(name, served);
+  if (!has_module_lists(*said)) {
+    const Statement statement(on, profile, *said);
+    for (auto& [name, served] : out) statement.decide(name, served);
+    return out;
+  }
+  for (const auto& [name, module] : on.packed_modules) add(name, module);
+  const bool is_asked = asks_lists(on);
+  std::optional<ByLists> lists;
+  if (is_asked) lists.emplace(on, profile, *said);
+  for (auto& [name, served] : out) {
+    served.is_unclear = !is_asked;
+    if (is_asked) lists->decide(name, served);
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
 #include "core/model/token_lists.h"
 #include "core/model/usual_type.h"
@@ -55,6 +56,20 @@ bool is_fp8_scheme(const JsonValue* scheme) {
   return bits != nullptr && whole(*bits) == 8u && text_or_empty(*scheme, "type") == "float";
 }
 
+// Reads the list into `out`. The entries of an object are its keys.
+void read_excluded(const JsonValue& said, Quantization& out) {
+  const std::string_view method = out.is_nested ? kQuantConfigName : std::string_view(out.method);
+  for (const ModuleList& list : unquantized_lists(method)) {
+    out.exclude_key = list.key;
+    const JsonValue* found = known(said, list.key);
+    out.exclude = texts_of(found);
+    if (found != nullptr && found->is_object()) {
+      for (const auto& item : found->items()) out.exclude.push_back(item.key());
+    }
+    if (!out.exclude.empty()) return;
+  }
+}
+
 Quantization read_quantization(std::string place, const JsonValue& json) {
   Quantization out;
   out.place = std::move(place);
@@ -65,7 +80,7 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   const JsonValue& said = out.is_nested ? *inner : json;
   out.algo = upper_case(text_or_empty(said, "quant_algo"));
   out.group_size = group_size_of(said);
-  out.exclude = texts_of(member(said, out.is_nested ? "exclude_modules" : "ignore"));
+  read_excluded(said, out);
   out.has_kv_scheme =
       is_fp8_scheme(known(said, out.is_nested ? "kv_cache_quant_algo" : "kv_cache_scheme"));
   const JsonValue* layers = known(said, "quantized_layers");
@@ -255,7 +270,16 @@ void Examined::collect_modules() {
       stray.push_back(&tensor);
     }
   }
-  for (auto& [name, module] : modules) module.name = name;
+  for (const auto& [codes, form] : packed.by_codes) {
+    const std::string name = listed_name(form.weight);
+    const auto found = modules.find(name);
+    if (found != modules.end() && found->second.weight != nullptr) continue;
+    packed_modules[name].weight = tensor(codes);
+    packed_modules[name].form = Form::kOther;
+  }
+  for (auto* all : {&modules, &packed_modules}) {
+    for (auto& [name, module] : *all) module.name = name;
+  }
 }
 
 bool Examined::is_quantized() const {

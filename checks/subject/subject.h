@@ -100,7 +100,9 @@ struct Quantization {
   std::string method;      // quant_method, lower case; "" when it does not say
   std::string algo;        // quant_algo, upper case
   bool is_nested = false;  // as hf_quant_config.json has it
+  // The first list of modules that the method leaves unquantized and that has entries.
   std::vector<std::string> exclude;
+  std::string_view exclude_key;  // its key, or that of the list to write
   std::map<std::string, std::string> layers;  // quant_algo by module
   std::optional<uint64_t> group_size;
   bool has_kv_scheme = false;  // an FP8 cache is asked for
@@ -145,6 +147,7 @@ class Examined {
   const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
   std::shared_ptr<const TokenLists> token_lists;  // of `tokenizer`; empty ones without it
   std::map<std::string, Module> modules;
+  std::map<std::string, Module> packed_modules;  // those of `packed` that are not in `modules`
   std::vector<const Tensor*> stray;  // of no module: _amax and the like keep their full names
   std::vector<Quantization> quantizations;  // all there are, in the order vLLM looks
   std::string model_type, model_class, text_type;
@@ -202,6 +205,8 @@ struct Served {
   std::vector<const Module*> shards;
   std::string algo;         // what the server expects: "" floats, else "NVFP4", "FP8", ...
   bool is_partial = false;  // the list names some shards of it only; the server stops
+  bool is_unclear = false;  // the server's choice is not known here
+  bool has_no_group = false;  // no group of compressed-tensors is for it
 };
 using ServedModules = std::map<std::string, Served>;  // by the server's names
 
@@ -270,6 +275,7 @@ std::span<const Check> processor_checks();
 std::span<const Check> quantization_checks();
 std::span<const Check> quantization_statement_checks();
 std::span<const Check> scale_shape_checks();
+std::span<const Check> scheme_checks();
 std::span<const Check> served_checks();
 std::span<const Check> weight_checks();
 std::span<const Check> parameter_checks();

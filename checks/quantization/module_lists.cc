@@ -1,0 +1,367 @@
+#include "checks/quantization/module_lists.h"
+
+#include <algorithm>
+
+#include "core/base/words.h"
+#include "core/model/quant_lists.h"
+#include "core/model/tensor_names.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kListedMethods =
+    " fp8 fbgemm_fp8 awq gptq bitsandbytes torchao quark mxfp4 compressed-tensors ";
+
+// Names of modules by their tensors' dtypes, as vLLM fills a list that is empty.
+struct ByDtype {
+  std::vector<std::string> floats, coded;
+};
+ByDtype modules_by_dtype(const Examined& on, const ModuleLists::Rename& rename) {
+  std::map<std::string, bool> all;
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    const std::string module = module_of(tensor.name);
+    bool& is_coded = all[rename(module.empty() ? tensor.name : module)];
+    is_coded = is_coded || !is_plain_float(*tensor.codec);
+  }
+  ByDtype out;
+  for (const auto& [name, is_coded] : all) (is_coded ? out.coded : out.floats).push_back(name);
+  return out;
+}
+
+void add_texts(const JsonValue& list, std::vector<std::string>& out) {
+  for (const JsonValue& item : list) {
+    if (item.is_array()) add_texts(item, out);
+    if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
+  }
+}
+
+std::vector<std::string> texts_below(const JsonValue& json, std::string_view key) {
+  std::vector<std::string> out;
+  const JsonValue* list = known(json, key);
+  if (list != nullptr && list->is_array()) add_texts(*list, out);
+  return out;
+}
+
+// A group of one target that is an attention is about its cache.
+std::vector<std::string> targets_of(const JsonValue& json) {
+  std::vector<std::string> out;
+  const JsonValue* groups = known(json, "config_groups");
+  if (groups == nullptr || !groups->is_object()) return out;
+  for (const JsonValue& group : *groups) {
+    if (!group.is_object()) continue;
+    const std::vector<std::string> targets = texts_below(group, "targets");
+    if (targets.size() == 1 && targets[0].ends_with("Attention")) continue;
+    out.insert(out.end(), targets.begin(), targets.end());
+  }
+  return out;
+}
+
+// Keys by which a method decides for single modules without its lists.
+bool has_other_rules(const JsonValue& json, const std::string& method) {
+  if (method == "quark") {
+    const JsonValue* layers = known(json, "layer_quant_config");
+    return layers != nullptr && !layers->empty();
+  }
+  if (method == "torchao") {
+    const JsonValue* type = known(json, "quant_type");
+    const JsonValue* only = type == nullptr ? nullptr : known(*type, "default");
+    const JsonValue* data = only == nullptr ? nullptr : known(*only, "_data");
+    return data != nullptr && (known(*data, "module_fqn_to_config") != nullptr ||
+                               known(*data, "fqn_to_config") != nullptr);
+  }
+  if (method != "compressed-tensors") return false;
+  return known(json, "linear_fp8_config") != nullptr || targets_of(json).empty();
+}
+
+// Parts of the names of Linear layers' classes, and of experts'.
+bool names_a_class(std::string_view target) {
+  constexpr std::string_view kClasses[] = {
+      "qkvparallellinear", "mergedcolumnparallellinear", "columnparallellinear",
+      "rowparallellinear", "replicatedlinear",           "fusedmoe",
+      "routedexperts"};
+  return std::ranges::any_of(kClasses, [name = lower_case(target)](std::string_view each) {
+    return each.find(name) != each.npos;
+  });
+}
+
+}  // namespace
+
+bool is_of_tower(std::string_view name) {
+  constexpr std::string_view kWords[] = {"visual", "vision", "audio", "image", "multi_modal"};
+  return std::ranges::any_of(kWords,
+                             [&](std::string_view word) { return name.find(word) != name.npos; });
+}
+
+bool has_module_lists(const Quantization& said) { return has_word(kListedMethods, said.method); }
+
+// ---- entries ------------------------------------------------------------------------------------
+
+EntryList::EntryList(const std::vector<std::string>& entries, bool is_wrapper) : names_([&] {
+  std::vector<std::string> names;
+  for (const std::string& entry : entries) {
+    if (expression_mark(entry) == 0) names.push_back(entry);
+  }
+  return names;
+}()) {
+  for (const std::string& entry : entries) {
+    const size_t mark = expression_mark(entry);
+    if (mark == 0) continue;
+    const EntryFront front = front_of(entry);
+    const bool is_elsewhere = is_of_tower(entry) || entry.find("mtp") != entry.npos;
+    if (front == EntryFront::kName && is_elsewhere) continue;
+    expressions_.push_back({entry.substr(0, mark), std::nullopt});
+    if (is_wrapper && front != EntryFront::kAnywhere) continue;
+    auto regex = Regex::parse(fmt::format("^(?:{})", std::string_view(entry).substr(mark)));
+    if (regex) expressions_.back().regex = std::move(*regex);
+  }
+}
+
+EntryList::Fit EntryList::fit_of_expressions(std::string_view name, std::string_view mark) const {
+  Fit out = Fit::kNo;
+  for (const Expression& each : expressions_) {
+    if (each.mark != mark) continue;
+    if (!each.regex) {
+      out = Fit::kUnclear;
+    } else if (each.regex->is_found_in(name)) {
+      return Fit::kYes;
+    }
+  }
+  return out;
+}
+
+// ---- methods ------------------------------------------------------------------------------------
+
+ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
+                         const Rename& rename)
+    : profile_(profile),
+      said_(said),
+      is_sglang_(profile.program == Program::kSglang),
+      is_newest_(profile.rules == Rules::kVllm32),
+      entries_({}, false),
+      targets_({}, false),
+      blocks_({}) {
+  const bool is_gptq = said.method == "gptq";
+  std::vector<std::string> entries;
+  for (const std::string& entry : said.exclude) {
+    const bool is_bare_rule = is_gptq && expression_mark(entry) == 0;
+    if (is_bare_rule || expression_mark(entry) != 0) {
+      entries.push_back(is_bare_rule ? "+:" + entry : entry);
+      continue;
+    }
+    add_forms(entry, rename, entries);
+  }
+  const bool fills = profile.program == Program::kVllm;
+  if (fills && entries.empty() && said.method == "awq") {
+    entries = modules_by_dtype(on, rename).floats;
+  }
+  entries_ = EntryList(entries, on.is_wrapper);
+  if (said.json == nullptr) return;
+  const bool is_unknown = is_sglang_ && said.method == "torchao";
+  is_beyond_lists_ = is_unknown || has_other_rules(*said.json, said.method);
+  if (fills && is_gptq) {
+    std::vector<std::string> blocks = texts_below(*said.json, "modules_in_block_to_quantize");
+    for (std::string& block : blocks) block = rename(block);
+    if (blocks.empty()) blocks = modules_by_dtype(on, rename).coded;
+    blocks_ = NameList(std::move(blocks));
+  }
+  std::vector<std::string> targets = targets_of(*said.json);
+  for (std::string& target : targets) {
+    const bool is_path = target.find('.') != target.npos && expression_mark(target) == 0;
+    if (is_path) target = rename(target);
+  }
+  targets_ = EntryList(targets, on.is_wrapper);
+}
+
+// SGLang reads names as they are and renamed; those of compressed-tensors in any case, those of FP8
+// with and without "model." in front.
+void ModuleLists::add_forms(const std::string& entry, const Rename& rename,
+                            std::vector<std::string>& out) const {
+  out.push_back(rename(entry));
+  if (!is_sglang_) return;
+  out.push_back(entry);
+  if (said_.method == "compressed-tensors") {
+    out[out.size() - 2] = lower_case(out[out.size() - 2]);
+    out.back() = lower_case(entry);
+  }
+  if (!said_.method.starts_with("fp8")) return;
+  constexpr std::string_view kModel = "model.";
+  const std::string base = entry.starts_with(kModel) ? entry.substr(kModel.size()) : entry;
+  out.push_back(base);
+  out.push_back(std::string(kModel) + base);
+}
+
+void ModuleLists::decide(const AskedModule& module, Served& served) const {
+  const Answer found = is_beyond_lists_ ? Answer::kUnclear : answer(module);
+  served.is_partial = found == Answer::kPartly;
+  served.is_unclear = found == Answer::kUnclear;
+  served.has_no_group = found == Answer::kNoGroup;
+  if (found == Answer::kQuantized) served.algo = said_.method;
+}
+
+ModuleLists::Answer ModuleLists::answer(const AskedModule& module) const {
+  const std::string& method = said_.method;
+  const bool may_have_head = method == "awq" || method == "gptq";
+  if (module.is_head && may_have_head) {
+    const JsonValue* head = known(*said_.json, "lm_head");
+    if (head == nullptr || !head->is_boolean() || !head->get<bool>()) return Answer::kPlain;
+  } else if (module.is_head && !(is_newest_ && method == "compressed-tensors")) {
+    return Answer::kPlain;
+  }
+  if (method == "awq") return in_awq(module);
+  if (method == "gptq") return in_gptq(module);
+  if (method == "bitsandbytes") return in_words(module);
+  if (method == "torchao") return in_torchao(module);
+  if (method == "quark") return in_quark(module);
+  if (method == "compressed-tensors") return in_groups(module);
+  if (method != "mxfp4") return in_fp8(module);
+  if (module.is_experts) return Answer::kQuantized;
+  return is_sglang_ ? Answer::kUnclear : Answer::kPlain;
+}
+
+ModuleLists::Answer ModuleLists::plain_if(EntryList::Fit fit) {
+  if (fit == EntryList::Fit::kUnclear) return Answer::kUnclear;
+  return fit == EntryList::Fit::kYes ? Answer::kPlain : Answer::kQuantized;
+}
+
+template <class Asked>
+ModuleLists::Answer ModuleLists::of_shards(const AskedModule& module, Asked is_plain) {
+  if (module.shards.empty()) return plain_if(is_plain(module.name));
+  size_t plain = 0;
+  for (const std::string& shard : module.shards) {
+    const EntryList::Fit fit = is_plain(shard);
+    if (fit == EntryList::Fit::kUnclear) return Answer::kUnclear;
+    plain += fit == EntryList::Fit::kYes ? 1 : 0;
+  }
+  if (plain == 0) return Answer::kQuantized;
+  return plain == module.shards.size() ? Answer::kPlain : Answer::kPartly;
+}
+
+// An entry is a name, or some words of it that follow each other.
+bool ModuleLists::is_between_dots(std::string_view name) const {
+  for (size_t begin = 0; begin <= name.size();) {
+    const std::string_view rest = name.substr(begin);
+    if (entries_.names().holds(rest) || entries_.names().holds_parent_of(rest)) return true;
+    const size_t dot = rest.find('.');
+    if (dot == rest.npos) return false;
+    begin += dot + 1;
+  }
+  return false;
+}
+
+bool ModuleLists::is_in_an_entry(std::string_view name) const {
+  return std::ranges::any_of(entries_.names().entries(), [&](const std::string& entry) {
+    return entry.find(name) != entry.npos;
+  });
+}
+
+ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
+  const auto fit = [](bool is_yes) { return is_yes ? EntryList::Fit::kYes : EntryList::Fit::kNo; };
+  const NameList& names = entries_.names();
+  const bool is_of_experts = module.name.find("experts") != module.name.npos;
+  if (is_sglang_) {
+    const Answer found = of_shards(
+        module, [&](std::string_view name) { return fit(is_between_dots(name)); });
+    const bool asks_entries = module.shards.empty() && is_of_experts;
+    return asks_entries && is_in_an_entry(module.name) ? Answer::kPlain : found;
+  }
+  if (module.shards.empty() && is_of_experts) return plain_if(fit(is_in_an_entry(module.name)));
+  if (is_newest_ && names.holds(module.name)) return Answer::kPlain;
+  return of_shards(module, [&](std::string_view name) { return fit(names.holds(name)); });
+}
+
+ModuleLists::Answer ModuleLists::in_awq(const AskedModule& module) const {
+  const auto has_part = [&](std::string_view name) {
+    return entries_.names().holds_part_of(name) ? EntryList::Fit::kYes : EntryList::Fit::kNo;
+  };
+  if (is_sglang_) return module.is_experts ? Answer::kQuantized : plain_if(has_part(module.name));
+  return of_shards(module, has_part);
+}
+
+ModuleLists::Answer ModuleLists::in_gptq(const AskedModule& module) const {
+  if (is_sglang_ && module.is_experts) return Answer::kQuantized;
+  const EntryList::Fit leaves = entries_.fit_of_expressions(module.name, "-:");
+  const EntryList::Fit changes = entries_.fit_of_expressions(module.name, "+:");
+  // Of two that fit the first counts; the order of the keys is not known here.
+  const bool is_certain = leaves == EntryList::Fit::kNo || changes == EntryList::Fit::kNo;
+  if (leaves == EntryList::Fit::kUnclear || !is_certain) return Answer::kUnclear;
+  if (leaves == EntryList::Fit::kYes) return Answer::kPlain;
+  if (is_sglang_ || module.is_experts) return Answer::kQuantized;
+  return of_shards(module, [&](std::string_view name) {
+    return blocks_.holds_part_of(name) ? EntryList::Fit::kNo : EntryList::Fit::kYes;
+  });
+}
+
+ModuleLists::Answer ModuleLists::in_words(const AskedModule& module) const {
+  if (module.is_experts) return Answer::kQuantized;
+  const NameList& names = entries_.names();
+  std::string_view rest = module.name;
+  bool is_listed = names.holds(rest) || names.holds_parent_of(rest);
+  for (size_t dot = 0; dot != rest.npos && !is_listed; rest.remove_prefix(dot + 1)) {
+    dot = rest.find('.');
+    is_listed = names.holds(rest.substr(0, dot));
+    if (dot == rest.npos) break;
+  }
+  return is_listed ? Answer::kPlain : Answer::kQuantized;
+}
+
+ModuleLists::Answer ModuleLists::in_torchao(const AskedModule& module) const {
+  return module.is_experts || is_between_dots(module.name) ? Answer::kPlain : Answer::kQuantized;
+}
+
+EntryList::Fit ModuleLists::is_listed(std::string_view name) const {
+  const NameList& names = entries_.names();
+  const bool is_by_part = is_sglang_ && said_.method == "compressed-tensors";
+  const bool is_named = is_by_part ? names.holds_part_of(lower_case(name)) : names.holds(name);
+  return is_named ? EntryList::Fit::kYes : entries_.fit_of_expressions(name);
+}
+
+ModuleLists::Answer ModuleLists::in_quark(const AskedModule& module) const {
+  const auto listed = [&](std::string_view name) { return is_listed(name); };
+  if (is_newest_ && module.is_experts) {
+    const bool has_child = std::ranges::any_of(
+        entries_.names().entries(),
+        [&](const std::string& entry) { return entry.starts_with(module.name + "."); });
+    if (has_child) return Answer::kPlain;
+  }
+  if (is_newest_ && is_listed(module.name) == EntryList::Fit::kYes) return Answer::kPlain;
+  const Answer found = of_shards(module, listed);
+  // Some classes of SGLang join without saying so.
+  const bool may_differ = is_sglang_ && !module.shards.empty();
+  return may_differ && found != plain_if(is_listed(module.name)) ? Answer::kUnclear : found;
+}
+
+// A target is a name, an expression, or a class that all linear layers belong to.
+EntryList::Fit ModuleLists::is_targeted(const AskedModule& module) const {
+  const auto fit = [&](std::string_view name) {
+    if (targets_.names().holds(name)) return EntryList::Fit::kYes;
+    return targets_.fit_of_expressions(name);
+  };
+  const bool is_of_class = std::ranges::any_of(targets_.names().entries(), names_a_class);
+  if (is_of_class && !module.is_head) return EntryList::Fit::kYes;
+  const EntryList::Fit direct = fit(module.name);
+  if (direct != EntryList::Fit::kNo || module.shards.empty()) return direct;
+  for (const std::string& shard : module.shards) {
+    if (const EntryList::Fit one = fit(shard); one != EntryList::Fit::kYes) return one;
+  }
+  return EntryList::Fit::kYes;
+}
+
+ModuleLists::Answer ModuleLists::in_groups(const AskedModule& module) const {
+  Answer found = Answer::kPlain;
+  const bool is_direct =
+      !module.is_experts &&
+      (entries_.names().holds(module.name) ||
+       (is_newest_ && entries_.fit_of_expressions(module.name) == EntryList::Fit::kYes));
+  if (!is_direct) {
+    found = of_shards(module, [&](std::string_view name) { return is_listed(name); });
+  }
+  const bool may_differ = is_sglang_ && !module.is_experts && !module.shards.empty();
+  if (may_differ && found != plain_if(is_listed(module.name))) return Answer::kUnclear;
+  if (found != Answer::kQuantized) return found;
+  const EntryList::Fit target = is_targeted(module);
+  if (target == EntryList::Fit::kUnclear) return Answer::kUnclear;
+  if (target == EntryList::Fit::kYes) return Answer::kQuantized;
+  return module.is_head ? Answer::kPlain : Answer::kNoGroup;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,108 @@
+// Which modules a server makes quantized by the lists of the methods other than ModelOpt's, whose
+// are in serving.cc.
+//
+//   method          vLLM                                   SGLang
+//   fp8 fbgemm_fp8  names; experts by a part of an entry   names or stems, from any dot to any dot
+//   awq             parts of names; without a list,        parts of the joined name; experts are
+//                   modules that have no codes             quantized always
+//   gptq            rules of the joined name; then         rules of the joined name; experts are
+//                   modules_in_block_to_quantize, and      quantized always
+//                   without it the modules with codes
+//   bitsandbytes    words and stems of the joined name; experts are quantized always
+//   torchao         names or stems, from any dot to any    -
+//                   dot; experts never
+//   quark           names and expressions                  names and expressions
+//   mxfp4           experts are quantized, nothing else    experts; others are not known here
+//   compressed-     names and expressions; then the        parts of names in any case, and
+//   tensors         targets of config_groups               expressions; then the targets
+//
+// All but rules and "joined" above ask for each part of a joined module, and stop where the
+// answers differ.
+// Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/{fp8,awq_marlin,
+// gptq_marlin,auto_awq,auto_gptq,bitsandbytes,torchao,mxfp4}.py, quark/, compressed_tensors/ and
+// utils/{quant_utils,gptq_utils,config_utils}.py; SGLang 0.5.12
+// python/sglang/srt/layers/quantization/ of the same names and utils.py.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/subject/subject.h"
+#include "core/base/name_list.h"
+#include "core/base/regex.h"
+
+namespace ckpt {
+
+bool has_module_lists(const Quantization& said);
+// Whether a name is that of a tower or a projector: most are quantized by no method, whatever the
+// lists hold.
+bool is_of_tower(std::string_view name);
+
+// A module as a server asks for it.
+struct AskedModule {
+  std::string name;
+  std::vector<std::string> shards;  // those that it joins, where the class says so
+  bool is_experts = false, is_head = false;
+};
+
+// Entries that are names, and expressions.
+class EntryList {
+ public:
+  enum class Fit : uint8_t { kNo, kYes, kUnclear };  // unclear: by an expression that is not read
+
+  // In a wrapper, expressions that begin with a name are not read: the server's names differ.
+  EntryList(const std::vector<std::string>& entries, bool is_wrapper);
+  const NameList& names() const { return names_; }
+  // Of the expressions with this mark.
+  Fit fit_of_expressions(std::string_view name, std::string_view mark = "re:") const;
+
+ private:
+  struct Expression {
+    std::string mark;
+    std::optional<Regex> regex;
+  };
+  NameList names_;
+  std::vector<Expression> expressions_;
+};
+
+class ModuleLists {
+ public:
+  using Rename = std::function<std::string(const std::string&)>;
+  // `rename`: of an entry, to the server's names.
+  ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
+              const Rename& rename);
+  void decide(const AskedModule& module, Served& served) const;
+
+ private:
+  enum class Answer : uint8_t { kQuantized, kPlain, kPartly, kUnclear, kNoGroup };
+  template <class Asked>
+  static Answer of_shards(const AskedModule& module, Asked is_plain);
+  static Answer plain_if(EntryList::Fit fit);
+
+  void add_forms(const std::string& entry, const Rename& rename,
+                 std::vector<std::string>& out) const;
+  Answer answer(const AskedModule& module) const;
+  Answer in_fp8(const AskedModule& module) const;
+  Answer in_awq(const AskedModule& module) const;
+  Answer in_gptq(const AskedModule& module) const;
+  Answer in_words(const AskedModule& module) const;
+  Answer in_torchao(const AskedModule& module) const;
+  Answer in_quark(const AskedModule& module) const;
+  Answer in_groups(const AskedModule& module) const;
+
+  EntryList::Fit is_listed(std::string_view name) const;
+  EntryList::Fit is_targeted(const AskedModule& module) const;
+  bool is_between_dots(std::string_view name) const;
+  bool is_in_an_entry(std::string_view name) const;
+
+  const Profile& profile_;
+  const Quantization& said_;
+  bool is_sglang_, is_newest_;
+  EntryList entries_, targets_;
+  NameList blocks_;  // of gptq: parts of the names of quantized modules
+  bool is_beyond_lists_ = false;  // something else than lists decides too
+};
+
+}  // namespace ckpt

@@ -1,0 +1,101 @@
+// Checks of the scheme that a statement declares for its weights against how they are stored.
+//
+// Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/fp8.py (Fp8Config,
+// create_weights) and compressed_tensors/compressed_tensors.py (_get_scheme_from_parts,
+// _is_nvfp4_format); SGLang 0.5.12 python/sglang/srt/layers/quantization/fp8.py.
+// Bits and groups of whole numbers are checked where their parts are put together
+// (transforms/packed/).
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+
+namespace ckpt {
+namespace {
+
+bool is_of_blocks(const Tensor& scale) {
+  return std::ranges::any_of(scale.shape, [](uint64_t count) { return count > 1; });
+}
+
+// The first module whose FP8 weight has a scale for each block.
+std::string module_of_blocks(const Examined& on) {
+  for (const auto& [name, module] : on.modules) {
+    if (module.weight == nullptr) continue;
+    const bool is_larger = std::ranges::any_of(module.weight->shape, [](uint64_t count) {
+      return count > 128;  // than the block of the codec
+    });
+    if (module.weight->codec->scheme == Scheme::kFp8Block && is_larger) return name;
+    const Tensor* scale = on.tensor(module.weight->name + "_scale_inv");
+    if (scale != nullptr && is_of_blocks(*scale)) return name;
+  }
+  return {};
+}
+
+Status look_fp8_blocks(const Look& look, const Quantization& said) {
+  const JsonValue* block = known(*said.json, "weight_block_size");
+  const std::string* scheme = text_of(*said.json, "activation_scheme");
+  if (block != nullptr && scheme != nullptr && *scheme == "static") {
+    look.out.push_back({said.place + ".activation_scheme",
+                        "static, with a weight_block_size",
+                        {},
+                        "The block-wise quantization only supports dynamic activation scheme",
+                        {}});
+  }
+  if (block != nullptr) return {};
+  if (const std::string name = module_of_blocks(look.on); !name.empty()) {
+    look.out.push_back({said.place + ".weight_block_size",
+                        fmt::format("absent, but '{}' has a scale for each block", name),
+                        {},
+                        "KeyError: '...weight_scale_inv'",
+                        {}});
+  }
+  return {};
+}
+
+// Whether some group of compressed-tensors is of floats of `bits` in groups of `size`, if any.
+bool has_float_group(const JsonValue& groups, uint64_t bits, std::optional<uint64_t> size) {
+  return std::ranges::any_of(groups, [&](const JsonValue& group) {
+    const JsonValue* weights = group.is_object() ? known(group, "weights") : nullptr;
+    if (weights == nullptr || !weights->is_object()) return false;
+    const JsonValue* own_bits = known(*weights, "num_bits");
+    const JsonValue* own_size = known(*weights, "group_size");
+    const std::string* type = text_of(*weights, "type");
+    return own_bits != nullptr && whole(*own_bits) == bits && type != nullptr && *type == "float" &&
+           (!size || (own_size != nullptr && whole(*own_size) == size));
+  });
+}
+
+Status look_groups_of_floats(const Look& look, const Quantization& said) {
+  const JsonValue* groups = known(*said.json, "config_groups");
+  if (groups == nullptr || !groups->is_object()) return {};
+  for (const auto& [name, module] : look.on.modules) {
+    const bool is_fp4 = module.form == Form::kPackedNvfp4;
+    if (!is_fp4 && module.form != Form::kFp8) continue;
+    const bool has = is_fp4 ? has_float_group(*groups, 4, 16) : has_float_group(*groups, 8, {});
+    if (has) continue;
+    look.report(said.place + ".config_groups",
+                fmt::format("'{}' is stored as {}, and no group declares {}", name,
+                            form_name(module.form),
+                            is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits"));
+    return {};
+  }
+  return {};
+}
+
+Status look_scheme(const Look& look) {
+  const Quantization* said = look.on.quantization();
+  if (said == nullptr || said->json == nullptr || look.on.is_gguf) return {};
+  if (said->method == "fp8") return look_fp8_blocks(look, *said);
+  return said->method == "compressed-tensors" ? look_groups_of_floats(look, *said) : Status{};
+}
+
+constexpr Check kSchemeChecks[] = {
+    {"Q38", "the scheme that is declared is that of the weights", "U: vllm* sglang",
+     "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
+     look_scheme},
+};
+
+}  // namespace
+
+std::span<const Check> scheme_checks() { return kSchemeChecks; }
+
+}  // namespace ckpt

@@ -39,23 +39,9 @@ std::string new_file(const Checkpoint& checkpoint) {
   return name;
 }
 
-// Modules with a matrix, as a quantizer would take them.
-bool is_module(const Tensor& tensor) {
-  return tensor.name.ends_with(kWeight) && tensor.shape.size() >= 2;
-}
-
 Status declare(Checkpoint& checkpoint, std::vector<std::string> new_modules) {
-  UnquantizedModules modules{std::move(new_modules), {}, {}};
-  std::set<std::string> quantized;
-  for (const Tensor& tensor : checkpoint.tensors) {
-    const bool is_quantized = tensor.has_scales() ? is_module(tensor) : may_be_codes(tensor);
-    if (is_quantized) quantized.insert(module_of(tensor.name));
-  }
-  for (const Tensor& tensor : checkpoint.tensors) {
-    const std::string module = module_of(tensor.name);
-    if (is_module(tensor) && !quantized.contains(module)) modules.plain.push_back(module);
-  }
-  modules.quantized.assign(quantized.begin(), quantized.end());
+  UnquantizedModules modules = modules_by_storage(checkpoint);
+  modules.added = std::move(new_modules);
   return declare_unquantized(checkpoint, modules);
 }
 
@@ -116,7 +102,7 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
   std::set<std::string> replaced_parts;
   for (Tensor& tensor : taken) {
     const bool is_float_weight = !tensor.has_scales() && !may_be_codes(tensor);
-    if (is_float_weight && is_module(tensor)) modules.push_back(module_of(tensor.name));
+    if (is_float_weight && is_matrix_of_module(tensor)) modules.push_back(module_of(tensor.name));
     const auto found = index.find(tensor.name);
     tensor.home = home;
     if (found == index.end()) {

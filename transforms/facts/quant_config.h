@@ -78,5 +78,8 @@ struct UnquantizedModules {
 // module. With MIXED_PRECISION a module that quantized_layers does not name is not quantized
 // anyway, and the list may be absent. Documents keep their layout. Fails: kCorrupt.
 Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules);
+// The same in one statement.
+void declare_unquantized_in(JsonText& said, std::string_view method,
+                            const UnquantizedModules& modules);
 
 }  // namespace ckpt

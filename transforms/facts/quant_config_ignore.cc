@@ -37,7 +37,11 @@ void add_modules(JsonText& list, ModuleSpelling spelling, ModuleNames modules,
   for (const std::string& entry : modules) list.items().push_back(JsonText::text(entry));
 }
 
-void declare_in(JsonText& said, std::string_view method, const UnquantizedModules& modules) {
+}  // namespace
+
+void declare_unquantized_in(JsonText& said, std::string_view method,
+                            const UnquantizedModules& modules) {
+  if (modules.added.empty()) return;
   const std::vector<ModuleList> lists = unquantized_lists(method);
   bool is_declared = false;
   for (const ModuleList& list : lists) {
@@ -57,12 +61,9 @@ void declare_in(JsonText& said, std::string_view method, const UnquantizedModule
   said.set(list.key, std::move(made));
 }
 
-}  // namespace
-
 Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules) {
-  if (modules.added.empty()) return {};
   return edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view method) {
-    declare_in(said, method, modules);
+    declare_unquantized_in(said, method, modules);
   });
 }
 

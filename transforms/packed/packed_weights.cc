@@ -99,6 +99,26 @@ bool may_be_codes(const Tensor& tensor) {
   return !is_float(dtype) && dtype != Dtype::kBool && dtype != Dtype::kC64;
 }
 
+bool is_matrix_of_module(const Tensor& tensor) {
+  return tensor.name.ends_with(kWeight) && tensor.shape.size() >= 2;
+}
+
+UnquantizedModules modules_by_storage(const Checkpoint& checkpoint) {
+  UnquantizedModules out;
+  std::set<std::string> quantized;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_quantized =
+        tensor.has_scales() ? is_matrix_of_module(tensor) : may_be_codes(tensor);
+    if (is_quantized) quantized.insert(module_of(tensor.name));
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string module = module_of(tensor.name);
+    if (is_matrix_of_module(tensor) && !quantized.contains(module)) out.plain.push_back(module);
+  }
+  out.quantized.assign(quantized.begin(), quantized.end());
+  return out;
+}
+
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
   const Tensor* none = nullptr;
   if (checkpoint.format != "safetensors") return none;

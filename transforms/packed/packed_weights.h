@@ -18,11 +18,17 @@
 #pragma once
 
 #include "core/model/checkpoint.h"
+#include "transforms/facts/quant_config.h"
 
 namespace ckpt {
 
 // Whether `tensor` is a grid of integers or small floats, as codes are without a codec.
 bool may_be_codes(const Tensor& tensor);
+
+// Whether it is the weight of a module with a matrix, as a quantizer would take it.
+bool is_matrix_of_module(const Tensor& tensor);
+// All such modules, and all that have codes; `added` is empty.
+UnquantizedModules modules_by_storage(const Checkpoint& checkpoint);
 
 // The first tensor of safetensors that belongs to such a weight, codes before scales; nullptr when
 // every weight is read. Fails: kCorrupt: documents that are not JSON.

@@ -5,8 +5,10 @@
 #include <unordered_set>
 
 #include "core/model/quant_lists.h"
+#include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/quant_statement.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -102,7 +104,9 @@ bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& each) {
     const bool has_scales = each.has_scales() || each.name.ends_with(".weight_scale") ||
                             each.name.ends_with(".weight_scale_inv");
-    return has_stem(each.name, stem) && has_scales;
+    const bool is_packed =
+        may_be_codes(each) && last_word(each.name).find("weight") != std::string_view::npos;
+    return has_stem(each.name, stem) && (has_scales || is_packed);
   });
 }
 
@@ -144,6 +148,19 @@ void cover_list(JsonText& list, const std::vector<std::string_view>& stems,
       add_entry(list, cover, cover_of(kMtpStem, spelling));
     }
   }
+}
+
+// The list that readers follow: the first that has entries. Without entries names may be added
+// where readers find no modules by themselves.
+std::optional<ModuleList> followed_list(const JsonText& said, std::string_view method) {
+  const std::vector<ModuleList> lists = unquantized_lists(method);
+  for (const ModuleList& list : lists) {
+    const JsonText* found = said.find(list.key);
+    if (found != nullptr && !(found->items().empty() && found->members().empty())) return list;
+  }
+  const bool is_there = said.find(lists.back().key) != nullptr;
+  return is_there && lists.back().spelling != ModuleSpelling::kStems ? std::optional(lists.back())
+                                                                    : std::nullopt;
 }
 
 }  // namespace
@@ -193,10 +210,16 @@ Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family) {
   std::vector<std::string_view> stems(family.vision_stems.begin(), family.vision_stems.end());
   if (family.has_mtp) stems.push_back(kMtpStem);
   std::erase_if(stems, [&](std::string_view stem) { return is_quantized(checkpoint, stem); });
+  UnquantizedModules modules = modules_by_storage(checkpoint);
+  std::ranges::copy_if(modules.plain, std::back_inserter(modules.added), [&](const auto& module) {
+    return std::ranges::any_of(stems, [&](auto stem) { return has_stem(module, stem); });
+  });
   return edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view method) {
-    for (const ModuleList& list : unquantized_lists(method)) {
-      if (JsonText* found = said.find(list.key)) cover_list(*found, stems, list.spelling);
-    }
+    const auto list = followed_list(said, method);
+    if (list) cover_list(*said.find(list->key), stems, list->spelling);
+    // A server that reads names takes a stem for another module.
+    const bool reads_names = list && list->spelling == ModuleSpelling::kNames;
+    if (!list || reads_names) declare_unquantized_in(said, method, modules);
   });
 }
 

@@ -46,8 +46,9 @@ std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlS
 Result<std::set<std::string>> rename_vl_modules(Checkpoint& checkpoint, const VlFamily& family,
                                                 VlSide side);
 
-// Adds what keeps tower and MTP layers out of the quantized layers to the lists that say what is
-// not quantized, unless an entry covers them or `checkpoint` has them quantized. Fails: kCorrupt.
+// Adds entries for tower and MTP layers to the list of unquantized modules that readers follow,
+// unless an entry covers them or `checkpoint` has them quantized. A list is made if modules of
+// theirs are in `checkpoint` and no list exists. Fails: kCorrupt.
 Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family);
 
 }  // namespace ckpt

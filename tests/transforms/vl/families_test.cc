@@ -202,6 +202,39 @@ TEST(VlNames, QuantizedMtpLayersAreNotListedAsUnquantized) {
   EXPECT_EQ(*stated(checkpoint).find("ignore"), parsed(R"(["lm_head","model.visual*"])"));
 }
 
+TEST(VlNames, ModulesOfATowerAreListedWhereReadersFindThem) {
+  const auto listed = [](const char* text) {
+    Checkpoint checkpoint = stating(parsed(text));
+    for (const char* name : {"model.visual.merger.fc", "lm_head"}) {
+      checkpoint.tensors.push_back(
+          {std::string(name) + ".weight", {16, 32}, find_codec(all_codecs(), "bf16"), {}, "", ""});
+    }
+    EXPECT_TRUE(cover_vl_modules(checkpoint, *find_vl_family("qwen3_5")));
+    return stated(checkpoint).dump(0);
+  };
+  const auto expect = [&](const char* text, const char* made) {
+    EXPECT_EQ(listed(text), parsed(made).dump(0));
+  };
+  // vLLM reads names of modules, and the first list that has some.
+  expect(R"({"quant_method": "fp8", "ignored_layers": [], "modules_to_not_convert": ["lm_head"]})",
+         R"({"quant_method": "fp8", "ignored_layers": [], "modules_to_not_convert": ["lm_head",)"
+         R"( "model.visual", "mtp", "model.visual.merger.fc"]})");
+  expect(R"({"quant_method": "fp8"})",
+         R"({"quant_method": "fp8", "modules_to_not_convert": ["model.visual.merger.fc",)"
+         R"( "lm_head"]})");
+  // An entry would keep vLLM from finding the floats among the other modules.
+  expect(R"({"quant_method": "awq", "modules_to_not_convert": null})",
+         R"({"quant_method": "awq", "modules_to_not_convert": ["model.visual.merger.fc",)"
+         R"( "lm_head"]})");
+  expect(R"({"quant_method": "bitsandbytes"})",
+         R"({"quant_method": "bitsandbytes", "llm_int8_skip_modules": ["model.visual.merger.fc",)"
+         R"( "lm_head"]})");
+  expect(R"({"quant_method": "gptq", "dynamic": {}})",
+         R"({"quant_method": "gptq", "dynamic": {"-:.*visual.*": {}, "-:.*mtp.*": {}}})");
+  expect(R"({"quant_method": "gptq"})",
+         R"({"quant_method": "gptq", "dynamic": {"-:^model\\.visual\\.merger\\.fc$": {}}})");
+}
+
 // ---- processors --------------------------------------------------------------------------------
 
 TEST(Preprocessor, UsualFilesHaveTheSizesOfVisionConfig) {

@@ -159,7 +159,7 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
   if (magic != kGgufMagic) {
     CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
-    return fail(ErrorCode::kUnsupported, "not a GGUF file: it does not start with 'GGUF'");
+    return fail(ErrorCode::kCorrupt, "not a GGUF file: it does not start with 'GGUF'");
   }
   CKPT_TRY(read_version(cursor));
   constexpr uint64_t kMinInfoBytes = 8 + 4 + 4 + 8;  // name, dimensions, type, offset

@@ -213,6 +213,24 @@ Status look_order(const Look& look) {
   return {};
 }
 
+// IDs far beyond the number of tokens are not compared.
+Status look_shared_ids(const Look& look) {
+  const auto& tokens = look.on.token_lists->tokens;
+  std::vector<bool> is_seen(2 * tokens.size() + (size_t{1} << 16));
+  for (const TokenLists::Token& token : tokens) {
+    if (token.id >= is_seen.size()) continue;
+    if (!is_seen[token.id]) {
+      is_seen[token.id] = true;
+      continue;
+    }
+    const auto first = std::ranges::find(tokens, token.id, &TokenLists::Token::id);
+    look.report("tokenizer.json: model.vocab",
+                fmt::format("'{}' and '{}' both have ID {}", first->text, token.text, token.id));
+    return {};
+  }
+  return {};
+}
+
 constexpr Check kTokenizerSchemaChecks[] = {
     {"T14", "tokenizer.json has the form that tokenizers reads", "U: all",
      "data did not match any variant of untagged enum; missing field; Token out of vocabulary", "",
@@ -220,6 +238,9 @@ constexpr Check kTokenizerSchemaChecks[] = {
     {"T20", "added tokens are in the order of their IDs", "S: all",
      "programs give the tokens different numbers", "",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_order},
+    {"T23", "no two tokens have one ID", "S: llama.cpp, W: vllm* sglang tensorrt-llm transformers*",
+     "a GGUF loses one of them; the other is decoded for both", "",
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_shared_ids},
 };
 
 }  // namespace

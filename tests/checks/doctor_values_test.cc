@@ -413,6 +413,26 @@ TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {
                            [](const Finding& finding) { return finding.check == "C01"; }));
 }
 
+TEST(DoctorValues, TwoTokensWithOneIdAreReported) {
+  for (const auto& [profile, severity] :
+       {std::pair{"vllm", Severity::kWarning}, {"llama.cpp", Severity::kUnsound}}) {
+    Checkpoint checkpoint = documents(kLlama);
+    const auto is_reported = [&] {
+      const auto diagnosis = diagnose(checkpoint, {{profile}, false, {}, nullptr});
+      return diagnosis && std::ranges::any_of(diagnosis->findings, [&](const Finding& finding) {
+               return finding.check == "T23" && finding.severity == severity;
+             });
+    };
+    EXPECT_FALSE(is_reported()) << profile;
+    SortedJson json = *parse_json(kTokenizer, checkpoint.find_document(kTokenizer)->text());
+    for (auto& [text, id] : json["model"]["vocab"].items()) {
+      if (id == 300) id = 301;
+    }
+    checkpoint.set_document(kTokenizer, json.dump());
+    EXPECT_TRUE(is_reported()) << profile;
+  }
+}
+
 // A text would get other ids at every call; llama.cpp does not read the field.
 TEST(DoctorValues, DropoutOfATokenizerIsUnsoundWhereItIsRead) {
   for (const auto& [value, profile, count] :

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/base/lines.h"
+#include "core/base/utf8.h"
 
 namespace ckpt {
 namespace {
@@ -25,7 +26,7 @@ Result<uint64_t> token_id(const TokenLists& lists, const TokenLists::Token& toke
   return *value;
 }
 
-// By number; of those with one number the last by its text.
+// By number. Fails: kCorrupt: an ID out of range, or of two tokens, one of which a GGUF would lose.
 Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
   if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) {
     return fail(ErrorCode::kCorrupt, "tokenizer.json: no model.vocab");
@@ -38,8 +39,12 @@ Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
   }
   if (!std::ranges::is_sorted(out)) std::ranges::sort(out);
   const auto same_id = [](const TextById& a, const TextById& b) { return a.first == b.first; };
-  out.erase(out.begin(), std::unique(out.rbegin(), out.rend(), same_id).base());
-  return out;
+  const auto twice = std::adjacent_find(out.begin(), out.end(), same_id);
+  if (twice == out.end()) return out;
+  return fail_with_hint(
+      ErrorCode::kCorrupt, "the tokenizer.json of the source model, --tokenizer DIR",
+      "tokenizer.json: tokens '{}' and '{}' both have id {}; expected one of them",
+      shorten(twice->second), shorten(std::next(twice)->second), twice->first);
 }
 
 // Both in one order; of equal numbers the one of `added`.

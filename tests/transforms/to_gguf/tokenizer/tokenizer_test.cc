@@ -22,6 +22,13 @@ TEST(GgufTokenizer, TokensAndTypes) {
   EXPECT_EQ(*out.find_text("tokenizer.ggml.pre"), "gpt-2");
 }
 
+TEST(GgufTokenizer, RejectsTwoTokensWithOneId) {
+  Input input;
+  input.tokenizer["model"]["vocab"]["b"] = 0;
+  EXPECT_NE(error_of(input).find("tokens 'a' and 'b' both have id 0"), std::string::npos)
+      << error_of(input);
+}
+
 TEST(GgufTokenizer, MergesInBothSpellings) {
   Input input;
   input.tokenizer["model"]["merges"] = JsonValue::parse(R"([["a", "b"], [" ", "a"]])");

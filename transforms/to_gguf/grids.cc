@@ -10,11 +10,6 @@
 namespace ckpt {
 namespace {
 
-Failure wrong_shape(const Tensor& tensor, const char* expected) {
-  return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; expected {}", tensor.name,
-              fmt::join(tensor.shape, ", "), expected);
-}
-
 bool is_plain(const Tensor& tensor) {
   return tensor.codec->parts.size() == 1 && tensor.codec->block_values == 1;
 }
@@ -93,6 +88,11 @@ Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& m
 }
 
 }  // namespace
+
+Failure wrong_shape(const Tensor& tensor, std::string_view expected) {
+  return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; expected {}", tensor.name,
+              fmt::join(tensor.shape, ", "), expected);
+}
 
 Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,
                                         const Codec& f32) {

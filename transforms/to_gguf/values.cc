@@ -185,9 +185,7 @@ Result<Tensor> convolution(Tensor tensor, const Heads& heads) {
 Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
   const size_t rank = tensor.shape.size();
   if (rank < 2 || rank > 3 || tensor.shape[rank - 2] % 2 != 0) {
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}' has shape [{}]; expected experts x gate and up x hidden", tensor.name,
-                fmt::join(tensor.shape, ", "));
+    return wrong_shape(tensor, "experts x gate and up x hidden");
   }
   const uint64_t experts = rank == 3 ? tensor.shape[0] : 1;
   const uint64_t half = tensor.shape[rank - 2] / 2;

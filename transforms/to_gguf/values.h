@@ -18,6 +18,9 @@ Result<Tensor> pair_rows(Tensor tensor, uint64_t heads);
 // With an operation that adds; of F16 rounded to it, as the converter's arithmetic in F16 is.
 Result<Tensor> with_sum(Tensor tensor, ValueOp op);
 
+// kCorrupt: a shape that a change does not take.
+Failure wrong_shape(const Tensor& tensor, std::string_view expected);
+
 // Matrices that a family stores turned around.
 
 // The changes that turn matrices around; others are change_values' own. `f32` is the codec of

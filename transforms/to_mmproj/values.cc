@@ -14,16 +14,11 @@
 namespace ckpt {
 namespace {
 
-Failure wrong_tower_shape(const Tensor& tensor, std::string_view expected) {
-  return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; expected {}", tensor.name,
-              fmt::join(tensor.shape, ", "), expected);
-}
-
 Result<std::vector<Tensor>> split_frames(const Tensor& tensor) {
   constexpr uint64_t kFrames = 2;
   const std::vector<uint64_t>& shape = tensor.shape;
   if (shape.size() != 5 || shape[2] != kFrames) {
-    return wrong_tower_shape(tensor, "a convolution over 2 frames, [out, in, 2, height, width]");
+    return wrong_shape(tensor, "a convolution over 2 frames, [out, in, 2, height, width]");
   }
   const uint64_t pixels = shape[3] * shape[4];
   const uint64_t image = kFrames * pixels;
@@ -43,7 +38,7 @@ Result<Tensor> colors_first(const Tensor& tensor) {
   const uint64_t pixels = tensor.row_values() / kColors;
   const auto side = static_cast<uint64_t>(std::sqrt(static_cast<double>(pixels)));
   if (tensor.shape.size() != 2 || side == 0 || side * side * kColors != tensor.row_values()) {
-    return wrong_tower_shape(tensor, "[out, height x width x 3] of a square");
+    return wrong_shape(tensor, "[out, height x width x 3] of a square");
   }
   const uint64_t rows = tensor.shape[0];
   CKPT_ASSIGN(Tensor taken,
@@ -59,8 +54,7 @@ Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
                           tensor.name);
   }
   if (tensor.shape.size() != 2 || *model.break_token >= tensor.shape[0]) {
-    return wrong_tower_shape(tensor,
-                             fmt::format("a row for token {}, [IMG_BREAK]", *model.break_token));
+    return wrong_shape(tensor, fmt::format("a row for token {}, [IMG_BREAK]", *model.break_token));
   }
   CKPT_ASSIGN(Tensor row, take_rows(tensor, *model.break_token, 1));
   return reshape(std::move(row), {tensor.shape[1]});

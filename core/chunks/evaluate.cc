@@ -14,8 +14,7 @@ constexpr uint64_t kRunValues = 64 << 10;  // read at a time, or one band
 // Reads runs of rows of one tensor.
 class Rows {
  public:
-  explicit Rows(const Tensor& tensor)
-      : tensor_(tensor), source_(tensor.is_stored() ? tensor : *tensor.recoded().from) {
+  explicit Rows(const Tensor& tensor) : tensor_(tensor), source_(tensor.stored_tensor()) {
     for (const auto& slices : source_.stored().parts) indices_.emplace_back(slices);
     buffers_.resize(indices_.size());
     grain_ = {tensor.rows(), tensor.row_values(), source_.codec->band_rows};

@@ -13,7 +13,7 @@ TensorJob make_job(const Tensor& tensor) {
   TensorJob job;
   job.tensor = &tensor;
   job.places.resize(tensor.codec->parts.size());
-  const Tensor& source = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  const Tensor& source = tensor.stored_tensor();
   for (const auto& slices : source.stored().parts) job.slices.emplace_back(slices);
   if (tensor.is_stored()) return job;
   job.grain = grain(tensor);

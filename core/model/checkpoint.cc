@@ -92,6 +92,10 @@ void merge_parts(Tensor& tensor) {
 
 }  // namespace
 
+std::span<const ValueOp> Tensor::ops() const {
+  return is_stored() ? std::span<const ValueOp>() : recoded().ops;
+}
+
 uint64_t Tensor::rows() const {
   uint64_t rows = 1;
   for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -141,6 +142,9 @@ struct Tensor {
   bool is_stored() const { return std::holds_alternative<Stored>(origin); }
   const Stored& stored() const { return std::get<Stored>(origin); }
   const Recoded& recoded() const { return std::get<Recoded>(origin); }
+  // Itself, or the tensor that it is decoded from.
+  const Tensor& stored_tensor() const { return is_stored() ? *this : *recoded().from; }
+  std::span<const ValueOp> ops() const;  // none if it is Stored
 };
 
 // Bytes of part `part`, or of all parts.

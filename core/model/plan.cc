@@ -34,7 +34,7 @@ Status check_file(const Checkpoint& checkpoint, const OutputFile& file) {
 
 // Stored parts must hold exactly the bytes that the part rules ask for.
 Status check_tensor(const Tensor& tensor) {
-  const Tensor& stored = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  const Tensor& stored = tensor.stored_tensor();
   CKPT_CHECK(stored.is_stored());
   CKPT_CHECK(stored.values() == tensor.values());
   CKPT_CHECK(stored.stored().parts.size() == stored.codec->parts.size());

@@ -81,11 +81,9 @@ Result<Tensor> unrounded(const Tensor& stored, Products which) {
 // Of rows [first, first + count), as `made` would hold them if it did not round.
 Result<std::vector<float>> values_of_rows(const Tensor& made, uint64_t first, uint64_t count,
                                           Products which) {
-  CKPT_ASSIGN(const Tensor rows,
-              take_rows(made.is_stored() ? made : *made.recoded().from, first, count));
+  CKPT_ASSIGN(const Tensor rows, take_rows(made.stored_tensor(), first, count));
   CKPT_ASSIGN(Tensor floats, unrounded(rows, which));
-  const auto ops = made.is_stored() ? std::vector<ValueOp>() : made.recoded().ops;
-  for (const ValueOp& op : ops) {
+  for (const ValueOp& op : made.ops()) {
     if (std::holds_alternative<RoundTo>(op)) continue;
     if (std::holds_alternative<ScaleRows>(op)) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': rows are scaled", made.name);
@@ -123,7 +121,7 @@ Result<ChangeSums> sum_change(const Tensor& made, uint64_t limit_values) {
 
 bool has_sum(const Tensor& tensor) {
   bool found = false;
-  each_slice(tensor.is_stored() ? tensor : *tensor.recoded().from,
+  each_slice(tensor.stored_tensor(),
              [&](const Slice& slice) { found = found || reads_sum(*slice.source); });
   return found;
 }

@@ -159,7 +159,7 @@ void expect_turned_experts_give_the_same(const Checkpoint& input) {
     if (tensor.name.find("_exps") == std::string::npos) continue;
     constexpr uint64_t kLimit = 1 << 20;
     const auto values_of = [](const Tensor& each) {
-      return read_values(each.is_stored() ? each : *each.recoded().from, kLimit);
+      return read_values(each.stored_tensor(), kLimit);
     };
     EXPECT_EQ(values_of(tensor).value(), values_of(released->tensors[i]).value()) << tensor.name;
   }

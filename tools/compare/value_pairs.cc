@@ -14,9 +14,7 @@ std::string shapes_text(const Tensor& tensor) {
 
 }  // namespace
 
-const Codec& codec_of(const Tensor& tensor) {
-  return tensor.is_stored() ? *tensor.codec : *tensor.recoded().from->codec;
-}
+const Codec& codec_of(const Tensor& tensor) { return *tensor.stored_tensor().codec; }
 
 PairedTensors pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string& glob) {
   std::map<std::string_view, const Tensor*> of_b;

@@ -50,10 +50,6 @@ int rank_of(const TensorPlace& place) {
   return place.role == "lm_head" || place.role == "output" ? 3 : 2;
 }
 
-const Tensor& stored_form(const Tensor& tensor) {
-  return tensor.is_stored() ? tensor : *tensor.recoded().from;
-}
-
 void add(const Tensor& tensor, CellSums& sums) {
   ++sums.tensors;
   sums.weights += tensor.values();
@@ -86,7 +82,7 @@ std::pair<CountedList, CountedList> roles_and_types(const Checkpoint& checkpoint
   std::map<std::string, size_t> known_roles, known_types;
   for (const Tensor& tensor : checkpoint.tensors) {
     const TensorPlace place = place_of(tensor.name);
-    const Tensor& stored = stored_form(tensor);
+    const Tensor& stored = tensor.stored_tensor();
     count(place.role, rank_of(place), stored, roles, known_roles);
     count(std::string(stored.codec->name), 0, stored, types, known_types);
   }
@@ -132,7 +128,7 @@ Cells cells_of(const Checkpoint& checkpoint) {
   std::map<Key, Cell> grid;
   std::vector<Key> keys;
   for (const Tensor& tensor : checkpoint.tensors) {
-    const Tensor& stored = stored_form(tensor);
+    const Tensor& stored = tensor.stored_tensor();
     const TensorPlace place = place_of(tensor.name);
     const Key key{role_at.at(place.role), place.layer, type_at.at(std::string(stored.codec->name))};
     const auto& [role, layer, type] = key;

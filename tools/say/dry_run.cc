@@ -34,7 +34,7 @@ std::string shape_text(const Tensor& tensor) {
 // The tensor that the values come from, as it is stored: also where it is read with rows and
 // columns exchanged.
 const Tensor& source_of(const Tensor& tensor) {
-  const Tensor& from = tensor.is_stored() ? tensor : *tensor.recoded().from;
+  const Tensor& from = tensor.stored_tensor();
   const auto* turned = made_by<TurnedSource>(from.stored());
   return turned == nullptr ? from : turned->tensor();
 }

@@ -77,7 +77,7 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
   GridMap out;
   std::vector<size_t> others;
   for (const size_t number : wanted) {
-    const auto* source = made_by<StridedSource>(stored_of(made[number]));
+    const auto* source = made_by<StridedSource>(made[number].stored_tensor().stored());
     if (source == nullptr) {  // rows that lie as they are
       others.push_back(number);
       continue;

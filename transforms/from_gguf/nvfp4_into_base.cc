@@ -83,14 +83,12 @@ class Returner {
         plain_dtype(*theirs->codec) != Dtype::kF32) {
       return {};
     }
-    Tensor source = ours->is_stored() ? *ours : *ours->recoded().from;
+    Tensor source = ours->stored_tensor();
     CKPT_ASSIGN(std::vector<float> expected, read_values(source, kMaxNormValues));
-    if (!ours->is_stored()) {
-      for (const ValueOp& op : ours->recoded().ops) {
-        const auto* add = std::get_if<AddScalar>(&op);
-        if (add == nullptr) return {};
-        for (float& value : expected) value = value + add->value;
-      }
+    for (const ValueOp& op : ours->ops()) {
+      const auto* add = std::get_if<AddScalar>(&op);
+      if (add == nullptr) return {};
+      for (float& value : expected) value = value + add->value;
     }
     CKPT_ASSIGN(const std::vector<float> found, read_values(*theirs, kMaxNormValues));
     if (found == expected) return {};

@@ -14,7 +14,7 @@ Failure no_rows(const Tensor& made) {
 Status map_tensor(const std::vector<Tensor>& folder, const FolderBytes& places, const Tensor& made,
                   size_t number, RowMap& map) {
   uint64_t row = 0;
-  for (Slice slice : stored_of(made).parts[0]) {
+  for (Slice slice : made.stored_tensor().stored().parts[0]) {
     while (slice.size_bytes > 0) {
       const FolderBytes::Place* place = places.find(slice);
       if (place == nullptr) return no_rows(made);
@@ -60,10 +60,6 @@ const FolderBytes::Place* FolderBytes::find(const Slice& slice) const {
   return holds ? &place : nullptr;
 }
 
-const Stored& stored_of(const Tensor& made) {
-  return made.is_stored() ? made.stored() : made.recoded().from->stored();
-}
-
 Result<RowMap> find_rows_of(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
                             const std::vector<size_t>& wanted) {
   const FolderBytes places(folder);
@@ -94,10 +90,10 @@ Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vec
 }
 
 Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made) {
-  if (made.is_stored() || made.recoded().ops.empty()) return std::nullopt;
+  if (made.ops().empty()) return std::nullopt;
   std::vector<uint32_t> columns(made.row_values());
   for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint32_t>(i);
-  for (const ValueOp& op : made.recoded().ops) {
+  for (const ValueOp& op : made.ops()) {
     const auto* permute = std::get_if<PermuteColumns>(&op);
     if (permute == nullptr) {
       return fail(ErrorCode::kUnsupported, "tensor '{}': its values are not those of BASE",

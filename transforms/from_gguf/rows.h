@@ -42,9 +42,6 @@ class FolderBytes {
   std::vector<Place> places_;
 };
 
-// The bytes that `made` holds, or is made of.
-const Stored& stored_of(const Tensor& made);
-
 // By number of the folder's tensor, in the order of its rows.
 using RowMap = std::map<size_t, std::vector<MovedRows>>;
 

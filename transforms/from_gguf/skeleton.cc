@@ -126,7 +126,7 @@ Status check_values(const Checkpoint& file, std::vector<Parameter>& parameters) 
 
 // The source of a made tensor, to find the parameter it came from.
 const ByteSource* bytes_behind(const Tensor& made) {
-  const Stored& stored = made.is_stored() ? made.stored() : made.recoded().from->stored();
+  const Stored& stored = made.stored_tensor().stored();
   const auto& slices = stored.parts[0];
   return slices.empty() ? nullptr : slices[0].source.get();
 }
@@ -240,7 +240,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
               left_out(file, forward.tensors, optional, family));
   std::set<const ByteSource*> used;
   for (const Tensor& tensor : forward.tensors) {
-    const Stored& stored = tensor.is_stored() ? tensor.stored() : tensor.recoded().from->stored();
+    const Stored& stored = tensor.stored_tensor().stored();
     for (const Slice& slice : stored.parts[0]) used.insert(slice.source.get());
   }
   std::erase_if(out.tensors, [&](const Tensor& tensor) {

@@ -68,8 +68,7 @@ Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
 }  // namespace
 
 Result<Tensor> undone(Tensor tensor, const Tensor& made) {
-  if (made.is_stored()) return tensor;
-  const std::vector<ValueOp>& ops = made.recoded().ops;
+  const std::span<const ValueOp> ops = made.ops();
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
     CKPT_ASSIGN(std::optional<ValueOp> back, inverse(*op, made));
     if (!back) continue;

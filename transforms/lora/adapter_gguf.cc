@@ -186,7 +186,7 @@ class FolderNames {
   // Of a product: other than by the order of columns, which is that of A's.
   static bool changes_values(const AdapterModule& module, const Tensor& made) {
     const bool has_columns = module.find(AdapterPart::kA) != nullptr;
-    return !made.is_stored() && !std::ranges::all_of(made.recoded().ops, [&](const ValueOp& op) {
+    return !std::ranges::all_of(made.ops(), [&](const ValueOp& op) {
       return std::holds_alternative<RoundTo>(op) ||
              (has_columns && std::holds_alternative<PermuteColumns>(op));
     });

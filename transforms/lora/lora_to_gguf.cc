@@ -131,10 +131,8 @@ class AdapterToGguf {
     const std::string& name = weight.after->name;
     if (const Tensor* norm = module.find(AdapterPart::kNewWeight)) {
       Tensor values = *norm;
-      if (!weight.after->is_stored()) {  // 1 is added to those of Gemma, say
-        for (const ValueOp& op : weight.after->recoded().ops) {
-          CKPT_ASSIGN(values, with_op(std::move(values), op));
-        }
+      for (const ValueOp& op : weight.after->ops()) {  // 1 is added to those of Gemma, say
+        CKPT_ASSIGN(values, with_op(std::move(values), op));
       }
       CKPT_ASSIGN(out.emplace_back(), typed(std::move(values), name, Dtype::kF32));
       return {};
@@ -176,10 +174,8 @@ class AdapterToGguf {
   // Where the rows of the converted weight were in the base.
   Result<std::vector<RowRun>> row_runs(const ConvertedWeight& weight) const {
     const Tensor &before = *weight.before, &after = *weight.after;
-    const bool changes_columns =
-        !after.is_stored() && std::ranges::any_of(after.recoded().ops, [](const ValueOp& op) {
-          return !std::holds_alternative<RoundTo>(op);
-        });
+    const bool changes_columns = std::ranges::any_of(
+        after.ops(), [](const ValueOp& op) { return !std::holds_alternative<RoundTo>(op); });
     auto found = find_rows_of({before}, {after}, {0});
     const bool is_known =
         found && !changes_columns && !before.has_scales() && after.rows() == before.rows();

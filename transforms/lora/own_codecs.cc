@@ -11,8 +11,7 @@ namespace ckpt {
 
 Sources direct_sources(const Tensor& tensor) {
   Sources out;
-  const Tensor& stored = tensor.is_stored() ? tensor : *tensor.recoded().from;
-  each_slice(stored, [&](const Slice& slice) { out.insert(slice.source.get()); });
+  each_slice(tensor.stored_tensor(), [&](const Slice& slice) { out.insert(slice.source.get()); });
   return out;
 }
 
@@ -45,7 +44,7 @@ Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
   made.home = like.home;
   CKPT_ASSIGN(Tensor out, recode(std::move(made), codec));
   if (!like.is_stored()) {  // as an earlier step had it
-    for (const ValueOp& op : like.recoded().ops) {
+    for (const ValueOp& op : like.ops()) {
       CKPT_ASSIGN(out, with_op(std::move(out), op));
     }
     std::get<Recoded>(out.origin).weights = like.recoded().weights;

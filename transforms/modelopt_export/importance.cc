@@ -23,9 +23,8 @@ std::string without(std::string_view name, std::string_view ending) {
 
 // Weights in the order of the checkpoint's columns.
 void undo_permutation(const Tensor& tensor, std::vector<float>& weights) {
-  if (tensor.is_stored()) return;
   const uint64_t columns = tensor.row_values();
-  for (const ValueOp& op : tensor.recoded().ops) {
+  for (const ValueOp& op : tensor.ops()) {
     const auto* permuted = std::get_if<PermuteColumns>(&op);
     if (permuted == nullptr) continue;
     const std::vector<float> made = weights;
@@ -191,8 +190,7 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
 Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& importance,
                                                         std::string_view model_type,
                                                         const Tensor& tensor) {
-  const std::vector<ValueOp> none;
-  const std::vector<ValueOp>& ops = tensor.is_stored() ? none : tensor.recoded().ops;
+  const std::span<const ValueOp> ops = tensor.ops();
   const bool is_scaled = std::ranges::any_of(
       ops, [](const ValueOp& op) { return std::holds_alternative<ScaleColumns>(op); });
   const std::string& source = tensor.original_name();

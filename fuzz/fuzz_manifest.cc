@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto named = parse_manifest("registry", text);
   if (!named) return 0;
   CKPT_CHECK(named->manifests.empty() || named->blobs.empty());
+  if (named->blobs.empty()) return 0;
   std::vector<ArtifactLayer> layers;
   for (const NamedBlob& blob : named->blobs) {
     CKPT_CHECK(blob.digest.size() == blob_digest(std::string(64, '0')).size());

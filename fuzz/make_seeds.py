@@ -229,9 +229,9 @@ def blob(size, **more):
 put("manifest", "modelpack", json.dumps({"schemaVersion": 2, "config": blob(2), "layers": [
     blob(12, annotations={"org.cncf.model.filepath": "config.json"}),
     blob(1 << 40, annotations={"org.opencontainers.image.title": "sub/model.safetensors"}), blob(0)]}))
-put("manifest", "index", json.dumps({"manifests": [blob(7, platform={"os": "linux", "architecture": "arm64"}), blob(7)]}))
-put("manifest", "not_a_digest", json.dumps({"config": blob(2), "layers": [blob(1) | {"digest": "sha512:" + PLAN}]}))
-put("manifest", "no_list", json.dumps({"config": blob(2), "layers": {"0": blob(1)}}))
+put("manifest", "index", json.dumps({"schemaVersion": 2, "manifests": [blob(7, platform={"os": "linux", "architecture": "arm64"}), blob(7)]}))
+put("manifest", "not_a_digest", json.dumps({"schemaVersion": 2, "config": blob(2), "layers": [blob(1) | {"digest": "sha512:" + PLAN}]}))
+put("manifest", "no_list", json.dumps({"schemaVersion": 2, "config": blob(2), "layers": {"0": blob(1)}}))
 
 # ---- plan files ----
 put("plan_file", "all", """{"ckpt_plan": 1, "version": "x", "digest": "y", "convert": {

@@ -37,6 +37,11 @@ struct TarMember {
 // for a name or a size that does not fit. Requires: a valid name.
 std::string render_tar_header(const TarMember& member);
 
+// The name that a program writes to, of a member or a layer: without "./" in front and '/' behind
+// it; empty: the folder itself. `noun`: what has the name, in messages. Fails: kCorrupt if it
+// leaves the folder or is not a plain path.
+Result<std::string> unpacked_name(std::string_view raw, std::string_view noun);
+
 // Receives the members of a tar, in order.
 class TarSink {
  public:

@@ -1,30 +1,101 @@
-// Manifests and indexes of registries, as they are read.
+// Manifests and indexes of registries, as they are read. A document that two clients may read
+// differently is rejected (CVE-2021-41190), as is a name that leaves the client's folder.
 //
-// Source: opencontainers/image-spec manifest.md, image-index.md.
+// Source: opencontainers/image-spec manifest.md, image-index.md, descriptor.md.
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <span>
+
+#include "core/base/printable.h"
 #include "core/json/json_read.h"
 #include "publish/artifact.h"
+#include "publish/publish.h"
 
 namespace ckpt {
 namespace {
 
-std::string name_of(const JsonValue& descriptor, const std::string& digest) {
-  const JsonValue* const notes = known(descriptor, "annotations");
-  for (const char* const key : {"org.opencontainers.image.title", "org.cncf.model.filepath"}) {
-    const std::string* const title = notes == nullptr ? nullptr : text_of(*notes, key);
-    if (title != nullptr) return *title;
-  }
-  return digest;
+constexpr std::string_view kManifestKeys[] = {"schemaVersion", "mediaType", "config", "layers",
+                                              "manifests"};
+constexpr std::string_view kDescriptorKeys[] = {"mediaType", "digest", "size", "urls",
+                                                "annotations"};
+constexpr std::string_view kDockerListType =
+    "application/vnd.docker.distribution.manifest.list.v2+json";
+constexpr std::string_view kTitle = "org.opencontainers.image.title";
+constexpr std::string_view kModelPath = "org.cncf.model.filepath";
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
-Result<NamedBlob> blob_named_by(const JsonValue& descriptor, std::string_view where) {
+// Programs written in Go read "Layers" as "layers". Fails: kCorrupt.
+Status check_keys(const JsonValue& object, std::span<const std::string_view> keys) {
+  for (const auto& item : object.items()) {
+    for (const std::string_view key : keys) {
+      if (item.key() == key || lower(item.key()) != lower(std::string(key))) continue;
+      return fail(ErrorCode::kCorrupt, "a key '{}'; expected '{}'", item.key(), key);
+    }
+  }
+  return {};
+}
+
+// The path that clients write the blob to; its digest where none is named. Fails: kCorrupt.
+Result<std::string> name_of(const JsonValue& descriptor, const std::string& digest) {
+  const JsonValue* const notes = known(descriptor, "annotations");
+  const std::string* const title = notes == nullptr ? nullptr : text_of(*notes, kTitle);
+  const std::string* const path = notes == nullptr ? nullptr : text_of(*notes, kModelPath);
+  if (title == nullptr && path == nullptr) return digest;
+  if (title != nullptr && path != nullptr && *title != *path) {
+    return fail(ErrorCode::kCorrupt, "a layer with two names, '{}' and '{}'", *title, *path);
+  }
+  const std::string& named = title != nullptr ? *title : *path;
+  CKPT_ASSIGN(std::string name, unpacked_name(named, "layer"));
+  if (name.empty()) return fail(ErrorCode::kCorrupt, "a layer with the name '{}'", named);
+  return name;
+}
+
+// Fails: kCorrupt.
+Result<NamedBlob> blob_named_by(const JsonValue& descriptor) {
+  CKPT_TRY(check_keys(descriptor, kDescriptorKeys));
   const std::string* const digest = text_of(descriptor, "digest");
   const JsonValue* const size = known(descriptor, "size");
-  const auto size_bytes = size == nullptr ? std::nullopt : whole(*size);
+  const bool is_size = size != nullptr && size->is_number_unsigned() &&
+                       size->get<uint64_t>() <= std::numeric_limits<int64_t>::max();
   const bool is_sound = digest != nullptr && digest->size() == 71 &&
                         digest->starts_with("sha256:") &&
                         digest->find_first_not_of("0123456789abcdef", 7) == digest->npos;
-  if (is_sound && size_bytes) return NamedBlob{*digest, name_of(descriptor, *digest), *size_bytes};
-  return fail(ErrorCode::kCorrupt, "{}: a blob without size or SHA-256", where);
+  if (!is_sound || !is_size) return fail(ErrorCode::kCorrupt, "a blob without size or SHA-256");
+  const std::string* const type = text_of(descriptor, "mediaType");
+  const bool is_foreign = type != nullptr && (type->find(".foreign.") != type->npos ||
+                                              type->find(".nondistributable.") != type->npos);
+  if (is_foreign || is_truthy(known(descriptor, "urls"))) {
+    return fail(ErrorCode::kCorrupt,
+                "{}: clients get it from elsewhere; expected a blob of this registry", *digest);
+  }
+  return NamedBlob{*digest, *digest, size->get<uint64_t>()};
+}
+
+// Fails: kCorrupt unless all clients read `json` as an index, or all as a manifest.
+Status check_kind(const JsonValue& json, bool is_index) {
+  CKPT_TRY(check_keys(json, kManifestKeys));
+  const JsonValue* const version = known(json, "schemaVersion");
+  if (version == nullptr || !version->is_number_unsigned() || version->get<uint64_t>() != 2) {
+    return fail(ErrorCode::kCorrupt, "expected schemaVersion 2");
+  }
+  const bool has_layers = known(json, "config") != nullptr || known(json, "layers") != nullptr;
+  if (is_index && has_layers) {
+    return fail(ErrorCode::kCorrupt, "an index and a manifest in one; clients read either");
+  }
+  const JsonValue* const type = known(json, "mediaType");  // older manifests have none
+  const auto is = [&](std::string_view word) { return *type == word; };
+  const bool is_right = type == nullptr ||
+                        (is_index ? is(kOciIndexType) || is(kDockerListType)
+                                  : is(kOciManifestType) || is(kDockerManifestType));
+  if (is_right) return {};
+  return fail(ErrorCode::kCorrupt, "mediaType {} of {}", printable(type->dump()),
+              is_index ? "an index" : "a manifest");
 }
 
 }  // namespace
@@ -34,20 +105,29 @@ Result<Manifested> parse_manifest(std::string_view where, std::string_view text)
   Manifested out;
   const JsonValue* const manifests = known(json, "manifests");
   const JsonValue* const config = known(json, "config");
-  const JsonValue* const layers = known(json, "layers");
-  const JsonValue* const listed = manifests != nullptr ? manifests : layers;
-  if (listed == nullptr || !listed->is_array() || (manifests == nullptr && config == nullptr)) {
-    return fail(ErrorCode::kCorrupt, "{}: expected an index, or a manifest with config and layers",
-                where);
+  const bool is_index = manifests != nullptr;
+  const JsonValue* const listed = is_index ? manifests : known(json, "layers");
+  const bool is_list = listed != nullptr && listed->is_array() && !listed->empty();
+  if (!is_list || (!is_index && config == nullptr)) {
+    return fail(ErrorCode::kCorrupt,
+                "{}: expected an index of manifests, or a manifest with config and layers", where);
   }
-  std::vector<NamedBlob>& named = manifests != nullptr ? out.manifests : out.blobs;
-  if (manifests == nullptr) {
-    CKPT_ASSIGN(NamedBlob blob, blob_named_by(*config, where));
-    named.push_back(std::move(blob));
+  CKPT_TRY(in(where, check_kind(json, is_index)));
+  if (!is_index) {
+    CKPT_ASSIGN(NamedBlob blob, in(where, blob_named_by(*config)));
+    out.blobs.push_back(std::move(blob));
   }
+  std::map<std::string, std::string> digests;  // by name
   for (const JsonValue& one : *listed) {
-    CKPT_ASSIGN(NamedBlob blob, blob_named_by(one, where));
-    named.push_back(std::move(blob));
+    CKPT_ASSIGN(NamedBlob blob, in(where, blob_named_by(one)));
+    if (!is_index) {
+      CKPT_ASSIGN(blob.name, in(where, name_of(one, blob.digest)));
+    }
+    const auto [first, is_new] = digests.try_emplace(blob.name, blob.digest);
+    if (!is_new && first->second != blob.digest) {
+      return fail(ErrorCode::kCorrupt, "{}: two layers with the name '{}'", where, blob.name);
+    }
+    (is_index ? out.manifests : out.blobs).push_back(std::move(blob));
   }
   return out;
 }

@@ -92,10 +92,11 @@ std::string shown(std::string_view name) {
   return out + (name.size() > 200 ? "..." : "");
 }
 
-// The name as it is unpacked: without "./" in front and '/' behind it; empty: the folder itself.
-Result<std::string> member_name(std::string_view raw) {
+}  // namespace
+
+Result<std::string> unpacked_name(std::string_view raw, std::string_view noun) {
   const auto refused = [&](std::string_view why) {
-    return fail(ErrorCode::kCorrupt, "member '{}': {}", is_utf8(raw) ? shown(raw) : "?", why);
+    return fail(ErrorCode::kCorrupt, "{} '{}': {}", noun, is_utf8(raw) ? shown(raw) : "?", why);
   };
   if (!is_utf8(raw)) return refused("its name is not UTF-8");
   if (raw.size() > kMaxPathBytes) return refused("a name of more than 4096 bytes");
@@ -118,6 +119,8 @@ Result<std::string> member_name(std::string_view raw) {
   if (depth > kMaxDepth) return refused("more than 100 folders deep");
   return std::string(name);
 }
+
+namespace {
 
 struct Records {
   std::optional<std::string> path;
@@ -213,7 +216,7 @@ Status TarReader::start_member(const std::byte* header, char type) {
   const std::optional<uint64_t> size = next_size_ ? next_size_ : parse_size(header);
   next_name_.reset();
   next_size_.reset();
-  CKPT_ASSIGN(std::string name, member_name(raw));
+  CKPT_ASSIGN(std::string name, unpacked_name(raw, "member"));
   const bool is_file = type == '0' || type == '\0' || type == '7';
   const bool is_folder = type == '5' || (is_file && raw.ends_with('/'));
   if (!is_file && !is_folder) {

@@ -21,7 +21,8 @@ constexpr std::string_view kOciPrefix = "oci://";
 constexpr uint64_t kMaxManifestBytes = 16 << 20;
 constexpr std::string_view kManifestTypes =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, "
-    "application/vnd.docker.distribution.manifest.v2+json";
+    "application/vnd.docker.distribution.manifest.v2+json, "
+    "application/vnd.docker.distribution.manifest.list.v2+json";
 
 bool consists_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == text.npos;

@@ -57,6 +57,57 @@ TEST(Ollama, CountsAsItsOwnNumbers) {
 }
 
 // As `ollama create` writes them.
+// A manifest of one layer, with `from` replaced once.
+Result<Manifested> parse_with(std::string_view from, std::string_view to) {
+  const std::string digest = blob_digest(std::string(64, 'a'));
+  std::string text = fmt::format(
+      R"({{"schemaVersion":2,"mediaType":"{}","config":{{"digest":"{}","size":2}},)"
+      R"("layers":[{{"mediaType":"a/b","digest":"{}","size":282,"annotations":)"
+      R"({{"org.opencontainers.image.title":"./a/b"}}}}]}})",
+      kOciManifestType, blob_digest(std::string(64, 'c')), digest);
+  text.replace(text.find(from), from.size(), to);
+  return parse_manifest("m", text);
+}
+
+TEST(Manifest, NamesLayersAsClientsWriteThem) {
+  const auto good = parse_with("a/b", "a/b");
+  ASSERT_TRUE(good) << good.error().text();
+  ASSERT_EQ(good->blobs.size(), 2u);
+  EXPECT_EQ(good->blobs[1].name, "a/b");
+  EXPECT_EQ(good->blobs[1].size_bytes, 282u);
+  EXPECT_TRUE(parse_with("\"annotations\"", "\"other\""));
+  EXPECT_TRUE(parse_with("\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",", ""));
+}
+
+TEST(Manifest, RejectsWhatClientsReadDifferently) {
+  const std::string same_name = R"("layers":[{"digest":")" + blob_digest(std::string(64, 'b')) +
+                                R"(","size":1,"annotations":{"org.cncf.model.filepath":"a/b"}},)";
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"{\"schema", "{\"manifests\":[],\"schema"},
+      {"\"layers\":[", "\"layers\":[],\"old\":["},
+      {"\"layers\":[", "\"Layers\":[],\"layers\":["},
+      {"\"size\":282", "\"Size\":1,\"size\":282"},
+      {"\"size\":282", "\"size\":282.0"},
+      {"\"size\":282", "\"size\":9223372036854775808"},
+      {"\"schemaVersion\":2", "\"schemaVersion\":1"},
+      {"\"schemaVersion\":2", "\"schemaVersion\":2.0"},
+      {"\"schemaVersion\":2,", ""},
+      {"image.manifest", "image.index"},
+      {"./a/b", "../a"},
+      {"./a/b", "/etc/x"},
+      {"./a/b", "."},
+      {"./a/b\"", "a\",\"org.cncf.model.filepath\":\"b\""},
+      {"\"layers\":[", same_name},
+      {"\"mediaType\":\"a/b\"", "\"urls\":[\"https://example.com/x\"]"},
+      {"a/b", "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"},
+  };
+  for (const auto& [from, to] : cases) {
+    EXPECT_FALSE(parse_with(from, to)) << to;
+  }
+  EXPECT_FALSE(parse_manifest("m", R"({"schemaVersion":2,"manifests":[]})"));
+  EXPECT_FALSE(parse_manifest("m", "[]"));
+}
+
 TEST(Ollama, ConfigAndManifestAreThoseOfCreate) {
   EXPECT_EQ(render_ollama_config({"qwen3", "2.30M", "Q4_K_M", "", ""}),
             "{\"model_format\":\"gguf\",\"model_family\":\"qwen3\",\"model_families\":[\"qwen3\"],"

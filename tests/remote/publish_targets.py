@@ -339,6 +339,19 @@ def oci_verify_reads_every_blob(scratch):
         assert run.ckpt(f"{to}@{digest}", verb="verify").returncode == 1
 
 
+def oci_verify_compares_the_sizes_in_an_index(scratch):
+    registry, run = Registry(), Run(scratch)
+    to = f"oci://127.0.0.1:{registry.port}/n"
+    run.good(folder_in(scratch), "--to", to + ":v1", "--as", "image")
+    for wrong in (0, 1):
+        index = json.loads(registry.manifests["n:v1"])
+        index["manifests"][1]["size"] += wrong
+        text = json.dumps(index).encode()
+        registry.manifests[f"n:{digest_of(text)}"] = text
+        done = run.ckpt(f"{to}@{digest_of(text)}", verb="verify")
+        assert done.returncode == wrong and ("the index says" in done.stdout) == bool(wrong), (done.stdout, done.stderr)
+
+
 def s3_run(scratch, bucket):
     return Run(scratch, AWS_ACCESS_KEY_ID="testkey", AWS_SECRET_ACCESS_KEY="testsecret", AWS_ENDPOINT_URL=bucket.origin)
 

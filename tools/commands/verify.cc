@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -41,7 +42,7 @@ class ArtifactCheck {
       : repository_(repository), address_(address), findings_(findings) {}
 
   // A manifest and all that it names: manifests of an index, else blobs.
-  Status take_manifest(const std::string& reference) {
+  Status take_manifest(const std::string& reference, std::optional<uint64_t> size_bytes = {}) {
     if (manifests_.size() == kMaxManifests) {
       return fail(ErrorCode::kCorrupt, "{}: more than {} manifests", address_.shown(),
                   kMaxManifests);
@@ -52,10 +53,16 @@ class ArtifactCheck {
       findings_.bad(reference, fmt::format("a manifest with the digest {}", found));
       return {};
     }
+    if (size_bytes && content.size() != *size_bytes) {
+      findings_.bad(reference, fmt::format("a manifest of {} bytes; the index says {}",
+                                           content.size(), *size_bytes));
+    }
     if (!manifests_.insert(found).second) return {};
     const std::string where = address_.shown() + "@" + found;
     CKPT_ASSIGN(Manifested named, parse_manifest(where, content));
-    for (const NamedBlob& one : named.manifests) CKPT_TRY(take_manifest(one.digest));
+    for (const NamedBlob& one : named.manifests) {
+      CKPT_TRY(take_manifest(one.digest, one.size_bytes));
+    }
     for (NamedBlob& blob : named.blobs) take_blob(std::move(blob));
     return {};
   }

@@ -70,7 +70,7 @@ Result<std::vector<uint64_t>> read_shape(Cursor& cursor) {
   for (uint64_t& axis : shape) {
     CKPT_ASSIGN(axis, cursor.u64());
   }
-  std::reverse(shape.begin(), shape.end());
+  std::ranges::reverse(shape);
   return shape;
 }
 

@@ -66,8 +66,8 @@ bool is_checkpoint_file(const std::string& path) {
        "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].safetensors"});
   if (is_document(path)) return true;
   return path.find('/') == path.npos &&
-         std::any_of(kWeights.begin(), kWeights.end(),
-                     [&](std::string_view pattern) { return glob_matches(pattern, path); });
+         std::ranges::any_of(kWeights,
+                             [&](std::string_view pattern) { return glob_matches(pattern, path); });
 }
 
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder,

@@ -43,26 +43,26 @@ Result<Names> list_files(const fs::path& folder) {
   if (error) {
     return io_failure(folder, "cannot be listed", error.value());
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
 Names matching(const Names& names, std::string_view pattern) {
   const Glob glob(pattern);
   Names out;
-  std::copy_if(names.begin(), names.end(), std::back_inserter(out),
-               [&](const std::string& name) { return glob.matches(name); });
+  std::ranges::copy_if(names, std::back_inserter(out),
+                       [&](const std::string& name) { return glob.matches(name); });
   return out;
 }
 
 bool contains(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 // Weights of PyTorch count where there are none of safetensors.
 bool has_torch_weights(const Names& names) {
   return !contains(names, kIndexName) && matching(names, "*.safetensors").empty() &&
-         std::any_of(names.begin(), names.end(), is_torch_weights);
+         std::ranges::any_of(names, is_torch_weights);
 }
 
 // "model-00001-of-00003.safetensors" -> 3; 0 for other names.
@@ -146,7 +146,7 @@ bool is_adapter(const Names& names) {
 Result<Names> find_shards(const fs::path& folder, const Names& names) {
   if (has_torch_weights(names)) {
     Names files;
-    std::copy_if(names.begin(), names.end(), std::back_inserter(files), is_torch_weights);
+    std::ranges::copy_if(names, std::back_inserter(files), is_torch_weights);
     CKPT_TRY(check_numbered(files));
     return files;
   }
@@ -157,12 +157,12 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
   const auto is_variant = [](const std::string& name) {
     return name != kSingleName && name.starts_with("model.");
   };
-  if (!std::all_of(shards.begin(), shards.end(), is_variant)) std::erase_if(shards, is_variant);
+  if (!std::ranges::all_of(shards, is_variant)) std::erase_if(shards, is_variant);
   if (shards.empty()) {
     shards = matching(names, "*.safetensors");
     Names wanted;
-    std::copy_if(shards.begin(), shards.end(), std::back_inserter(wanted),
-                 [](const std::string& name) { return !is_other_weights(name); });
+    std::ranges::copy_if(shards, std::back_inserter(wanted),
+                         [](const std::string& name) { return !is_other_weights(name); });
     if (!wanted.empty()) shards = std::move(wanted);
   }
   if (shards.empty()) return no_weights(folder, names);
@@ -262,7 +262,7 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
     const auto weight = is_named[i] ? std::nullopt : entries.find(weight_of_scale(entries.name(i)));
     if (weight && is_named[*weight] && file_of[*weight] == file_of[i]) is_named[i] = true;
   }
-  const auto left = std::find(is_named.begin(), is_named.end(), false);
+  const auto left = std::ranges::find(is_named, false);
   if (left == is_named.end()) return {};
   const auto number = static_cast<uint32_t>(left - is_named.begin());
   const auto more = std::count(left + 1, is_named.end(), false);
@@ -289,7 +289,7 @@ std::string name_of(const fs::path& folder) {
   if (is_url(folder)) return name_of_url(folder);
   std::error_code error;
   // ".." after a link leads elsewhere than the text of the path suggests.
-  const bool goes_up = std::find(folder.begin(), folder.end(), "..") != folder.end();
+  const bool goes_up = std::ranges::find(folder, "..") != folder.end();
   fs::path path = goes_up ? fs::weakly_canonical(folder, error)
                           : fs::absolute(folder, error).lexically_normal();
   if (error) path = folder.lexically_normal();
@@ -367,7 +367,7 @@ bool is_safetensors(const fs::path& path) {
   if (!is_folder(path)) return is_safetensors_file(path);
   if (is_url(path)) {
     const auto names = names_at_url(path).value_or(std::vector<std::string>());
-    return std::any_of(names.begin(), names.end(), is_safetensors_name);
+    return std::ranges::any_of(names, is_safetensors_name);
   }
   std::error_code error;
   fs::directory_iterator entries(path, error), end;

@@ -86,7 +86,7 @@ class IndexEvents final : public JsonEvents {
 bool is_safe_path(const std::string& path) {
   const std::filesystem::path relative(path);
   if (path.empty() || relative.is_absolute() || path.find('\0') != std::string::npos) return false;
-  return std::none_of(relative.begin(), relative.end(), [](const std::filesystem::path& step) {
+  return std::ranges::none_of(relative, [](const std::filesystem::path& step) {
     return step == ".." || step == "." || step.empty();
   });
 }
@@ -131,9 +131,8 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
 std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries) {
   std::vector<MetaEntry> sorted = metadata.entries;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const MetaEntry& a, const MetaEntry& b) { return a.key < b.key; });
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(sorted, [](const MetaEntry& a, const MetaEntry& b) { return a.key < b.key; });
+  std::ranges::sort(entries);
   std::string out = "{\n  \"metadata\": {";
   append_pairs(out, sorted, [](std::string& to, const MetaEntry& entry) {
     append_json_text(to, entry.key, JsonEscape::kPython);

@@ -50,8 +50,7 @@ Status check_values(const std::string& name, const std::vector<float>& values) {
 // Sums of squares: one below zero would turn the quantizers' search around.
 Status check_squares(const std::string& name, const std::vector<float>& values) {
   CKPT_TRY(check_values(name, values));
-  const auto below =
-      std::find_if(values.begin(), values.end(), [](float value) { return value < 0; });
+  const auto below = std::ranges::find_if(values, [](float value) { return value < 0; });
   if (below == values.end()) return {};
   return fail(ErrorCode::kCorrupt, "'{}': value {} is {}; expected a sum of squares, at least 0",
               name, below - values.begin(), *below);
@@ -237,10 +236,9 @@ Result<ImatrixSums> read_sums(const SharedSource& source, bool with_inputs) {
 Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy,
                                          ImatrixEntry entry) {
   const uint64_t columns = entry.columns();
-  const bool is_counted = std::any_of(entry.counts.begin(), entry.counts.end(),
-                                      [](int64_t count) { return count > 0; });
-  const bool is_zero = std::all_of(entry.sums.begin(), entry.sums.end(),
-                                   [](float sum) { return sum == 0; });
+  const bool is_counted =
+      std::ranges::any_of(entry.counts, [](int64_t count) { return count > 0; });
+  const bool is_zero = std::ranges::all_of(entry.sums, [](float sum) { return sum == 0; });
   if (is_counted && is_zero) {
     return fail(ErrorCode::kCorrupt,
                 "'{}': all {} sums are 0, so that no weight would matter; expected sums of squares",

@@ -53,13 +53,13 @@ std::vector<float> legacy_values(const ImatrixEntry& entry, uint64_t calls) {
 // Legacy readers take no entry without data, so entries that nothing reached are left out.
 Result<std::vector<std::byte>> legacy_bytes(const ImatrixSums& sums) {
   const auto most_of = [](const ImatrixEntry& entry) {
-    return std::max<int64_t>(0, *std::max_element(entry.counts.begin(), entry.counts.end()));
+    return std::max<int64_t>(0, *std::ranges::max_element(entry.counts));
   };
   LegacyBytes out;
-  CKPT_TRY(out.number(static_cast<uint64_t>(std::count_if(
-                          sums.entries.begin(), sums.entries.end(),
-                          [&](const auto& each) { return most_of(each.second) > 0; })),
-                      "a number of entries"));
+  CKPT_TRY(
+      out.number(static_cast<uint64_t>(std::ranges::count_if(
+                     sums.entries, [&](const auto& each) { return most_of(each.second) > 0; })),
+                 "a number of entries"));
   for (const auto& [name, entry] : sums.entries) {
     const auto most = static_cast<uint64_t>(most_of(entry));
     if (most == 0) continue;

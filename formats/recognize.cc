@@ -32,7 +32,7 @@ std::string hub_name(const fs::path& path) {
   const bool has_two_parts = slash != text.npos && slash > 0 && slash + 1 < text.size() &&
                              text.find('/', slash + 1) == text.npos;
   std::error_code error;
-  if (!has_two_parts || text[0] == '.' || !std::all_of(text.begin(), text.end(), is_plain) ||
+  if (!has_two_parts || text[0] == '.' || !std::ranges::all_of(text, is_plain) ||
       fs::exists(path.parent_path(), error) || path.extension() == ".gguf" ||
       path.extension() == ".safetensors") {
     return {};

@@ -122,7 +122,7 @@ bool sort_by_place(const Checkpoint& checkpoint, const SharedSource& source, uin
     if (!here && entry.size_bytes != 0) return false;
     placed.emplace_back(here ? slice->offset_bytes : data_start, entry);
   }
-  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(placed, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second.size_bytes < b.second.size_bytes;
   });
   uint64_t end = data_start;
@@ -167,7 +167,7 @@ Result<std::optional<uint64_t>> keep_places(const Checkpoint& checkpoint,
   for (const LaidEntry& entry : entries) {
     const Slice* slice = slice_of(checkpoint, entry);
     if (slice == nullptr) continue;
-    if (std::find(sources.begin(), sources.end(), slice->source) == sources.end()) {
+    if (std::ranges::find(sources, slice->source) == sources.end()) {
       sources.push_back(slice->source);
     }
   }
@@ -227,8 +227,8 @@ bool is_home(const std::string& home) { return home.ends_with(kSafetensorsEnding
 
 // The files the tensors came from; tensors from elsewhere go where the one before them goes.
 std::vector<Shard> keep_homes(const Checkpoint& checkpoint) {
-  const auto first = std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                  [](const Tensor& tensor) { return is_home(tensor.home); });
+  const auto first = std::ranges::find_if(
+      checkpoint.tensors, [](const Tensor& tensor) { return is_home(tensor.home); });
   std::map<std::string, std::vector<uint32_t>> files;
   const std::string* home = &first->home;
   for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) {
@@ -273,8 +273,8 @@ std::vector<Shard> plan_shards(const Checkpoint& checkpoint, const LayoutOptions
     for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) all.tensors.push_back(i);
     return {std::move(all)};
   }
-  const bool has_homes = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                     [](const Tensor& tensor) { return is_home(tensor.home); });
+  const bool has_homes = std::ranges::any_of(
+      checkpoint.tensors, [](const Tensor& tensor) { return is_home(tensor.home); });
   if (options.max_file_bytes == 0 && has_homes) return keep_homes(checkpoint);
   return cut_at(checkpoint,
                 options.max_file_bytes == 0 ? kDefaultShardBytes : options.max_file_bytes);
@@ -377,7 +377,7 @@ Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t length) {
 
 Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string& path,
                                 std::vector<LaidEntry> entries, const LayoutOptions& options) {
-  std::sort(entries.begin(), entries.end(), [](const LaidEntry& a, const LaidEntry& b) {
+  std::ranges::sort(entries, [](const LaidEntry& a, const LaidEntry& b) {
     return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
   });
   std::optional<uint64_t> room_bytes;

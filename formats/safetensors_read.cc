@@ -77,8 +77,8 @@ void sort_by_offset(std::vector<SafetensorsEntry>& entries) {
   const auto before = [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
   };
-  if (!std::is_sorted(entries.begin(), entries.end(), before)) {
-    std::stable_sort(entries.begin(), entries.end(), before);
+  if (!std::ranges::is_sorted(entries, before)) {
+    std::ranges::stable_sort(entries, before);
   }
 }
 

@@ -33,7 +33,7 @@ class Assembler {
       if (codec->parts.size() > 1 && is_recognizable(*codec)) composed_.push_back(codec);
     }
     // The codec with most parts first: it explains most entries.
-    std::stable_sort(composed_.begin(), composed_.end(), [](const Codec* a, const Codec* b) {
+    std::ranges::stable_sort(composed_, [](const Codec* a, const Codec* b) {
       return a->parts.size() > b->parts.size();
     });
     for (size_t dtype = 0; dtype < kDtypeCount; ++dtype) {
@@ -140,7 +140,7 @@ class Assembler {
                   entry_of(part).name, first);
     }
     const auto same = index_.find(composed.name);
-    if (!same || std::count(composed.parts.begin(), composed.parts.end(), *same) != 0) return {};
+    if (!same || std::ranges::count(composed.parts, *same) != 0) return {};
     return fail_with_hint(ErrorCode::kCorrupt, "removing the one that is left over",
                           "'{}' and '{}' are both the weight of one layer; expected one of them",
                           first, composed.name);

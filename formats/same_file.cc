@@ -20,7 +20,7 @@ Result<bool> is_zero(const ByteSource& source, uint64_t begin, uint64_t end) {
   if (end - begin > kMaxGapBytes) return false;
   std::vector<std::byte> bytes(end - begin);
   CKPT_TRY(source.read(begin, bytes));
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
 Result<bool> has_header(const ByteSource& source, const std::vector<std::byte>& header) {

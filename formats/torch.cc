@@ -119,9 +119,9 @@ class TorchReader {
       out.entries.push_back(std::move(entry));
     }
     if (out.entries.empty()) return no_tensors("holds an empty dict");
-    std::stable_sort(
-        out.entries.begin(), out.entries.end(),
-        [](const SafetensorsEntry& a, const SafetensorsEntry& b) { return a.begin < b.begin; });
+    std::ranges::stable_sort(out.entries, [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+      return a.begin < b.begin;
+    });
     return out;
   }
 
@@ -283,7 +283,7 @@ class TorchReader {
   static Status check_strides(const std::vector<uint64_t>& shape,
                               const std::vector<uint64_t>& strides) {
     if (shape.size() != strides.size()) return fail(ErrorCode::kCorrupt, "strides of other axes");
-    if (std::count(shape.begin(), shape.end(), 0) != 0) return {};
+    if (std::ranges::count(shape, 0) != 0) return {};
     uint64_t expected = 1;
     for (size_t axis = shape.size(); axis-- > 0;) {
       if (shape[axis] != 1 && strides[axis] != expected) {
@@ -309,8 +309,7 @@ Status check_byte_order(const TorchArchive& archive) {
   const bool is_little = slice.size_bytes == text.size();
   if (is_little) CKPT_TRY(slice.source->read(slice.offset_bytes, text));
   constexpr std::string_view kLittle = "little";
-  if (is_little &&
-      std::equal(text.begin(), text.end(), std::as_bytes(std::span(kLittle)).begin())) {
+  if (is_little && std::ranges::equal(text, std::as_bytes(std::span(kLittle)))) {
     return {};
   }
   return fail(ErrorCode::kUnsupported, "saved on a machine of another byte order than little");
@@ -336,8 +335,7 @@ bool is_torch_file(const std::filesystem::path& path) {
   if (!source || (*source)->size_bytes() < head.size() || !(*source)->read(0, bytes)) return false;
   const std::string_view start(head.data(), head.size());
   constexpr std::string_view kEndings[] = {".bin", ".pt", ".pth", ".ckpt"};
-  const bool is_called_so =
-      std::count(std::begin(kEndings), std::end(kEndings), path.extension().string()) != 0;
+  const bool is_called_so = std::ranges::count(kEndings, path.extension().string()) != 0;
   if (is_called_so && (start == kZipStart || start == kPickleStart)) return true;
   const auto entries = start == kZipStart ? read_zip_directory(**source) : std::vector<ZipEntry>();
   return entries && std::any_of(entries->begin(), entries->end(), [](const ZipEntry& entry) {

@@ -93,8 +93,8 @@ std::optional<FileDigest> parse_line(std::string_view line) {
 }  // namespace
 
 std::string render_sha256sums(std::vector<FileDigest> files) {
-  std::sort(files.begin(), files.end(),
-            [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  std::ranges::sort(files,
+                    [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
   std::string out;
   for (const FileDigest& file : files) out += sums_line(file.name, file.sha256) + "\n";
   return out;

@@ -34,7 +34,7 @@ std::optional<SplitName> split(const std::string& path) {
 }
 
 void put(std::string& block, size_t at, std::string_view text) {
-  std::copy(text.begin(), text.end(), block.begin() + static_cast<std::ptrdiff_t>(at));
+  std::ranges::copy(text, block.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 std::string block_of(const SplitName& name, char type, uint64_t size_bytes) {

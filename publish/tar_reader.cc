@@ -271,7 +271,7 @@ Status TarReader::add_header() {
 Status TarReader::check_zeros(std::span<const std::byte> bytes) {
   zero_bytes_ += bytes.size();
   if (zero_bytes_ > kMaxEndBytes ||
-      std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; })) {
+      std::ranges::any_of(bytes, [](std::byte b) { return b != std::byte{0}; })) {
     return fail(ErrorCode::kCorrupt, "something after the end of the tar");
   }
   return {};

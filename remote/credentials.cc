@@ -40,9 +40,8 @@ Result<std::string> text_of_file(const fs::path& path) {
 
 // A value that goes into a header.
 Status check_secret(std::string_view value, std::string_view from) {
-  const bool is_fine = std::all_of(value.begin(), value.end(), [](char c) {
-    return c > ' ' && static_cast<unsigned char>(c) < 0x7f;
-  });
+  const bool is_fine = std::ranges::all_of(
+      value, [](char c) { return c > ' ' && static_cast<unsigned char>(c) < 0x7f; });
   if (is_fine) return {};
   return fail(ErrorCode::kUsage, "{}: holds a space or control character; expected a single word",
               from);

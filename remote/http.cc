@@ -353,9 +353,8 @@ HttpBody HttpBody::of(std::string text) {
 }
 
 const std::string* HttpResponse::header(std::string_view lower_case_name) const {
-  const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& header) {
-    return header.first == lower_case_name;
-  });
+  const auto found = std::ranges::find_if(
+      headers, [&](const auto& header) { return header.first == lower_case_name; });
   return found == headers.end() ? nullptr : &found->second;
 }
 

@@ -27,8 +27,7 @@ bool is_hub_word(std::string_view word) {
   const auto is_fine = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   };
-  return !word.empty() && word.size() <= 96 && word[0] != '.' &&
-         std::all_of(word.begin(), word.end(), is_fine);
+  return !word.empty() && word.size() <= 96 && word[0] != '.' && std::ranges::all_of(word, is_fine);
 }
 
 std::string_view unquoted(std::string_view text) {

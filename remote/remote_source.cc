@@ -169,7 +169,7 @@ Status RemoteSource::open() {
 
 Status check_listed_path(std::string_view path) {
   const bool is_fine = path.size() <= 1024 && stays_inside(std::string(path)) &&
-                       std::none_of(path.begin(), path.end(), [](char c) {
+                       std::ranges::none_of(path, [](char c) {
                          return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
                        });
   if (is_fine) return {};

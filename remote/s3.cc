@@ -151,7 +151,7 @@ Result<S3Name> parse_s3_name(std::string_view url) {
   S3Name out{std::string(rest.substr(0, slash)), ""};
   if (slash != rest.npos) out.key = rest.substr(slash + 1);
   const bool is_fine =
-      out.bucket.size() >= 3 && std::all_of(out.bucket.begin(), out.bucket.end(), [](char c) {
+      out.bucket.size() >= 3 && std::ranges::all_of(out.bucket, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
       });
   if (!is_fine || (!out.key.empty() && !stays_inside(out.key))) {

@@ -87,7 +87,7 @@ std::string s3_query(std::vector<std::pair<std::string, std::string>> parameters
     name = percent_encoded(name);
     value = percent_encoded(value);
   }
-  std::sort(parameters.begin(), parameters.end());
+  std::ranges::sort(parameters);
   std::string out;
   for (const auto& [name, value] : parameters) {
     out += (out.empty() ? "" : "&") + name + "=" + value;

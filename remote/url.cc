@@ -25,7 +25,7 @@ bool is_host(std::string_view host) {
       return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == ':' || c == '.';
     });
   }
-  return !host.empty() && std::all_of(host.begin(), host.end(), is_host_character);
+  return !host.empty() && std::ranges::all_of(host, is_host_character);
 }
 
 Failure bad_url(std::string_view text, std::string_view what) {

@@ -287,7 +287,7 @@ int run(int argc, char** argv) {
   for (const std::string& word : typed) options.command += " " + shell_word(word);
   const auto verb = parse_command_line(words, options);
   if (!verb) {
-    options.json = std::find(words.begin(), words.end(), "--json") != words.end();
+    options.json = std::ranges::find(words, "--json") != words.end();
     Console(options).error(verb.error());
     return 2;
   }

@@ -138,8 +138,8 @@ void look_windows(const Look& look) {
   const uint64_t layers = count == nullptr ? 0 : whole(*count).value_or(0);
   const uint64_t full = first == nullptr ? 28 : whole(*first).value_or(layers);
   const std::vector<std::string> types = look.on.layer_types();
-  bool is_mixed = std::any_of(types.begin(), types.end(),
-                              [&](const std::string& type) { return type != types[0]; });
+  bool is_mixed =
+      std::ranges::any_of(types, [&](const std::string& type) { return type != types[0]; });
   if (types.empty()) {
     const JsonValue* window = member(text, "sliding_window");
     const bool slides =

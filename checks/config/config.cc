@@ -63,8 +63,7 @@ Status look_model_type(const Look& look) {
               {},
               fmt::format("The checkpoint you are trying to load has model type `{}` but "
                           "Transformers does not recognize this architecture",
-                          on.model_type),
-              {}};
+                          on.model_type)};
   const Family* family =
       is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
   if (family == nullptr || !knows_model_type(look.profile, outer_type(*family))) {
@@ -76,7 +75,7 @@ Status look_model_type(const Look& look) {
 
 // vLLM takes the bare model of model_type then, where transformers has one.
 void look_no_class(const Look& look) {
-  Found found{"config.json: architectures", "names no class", {}, {}, {}};
+  Found found{"config.json: architectures", "names no class"};
   const std::string_view reader =
       look.profile.rules == Rules::kVllm32 ? "transformers-5" : "transformers-4.57";
   if (look.profile.program == Program::kVllm && !look.on.is_wrapper &&
@@ -96,10 +95,7 @@ Status look_model_class(const Look& look) {
   }
   if (knows_model_class(look.profile, on.model_class)) return {};
   Found found{"config.json: architectures",
-              fmt::format("'{}', which {} does not have", on.model_class, look.profile.help),
-              {},
-              {},
-              {}};
+              fmt::format("'{}', which {} does not have", on.model_class, look.profile.help)};
   if (look.profile.program == Program::kSglang) {
     found.symptom = fmt::format(
         "{} has no SGlang implementation and the Transformers "
@@ -145,13 +141,11 @@ Status look_half_wrapped(const Look& look) {
                                     "of the text model would be the class's default",
                                     on.model_type));
   } else if (is_text_under_wrapper(look)) {
-    look.out.push_back({kPlace,
-                        fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
-                                    "the text model's",
-                                    on.model_class, on.model_type),
-                        Severity::kUnloaded,
-                        "object has no attribute 'vision_config'",
-                        {}});
+    look.report(kPlace,
+                fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
+                            "the text model's",
+                            on.model_class, on.model_type),
+                Severity::kUnloaded, "object has no attribute 'vision_config'");
   }
   return {};
 }
@@ -253,11 +247,9 @@ Status look_layer_types(const Look& look) {
     const bool is_compared = look.profile.rules == Rules::kTransformers5 ||
                              !has_quirk(look.on.text_type, "counts_no_layer_types");
     const bool reads_alone = !look.profile.serves() && is_compared;
-    look.out.push_back({"config.json: layer_types",
-                        fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
-                        reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt,
-                        {},
-                        {}});
+    look.report("config.json: layer_types",
+                fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
+                reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
   for (const std::string& type : types) {
     const bool is_newer = look.profile.program == Program::kSglang && has_word(kNewerTypes, type);
@@ -288,12 +280,9 @@ Status look_vision_config(const Look& look) {
   if (out != nullptr && hidden != nullptr && *out != *hidden) {
     // Without a tower nothing meets the text model.
     const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
-    look.out.push_back(
-        {"config.json: vision_config.out_hidden_size",
-         fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
-         weight,
-         {},
-         {}});
+    look.report("config.json: vision_config.out_hidden_size",
+                fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
+                weight);
   }
   return {};
 }

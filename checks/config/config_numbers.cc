@@ -209,12 +209,10 @@ void look_chosen_experts(const Look& look) {
     if (count && *count > 0 && *count <= most) continue;
     const bool is_refused = look.profile.rules == Rules::kTransformers5 && !look.profile.serves() &&
                             !chosen->is_number_integer() && !chosen->is_null();
-    look.out.push_back(
-        {fmt::format("config.json: {}", field),
-         fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()),
-         is_refused ? std::optional(Severity::kUnloaded) : std::nullopt,
-         {},
-         {}});
+    look.report(
+        fmt::format("config.json: {}", field),
+        fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()),
+        is_refused ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
 }
 

@@ -100,7 +100,7 @@ std::string in_small_letters(std::string text) {
 // Experts of these families always use silu; their dense layers read the field.
 bool has_dense_part(const Examined& on) {
   if (!has_quirk(on.text_type, "silu_experts")) return true;
-  return std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
+  return std::ranges::any_of(on.modules, [](const auto& entry) {
     const std::string& name = entry.first;
     return name.ends_with(".mlp.gate_proj") || name.find("shared_") != name.npos;
   });
@@ -137,21 +137,18 @@ void look_activation_rules(const Look& look) {
     const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
     const auto severity =
         is_text && !has_dense_part(on) ? std::optional(Severity::kUnsound) : std::nullopt;
-    look.out.push_back({fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
-                                    is_nested ? "." : "", rule.field),
-                        fmt::format("{}, which this server does not take; it takes{}", said->dump(),
-                                    taken.substr(0, taken.size() - 1)),
-                        severity,
-                        {},
-                        {}});
+    look.report(fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
+                            is_nested ? "." : "", rule.field),
+                fmt::format("{}, which this server does not take; it takes{}", said->dump(),
+                            taken.substr(0, taken.size() - 1)),
+                severity);
   }
 }
 
 bool is_same_activation(const std::string& name, std::string_view other) {
-  return name == other || std::any_of(std::begin(kSameActivations), std::end(kSameActivations),
-                                      [&](std::string_view names) {
-                                        return has_word(names, name) && has_word(names, other);
-                                      });
+  return name == other || std::ranges::any_of(kSameActivations, [&](std::string_view names) {
+           return has_word(names, name) && has_word(names, other);
+         });
 }
 
 // The classes of transformers compute what the field says; others compute the family's activation.
@@ -164,8 +161,8 @@ void look_family_activation(const Look& look, const Family& family) {
   for (const std::string_view field : words_after(family.activation.fields, "")) {
     const JsonValue* said = member(on.text_config(), field);
     if (said == nullptr || (said->is_null() && !is_asked)) continue;
-    const bool is_looked_up = std::any_of(
-        std::begin(kActivationRules), std::end(kActivationRules), [&](const ActivationRule& rule) {
+    const bool is_looked_up =
+        std::ranges::any_of(kActivationRules, [&](const ActivationRule& rule) {
           return rule.level == "text_config" && rule.field == field && holds(look, rule);
         });
     if (is_looked_up) continue;
@@ -173,12 +170,10 @@ void look_family_activation(const Look& look, const Family& family) {
     const std::string_view own = family.activation.name;
     if (name != nullptr && (is_asked ? *name == own : is_same_activation(*name, own))) continue;
     const bool is_passed = is_vllm && !has_dense_part(on);
-    look.out.push_back({fmt::format("config.json: {}", field),
-                        fmt::format("{}; models of type {} have \"{}\"", said->dump(), type, own),
-                        is_server && (!is_asked || is_passed) ? std::optional(Severity::kUnsound)
-                                                              : std::nullopt,
-                        {},
-                        {}});
+    look.report(
+        fmt::format("config.json: {}", field),
+        fmt::format("{}; models of type {} have \"{}\"", said->dump(), type, own),
+        is_server && (!is_asked || is_passed) ? std::optional(Severity::kUnsound) : std::nullopt);
   }
 }
 
@@ -288,11 +283,10 @@ bool has_all_fields(const Examined& on) {
   if (table == nullptr || on.has_text_config()) return false;
   constexpr std::string_view kOfTables =
       " decoder_sparse_step head_dim num_key_value_heads tie_word_embeddings ";
-  return std::all_of(table->defaults.begin(), table->defaults.end(),
-                     [&](const ClassDefault& entry) {
-                       return entry.read_by == ReadBy::kKeys || has_word(kOfTables, entry.field) ||
-                              member(on.config, entry.field) != nullptr;
-                     });
+  return std::ranges::all_of(table->defaults, [&](const ClassDefault& entry) {
+    return entry.read_by == ReadBy::kKeys || has_word(kOfTables, entry.field) ||
+           member(on.config, entry.field) != nullptr;
+  });
 }
 
 // Auto classes of transformers go by model_type alone; code of the folder's own goes before them.
@@ -309,11 +303,8 @@ void look_auto_class(const Look& look, const Family& table) {
     if (report.bad_field.empty() && report.missing.empty() && report.wrong.empty()) return;
     if (!report.missing.empty()) found += fmt::format("; it has '{}'", report.missing[0].name);
   }
-  look.out.push_back({"config.json: model_type",
-                      std::move(found),
-                      {},
-                      "another model; weights that only its class has are random",
-                      {}});
+  look.report("config.json: model_type", std::move(found), {},
+              "another model; weights that only its class has are random");
 }
 
 Status look_class_type(const Look& look) {

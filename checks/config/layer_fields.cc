@@ -17,8 +17,8 @@ std::string level_of(const Examined& on) {
 
 Status look_dense_layers(const Look& look) {
   const Examined& on = look.on;
-  const auto* rule = std::find_if(std::begin(kDenseLayersByCount), std::end(kDenseLayersByCount),
-                                  [&](const auto& row) { return row.model_type == on.text_type; });
+  const auto* rule = std::ranges::find_if(
+      kDenseLayersByCount, [&](const auto& row) { return row.model_type == on.text_type; });
   if (on.is_gguf || rule == std::end(kDenseLayersByCount)) return {};
   const JsonValue* types = known(on.text_config(), "mlp_layer_types");
   const bool is_listed = types != nullptr && types->is_array();
@@ -29,11 +29,9 @@ Status look_dense_layers(const Look& look) {
     if (dense == i) ++dense;
   }
   if (all_dense != dense) {
-    look.out.push_back({level_of(on) + "mlp_layer_types",
-                        "dense layers behind sparse ones; this server has them in front alone",
-                        {},
-                        {},
-                        Fix{"", "", "none: this server cannot run such a model", false, 0}});
+    look.report(level_of(on) + "mlp_layer_types",
+                "dense layers behind sparse ones; this server has them in front alone", {}, {},
+                Fix{"", "", "none: this server cannot run such a model", false, 0});
     return {};
   }
   const JsonValue* count = known(on.text_config(), "first_k_dense_replace");

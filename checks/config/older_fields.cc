@@ -35,13 +35,12 @@ Status look_rope_by_layer_type(const Look& look) {
   if (on.is_gguf || known(on.text_config(), "rope_scaling") != nullptr) return {};
   const JsonValue* rope = known(on.text_config(), "rope_parameters");
   const bool is_nested = rope != nullptr && rope->is_object() && !rope->empty() &&
-                         std::all_of(rope->items().begin(), rope->items().end(), [](auto& item) {
+                         std::ranges::all_of(rope->items(), [](auto& item) {
                            return item.key().ends_with("_attention") && item.value().is_object();
                          });
   if (!is_nested) return {};
-  const bool has_fix =
-      std::any_of(std::begin(kRopeByLayerType), std::end(kRopeByLayerType),
-                  [&](const RopeByLayerType& row) { return row.model_type == on.text_type; });
+  const bool has_fix = std::ranges::any_of(
+      kRopeByLayerType, [&](const RopeByLayerType& row) { return row.model_type == on.text_type; });
   Found found{place_of(on, "rope_parameters"),
               "one for each type of layer, as transformers 5 saves it; 4.57 reads rope_theta and "
               "rope_scaling"};

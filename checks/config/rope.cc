@@ -78,10 +78,10 @@ std::vector<Rope> ropes_of(const Look& look) {
     const JsonValue* said = known(text, key);
     if (said == nullptr || (has_own && key == "rope_parameters")) continue;
     const std::string place = fmt::format("{}{}", prefix, key);
-    const bool is_nested = said->is_object() && !said->empty() &&
-                           std::all_of(said->items().begin(), said->items().end(), [](auto& item) {
-                             return has_word(kLayerTypes, item.key());
-                           });
+    const bool is_nested =
+        said->is_object() && !said->empty() && std::ranges::all_of(said->items(), [](auto& item) {
+          return has_word(kLayerTypes, item.key());
+        });
     if (!is_nested) return {{place, said, &text, is_first}};
     for (const auto& item : said->items()) {
       out.push_back({fmt::format("{}.{}", place, item.key()), &item.value(), &text, is_first});
@@ -169,9 +169,9 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
   const std::string_view quirks = quirks_of(on.text_type);
   const std::string name = type_of(rope);
   const bool is_long = has_word(quirks, "rope_of_three_fields");
-  const bool is_by_layer =
-      std::any_of(std::begin(kRopeByLayerType), std::end(kRopeByLayerType),
-                  [&](const RopeByLayerType& entry) { return entry.model_type == on.text_type; });
+  const bool is_by_layer = std::ranges::any_of(kRopeByLayerType, [&](const RopeByLayerType& entry) {
+    return entry.model_type == on.text_type;
+  });
   const bool is_unread =
       is_old_key && (rope.is_first ? is_by_layer : has_word(quirks, "needs_rope_type"));
   const bool takes_mrope = has_word(quirks, "takes_mrope") && (rope.is_first || is_old_key);
@@ -201,8 +201,8 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
   const std::string* as_said = text_of(*rope.said, "rope_type");
   const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
   if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
-  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const RopeType& entry) { return entry.name == name; });
+  const auto* type =
+      std::ranges::find_if(kTypes, [&](const RopeType& entry) { return entry.name == name; });
   for (const std::string_view list : {type->numbers, type->lists}) {
     for (const std::string_view key : words_after(list, "")) {
       if (key.starts_with("original_") && name != "llama3") continue;
@@ -330,8 +330,8 @@ std::string fault_of(const Look& look, const Rope& rope) {
     const auto base = theta == nullptr ? std::nullopt : number(*theta);
     if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
-  const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const RopeType& entry) { return entry.name == computed; });
+  const auto* type =
+      std::ranges::find_if(kTypes, [&](const RopeType& entry) { return entry.name == computed; });
   const bool is_later = look.profile.rules != Rules::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);

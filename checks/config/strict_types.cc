@@ -77,9 +77,8 @@ constexpr Field kVisionFields[] = {{"depth", Kind::kWhole},
                                    {"rope_parameters", Kind::kObject, true}};
 
 bool are_whole(const JsonValue& list) {
-  return list.is_array() && std::all_of(list.begin(), list.end(), [](const JsonValue& item) {
-           return item.is_number_integer();
-         });
+  return list.is_array() &&
+         std::ranges::all_of(list, [](const JsonValue& item) { return item.is_number_integer(); });
 }
 
 bool is_of(const JsonValue& value, Kind kind) {
@@ -127,14 +126,14 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
 }
 
 bool are_of_kind(const JsonValue& values, bool (*is_kind)(const JsonValue&)) {
-  return std::all_of(values.begin(), values.end(), is_kind);
+  return std::ranges::all_of(values, is_kind);
 }
 bool is_word(const JsonValue& value) { return value.is_string(); }
 bool is_integer(const JsonValue& value) { return value.is_number_integer(); }
 
 // Python's int() takes more texts; a configuration that was saved has none of those.
 bool has_numbers_for_keys(const JsonValue& value) {
-  return std::all_of(value.items().begin(), value.items().end(), [](const auto& item) {
+  return std::ranges::all_of(value.items(), [](const auto& item) {
     const std::string key = item.key();
     return !key.empty() && key.find_first_not_of("-+_ 0123456789") == key.npos;
   });
@@ -203,8 +202,7 @@ void look_listed_types(const Look& look, const Profile& profile, const std::stri
         letters.npos) {
       continue;
     }
-    if (std::any_of(letters.begin(), letters.end(),
-                    [&](char letter) { return is_of_narrow(value, letter); })) {
+    if (std::ranges::any_of(letters, [&](char letter) { return is_of_narrow(value, letter); })) {
       continue;
     }
     look.report(prefix + key, fmt::format("{}; expected {}", value.dump(), names_of(letters)));

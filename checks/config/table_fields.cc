@@ -15,8 +15,8 @@ namespace {
 
 // A default that is a number; others are made of other fields, and there null stands for them.
 bool is_plain_number(std::string_view value) {
-  return !value.empty() && std::all_of(value.begin(), value.end(),
-                                       [](char digit) { return digit >= '0' && digit <= '9'; });
+  return !value.empty() &&
+         std::ranges::all_of(value, [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
 // Numbers for which classes take null too: as many as num_attention_heads, none, or not read.

@@ -159,12 +159,9 @@ Status look_pre_tokenizer(const Look& look) {
   if (model == nullptr || *model != "gpt2") return {};  // others cut without one
   const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
   if (pre == nullptr || pre->empty()) {
-    look.out.push_back({"tokenizer.ggml.pre",
-                        "missing",
-                        Severity::kUnsound,
-                        "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
-                        "in training",
-                        {}});
+    look.report("tokenizer.ggml.pre", "missing", Severity::kUnsound,
+                "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
+                "in training");
   } else if (!is_known(look, "gguf pre-tokenizers", *pre)) {
     look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
   }
@@ -204,8 +201,8 @@ Status look_blocks(const Look& look) {
     if (at >= *count && beyond.empty()) beyond = tensor.name;
   }
   // Vocabularies alone, and encoders that count their blocks under another name.
-  if (std::find(has.begin(), has.end(), true) == has.end()) return {};
-  const auto missing = std::find(has.begin(), has.end(), false);
+  if (std::ranges::find(has, true) == has.end()) return {};
+  const auto missing = std::ranges::find(has, false);
   if (missing != has.end()) {
     look.report(fmt::format("blk.{}", missing - has.begin()),
                 fmt::format("no tensor; block_count is {}", *count));
@@ -245,11 +242,8 @@ Status look_scales(const Look& look) {
     uint64_t found = 1;
     for (const uint64_t size : tensor.shape) found *= size;
     if (found != wanted) {
-      look.out.push_back({tensor.name,
-                          fmt::format("{} values; expected {}", found, wanted),
-                          Severity::kUnloaded,
-                          "wrong shape",
-                          {}});
+      look.report(tensor.name, fmt::format("{} values; expected {}", found, wanted),
+                  Severity::kUnloaded, "wrong shape");
     } else if (!is_nvfp4(*weight)) {
       look.report(tensor.name, fmt::format("next to a weight in {}", weight->codec->name));
     }

@@ -48,7 +48,7 @@ void look_key(const Look& look, const std::string& key, const GgufKey& known,
   if (value == nullptr || known.kind == 'L') return;  // lists: look_token_lists()
   std::string fault = fault_of(*value, known, counts);
   if (fault.empty()) return;
-  look.out.push_back({key, std::move(fault), {}, "key has wrong type or array length", {}});
+  look.report(key, std::move(fault), {}, "key has wrong type or array length");
 }
 
 void look_required(const Look& look, const std::string& key) {
@@ -113,7 +113,7 @@ void look_nested_arrays(const Look& look) {
   for (const MetaEntry& entry : look.on.checkpoint.metadata.entries) {
     const auto* array = std::get_if<MetaArray>(&entry.value.value);
     if (array == nullptr || array->element != MetaType::kArray) continue;
-    look.out.push_back({entry.key, "an array of arrays", {}, "invalid GGUF type", {}});
+    look.report(entry.key, "an array of arrays", {}, "invalid GGUF type");
   }
 }
 
@@ -124,11 +124,8 @@ void look_bases(const Look& look, const std::string& architecture) {
     const MetaValue* found = look.on.checkpoint.metadata.find(key);
     const double* base = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (base == nullptr || *base > 0) continue;
-    look.out.push_back({key,
-                        fmt::format("{}; expected a number above zero", *base),
-                        Severity::kUnsound,
-                        "NaN logits",
-                        {}});
+    look.report(key, fmt::format("{}; expected a number above zero", *base), Severity::kUnsound,
+                "NaN logits");
   }
 }
 
@@ -145,11 +142,8 @@ Status look_gguf_tokens(const Look& look) {
   for (uint64_t id = 0; id < tokens->texts.size(); ++id) {
     const std::string& text = tokens->texts[id];
     if (text.empty() || seen.insert(text).second) continue;
-    look.out.push_back({fmt::format("tokenizer.ggml.tokens[{}]", id),
-                        "the same text as an earlier token",
-                        {},
-                        "GGML_ASSERT(id_to_token.size() == token_to_id.size())",
-                        {}});
+    look.report(fmt::format("tokenizer.ggml.tokens[{}]", id), "the same text as an earlier token",
+                {}, "GGML_ASSERT(id_to_token.size() == token_to_id.size())");
     break;
   }
   return {};
@@ -173,7 +167,7 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
   const GgufNumbers numbers(look.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return {};
   if (std::string fault = numbers.fault(); !fault.empty()) {
-    look.out.push_back({architecture, std::move(fault), {}, "GGML_ASSERT(...) failed", {}});
+    look.report(architecture, std::move(fault), {}, "GGML_ASSERT(...) failed");
   }
   return {};
 }

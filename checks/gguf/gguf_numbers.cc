@@ -188,8 +188,8 @@ void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   out["mamba"] = is_mamba;
   out["attention"] = is_nextn || (!is_mamba && !is_mlp);
   const std::string router = fmt::format("blk.{}.ffn_gate_inp.weight", block);
-  const bool has_router = std::any_of(checkpoint_.tensors.begin(), checkpoint_.tensors.end(),
-                                      [&](const Tensor& t) { return t.name == router; });
+  const bool has_router =
+      std::ranges::any_of(checkpoint_.tensors, [&](const Tensor& t) { return t.name == router; });
   out["routed"] = rules_.has_mlp_blocks ? is_nextn || (is_mlp && out["expert"] != 0) : has_router;
 }
 
@@ -252,9 +252,8 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
         row.name.ends_with("attn_{q,k,v}") || row.name.ends_with("qkv.weight");
     return is_attention && row.shape.starts_with("embd embd");
   };
-  const bool has_square = std::any_of(rules_.rows.begin(), rules_.rows.end(), [&](const auto rows) {
-    return std::any_of(rows.begin(), rows.end(), is_square);
-  });
+  const bool has_square = std::ranges::any_of(
+      rules_.rows, [&](const auto rows) { return std::ranges::any_of(rows, is_square); });
   const uint64_t key = all["k"].get<uint64_t>(), head = all["head"].get<uint64_t>();
   if (has_square && head * key != all["embd"]) {
     return fmt::format("{} heads of {} values; expected {} together", head, key,
@@ -280,7 +279,7 @@ std::string GgufNumbers::fault_of_blocks() const {
     return row.shape.find("head_i") != row.shape.npos || row.shape.find("gqa_i") != row.shape.npos;
   };
   for (const auto rows : rules_.rows) {
-    if (std::any_of(rows.begin(), rows.end(), is_of_block)) return {};
+    if (std::ranges::any_of(rows, is_of_block)) return {};
   }
   constexpr std::string_view kKey = "attention.head_count_kv";
   for (uint64_t block = 1; block < trunk(); ++block) {

@@ -104,7 +104,7 @@ class GgufTensors {
     if (tensor == nullptr) return false;
     used_.insert(tensor);
     look_type(*tensor, shape);
-    std::reverse(shape.begin(), shape.end());
+    std::ranges::reverse(shape);
     const auto bare = [](std::vector<uint64_t> sizes) {
       while (sizes.size() > 1 && sizes.front() == 1) sizes.erase(sizes.begin());
       return sizes;
@@ -246,7 +246,7 @@ class GgufTensors {
     if (names.empty()) return;
     Mismatch all;
     for (const std::string& name : names) all.add(name);
-    look_.out.push_back({all.first, all.text_at_first(what), severity, std::string(symptom), {}});
+    look_.report(all.first, all.text_at_first(what), severity, std::string(symptom));
   }
 
   void tell() const {
@@ -257,12 +257,10 @@ class GgufTensors {
       const auto& [tensor, expected] = wrong_.front();
       Mismatch all;
       for (const auto& entry : wrong_) all.add(entry.first->name);
-      look_.out.push_back({tensor->name,
-                           all.text_at_first(fmt::format(
-                               "{}; expected {}", shape_text(tensor->shape), shape_text(expected))),
-                           Severity::kUnloaded,
-                           "tensor has wrong shape",
-                           {}});
+      look_.report(tensor->name,
+                   all.text_at_first(fmt::format("{}; expected {}", shape_text(tensor->shape),
+                                                 shape_text(expected))),
+                   Severity::kUnloaded, "tensor has wrong shape");
     }
     std::vector<std::string> typed;
     for (const Tensor* tensor : unread_types_) typed.push_back(tensor->name);
@@ -276,9 +274,9 @@ class GgufTensors {
       if (use.found.empty() || !lost_.empty()) continue;
       std::vector<std::string> missing;  // here; a model may have one of three biases
       for (const std::string& name : use.missing) {
-        const bool is_found = std::any_of(
-            use.found.begin(), use.found.end(),
-            [&](const std::string& other) { return tensor_kind(other) == tensor_kind(name); });
+        const bool is_found = std::ranges::any_of(use.found, [&](const std::string& other) {
+          return tensor_kind(other) == tensor_kind(name);
+        });
         if (is_found) missing.push_back(name);
       }
       tell_of(missing, fmt::format("missing; '{}' is there", use.found.front()),

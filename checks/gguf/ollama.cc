@@ -54,12 +54,11 @@ Status look_converted_types(const Look& look) {
                                   [](const auto& part) { return part.dtype == Dtype::kF8E4M3; });
   }
   if (found.count == 0) return {};
-  look.out.push_back(
-      {found.first,
-       found.text_at_first(fmt::format("in {}, which `ollama create` does not convert", type)),
-       {},
-       is_fp8 ? "missing fp8 block size metadata for tensor" : "unknown data type",
-       gguf_instead(look.on)});
+  look.report(
+      found.first,
+      found.text_at_first(fmt::format("in {}, which `ollama create` does not convert", type)), {},
+      is_fp8 ? "missing fp8 block size metadata for tensor" : "unknown data type",
+      gguf_instead(look.on));
   return {};
 }
 
@@ -74,9 +73,9 @@ Status look_ollama_template(const Look& look) {
   if (!chats || !ollama_renderer(architecture).empty()) return {};
   const std::string* text = metadata.find_text("tokenizer.chat_template");
   if (text == nullptr || text->empty()) {
-    look.out.push_back({"tokenizer.chat_template", "missing", Severity::kWarning,
-                        "prompts are sent as they are typed",
-                        Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"}});
+    look.report("tokenizer.chat_template", "missing", Severity::kWarning,
+                "prompts are sent as they are typed",
+                Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"});
     return {};
   }
   look.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");

@@ -216,8 +216,11 @@ struct Look {
   const Profile& profile;
   const ServedModules& served;
   std::vector<Found>& out;
-  void report(std::string place, std::string found) const {
-    out.push_back({std::move(place), std::move(found), {}, {}, {}});
+  // Without a severity, symptom or fix: as the entry of the check says.
+  void report(std::string place, std::string found, std::optional<Severity> severity = {},
+              std::string symptom = {}, std::optional<Fix> fix = {}) const {
+    out.push_back(
+        {std::move(place), std::move(found), severity, std::move(symptom), std::move(fix)});
   }
 };
 

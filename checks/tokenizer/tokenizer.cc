@@ -33,12 +33,10 @@ Status look_tokenizer_present(const Look& look) {
 Status look_class(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
   if (name == nullptr || knows_tokenizer_class(look.profile, *name)) return {};
-  look.out.push_back(
-      {"tokenizer_config.json: tokenizer_class",
-       fmt::format("'{}', a class of transformers 5", *name),
-       {},
-       fmt::format("Tokenizer class {} does not exist or is not currently imported.", *name),
-       {}});
+  look.report(
+      "tokenizer_config.json: tokenizer_class",
+      fmt::format("'{}', a class of transformers 5", *name), {},
+      fmt::format("Tokenizer class {} does not exist or is not currently imported.", *name));
   return {};
 }
 
@@ -127,11 +125,9 @@ Status look_truncation(const Look& look) {
   const JsonValue* model = known(look.on.tokenizer, "model");
   const JsonValue* dropout = model == nullptr ? nullptr : known(*model, "dropout");
   if (dropout == nullptr || !dropout->is_number() || dropout->get<double>() <= 0) return {};
-  look.out.push_back({"tokenizer.json: model.dropout",
-                      fmt::format("{}; left over from a training", dropout->dump()),
-                      Severity::kUnsound,
-                      "a text gets other ids at every call",
-                      {}});
+  look.report("tokenizer.json: model.dropout",
+              fmt::format("{}; left over from a training", dropout->dump()), Severity::kUnsound,
+              "a text gets other ids at every call");
   return {};
 }
 
@@ -230,7 +226,7 @@ Status look_llama_ids(const Look& look) {
   // Of a folder it is about llama.cpp's converter.
   if (!look.on.is_gguf && look.profile.program != Program::kLlamaCpp) return {};
   for (const Finding& each : look.on.llama_tokenizer) {
-    look.out.push_back({each.place, each.found, each.severity, each.symptom, each.fix});
+    look.report(each.place, each.found, each.severity, each.symptom, each.fix);
   }
   return {};
 }

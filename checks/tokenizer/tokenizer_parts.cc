@@ -101,7 +101,7 @@ bool is_text(const JsonValue& json) { return json.is_string(); }
 bool is_letter(const JsonValue& json) {
   if (!json.is_string()) return false;
   const auto& text = json.get_ref<const std::string&>();
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }) == 1;
+  return std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }) == 1;
 }
 
 bool is_share(const JsonValue& json) {
@@ -150,7 +150,7 @@ bool is_special(const JsonValue& json) {
          is_of_list(member(json, "tokens"), is_text);
 }
 bool are_specials(const JsonValue& json) {
-  return json.is_object() && std::all_of(json.begin(), json.end(), is_special);
+  return json.is_object() && std::ranges::all_of(json, is_special);
 }
 
 struct PartKind {
@@ -181,7 +181,7 @@ std::string expected_instead(std::string_view kind, const JsonValue& value) {
     }
   }
   std::string words(kind);
-  std::replace(words.begin(), words.end(), '|', ' ');
+  std::ranges::replace(words, '|', ' ');
   if (value.is_string() && has_word(words, value.get_ref<const std::string&>())) return {};
   return fmt::format("one of {}", words);
 }

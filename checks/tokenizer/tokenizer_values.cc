@@ -36,8 +36,8 @@ bool is_added_token(const Look& look, const JsonValue& json) {
 }
 
 bool is_number_text(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 // 4.57 reads it where tokenizer_config.json has no added_tokens_decoder.
@@ -241,11 +241,10 @@ void look_generation_rules(const Look& look, const JsonValue& json) {
         value.is_null() && !is_argument ? "" : expected_of(json, key, value);
     if (expected.empty()) continue;
     const bool is_reader = look.profile.program == Program::kTransformers;
-    look.out.push_back({fmt::format("generation_config.json: {}", key),
-                        fmt::format("{}; expected {}", value.dump(), expected),
-                        is_reader ? std::optional(Severity::kUnloaded) : std::nullopt,
-                        "ValueError while GenerationConfig is made",
-                        {}});
+    look.report(fmt::format("generation_config.json: {}", key),
+                fmt::format("{}; expected {}", value.dump(), expected),
+                is_reader ? std::optional(Severity::kUnloaded) : std::nullopt,
+                "ValueError while GenerationConfig is made");
   }
 }
 
@@ -310,9 +309,9 @@ bool is_of_letter(const JsonValue& value, char letter) {
     case 'd':
       return value.is_object();
     case 't':
-      return value.is_array() && std::all_of(value.begin(), value.end(), is_token_or_object);
+      return value.is_array() && std::ranges::all_of(value, is_token_or_object);
     default:
-      return value.is_object() && std::all_of(value.begin(), value.end(), [](const auto& item) {
+      return value.is_object() && std::ranges::all_of(value, [](const auto& item) {
                return item.is_null() || is_token_or_object(item);
              });
   }

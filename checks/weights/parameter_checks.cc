@@ -11,6 +11,7 @@
 // as soon as one piece of it was.
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
@@ -54,12 +55,12 @@ class Gathered {
     for (size_t i = groups_.size(); i-- > 0;) {
       const Group& group = groups_[i];
       if (group.count == 0) continue;
-      look.out.push_back(
-          {group.first,
-           fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
-                       fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
-           static_cast<Severity>(i), symptoms[i],
-           can_drop ? std::optional(drop_of(group)) : std::nullopt});
+      look.report(
+          group.first,
+          fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
+                      fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
+          static_cast<Severity>(i), symptoms[i],
+          can_drop ? std::optional(drop_of(group)) : std::nullopt);
     }
   }
 
@@ -163,7 +164,7 @@ bool is_cut_silently(const Deviation& wrong) {
 bool is_stack_of_one(const Deviation& wrong) {
   if (wrong.name.find(".experts.") == std::string::npos || wrong.expected.size() != 2) return false;
   return wrong.found.size() == 3 && wrong.found[0] == 1 &&
-         std::equal(wrong.expected.begin(), wrong.expected.end(), wrong.found.begin() + 1);
+         std::ranges::equal(wrong.expected, wrong.found | std::views::drop(1));
 }
 
 // Classes of vLLM may take hidden_size / num_attention_heads, whatever head_dim says.
@@ -190,7 +191,7 @@ Rating rate_shape(const Look& look, const Deviation& wrong) {
   if (!is_server(look)) return Severity::kUnloaded;
   if (look.profile.program == Program::kVllm) {
     if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
-    const bool has_rows = std::count(wrong.expected.begin(), wrong.expected.end(), 0u) == 0;
+    const bool has_rows = std::ranges::count(wrong.expected, 0u) == 0;
     if (!has_rows) return Severity::kUnloaded;
   }
   if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
@@ -346,11 +347,9 @@ void look_uncounted(const Look& look) {
                     look.profile.reads_old_tokenizers_alone() &&
                     has_quirk(ruling_type(look), "nextn_uncounted");
   if (!asks || is_counted || !on.parameters.has_nextn) return;
-  look.out.push_back({"config.json: num_nextn_predict_layers",
-                      "absent, and there are layers behind the last",
-                      Severity::kUnloaded,
-                      "KeyError: 'model.layers.2.eh_proj.weight'",
-                      {}});
+  look.report("config.json: num_nextn_predict_layers",
+              "absent, and there are layers behind the last", Severity::kUnloaded,
+              "KeyError: 'model.layers.2.eh_proj.weight'");
 }
 
 Status look_extra(const Look& look) {
@@ -379,9 +378,8 @@ Status look_draft_layers(const Look& look) {
   const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
   const JsonValue* count = known(on.text_config(), field);
   const uint64_t declared = count == nullptr ? 0 : whole(*count).value_or(0);
-  const bool is_mtp_there =
-      std::any_of(on.checkpoint.tensors.begin(), on.checkpoint.tensors.end(),
-                  [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
+  const bool is_mtp_there = std::ranges::any_of(
+      on.checkpoint.tensors, [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
   if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
     return {};
   }
@@ -389,13 +387,11 @@ Status look_draft_layers(const Look& look) {
   const uint64_t first = layers == nullptr ? 0 : whole(*layers).value_or(0);
   const std::string names =
       is_mtp ? std::string("mtp.*") : fmt::format("{}layers.{}.*", on.parameters.root, first);
-  look.out.push_back(
-      {fmt::format("config.json: {}", field),
-       fmt::format("{}, but no tensor is called {}", declared, names),
-       {},
-       {},
-       Fix{"", "", fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names),
-           true, 0}});
+  look.report(
+      fmt::format("config.json: {}", field),
+      fmt::format("{}, but no tensor is called {}", declared, names), {}, {},
+      Fix{"", "", fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names),
+          true, 0});
   return {};
 }
 

@@ -70,11 +70,9 @@ Status look_tied(const Look& look) {
     const bool is_tied = said == nullptr ? is_tied_by_default(on) : is_truthy(said);
     const std::string_view fault = fault_of_ties(look, is_tied);
     if (!fault.empty()) {
-      look.out.push_back({"config.json: tie_word_embeddings",
-                          fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
-                          Severity::kUnloaded,
-                          {},
-                          {}});
+      look.report("config.json: tie_word_embeddings",
+                  fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
+                  Severity::kUnloaded);
       return {};
     }
   }
@@ -86,12 +84,10 @@ Status look_tied(const Look& look) {
   // Without quantization vLLM looks for parameters that nothing filled.
   const bool is_refused =
       look.profile.program == Program::kVllm && look.on.quantization() == nullptr;
-  look.out.push_back({"config.json: tie_word_embeddings",
-                      fmt::format("{}, but lm_head.weight is missing: the head would be random",
-                                  said == nullptr ? "absent" : said->dump()),
-                      is_refused ? Severity::kUnloaded : Severity::kUnsound,
-                      {},
-                      {}});
+  look.report("config.json: tie_word_embeddings",
+              fmt::format("{}, but lm_head.weight is missing: the head would be random",
+                          said == nullptr ? "absent" : said->dump()),
+              is_refused ? Severity::kUnloaded : Severity::kUnsound);
   return {};
 }
 

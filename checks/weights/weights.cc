@@ -30,9 +30,8 @@ Fix renaming(const Examined& on) {
       {"norm.", "model.norm."}};
   std::vector<std::string> rules;
   for (const auto& [from, to] : kNames) {
-    const bool is_there =
-        std::any_of(on.checkpoint.tensors.begin(), on.checkpoint.tensors.end(),
-                    [&](const Tensor& tensor) { return tensor.name.starts_with(from); });
+    const bool is_there = std::ranges::any_of(
+        on.checkpoint.tensors, [&](const Tensor& tensor) { return tensor.name.starts_with(from); });
     if (is_there) rules.push_back(fmt::format("from={},to={}", from, to));
   }
   Fix out;

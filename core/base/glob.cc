@@ -174,7 +174,7 @@ GlobList::GlobList(const std::vector<std::string>& patterns) {
   for (const Glob& glob : globs_) {
     for (const std::string_view piece : glob.pieces()) all.push_back(piece);
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   const auto count_of = [&](std::string_view piece) {
     const auto [begin, end] = std::equal_range(all.begin(), all.end(), piece);
     return end - begin;
@@ -204,9 +204,8 @@ GlobList::GlobList(const std::vector<std::string>& patterns) {
 template <class Take>
 void GlobList::visit(std::string_view name, const Take& take) const {
   const auto try_all = [&](const std::vector<uint32_t>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [&](uint32_t number) {
-      return !globs_[number].matches(name) || take(number);
-    });
+    return std::ranges::all_of(
+        numbers, [&](uint32_t number) { return !globs_[number].matches(name) || take(number); });
   };
   if (globs_.empty() || !try_all(without_key_)) return;
   for (const uint32_t key : keys_.parts_of(name)) {
@@ -229,7 +228,7 @@ std::vector<uint32_t> GlobList::matching(std::string_view name) const {
     out.push_back(number);
     return true;
   });
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 

@@ -6,7 +6,7 @@ namespace ckpt {
 namespace {
 
 std::vector<std::string> each_once(std::vector<std::string> entries) {
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
   return entries;
 }

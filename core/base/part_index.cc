@@ -18,8 +18,7 @@ PartIndex::PartIndex(const std::vector<std::string_view>& texts) {
 void PartIndex::build(const std::vector<std::string_view>& texts) {
   std::vector<uint32_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return texts[a] < texts[b]; });
+  std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return texts[a] < texts[b]; });
   struct Range {
     size_t begin, end;  // of order: the texts that begin as the node does
   };
@@ -123,7 +122,7 @@ std::vector<uint32_t> PartIndex::parts_of(std::string_view name) const {
       out.push_back(nodes_[end].text);
     }
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 

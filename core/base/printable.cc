@@ -16,8 +16,8 @@ bool is_hidden(uint32_t code) {
   };
   static constexpr Range kHidden[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},
                                       {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
-  return std::any_of(std::begin(kHidden), std::end(kHidden),
-                     [&](const Range& range) { return range.first <= code && code <= range.last; });
+  return std::ranges::any_of(
+      kHidden, [&](const Range& range) { return range.first <= code && code <= range.last; });
 }
 
 bool is_shown(const Utf8Character& one) { return one.is_valid && !is_hidden(one.code); }

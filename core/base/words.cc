@@ -13,8 +13,8 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 bool ends_with_any(std::string_view text, std::span<const std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return text.ends_with(ending); });
+  return std::ranges::any_of(endings,
+                             [&](std::string_view ending) { return text.ends_with(ending); });
 }
 
 std::string lower_case(std::string_view text) {

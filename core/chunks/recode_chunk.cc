@@ -80,7 +80,7 @@ struct ApplyOp {
     for (uint64_t row = 0; row < rows.rows(); ++row) {
       const auto values = rows.values.subspan(row * rows.row_values, rows.row_values);
       for (uint64_t i = 0; i < rows.row_values; ++i) permuted[i] = values[index[i]];
-      std::copy(permuted.begin(), permuted.end(), values.begin());
+      std::ranges::copy(permuted, values.begin());
     }
   }
 };
@@ -223,7 +223,7 @@ Grain grain(const Tensor& tensor) {
   out.band_rows = std::max(out.band_rows, uint64_t{from.band_rows});
   const bool flat = is_flat(*tensor.codec) && is_flat(from) && recoded.weights == nullptr &&
                     recoded.moments == nullptr &&
-                    std::none_of(recoded.ops.begin(), recoded.ops.end(), works_on_columns);
+                    std::ranges::none_of(recoded.ops, works_on_columns);
   if (!flat || out.row_values == 0) return out;
   // Short rows that divide the tensor's own, so that both can be cut at the same places.
   uint64_t row = std::max(tensor.codec->block_values, from.block_values);

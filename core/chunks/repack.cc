@@ -19,7 +19,7 @@ bool moves_whole_blocks(const ValueOp& op, uint32_t block_values) {
 
 // A block must have bytes of its own in each part that is not the whole tensor's.
 bool has_block_bytes(const Codec& codec) {
-  return std::all_of(codec.parts.begin(), codec.parts.end(), [&](const PartRule& rule) {
+  return std::ranges::all_of(codec.parts, [&](const PartRule& rule) {
     if (rule.tile_rows == 0) return rule.tile_values == 0;
     return rule.tile_rows == 1 && rule.tile_values > 0 &&
            codec.block_values % rule.tile_values == 0;

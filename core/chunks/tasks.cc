@@ -127,11 +127,11 @@ class Cutter {
       PartPlace first{task.file, task.offset_bytes};
       if (task.kind == Task::Kind::kRecode) {
         const auto& places = jobs_.tensors[task.output][task.job].places;
-        first = *std::min_element(places.begin(), places.end());
+        first = *std::ranges::min_element(places);
       }
       ordered.emplace_back(first, task);
     }
-    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    std::ranges::stable_sort(ordered, [](const auto& a, const auto& b) {
       return std::tie(a.second.output, a.first, a.second.file, a.second.offset_bytes) <
              std::tie(b.second.output, b.first, b.second.file, b.second.offset_bytes);
     });
@@ -145,23 +145,22 @@ class Cutter {
     for (size_t i = 0; i < jobs_.tasks.size() && jobs_.tasks[i].output == 0; ++i) {
       places.emplace_back(source_of(jobs_.tasks[i]), i);
     }
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     std::vector<std::pair<size_t, Task>> ordered;
     for (size_t i = 0; i < jobs_.tasks.size(); ++i) {
       const Task& task = jobs_.tasks[i];
       size_t turn = i;
       if (task.output > 0) {
         const SourcePlace place = source_of(task);
-        const auto next =
-            std::upper_bound(places.begin(), places.end(), std::make_pair(place, SIZE_MAX));
+        const auto next = std::ranges::upper_bound(places, std::make_pair(place, SIZE_MAX));
         const bool found = place.source != nullptr && next != places.begin() &&
                            std::prev(next)->first.source == place.source;
         turn = found ? std::prev(next)->second : 0;
       }
       ordered.emplace_back(turn, task);
     }
-    std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(ordered,
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t i = 0; i < ordered.size(); ++i) jobs_.tasks[i] = ordered[i].second;
   }
 
@@ -226,9 +225,8 @@ class Cutter {
     size_t next_file = lane_count;
     jobs_.tasks.clear();
     while (!lanes.empty()) {
-      const auto lane = std::min_element(
-          lanes.begin(), lanes.end(),
-          [](const Lane& a, const Lane& b) { return a.written_bytes < b.written_bytes; });
+      const auto lane = std::ranges::min_element(
+          lanes, [](const Lane& a, const Lane& b) { return a.written_bytes < b.written_bytes; });
       jobs_.tasks.push_back(lane->tasks.front());
       for (const OutputRange& range : ranges_of(jobs_, lane->tasks.front())) {
         lane->written_bytes += range.size_bytes;

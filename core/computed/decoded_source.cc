@@ -141,7 +141,7 @@ Result<Tensor> StoredValues::back(Tensor rows) const {
 
 bool StoredValues::rounds_as_stored() const {
   const auto type = plain_dtype(*codec);
-  return std::all_of(ops.begin(), ops.end(), [&](const ValueOp& op) {
+  return std::ranges::all_of(ops, [&](const ValueOp& op) {
     const auto* rounding = std::get_if<RoundTo>(&op);
     return rounding != nullptr && type == rounding->dtype;
   });
@@ -150,10 +150,10 @@ bool StoredValues::rounds_as_stored() const {
 Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32) {
   if (tensor.is_stored()) return StoredValues{tensor, tensor.codec};
   const Recoded& made = tensor.recoded();
-  const bool is_rounded_alone =
-      made.repack == nullptr && made.block_amax == nullptr && !made.stats &&
-      std::all_of(made.ops.begin(), made.ops.end(),
-                  [](const ValueOp& op) { return std::holds_alternative<RoundTo>(op); });
+  const bool is_rounded_alone = made.repack == nullptr && made.block_amax == nullptr &&
+                                !made.stats && std::ranges::all_of(made.ops, [](const ValueOp& op) {
+                                  return std::holds_alternative<RoundTo>(op);
+                                });
   if (!is_rounded_alone) {
     return fail_with_hint(ErrorCode::kUnsupported,
                           "a conversion for the steps before this one, and another for the rest",

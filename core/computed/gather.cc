@@ -41,7 +41,7 @@ uint64_t run_bytes(const Pieces& pieces, size_t first, size_t end) {
 }
 
 void sort_by_place(Pieces& pieces) {
-  std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(pieces, [](const auto& a, const auto& b) {
     return std::tie(a.source, a.offset_bytes) < std::tie(b.source, b.offset_bytes);
   });
 }
@@ -130,8 +130,7 @@ Pieces SliceIndex::pieces(uint64_t first, uint64_t size) const {
   CKPT_CHECK(first <= size_bytes() && size <= size_bytes() - first);
   Pieces out;
   if (size == 0) return out;
-  auto slice = static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), first) -
-                                   starts_.begin() - 1);
+  auto slice = static_cast<size_t>(std::ranges::upper_bound(starts_, first) - starts_.begin() - 1);
   for (uint64_t done = 0; done < size; ++slice) {
     const uint64_t skip = first + done - starts_[slice];
     const uint64_t here = std::min(size - done, slices_[slice].size_bytes - skip);

@@ -34,11 +34,10 @@ bool TurnedSource::takes(const Tensor& tensor) {
   const bool is_stack =
       tensor.is_stored() && tensor.shape.size() == 3 && tensor.codec->decode != nullptr;
   return is_stack && tensor.values() != 0 && tensor.codec->band_rows == 1 &&
-         std::all_of(tensor.codec->parts.begin(), tensor.codec->parts.end(),
-                     [&](const PartRule& rule) {
-                       return rule.tile_rows == 1 && rule.tile_values != 0 &&
-                              tensor.codec->block_values % rule.tile_values == 0;
-                     });
+         std::ranges::all_of(tensor.codec->parts, [&](const PartRule& rule) {
+           return rule.tile_rows == 1 && rule.tile_values != 0 &&
+                  tensor.codec->block_values % rule.tile_values == 0;
+         });
 }
 
 TurnedSource::TurnedSource(Tensor tensor) : tensor_(std::move(tensor)) {

@@ -141,9 +141,8 @@ Status ValueChunks::decode_rows(const Side& side, const Grain& grain, Rows rows,
 
 Status ValueChunks::visit_chunk(size_t index, Scratch& scratch,
                                 const std::function<void(const ValueChunk&)>& visitor) const {
-  const auto job = std::upper_bound(
-      jobs_.begin(), jobs_.end(), index,
-      [](size_t chunk, const Job& one) { return chunk < one.first_chunk + one.chunks; });
+  const auto job = std::ranges::upper_bound(
+      jobs_, index, {}, [](const Job& one) { return one.first_chunk + one.chunks; });
   const uint64_t first = (index - job->first_chunk) * job->chunk_rows;
   const Rows rows{first, std::min(job->chunk_rows, job->grain.rows - first)};
   ValueChunk chunk{static_cast<size_t>(job - jobs_.begin()), index, {}, {}};

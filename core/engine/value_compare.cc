@@ -89,7 +89,7 @@ void add_sums(std::span<float> a, std::span<float> b, ValueDifference& out) {
 }
 
 bool all_zero(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float value) { return value == 0; });
+  return std::ranges::all_of(values, [](float value) { return value == 0; });
 }
 
 // Blocks of `block_values`; a row holds whole ones, so rows need not be told apart.

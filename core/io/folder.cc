@@ -71,7 +71,7 @@ bool is_closed_to_others(const struct stat& status) {
 }  // namespace
 
 bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
-  return std::any_of(ignored.begin(), ignored.end(), [&](const std::string& one) {
+  return std::ranges::any_of(ignored, [&](const std::string& one) {
     return path == one || (path.starts_with(one) && path.substr(one.size()).starts_with('/'));
   });
 }
@@ -107,8 +107,8 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
   if (error) {
     return io_failure(folder, "cannot be listed", error.value());
   }
-  std::sort(out.begin(), out.end(),
-            [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  std::ranges::sort(out,
+                    [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
   return out;
 }
 

@@ -207,8 +207,8 @@ void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& 
 JsonStyle json_style_of(std::string_view text) {
   JsonStyle style;
   style.ends_with_newline = !text.empty() && text.back() == '\n';
-  style.ascii = std::all_of(text.begin(), text.end(),
-                            [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  style.ascii =
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   const size_t line = text.find('\n');
   const size_t member = line == text.npos ? text.npos : text.find_first_not_of(" \r\n\t", line);
   const size_t indent = member == text.npos ? 0 : member - text.rfind('\n', member) - 1;
@@ -267,8 +267,8 @@ void JsonText::set_sorted(std::string_view key, JsonText value) {
     *found = std::move(value);
     return;
   }
-  const auto at = std::find_if(members_.begin(), members_.end(),
-                               [&](const Member& member) { return member.first > key; });
+  const auto at =
+      std::ranges::find_if(members_, [&](const Member& member) { return member.first > key; });
   members_.emplace(at, std::string(key), std::move(value));
 }
 

@@ -276,7 +276,7 @@ class Scanner {
   }
   static bool is_one_of(std::string_view token) {
     constexpr std::string_view kWords[] = {"null", "true", "false", "NaN", "Infinity", "-Infinity"};
-    return std::find(std::begin(kWords), std::end(kWords), token) != std::end(kWords);
+    return std::ranges::find(kWords, token) != std::end(kWords);
   }
 
   std::string_view text_;
@@ -333,7 +333,7 @@ std::string line_and_column(std::string_view text, size_t at) {
   const std::string_view before = text.substr(0, at);
   const size_t line_start = before.rfind('\n') + 1;  // npos + 1: the first line
   const auto is_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-  return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1,
+  return fmt::format("line {}, column {}", std::ranges::count(before, '\n') + 1,
                      std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start),
                                    before.end(), is_character) +
                          1);

@@ -9,9 +9,9 @@ namespace ckpt {
 namespace {
 
 bool has_adapter_weights(const Checkpoint& checkpoint) {
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(),
-      [](const Tensor& tensor) { return tensor.name.find("lora_") != tensor.name.npos; });
+  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
+    return tensor.name.find("lora_") != tensor.name.npos;
+  });
 }
 
 }  // namespace

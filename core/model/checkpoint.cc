@@ -119,7 +119,7 @@ Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec) {
   }
   // A zero anywhere makes the tensor empty, but must not hide factors that overflow.
   std::vector<uint64_t> factors = shape;
-  std::replace(factors.begin(), factors.end(), uint64_t{0}, uint64_t{1});
+  std::ranges::replace(factors, uint64_t{0}, uint64_t{1});
   factors.push_back(8);
   const auto bound = product(factors);
   if (!bound || *bound > kMaxTensorBytes) {
@@ -319,14 +319,13 @@ const Tensor* Checkpoint::find_tensor(std::string_view wanted) const {
 }
 
 const Tensor* Checkpoint::first_with_scales() const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [](const Tensor& tensor) { return tensor.has_scales(); });
+  const auto found =
+      std::ranges::find_if(tensors, [](const Tensor& tensor) { return tensor.has_scales(); });
   return found == tensors.end() ? nullptr : &*found;
 }
 
 bool Checkpoint::has_head() const {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [](const Tensor& tensor) { return is_of_head(tensor.name); });
+  return std::ranges::any_of(tensors, [](const Tensor& tensor) { return is_of_head(tensor.name); });
 }
 
 bool Checkpoint::is_projector() const {

@@ -19,13 +19,13 @@ std::string_view severity_name(Severity severity) {
 }
 
 bool Diagnosis::is_good() const {
-  return std::all_of(verdicts.begin(), verdicts.end(),
-                     [](const Verdict& verdict) { return verdict.loads && verdict.sound; });
+  return std::ranges::all_of(verdicts,
+                             [](const Verdict& verdict) { return verdict.loads && verdict.sound; });
 }
 
 bool Diagnosis::is_checked() const {
-  return std::all_of(verdicts.begin(), verdicts.end(),
-                     [](const Verdict& verdict) { return verdict.not_checked.empty(); });
+  return std::ranges::all_of(verdicts,
+                             [](const Verdict& verdict) { return verdict.not_checked.empty(); });
 }
 
 }  // namespace ckpt

@@ -90,8 +90,8 @@ MetaArray make_f32_array(const std::vector<float>& numbers) {
 
 MetaArray make_bool_array(const std::vector<bool>& flags) {
   std::vector<uint8_t> bytes(flags.size());
-  std::transform(flags.begin(), flags.end(), bytes.begin(),
-                 [](bool flag) { return static_cast<uint8_t>(flag ? 1 : 0); });
+  std::ranges::transform(flags, bytes.begin(),
+                         [](bool flag) { return static_cast<uint8_t>(flag ? 1 : 0); });
   return pack(MetaType::kBool, bytes);
 }
 

@@ -14,7 +14,7 @@ NameIndex::NameIndex(std::vector<std::string_view> names) : names_(std::move(nam
   for (uint32_t i = 0; i < names_.size(); ++i) {
     items_.push_back({std::hash<std::string_view>()(names_[i]), i});
   }
-  std::sort(items_.begin(), items_.end(), [this](const Item& a, const Item& b) {
+  std::ranges::sort(items_, [this](const Item& a, const Item& b) {
     if (a.hash != b.hash) return a.hash < b.hash;
     const int order = names_[a.number].compare(names_[b.number]);
     return order != 0 ? order < 0 : a.number < b.number;

@@ -20,9 +20,8 @@ std::span<const Choice> choices_of(const OptionRule& rule) {
 
 const Choice* find_choice_of(const OptionRule& rule, std::string_view text) {
   const auto choices = choices_of(rule);
-  const auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
-    return is_same_word(choice.name, text);
-  });
+  const auto found = std::ranges::find_if(
+      choices, [&](const Choice& choice) { return is_same_word(choice.name, text); });
   return found == choices.end() ? nullptr : &*found;
 }
 
@@ -134,8 +133,8 @@ std::string OptionRule::whole_help(std::string_view more) const {
 }
 
 const OptionRule* find_rule(OptionRules rules, std::string_view key) {
-  const auto found = std::find_if(rules.begin(), rules.end(),
-                                  [&](const OptionRule& rule) { return rule.name == key; });
+  const auto found =
+      std::ranges::find_if(rules, [&](const OptionRule& rule) { return rule.name == key; });
   return found == rules.end() ? nullptr : &*found;
 }
 
@@ -215,8 +214,7 @@ const OptionRule& OptionValues::rule(std::string_view key) const {
 }
 
 bool OptionValues::has(std::string_view key) const {
-  return std::any_of(given_.begin(), given_.end(),
-                     [&](const Value& value) { return value.rule->name == key; });
+  return std::ranges::any_of(given_, [&](const Value& value) { return value.rule->name == key; });
 }
 
 std::optional<OptionValues::Value> OptionValues::value(const OptionRule& rule) const {

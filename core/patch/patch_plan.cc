@@ -36,22 +36,13 @@ std::optional<std::vector<Slice>> slices_of(const Output& output, const Extent& 
   return merged(tensor.stored().parts[extent.part]);
 }
 
-bool same_slices(const std::vector<Slice>& a, const std::vector<Slice>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Slice& x, const Slice& y) {
-    return x.source == y.source && x.offset_bytes == y.offset_bytes && x.size_bytes == y.size_bytes;
-  });
-}
-
 bool same_files(const Output& before, const OutputFile& a, const Output& after,
                 const OutputFile& b) {
   if (a.size_bytes != b.size_bytes || a.header != b.header) return false;
-  return std::equal(a.extents.begin(), a.extents.end(), b.extents.begin(), b.extents.end(),
-                    [&](const Extent& x, const Extent& y) {
-                      const auto from = slices_of(before, x);
-                      const auto to = slices_of(after, y);
-                      return x.offset_bytes == y.offset_bytes && from && to &&
-                             same_slices(*from, *to);
-                    });
+  return std::ranges::equal(a.extents, b.extents, [&](const Extent& x, const Extent& y) {
+    const auto from = slices_of(before, x);
+    return x.offset_bytes == y.offset_bytes && from && from == slices_of(after, y);
+  });
 }
 
 struct OnDisk {

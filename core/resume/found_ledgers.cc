@@ -104,8 +104,8 @@ Result<std::vector<FoundLedger>> ledgers_at(const fs::path& first) {
   if (error) {
     return io_failure(first, "its folder cannot be listed", error.value());
   }
-  std::sort(out.begin(), out.end(),
-            [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });
+  std::ranges::sort(out,
+                    [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });
   return out;
 }
 

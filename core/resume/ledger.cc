@@ -40,8 +40,8 @@ std::string sum_of(std::string_view batch) {
 // ---- text --------------------------------------------------------------------------------------
 
 std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
   return text;
 }
 

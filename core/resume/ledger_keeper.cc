@@ -12,7 +12,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBatchEvery{100}, kSyncEvery{500};
 
 std::string render(std::vector<OutputRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const OutputRange& a, const OutputRange& b) {
+  std::ranges::sort(ranges, [](const OutputRange& a, const OutputRange& b) {
     return std::tie(a.output, a.file, a.offset_bytes) < std::tie(b.output, b.file, b.offset_bytes);
   });
   std::string out;

@@ -67,8 +67,7 @@ Result<bool> leftovers_exist(const Plan& plan) {
 }
 
 bool same_paths(const std::vector<InputFile>& a, const std::vector<InputFile>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const InputFile& x, const InputFile& y) { return x.path == y.path; });
+  return std::ranges::equal(a, b, {}, &InputFile::path, &InputFile::path);
 }
 
 }  // namespace
@@ -280,7 +279,7 @@ bool Resume::is_done(const Jobs& jobs, const Task& task) const {
     return rows != scanned_rows_.end() && rows->second.contains(task.first, task.count);
   }
   const std::vector<OutputRange> ranges = ranges_of(jobs, task);
-  return std::all_of(ranges.begin(), ranges.end(), [&](const OutputRange& range) {
+  return std::ranges::all_of(ranges, [&](const OutputRange& range) {
     const auto found = written_.find({range.output, range.file});
     return found != written_.end() && found->second.contains(range.offset_bytes, range.size_bytes);
   });

@@ -21,8 +21,8 @@ std::string type_option(const OutputPlanning& planning, std::string_view type) {
 bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
   if (step != "quantize" || flag.first != "search") return true;
   const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
-  const bool has_export = conversion.is_beside_export ||
-                          std::any_of(conversion.also.begin(), conversion.also.end(), exports);
+  const bool has_export =
+      conversion.is_beside_export || std::ranges::any_of(conversion.also, exports);
   return flag.second == "best" || flag.second == "none" || !has_export;
 }
 
@@ -84,8 +84,8 @@ Result<Checkpoint> quantized(Checkpoint checkpoint, const OutputPlanning& planni
 bool chooses_types(const Conversion& conversion) {
   constexpr std::string_view kNames[] = {"keep", "only", "tensor-type", "output-tensor-type",
                                          "token-embedding-type"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view name) { return conversion.flags.has(name); });
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view name) { return conversion.flags.has(name); });
 }
 
 // Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
@@ -97,9 +97,9 @@ Result<Checkpoint> exported(Checkpoint checkpoint, const OutputPlanning& plannin
 // Weights that GGUF can hold as they are.
 bool holds_nvfp4(const Checkpoint& checkpoint) {
   const Codec& blocks = plain_codec(all_codecs(), Dtype::kNvfp4);
-  return std::any_of(
-      checkpoint.tensors.begin(), checkpoint.tensors.end(),
-      [&](const Tensor& tensor) { return find_repack(*tensor.codec, blocks) != nullptr; });
+  return std::ranges::any_of(checkpoint.tensors, [&](const Tensor& tensor) {
+    return find_repack(*tensor.codec, blocks) != nullptr;
+  });
 }
 
 // Codes of 4 bits stay what they are, or become floats and are rounded a second time.
@@ -175,8 +175,8 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
 Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Codec& nvfp4 = plain_codec(all_codecs(), Dtype::kNvfp4);
-  const bool has_nvfp4 = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                     [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
+  const bool has_nvfp4 = std::ranges::any_of(
+      checkpoint.tensors, [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
   const bool keeps = conversion.to.empty() || (has_nvfp4 && conversion.to.starts_with("nvfp4"));
   if (!keeps && (has_nvfp4 || !is_float_type(conversion.to))) {
     return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",

@@ -210,8 +210,7 @@ Status check_removed(Documents& documents, const DocumentKey& at) {
 class StepsByFile {
  public:
   Status add(const std::string& file, std::string_view option, std::string value) {
-    auto found = std::find_if(files_.begin(), files_.end(),
-                              [&](const auto& each) { return each.first == file; });
+    auto found = std::ranges::find_if(files_, [&](const auto& each) { return each.first == file; });
     if (found == files_.end()) {
       const bool is_weights = file.ends_with(kWeights);
       const std::string_view name = is_weights || file.empty() ? "metadata" : "config";

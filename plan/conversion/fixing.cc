@@ -25,11 +25,9 @@ bool is_same(const Checkpoint& a, const Checkpoint& b) {
     return x.path == y.path && x.text() == y.text();
   };
   const auto are_tensors_same = [](const Tensor& x, const Tensor& y) { return is_same(x, y); };
-  return std::equal(a.documents.begin(), a.documents.end(), b.documents.begin(), b.documents.end(),
-                    are_documents_same) &&
+  return std::ranges::equal(a.documents, b.documents, are_documents_same) &&
          a.metadata == b.metadata && a.file_metadata == b.file_metadata &&
-         std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
-                    are_tensors_same);
+         std::ranges::equal(a.tensors, b.tensors, are_tensors_same);
 }
 
 // True when something changed; a step that fails leaves the checkpoint as it was, and `error` is

@@ -28,7 +28,7 @@ std::string find_step_option(const Conversion& conversion, const GivenOption& gi
 
 bool is_spoken_of(const ConvertOption& row, const std::vector<std::string>& notes) {
   const std::string name = fmt::format("--{} ", row.name);
-  return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+  return std::ranges::any_of(notes, [&](const std::string& note) {
     return note.find(name) != note.npos || (!row.said.empty() && note.find(row.said) != note.npos);
   });
 }
@@ -48,8 +48,8 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
       context.note(fmt::format("--{} has no effect: {}", given.name, row->unused));
       continue;
     }
-    const auto same = std::find_if(refused.begin(), refused.end(),
-                                   [&](const auto& each) { return each.first == row->unused; });
+    const auto same =
+        std::ranges::find_if(refused, [&](const auto& each) { return each.first == row->unused; });
     auto& names = same == refused.end()
                       ? refused.emplace_back(row->unused, std::vector<std::string>())
                       : *same;
@@ -79,7 +79,7 @@ std::vector<std::string> options_to_compare(const Conversion& conversion,
   for (const GivenOption& given : conversion.given) {
     const ConvertOption* row = find_convert_option(given.name);
     if (row == nullptr || row->effect < OptionEffect::kPlan || is_spoken_of(*row, notes)) continue;
-    if (std::find(out.begin(), out.end(), given.name) == out.end()) out.push_back(given.name);
+    if (std::ranges::find(out, given.name) == out.end()) out.push_back(given.name);
   }
   return out;
 }

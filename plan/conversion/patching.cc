@@ -37,16 +37,6 @@ Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
   return Output{patching.path, std::move(checkpoint), std::move(layout)};
 }
 
-bool same_contents(const Tensor& a, const Tensor& b) {
-  const auto same_slice = [](const Slice& x, const Slice& y) {
-    return x.source == y.source && x.offset_bytes == y.offset_bytes && x.size_bytes == y.size_bytes;
-  };
-  return std::equal(a.stored().parts.begin(), a.stored().parts.end(), b.stored().parts.begin(),
-                    b.stored().parts.end(), [&](const auto& x, const auto& y) {
-                      return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_slice);
-                    });
-}
-
 // A tensor of `after` that is to be encoded, or whose name stood for other bytes in `before`; null
 // when there is none. A new name does not count, wherever its bytes come from.
 const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after) {
@@ -55,16 +45,16 @@ const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after)
   for (const Tensor& tensor : after.tensors) {
     if (!tensor.is_stored()) return &tensor;
     const auto found = known.find(tensor.name);
-    if (found != known.end() && !same_contents(*found->second, tensor)) return &tensor;
+    if (found != known.end() && found->second->stored().parts != tensor.stored().parts)
+      return &tensor;
   }
   return nullptr;
 }
 
 Status check_values(const Patching& patching, const Checkpoint& before, const Checkpoint& after) {
   if (patching.rewrite_weights || patching.elsewhere) return {};
-  const auto payload =
-      std::find_if(patching.steps.begin(), patching.steps.end(),
-                   [](const Step& step) { return step.transform->touches == Touches::kValues; });
+  const auto payload = std::ranges::find_if(
+      patching.steps, [](const Step& step) { return step.transform->touches == Touches::kValues; });
   if (payload == patching.steps.end()) return {};
   const Tensor* changed = find_new_values(before, after);
   if (changed == nullptr) return {};
@@ -139,7 +129,7 @@ const Step* step_without_documents(const std::vector<Step>& steps,
 
 // The most that a journal may name (core/patch/journal.h), so that each patch can be finished.
 bool may_change(const fs::path& path, const std::string& name) {
-  const bool is_stale = std::find(std::begin(kStale), std::end(kStale), name) != std::end(kStale);
+  const bool is_stale = std::ranges::find(kStale, name) != std::end(kStale);
   return is_file_of(path, name) || (is_stale && is_folder(path));
 }
 

@@ -29,8 +29,9 @@ Status check_whole_model(const Checkpoint& checkpoint, const Conversion& convers
     return is_gguf_path(out) ? has_base && !is_export_type(type) : !is_export_type(type);
   };
   const bool fits = takes(conversion.out, conversion.to) &&
-                    std::all_of(conversion.also.begin(), conversion.also.end(),
-                                [&](const AlsoOutput& also) { return takes(also.out, also.to); });
+                    std::ranges::all_of(conversion.also, [&](const AlsoOutput& also) {
+                      return takes(also.out, also.to);
+                    });
   if (!fits) {
     const std::string_view other = has_base ? "" : "; --base BASE, to make a GGUF of it alone";
     return fail_with_hint(
@@ -292,8 +293,8 @@ struct OutputNotes {
 void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>& notes) {
   for (const OutputNotes& output : outputs) {
     for (const std::string& note : output.notes) {
-      const bool is_common = std::all_of(outputs.begin(), outputs.end(), [&](const auto& other) {
-        return std::find(other.notes.begin(), other.notes.end(), note) != other.notes.end();
+      const bool is_common = std::ranges::all_of(outputs, [&](const auto& other) {
+        return std::ranges::find(other.notes, note) != other.notes.end();
       });
       notes.push_back(is_common ? note : fmt::format("{}: {}", output.out, note));
     }
@@ -360,7 +361,7 @@ class IdleOptions {
         is_plan_whole_(conversion.profiles.empty()),
         planning_(planning) {
     const std::vector<Tensor>& made = plan.outputs[0].checkpoint.tensors;
-    quantizes_ = std::any_of(made.begin(), made.end(), [](const Tensor& tensor) {
+    quantizes_ = std::ranges::any_of(made, [](const Tensor& tensor) {
       const bool has_codes = tensor.has_scales() || tensor.codec->block_values > 1;
       return has_codes && !tensor.is_stored() && tensor.recoded().repack == nullptr;
     });
@@ -424,7 +425,7 @@ class IdleOptions {
   // that read all weights to make a plan are run once.
   bool may_repeat_steps() const {
     if (steps_.empty() || steps_.size() > kMaxComparedSteps) return false;
-    return std::none_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return std::ranges::none_of(steps_, [](const Step& step) {
       const std::string_view name = step.transform->name;
       return name == "mixed-to-nvfp4" || name == "awq-fold-repair";
     });
@@ -505,7 +506,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), replacing));
   // A note about the source is printed once for several outputs.
   for (std::string& note : planning.notes) {
-    const bool is_new = std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end();
+    const bool is_new = std::ranges::find(out.notes, note) == out.notes.end();
     if (is_new) out.notes.push_back(std::move(note));
   }
   out.verdicts = std::move(planning.verdicts);

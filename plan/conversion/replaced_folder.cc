@@ -81,7 +81,7 @@ bool is_download_note(std::string_view path) {
 bool is_published_name(std::string_view path) {
   constexpr std::array<std::string_view, 4> kPublished = {kSumsName, kSignatureName,
                                                           kProvenanceName, ".gitattributes"};
-  return std::find(kPublished.begin(), kPublished.end(), path) != kPublished.end();
+  return std::ranges::find(kPublished, path) != kPublished.end();
 }
 
 std::set<std::string> planned_names(const Output& output) {

@@ -36,9 +36,8 @@ Open open_offers(const std::vector<FreeTensor>& tensors, bool keeps_floors) {
       if (is_above || !keeps_floors) open.push_back(i);
     }
     if (open.empty()) {
-      const auto best = std::min_element(
-          tensor.offers.begin(), tensor.offers.end(),
-          [](const TypeOffer& a, const TypeOffer& b) { return a.error < b.error; });
+      const auto best = std::ranges::min_element(
+          tensor.offers, [](const TypeOffer& a, const TypeOffer& b) { return a.error < b.error; });
       open.push_back(static_cast<uint32_t>(best - tensor.offers.begin()));
     }
     KnapsackItem item;
@@ -87,9 +86,8 @@ std::optional<double> cost_of(const std::vector<FreeTensor>& tensors,
   double cost = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& offers = tensors[i].offers;
-    const auto found = std::find_if(offers.begin(), offers.end(), [&](const TypeOffer& offer) {
-      return offer.codec == types[i];
-    });
+    const auto found = std::ranges::find_if(
+        offers, [&](const TypeOffer& offer) { return offer.codec == types[i]; });
     if (found == offers.end()) return std::nullopt;
     cost += tensors[i].sensitivity * found->error;
   }

@@ -148,8 +148,8 @@ class Improver {
       if (one.freed > 0) smaller.push_back(one);
       if (one.lost < 0) better.push_back(one);
     }
-    std::stable_sort(better.begin(), better.end(),
-                     [](const TypeChange& a, const TypeChange& b) { return a.freed > b.freed; });
+    std::ranges::stable_sort(
+        better, [](const TypeChange& a, const TypeChange& b) { return a.freed > b.freed; });
     // Of the first n: the best two of different items, so that one of them is not the smaller's.
     struct Two {
       const TypeChange *first = nullptr, *second = nullptr;
@@ -207,9 +207,8 @@ class Search {
       if (!items[i].empty()) bound_ += priced(items[i][base[i]], price);
     }
     for (uint32_t i = 0; i < items.size(); ++i) add_item(i, base[i]);
-    std::stable_sort(open_.begin(), open_.end(), [](const Open& a, const Open& b) {
-      return a.choices.size() > b.choices.size();
-    });
+    std::ranges::stable_sort(
+        open_, [](const Open& a, const Open& b) { return a.choices.size() > b.choices.size(); });
     least_after_.resize(open_.size() + 1);
     for (size_t i = open_.size(); i-- > 0;) {
       uint64_t least = UINT64_MAX;
@@ -248,8 +247,8 @@ class Search {
       if (bound_ + above <= answer_.cost) open.choices.emplace_back(k, std::max(0.0, above));
     }
     if (open.choices.empty()) open.choices.emplace_back(base, 0.0);
-    std::stable_sort(open.choices.begin(), open.choices.end(),
-                     [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::ranges::stable_sort(open.choices,
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
     (open.choices.size() == 1 ? settled_ : open_).push_back(std::move(open));
   }
 

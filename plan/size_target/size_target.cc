@@ -28,8 +28,8 @@ const std::vector<Dtype>& choosable_types() {
     for (uint32_t i = 0; i < kDtypeCount; ++i) {
       if (info(static_cast<Dtype>(i)).target_place != 0) out.push_back(static_cast<Dtype>(i));
     }
-    std::sort(out.begin(), out.end(),
-              [](Dtype a, Dtype b) { return info(a).target_place < info(b).target_place; });
+    std::ranges::sort(out,
+                      [](Dtype a, Dtype b) { return info(a).target_place < info(b).target_place; });
     return out;
   }();
   return types;
@@ -40,8 +40,8 @@ const std::vector<Dtype>& choosable_types() {
 std::vector<TypeInfo> compared_mixtures() {
   std::vector<TypeInfo> out = all_types();
   std::erase_if(out, [](const TypeInfo& type) { return type.target_place == 0; });
-  std::sort(out.begin(), out.end(),
-            [](const TypeInfo& a, const TypeInfo& b) { return a.target_place < b.target_place; });
+  std::ranges::sort(
+      out, [](const TypeInfo& a, const TypeInfo& b) { return a.target_place < b.target_place; });
   return out;
 }
 

@@ -206,7 +206,7 @@ class Reader {
 
   Status read_field(std::string_view key, const JsonText& value, Conversion& out) const {
     constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
-    if (std::find(kLists.begin(), kLists.end(), key) != kLists.end()) {
+    if (std::ranges::find(kLists, key) != kLists.end()) {
       return read_list(key, value, out);
     }
     const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);

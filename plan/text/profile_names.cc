@@ -54,7 +54,7 @@ Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& 
       const size_t end = std::min(text.find(',', start), text.size());
       CKPT_ASSIGN(std::string name,
                   profile_named(std::string_view(text).substr(start, end - start)));
-      if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+      if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
       start = end + 1;
     }
   }

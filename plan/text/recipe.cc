@@ -268,7 +268,7 @@ Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {
     if (!find_rule(exporting->options, "preset")->is_path(preset)) continue;
     CKPT_ASSIGN(const auto read, read_quant_recipe(preset, step_context(&notes, {})));
     for (const std::string& file : read.files) {
-      if (std::find(out.begin(), out.end(), file) == out.end()) out.push_back(file);
+      if (std::ranges::find(out, fs::path(file)) == out.end()) out.push_back(file);
     }
   }
   return out;

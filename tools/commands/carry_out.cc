@@ -76,10 +76,9 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
                   const std::vector<std::string>& profiles) {
   if (output.checkpoint.is_projector()) return;  // served with the model
   for (const std::string& profile : profiles) {
-    const bool is_bad = std::any_of(
-        planned.verdicts.begin(), planned.verdicts.end(), [&](const OutputVerdict& each) {
-          return each.out == output.path && !each.is_good() && each.verdict.profile == profile;
-        });
+    const bool is_bad = std::ranges::any_of(planned.verdicts, [&](const OutputVerdict& each) {
+      return each.out == output.path && !each.is_good() && each.verdict.profile == profile;
+    });
     if (is_bad) continue;
     const std::string path = output.layout.is_folder
                                  ? output.path.string()

@@ -60,8 +60,7 @@ void show_summary(const Console& console, const PatchRun& run, const Patch& patc
 
 bool makes_values(const Output& output) {
   const auto& tensors = output.checkpoint.tensors;
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [](const Tensor& tensor) { return !tensor.is_stored(); });
+  return std::ranges::any_of(tensors, [](const Tensor& tensor) { return !tensor.is_stored(); });
 }
 
 Result<LinkWay> parse_link(const std::string& text) {

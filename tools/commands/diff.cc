@@ -81,8 +81,8 @@ class Differences {
   }
   uint64_t count() const { return found_.size(); }
   uint64_t count(std::string_view kind) const {
-    return static_cast<uint64_t>(std::count_if(
-        found_.begin(), found_.end(), [&](const Difference& one) { return one.kind == kind; }));
+    return static_cast<uint64_t>(
+        std::ranges::count_if(found_, [&](const Difference& one) { return one.kind == kind; }));
   }
 
   // Prints `top` lines "what  kind  detail"; tensors that differ in the same way are one of them.

@@ -341,8 +341,8 @@ void find_serving(const Checkpoint& checkpoint, Report& report) {
     if (!is_good) continue;
     const std::string path = shell_path(report.path.string());
     std::string command = serve_command(verdict.profile, checkpoint, path);
-    const bool is_new = std::none_of(report.serve.begin(), report.serve.end(),
-                                     [&](const auto& entry) { return entry.second == command; });
+    const bool is_new = std::ranges::none_of(
+        report.serve, [&](const auto& entry) { return entry.second == command; });
     if (!command.empty() && is_new) report.serve.emplace_back(verdict.profile, std::move(command));
   }
 }
@@ -355,7 +355,7 @@ bool is_training_checkpoint(const Checkpoint& checkpoint) {
 }
 
 bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
-  return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(), [&](const Finding& f) {
+  return std::ranges::any_of(diagnosis.findings, [&](const Finding& f) {
     return f.fix.step == step && !f.fix.rewrites_weights;
   });
 }

@@ -184,7 +184,7 @@ Result<ImatrixSums> merge_imatrices(std::vector<ImatrixSums> files, uint64_t chu
     notes.push_back("sums of inputs (.in_sum) are left out: not all files have them");
   int64_t most = 0;
   for (const auto& [name, entry] : out.entries) {
-    most = std::max(most, *std::max_element(entry.counts.begin(), entry.counts.end()));
+    most = std::max(most, *std::ranges::max_element(entry.counts));
   }
   out.chunk_count = static_cast<uint64_t>(most) / out.chunk_size;
   return out;
@@ -262,7 +262,7 @@ void show_counts(const ImatrixSums& imatrix, bool all_tensors, const Console& co
     const bool has_experts = entry.counts.size() > 1;
     if (!has_experts && !all_tensors) continue;
     std::vector<int64_t> sorted = entry.counts;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     table.add(
         {name, fmt::format("{}", entry.columns()),
          has_experts ? fmt::format("{}", sorted.size()) : "-",
@@ -349,9 +349,9 @@ uint64_t fill_entry(ImatrixEntry& entry, FillWith with, int64_t least) {
   for (size_t m = 0; m < entry.counts.size(); ++m) {
     if (entry.counts[m] >= least) continue;
     const auto begin = static_cast<std::ptrdiff_t>(m * columns);
-    std::copy(squares.begin(), squares.end(), entry.sums.begin() + begin);
+    std::ranges::copy(squares, entry.sums.begin() + begin);
     if (!entry.input_sums.empty()) {
-      std::copy(inputs.begin(), inputs.end(), entry.input_sums.begin() + begin);
+      std::ranges::copy(inputs, entry.input_sums.begin() + begin);
     }
     entry.counts[m] = 1;
     ++filled;

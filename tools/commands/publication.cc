@@ -161,7 +161,7 @@ std::string attributes_pattern(std::string_view name) {
   const auto ends_pattern = [](char c) {
     return static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\x7f';
   };
-  if (std::none_of(pattern.begin(), pattern.end(), ends_pattern)) return pattern;
+  if (std::ranges::none_of(pattern, ends_pattern)) return pattern;
   std::string quoted = "\"";
   for (const char c : pattern) {
     if (c != ' ' && c != '"' && ends_pattern(c)) {
@@ -247,7 +247,7 @@ std::vector<std::pair<std::string, std::string>> sorted_pairs(
     const std::vector<FileDigest>& files) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const FileDigest& file : files) out.emplace_back(file.name, file.sha256);
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -420,8 +420,8 @@ void Publication::add(std::string_view name, std::string content) {
 }
 
 const FileDigest* Publication::find(std::string_view name) const {
-  const auto at = std::find_if(files_.begin(), files_.end(),
-                               [&](const FileDigest& file) { return file.name == name; });
+  const auto at =
+      std::ranges::find_if(files_, [&](const FileDigest& file) { return file.name == name; });
   return at == files_.end() ? nullptr : &*at;
 }
 

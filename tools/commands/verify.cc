@@ -188,7 +188,7 @@ Result<std::vector<FolderEntry>> entries_of(const fs::path& folder,
   if (is_of_hub(folder)) {
     CKPT_ASSIGN(out, list_folder(folder, {}));
     std::erase_if(out, [&](const FolderEntry& entry) {
-      return std::find(names.begin(), names.end(), entry.path) == names.end();
+      return std::ranges::find(names, entry.path) == names.end();
     });
     return out;
   }
@@ -226,8 +226,7 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
   if (!listing) return std::nullopt;
   std::erase_if(listing->listed, [&](const FileDigest& file) {
     const auto is_it = [&](const std::string& name) { return name == file.name; };
-    return std::none_of(files.present.begin(), files.present.end(), is_it) &&
-           std::none_of(files.missing.begin(), files.missing.end(), is_it);
+    return std::ranges::none_of(files.present, is_it) && std::ranges::none_of(files.missing, is_it);
   });
   if (!listing->listed.empty()) return listing;
   findings.not_checked(fmt::format("{} does not list it", sums.string()));
@@ -238,8 +237,7 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
 void tell_missing(std::vector<std::string> missing, const std::vector<FileDigest>& listed,
                   Findings& findings) {
   std::erase_if(missing, [&](const std::string& name) {
-    return std::any_of(listed.begin(), listed.end(),
-                       [&](const FileDigest& file) { return file.name == name; });
+    return std::ranges::any_of(listed, [&](const FileDigest& file) { return file.name == name; });
   });
   if (missing.empty()) return;
   findings.bad(missing.front(),
@@ -322,7 +320,7 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
 void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
                 const std::vector<Listing>& listings, const Console& console) {
   const std::set<std::string> covered = covered_names(listings);
-  const bool is_extra = std::any_of(entries.begin(), entries.end(), [&](const FolderEntry& entry) {
+  const bool is_extra = std::ranges::any_of(entries, [&](const FolderEntry& entry) {
     return entry.path.starts_with(".cache/") && !covered.contains(entry.path) &&
            !is_ignored(entry.path, listings.front().ignored);
   });

@@ -130,7 +130,7 @@ void ValuesReport::add(const std::vector<ValuePair>& pairs,
     compared_.push_back({pairs[i], differences[i]});
     differing_ += is_different(differences[i]) ? 1 : 0;
   }
-  std::stable_sort(compared_.begin(), compared_.end(), [](const Compared& a, const Compared& b) {
+  std::ranges::stable_sort(compared_, [](const Compared& a, const Compared& b) {
     return is_worse(a.difference, b.difference);
   });
 }

@@ -16,16 +16,15 @@ namespace {
 constexpr size_t kPlacesShown = 3;
 
 const IdleStep* find_idle(const Report& report, const Fix& fix) {
-  const auto at = std::find_if(report.idle.begin(), report.idle.end(),
-                               [&](const IdleStep& idle) { return idle.step == fix.step; });
+  const auto at = std::ranges::find_if(report.idle,
+                                       [&](const IdleStep& idle) { return idle.step == fix.step; });
   return at == report.idle.end() ? nullptr : &*at;
 }
 
 // True when --fix takes the finding away, if only after other steps.
 bool is_fixed(const Report& report, const Fix& fix) {
   return fix.is_automatic() &&
-         (find_idle(report, fix) == nullptr ||
-          std::count(report.steps.begin(), report.steps.end(), fix.step) != 0);
+         (find_idle(report, fix) == nullptr || std::ranges::count(report.steps, fix.step) != 0);
 }
 
 AdvisedFor advised_for(const Report& report) { return {report.path, report.base, report.profiles}; }
@@ -38,7 +37,7 @@ bool needs_base(const Finding& finding) {
 std::vector<std::string> profiles_without_base(const Report& report) {
   std::vector<std::string> out;
   for (const Finding& finding : report.left.findings) {
-    const bool is_new = std::count(out.begin(), out.end(), finding.profile) == 0;
+    const bool is_new = std::ranges::count(out, finding.profile) == 0;
     if (needs_base(finding) && is_new) out.push_back(finding.profile);
   }
   return out;
@@ -65,7 +64,7 @@ std::string idle_fix(const Report& report, const Finding& finding) {
     return left.check == finding.check && left.profile == finding.profile;
   };
   const auto& left = report.left.findings;
-  if (!report.steps.empty() && std::none_of(left.begin(), left.end(), is_same)) {
+  if (!report.steps.empty() && std::ranges::none_of(left, is_same)) {
     return "the command after 'Fix all' includes it";
   }
   return fix_with_base_command(report).empty() ? std::string() : "the command with BASE below";
@@ -143,8 +142,8 @@ void show_verdicts(const Console& console, const Report& report) {
                                {"weights_checked", verdict.not_checked.empty()},
                                {"not_checked", verdict.not_checked}});
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Verdict* a, const Verdict* b) { return rank(*a) < rank(*b); });
+  std::ranges::stable_sort(order,
+                           [](const Verdict* a, const Verdict* b) { return rank(*a) < rank(*b); });
   Table table({"profile", "loads", "sound"});
   std::map<std::string, std::vector<std::string>> reasons;
   for (const Verdict* verdict : order) {
@@ -172,20 +171,19 @@ bool is_same_kind(const Finding& a, const Finding& b) {
 }
 
 void add_once(std::vector<std::string>& list, const std::string& entry) {
-  if (std::count(list.begin(), list.end(), entry) == 0) list.push_back(entry);
+  if (std::ranges::count(list, entry) == 0) list.push_back(entry);
 }
 
 std::vector<Shown> gathered(const Diagnosis& diagnosis) {
   std::vector<Shown> out;
   for (const Finding& finding : diagnosis.findings) {
-    const auto at = std::find_if(out.begin(), out.end(), [&](const Shown& shown) {
-      return is_same_kind(*shown.finding, finding);
-    });
+    const auto at = std::ranges::find_if(
+        out, [&](const Shown& shown) { return is_same_kind(*shown.finding, finding); });
     Shown& shown = at == out.end() ? out.emplace_back(Shown{&finding, {}, {}}) : *at;
     add_once(shown.profiles, finding.profile);
     add_once(shown.places, fmt::format("{}: {}", finding.place, finding.found));
   }
-  std::stable_sort(out.begin(), out.end(), [](const Shown& a, const Shown& b) {
+  std::ranges::stable_sort(out, [](const Shown& a, const Shown& b) {
     return a.finding->severity > b.finding->severity;
   });
   return out;
@@ -271,8 +269,8 @@ std::vector<Shown> uncovered(const Report& report) {
   std::erase_if(out, [&](const Shown& shown) {
     if (shown.finding->severity < Severity::kWarning) return true;
     const auto& now = report.diagnosis.findings;
-    return std::any_of(now.begin(), now.end(),
-                       [&](const Finding& f) { return f.check == shown.finding->check; });
+    return std::ranges::any_of(now,
+                               [&](const Finding& f) { return f.check == shown.finding->check; });
   });
   return out;
 }

@@ -96,7 +96,7 @@ Status check_verb(const std::vector<std::string>& words) {
   std::vector<std::string> verbs;
   for (const Command* command : all_commands()) verbs.emplace_back(command->name);
   const bool is_verb = words.empty() || words[0].starts_with("-") ||
-                       std::find(verbs.begin(), verbs.end(), words[0]) != verbs.end();
+                       std::ranges::find(verbs, words[0]) != verbs.end();
   if (is_verb) return {};
   return unknown_verb(words, verbs);
 }
@@ -119,7 +119,7 @@ Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<st
     const std::string name = option.names.substr(0, option.names.find(','));
     for (const std::string& value : app.get_option(name)->results()) {
       const auto& choices = option.choices;
-      if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
+      if (std::ranges::find(choices, value) != choices.end()) continue;
       const bool is_alone = !name.starts_with("-");
       const std::string near = nearest(value, choices);
       const bool is_help = near.empty() || (is_alone && words.empty());
@@ -160,7 +160,7 @@ Status take_environment(const CLI::App& app, const CommandOptions& options) {
 // Errors of CLI11, in the words of the other messages.
 std::string in_our_words(const CLI::ParseError& error) {
   std::string text = error.what();
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   const std::string name = text.substr(0, text.find_first_of(": "));
   const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
   if (code == CLI::ExitCodes::RequiredError) return name + " is missing";
@@ -199,7 +199,7 @@ Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (word.size() < 2 || word[0] != '-') continue;
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (std::ranges::find(names, name) == names.end()) {
       return unknown_option(name, words[0], names);
     }
   }

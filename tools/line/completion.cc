@@ -97,8 +97,8 @@ std::vector<Candidate> command_names() {
 }
 
 const CompletedOption* named(const std::vector<CompletedOption>& options, std::string_view name) {
-  const auto found = std::find_if(options.begin(), options.end(), [&](const auto& option) {
-    return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
+  const auto found = std::ranges::find_if(options, [&](const auto& option) {
+    return std::ranges::find(option.names, name) != option.names.end();
   });
   return found == options.end() ? nullptr : &*found;
 }

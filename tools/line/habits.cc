@@ -51,8 +51,8 @@ constexpr WordPair kOtherOptions[] = {
 
 template <size_t kCount>
 std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
-  const auto found = std::find_if(std::begin(pairs), std::end(pairs),
-                                  [&](const WordPair& pair) { return pair.from == word; });
+  const auto found =
+      std::ranges::find_if(pairs, [&](const WordPair& pair) { return pair.from == word; });
   return found == std::end(pairs) ? std::string_view() : found->to;
 }
 
@@ -113,7 +113,7 @@ struct Resizing {
 // The line that does it here. A size that everything fits into makes one .safetensors file.
 std::string resized(const Resizing& asked) {
   const std::string example = asked.splits ? "IN.gguf" : "NAME-00001-of-00004.gguf";
-  const auto first = std::min_element(asked.paths.begin(), asked.paths.end());
+  const auto first = std::ranges::min_element(asked.paths);
   const std::string in = first == asked.paths.end() ? example : *first;
   const bool is_gguf = in.ends_with(".gguf");
   std::string out = asked.out.empty() ? "OUT" : asked.out;
@@ -208,7 +208,7 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
   const std::string& word = words[0];
   std::string hint(find(kOtherVerbs, word));
   if (word == "split" || word == "merge") hint = resized(Resizing(words));
-  const auto edits = std::find(std::begin(kMetadataVerbs), std::end(kMetadataVerbs), word);
+  const auto edits = std::ranges::find(kMetadataVerbs, word);
   if (edits != std::end(kMetadataVerbs)) hint = metadata_line(words);
   if (hint.empty()) {
     const std::string near = nearest(word, verbs);
@@ -224,7 +224,7 @@ Failure unknown_option(std::string_view word, std::string_view verb,
   std::string hint(find(kOtherOptions, name));
   const bool is_option = hint.starts_with("-");
   const std::string first = hint.substr(0, hint.find(' '));
-  if (is_option && std::find(options.begin(), options.end(), first) == options.end()) hint.clear();
+  if (is_option && std::ranges::find(options, first) == options.end()) hint.clear();
   if (hint.empty() && name.starts_with("--")) hint = nearest(name, options);
   if (hint.empty()) hint = fmt::format("ckpt help {}", verb);
   return fail_with_hint(ErrorCode::kUsage, hint, "{}: ckpt {} has no such option", name, verb);

@@ -40,8 +40,8 @@ class TypedWords {
 
  private:
   const Option* find(std::string_view name) const {
-    const auto found = std::find_if(names_.begin(), names_.end(),
-                                    [&](const auto& each) { return each.first == name; });
+    const auto found =
+        std::ranges::find_if(names_, [&](const auto& each) { return each.first == name; });
     return found == names_.end() ? nullptr : found->second;
   }
 

@@ -160,16 +160,16 @@ Result<Entries> entries_beside(const fs::path& path) {
     out.push_back({name, kind, size_bytes});
   }
   if (error) return io_failure(folder, "cannot be listed", error.value());
-  std::sort(out.begin(), out.end(),
-            [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  std::ranges::sort(out,
+                    [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
   return out;
 }
 
 // nullopt where it is not there, no file of its own, or too large.
 std::optional<std::string> own_text(const Entries& entries, const fs::path& folder,
                                     std::string_view name, uint64_t limit_bytes) {
-  const auto at = std::find_if(entries.begin(), entries.end(),
-                               [&](const FolderEntry& entry) { return entry.path == name; });
+  const auto at =
+      std::ranges::find_if(entries, [&](const FolderEntry& entry) { return entry.path == name; });
   if (at == entries.end() || at->kind != FolderEntry::Kind::kFile) return std::nullopt;
   auto text = read_small(folder / name, limit_bytes);
   return text ? std::optional(std::move(*text)) : std::nullopt;
@@ -234,7 +234,7 @@ Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& check
   Json entries = Json::array();
   for (const FittedEntry& each : fit.entries) {
     const TensorPlace place = place_of(each.name);
-    const auto role = std::find(cells.roles.begin(), cells.roles.end(), place.role);
+    const auto role = std::ranges::find(cells.roles, place.role);
     // A legacy file has one count, which is of no expert.
     if (role == cells.roles.end() || imatrix.is_legacy) continue;
     entries.push_back({{"role", role - cells.roles.begin()},

@@ -34,8 +34,8 @@ Result<std::string> published_report(const std::filesystem::path& folder,
   Json list = Json::array();
   uint64_t size_bytes = 0;
   std::vector<FileDigest> sorted = files;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  std::ranges::sort(sorted,
+                    [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
   for (const FileDigest& file : sorted) {
     // Written after the page, or the page itself.
     if (file.name == kReportName || file.name == kProvenanceName) continue;

@@ -18,7 +18,7 @@ std::vector<size_t> worst_of(const std::vector<ValueDifference>& differences) {
   for (size_t i = 0; i < differences.size(); ++i) {
     if (differences[i].sum_squared_errors > 0) out.push_back(i);
   }
-  std::stable_sort(out.begin(), out.end(), [&](size_t a, size_t b) {
+  std::ranges::stable_sort(out, [&](size_t a, size_t b) {
     return differences[a].relative() > differences[b].relative();
   });
   out.resize(std::min(out.size(), kWorstShown));

@@ -17,14 +17,14 @@ void Findings::good(std::string_view what, std::string_view found) {
 
 void Findings::good_file(std::string_view what, std::string_view found) {
   console_.object("check", {{"what", what}, {"ok", true}, {"found", found}});
-  auto at = std::find_if(good_files_.begin(), good_files_.end(),
-                         [&](const auto& group) { return group.first == found; });
+  auto at =
+      std::ranges::find_if(good_files_, [&](const auto& group) { return group.first == found; });
   if (at == good_files_.end()) at = good_files_.insert(at, {std::string(found), {}});
   at->second.emplace_back(what);
 }
 
 void Findings::checked(std::string what) {
-  if (std::find(checked_.begin(), checked_.end(), what) == checked_.end()) {
+  if (std::ranges::find(checked_, what) == checked_.end()) {
     checked_.push_back(std::move(what));
   }
 }

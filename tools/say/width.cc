@@ -14,7 +14,7 @@ std::optional<size_t> terminal_columns(int descriptor) {
 
 size_t shown_width(std::string_view text) {
   return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
+      std::ranges::count_if(text, [](char c) { return (c & '\xC0') != '\x80'; }));
 }
 
 std::string cut_to(std::string_view text, size_t width) {

@@ -56,7 +56,7 @@ struct ConvertOption {
   OptionKept kept;
   OptionEffect effect;
   std::string_view unused;     // why nothing used it; kCommand: empty
-  std::string_view help;       // empty: that of the step's rule
+  std::string_view help = {};  // empty: that of the step's rule
   std::string_view said = {};  // text of notes that already mention it, with "--NAME"
   std::string_view key = {};   // in recipes and plan files, if it differs from the name
 

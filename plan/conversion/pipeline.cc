@@ -232,11 +232,6 @@ struct Planning {
   }
 };
 
-Result<Checkpoint> read_checkpoint(const Conversion& conversion) {
-  CKPT_ASSIGN(const Format* format, recognize(conversion.in));
-  return format->read(conversion.in, all_codecs(), conversion.reading);
-}
-
 // Whether the types of all outputs are chosen after the steps.
 bool quantizes_all(const Conversion& conversion) {
   const auto quantizes = [](const fs::path& out, const std::string& to) {
@@ -416,7 +411,7 @@ class IdleOptions {
   Result<std::string> digest_from_start(const std::vector<Step>& steps,
                                         const Conversion& tried) const {
     Planning unsaid{planning_.imatrix};
-    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried));
+    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried.in, tried.reading));
     CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
     return digest(checkpoint, tried);
   }
@@ -461,7 +456,7 @@ Error in_input(Error error, const fs::path& input) {
 Result<ConversionInput> read_input(const Conversion& typed) {
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   ConversionInput out;
-  CKPT_ASSIGN(out.checkpoint, read_checkpoint(conversion));
+  CKPT_ASSIGN(out.checkpoint, read_checkpoint(conversion.in, conversion.reading));
   CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));

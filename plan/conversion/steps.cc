@@ -104,11 +104,13 @@ Touches touches(const std::vector<Step>& steps) {
   return most;
 }
 
+Result<Checkpoint> read_checkpoint(const std::filesystem::path& path, const ReadOptions& reading) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs(), reading);
+}
+
 Context step_context(std::vector<std::string>* notes, const ReadOptions& reading) {
-  const auto open = [reading](const std::filesystem::path& path) -> Result<Checkpoint> {
-    CKPT_ASSIGN(const Format* format, recognize(path));
-    return format->read(path, all_codecs(), reading);
-  };
+  const auto open = [reading](const auto& path) { return read_checkpoint(path, reading); };
   const auto documents = [reading](const auto& folder) { return read_documents(folder, reading); };
   return {all_codecs(), nullptr, notes, open, documents, read_file_text, low_rank_product};
 }

@@ -39,6 +39,10 @@ Status add_option(Step& step, std::string_view key, std::string value);
 // The most that the steps together may change; kDocuments without steps.
 Touches touches(const std::vector<Step>& steps);
 
+// The checkpoint at `path`, in the format that it has. Fails: as recognize() and reading do.
+Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
+                                   const ReadOptions& reading = {});
+
 // The context of transforms: every codec, other checkpoints, documents, which are read as `reading`
 // asks. `notes` may be null.
 Context step_context(std::vector<std::string>* notes, const ReadOptions& reading);

@@ -66,10 +66,7 @@ void add_folder_facts(const Shipment& shipment, ModelPackFacts& facts) {
 void add_gguf_facts(const Shipment& shipment, ModelPackFacts& facts) {
   for (const FileDigest& file : shipment.files) {
     if (!file.name.ends_with(".gguf")) continue;
-    const fs::path path = shipment.folder / file.name;
-    const auto format = recognize(path);
-    const auto read = format ? (*format)->read(path, all_codecs(), {})
-                             : Result<Checkpoint>(Failure(format.error()));
+    const auto read = read_checkpoint(shipment.folder / file.name);
     if (!read || read->is_projector()) continue;
     const std::string* const family = read->metadata.find_text("general.architecture");
     const std::string type = file_type_of(read->metadata);

@@ -60,8 +60,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
           "{}: part of a split file; Ollama names files by digest, so that parts are not found",
           path.string());
     }
-    CKPT_ASSIGN(const Format* format, recognize(path));
-    CKPT_ASSIGN(Checkpoint checkpoint, format->read(path, all_codecs(), {}));
+    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(path));
     out.push_back({&file, std::move(checkpoint)});
   }
   if (!out.empty()) return out;

@@ -70,8 +70,21 @@ Result<LinkWay> parse_link(const std::string& text) {
   return fail(ErrorCode::kUsage, "--link {}; expected reflink, hard or copy", text);
 }
 
-Result<ExecuteReport> carry_out(const PatchRun& run, const Patch& patch, LinkWay link,
-                                const Console& console, const CommonOptions& common) {
+// Sums of a published folder are older than what was just changed.
+std::string next_command(const std::filesystem::path& patched) {
+  std::error_code ignored;
+  const auto place = is_folder(patched) ? patched : parent_of(patched);
+  const bool has_sums = std::filesystem::exists(place / kSumsName, ignored);
+  if (has_sums && check_published_targets(place)) {
+    return fmt::format("ckpt publish {}", shell_path(place.string()));
+  }
+  return fmt::format("ckpt doctor {}", shell_path(patched.string()));
+}
+
+}  // namespace
+
+Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, LinkWay link,
+                                    const Console& console, const CommonOptions& common) {
   ProgressLine progress(console, run.path.filename().string());
   PatchOptions options;
   options.execute.threads = common.threads;
@@ -85,26 +98,6 @@ Result<ExecuteReport> carry_out(const PatchRun& run, const Patch& patch, LinkWay
   progress.clear();
   return report;
 }
-
-// Where sums would list what was patched: the folder, or the one that the file is in.
-std::filesystem::path published_place(const std::filesystem::path& patched) {
-  if (is_folder(patched)) return patched;
-  const auto parent = patched.parent_path();
-  return parent.empty() ? std::filesystem::path(".") : parent;
-}
-
-// Sums of a published folder are older than what was just changed.
-std::string next_command(const std::filesystem::path& patched) {
-  std::error_code ignored;
-  const auto place = published_place(patched);
-  const bool has_sums = std::filesystem::exists(place / kSumsName, ignored);
-  if (has_sums && check_published_targets(place)) {
-    return fmt::format("ckpt publish {}", shell_path(place.string()));
-  }
-  return fmt::format("ckpt doctor {}", shell_path(patched.string()));
-}
-
-}  // namespace
 
 Status finish_earlier(const Console& console, const std::filesystem::path& path) {
   CKPT_ASSIGN(const PatchState found, finish_earlier_patch(path));
@@ -160,7 +153,7 @@ Result<int> run_patch(const PatchRun& run, const Patching& patching, const Conso
     show_summary(console, run, plan, nullptr);
     return 0;
   }
-  CKPT_ASSIGN(const ExecuteReport report, carry_out(run, plan, link, console, common));
+  CKPT_ASSIGN(const ExecuteReport report, execute_patch(run, plan, link, console, common));
   show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
   show_files(console, plan);
   show_summary(console, run, plan, &report);

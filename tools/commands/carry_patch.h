@@ -24,6 +24,10 @@ Status check_patched_out(PatchRun& run);
 // Finishes a patch that was interrupted, and says so. Fails: as recover_patch.
 Status finish_earlier(const Console& console, const std::filesystem::path& path);
 
+// Applies the patch, or writes it to `run.out`. Fails: as the patch engine.
+Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, LinkWay link,
+                                    const Console& console, const CommonOptions& common);
+
 // Plans `patching`, shows what changes, and without --dry-run does it. Fails: as planning and
 // applying a patch.
 Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,

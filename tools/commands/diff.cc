@@ -235,11 +235,6 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
   pair_up(a.documents, b.documents, key_of, compare, out.adder("document"));
 }
 
-Result<Checkpoint> read_any(const std::string& path, const ReadOptions& reading) {
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs(), reading);
-}
-
 // An adapter has no tensor of its model, so that everything differs.
 void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& console) {
   const std::string of_a = adapter_words(a), of_b = adapter_words(b);
@@ -296,9 +291,9 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
 Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
   const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
-  const Result<Checkpoint> a = read_any(typed.a, typed.reading);
+  const Result<Checkpoint> a = read_checkpoint(typed.a, typed.reading);
   if (!a) return unsound(console, a.error());
-  const Result<Checkpoint> b = read_any(typed.b, typed.reading);
+  const Result<Checkpoint> b = read_checkpoint(typed.b, typed.reading);
   if (!b) return unsound(console, b.error());
   note_adapters(*a, *b, console);
   if (!wants_values && are_in_one_form(*a, *b)) {

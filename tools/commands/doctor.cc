@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checks/checks.h"
+#include "core/base/counted.h"
 #include "core/base/nearest.h"
 #include "core/model/tensor_names.h"
 #include "core/patch/patch.h"
@@ -16,6 +17,7 @@
 #include "plan/conversion/steps.h"
 #include "plan/text/profile_names.h"
 #include "quantizers/quantizers.h"
+#include "tools/commands/carry_patch.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
 #include "tools/say/console.h"
@@ -28,12 +30,51 @@ namespace {
 // the layers of a folder.
 
 constexpr std::string_view kInputMoments = ".input_moments";
-constexpr size_t kMostWrongLines = 12;
 
 struct MomentsFit {
   uint64_t layers = 0;  // with moments of the right size
   std::vector<std::string> wrong, unknown, missing;
 };
+
+// A file of statistics, and what it has of the layers or weights of a checkpoint, the `items`.
+struct StatisticsFit {
+  std::string file;
+  std::string_view items, fault;  // of those that are wrong
+  uint64_t fitting = 0;
+  const std::vector<std::string>&wrong, &unknown, &missing;
+  uint64_t experts = 0, unseen = 0;
+  bool is_good() const { return wrong.empty() && fitting > 0; }
+};
+
+// `fits` and `lacks` introduce what fits, and the items without statistics.
+void show_fit(const StatisticsFit& fit, const std::string& fits, const std::string& lacks,
+              const Console& console) {
+  constexpr size_t kMostWrongLines = 12;
+  const std::string other = fmt::format("is of another model: it names none of its {}", fit.items);
+  const std::string wrong = fmt::format("does not fit: {} {}", fit.wrong.size(), fit.fault);
+  console.answer(fmt::format("{}: {}", fit.file,
+                             fit.is_good()       ? "fits: " + fits
+                             : fit.wrong.empty() ? other
+                                                 : wrong));
+  for (size_t i = 0; i < std::min(fit.wrong.size(), kMostWrongLines); ++i) {
+    console.answer("  " + fit.wrong[i]);
+  }
+  if (fit.wrong.size() > kMostWrongLines) {
+    console.answer(fmt::format("  and {} more", fit.wrong.size() - kMostWrongLines));
+  }
+  if (!fit.unknown.empty()) console.answer("  not in the model: " + first_names(fit.unknown));
+  if (!fit.missing.empty()) {
+    console.answer(fmt::format("  {}: {}", lacks, first_names(fit.missing)));
+  }
+  console.object("statistics", {{"file", fit.file},
+                                {"fits", fit.is_good()},
+                                {"tensors", fit.fitting},
+                                {"wrong", fit.wrong},
+                                {"unknown", fit.unknown},
+                                {"missing", fit.missing},
+                                {"experts", fit.experts},
+                                {"unseen", fit.unseen}});
+}
 
 // A layer's name without what wrappers add, all experts of a layer under one.
 std::string moments_key(std::string module) {
@@ -123,23 +164,18 @@ Result<MomentsFit> fit_moments(const Checkpoint& model, const Checkpoint& moment
   return out;
 }
 
-Result<Checkpoint> read_headers(const std::filesystem::path& path, const ReadOptions& reading) {
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs(), reading);
-}
-
 // False where a size is another, or no name is of this model: then no conversion can use the file.
 // From headers alone. Fails: kUsage: `path` is a GGUF, or the file holds no moments; as reading
 // both.
 Result<bool> show_moments(const std::filesystem::path& path, const std::filesystem::path& moments,
                           const ReadOptions& reading, const Console& console) {
-  CKPT_ASSIGN(const Checkpoint model, read_headers(path, reading));
+  CKPT_ASSIGN(const Checkpoint model, read_checkpoint(path, reading));
   if (model.format == "gguf") {
     return fail_with_hint(ErrorCode::kUsage, "the folder that it was made from",
                           "--moments {}: {} is a GGUF; moments are of the layers of a folder",
                           moments.string(), path.string());
   }
-  CKPT_ASSIGN(const Checkpoint measured, read_headers(moments, reading));
+  CKPT_ASSIGN(const Checkpoint measured, read_checkpoint(moments, reading));
   const bool has_any = std::ranges::any_of(
       measured.tensors, [](const Tensor& tensor) { return tensor.name.ends_with(kInputMoments); });
   if (!has_any) {
@@ -148,109 +184,54 @@ Result<bool> show_moments(const std::filesystem::path& path, const std::filesyst
                           kInputMoments);
   }
   CKPT_ASSIGN(const MomentsFit fit, fit_moments(model, measured));
-  const bool is_good = fit.wrong.empty() && fit.layers > 0;
-  console.answer(fmt::format("{}: {}", moments.string(),
-                             is_good ? fmt::format("fits: moments of {} layers", fit.layers)
-                             : fit.wrong.empty()
-                                 ? "is of another model: it names none of its layers"
-                                 : fmt::format("does not fit: {} wrong", fit.wrong.size())));
-  for (size_t i = 0; i < std::min(fit.wrong.size(), kMostWrongLines); ++i) {
-    console.answer("  " + fit.wrong[i]);
-  }
-  if (fit.wrong.size() > kMostWrongLines) {
-    console.answer(fmt::format("  and {} more", fit.wrong.size() - kMostWrongLines));
-  }
-  if (!fit.unknown.empty()) console.answer("  not in the model: " + first_names(fit.unknown));
-  if (!fit.missing.empty()) {
-    console.answer(fmt::format("  layers without moments: {}", first_names(fit.missing)));
-  }
-  console.object("statistics", {{"file", moments.string()},
-                                {"fits", is_good},
-                                {"tensors", fit.layers},
-                                {"wrong", fit.wrong},
-                                {"unknown", fit.unknown},
-                                {"missing", fit.missing},
-                                {"experts", 0},
-                                {"unseen", 0}});
-  return is_good;
+  const StatisticsFit shown{moments.string(), "layers",    "wrong",    fit.layers,
+                            fit.wrong,        fit.unknown, fit.missing};
+  show_fit(shown, fmt::format("moments of {} layers", fit.layers), "layers without moments",
+           console);
+  return shown.is_good();
 }
 
 // The output of `ckpt doctor --imatrix FILE`: whether the statistics are those of the checkpoint.
-
-constexpr size_t kWrongShown = 12;
-
-void say_fit(const std::string& file, const ImatrixFit& fit, bool is_good, bool is_legacy,
-             const Console& console) {
-  if (is_good) {
-    console.answer(fmt::format("{}: fits: statistics of {} weight{}", file, fit.entries.size(),
-                               fit.entries.size() == 1 ? "" : "s"));
-  } else if (fit.wrong.empty()) {
-    console.answer(fmt::format("{}: is of another model: it names none of its weights", file));
-  } else {
-    console.answer(fmt::format("{}: does not fit: {} of another size", file, fit.wrong.size()));
-  }
-  for (size_t i = 0; i < std::min(fit.wrong.size(), kWrongShown); ++i) {
-    console.answer("  " + fit.wrong[i]);
-  }
-  if (fit.wrong.size() > kWrongShown) {
-    console.answer(fmt::format("  and {} more", fit.wrong.size() - kWrongShown));
-  }
-  if (!fit.unknown.empty()) {
-    console.answer("  not in the model: " + first_names(fit.unknown));
-  }
-  if (!fit.missing.empty()) {
-    console.answer(fmt::format(
-        "  {} without statistics: {}",
-        fit.missing.size() == 1 ? "one weight of its layers is"
-                                : fmt::format("{} weights of its layers are", fit.missing.size()),
-        first_names(fit.missing)));
-  }
+// Returns and fails as show_moments(), and as fit_imatrix().
+Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
+                             const ReadOptions& reading, const Console& console) {
+  CKPT_ASSIGN(const Checkpoint model, read_checkpoint(checkpoint, reading));
+  CKPT_ASSIGN(const ImatrixFit fit, in(checkpoint.string(), fit_imatrix(model, sums)));
+  const StatisticsFit shown{sums.file,          "weights",   "of another size",
+                            fit.entries.size(), fit.wrong,   fit.unknown,
+                            fit.missing,        fit.experts, fit.unseen};
+  const std::string lacking = fit.missing.size() == 1
+                                  ? "one weight of its layers is"
+                                  : fmt::format("{} weights of its layers are", fit.missing.size());
+  show_fit(shown, "statistics of " + counted(fit.entries.size(), "weight"),
+           lacking + " without statistics", console);
   if (fit.unseen > 0) {
     console.answer(
         fmt::format("  {} of {} experts saw no input; they are quantized with equal weights "
                     "(ckpt imatrix show names them, ckpt imatrix fill fills them)",
                     fit.unseen, fit.experts));
   }
-  if (is_legacy) console.answer("  what each expert saw is not in a legacy file");
+  if (sums.is_legacy) console.answer("  what each expert saw is not in a legacy file");
+  return shown.is_good();
 }
 
-// False where a size is another, or no name is of this model: then no conversion can use the file.
-// Fails: as reading the checkpoint and fit_imatrix().
-Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
-                             const ReadOptions& reading, const Console& console) {
-  CKPT_ASSIGN(const Checkpoint model, read_headers(checkpoint, reading));
-  CKPT_ASSIGN(const ImatrixFit fit, in(checkpoint.string(), fit_imatrix(model, sums)));
-  const bool is_good = fit.wrong.empty() && !fit.entries.empty();
-  say_fit(sums.file, fit, is_good, sums.is_legacy, console);
-  console.object("statistics", {{"file", sums.file},
-                                {"fits", is_good},
-                                {"tensors", fit.entries.size()},
-                                {"wrong", fit.wrong},
-                                {"unknown", fit.unknown},
-                                {"missing", fit.missing},
-                                {"experts", fit.experts},
-                                {"unseen", fit.unseen}});
-  return is_good;
-}
-
-// ckpt doctor --fix: fixes a checkpoint where it stands, or a copy of it.
-//
-// ckpt doctor --fix: the steps, through the patch engine; all of them or none.
-
-struct FixRequest {
-  std::filesystem::path path;
-  std::filesystem::path out;  // where the fixed checkpoint goes; empty: PATH itself changes
-  Fixing fixing;
-  bool dry_run = false;  // say which files would change, write nothing
+struct TypedDoctor {
+  std::filesystem::path path, out, imatrix, moments;
+  std::vector<std::string> profiles;
+  std::string base;
+  bool deep = false;
+  bool fix = false, dry_run = false, rewrite_weights = false;
   ReadOptions reading;
 };
+
+// ckpt doctor --fix: the steps, through the patch engine; all of them or none.
 
 struct FixDone {
   std::filesystem::path path;         // to check afterwards: PATH, or OUT where that was written
   std::optional<Diagnosis> would_be;  // of a dry run that would change something
 };
 
-void show_files(const FixRequest& fix, const Patch& patch, const Console& console) {
+void show_files(const TypedDoctor& fix, const Patch& patch, const Console& console) {
   for (const PatchedFile& file : patch.files) {
     console.answer(
         fmt::format("{}{}: {}", fix.dry_run ? "would be " : "", name(file.change), file.path));
@@ -271,44 +252,37 @@ Failure without_force(Error error) {
   return Failure(std::move(error));
 }
 
-Status apply_steps(const FixRequest& fix, const std::vector<std::string>& steps,
+Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps,
                    const Console& console, const CommonOptions& common) {
   Patching patching;
   patching.path = fix.path;
   patching.reading = fix.reading;
   patching.elsewhere = !fix.out.empty();
-  patching.rewrite_weights = fix.fixing.rewrite_weights;
+  patching.rewrite_weights = fix.rewrite_weights;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
   if (fix.dry_run) {
     show_files(fix, planned.patch, console);
     return {};
   }
-  ProgressLine progress(console, fix.path.filename().string());
-  PatchOptions options;
-  options.execute.threads = common.threads;
-  options.execute.memory_bytes = common.memory_bytes;
-  options.execute.allow_nonfinite = true;  // what is in the weights is another check's matter
-  options.execute.progress = &progress;
-  options.execute.interrupted = &interrupted;
-  const auto report = fix.out.empty()
-                          ? apply_patch(planned.patch, options)
-                          : write_patched(planned.patch, fix.out, LinkWay::kReflink, options);
-  progress.clear();
+  PatchRun run{fix.path, fix.out};
+  run.allow_nonfinite = true;  // what is in the weights is another check's matter
+  const auto report = execute_patch(run, planned.patch, LinkWay::kReflink, console, common);
   if (!report) return Failure(without_force(report.error()));
   show_files(fix, planned.patch, console);
   return {};
 }
 
 // Fails: as the format, the steps and the patch engine; then nothing was changed.
-Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
+Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
                             const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
   if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
-  CKPT_ASSIGN(Checkpoint checkpoint, read_headers(fix.path, fix.reading));
+  CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(fix.path, fix.reading));
   std::vector<std::string> notes;
-  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fix.fixing,
-                                          step_context(&notes, fix.reading)));
+  CKPT_ASSIGN(Fixed fixed,
+              fix_checkpoint(std::move(checkpoint), {fix.profiles, fix.base, fix.rewrite_weights},
+                             step_context(&notes, fix.reading)));
   for (const std::string& note : notes) console.warn(note);
   if (fixed.steps.empty()) {
     console.answer(
@@ -324,15 +298,6 @@ Result<FixDone> apply_fixes(const FixRequest& fix, const Console& console,
 }
 
 constexpr int kNotChecked = 3;  // no verdict is no, and some are not of everything
-
-struct TypedDoctor {
-  std::filesystem::path path, out, imatrix, moments;
-  std::vector<std::string> profiles;
-  std::string base;
-  bool deep = false;
-  bool fix = false, dry_run = false, rewrite_weights = false;
-  ReadOptions reading;
-};
 
 // Each command once, for the first program that it serves in.
 void find_serving(const Checkpoint& checkpoint, Report& report) {
@@ -441,11 +406,9 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   if (!typed.moments.empty()) CKPT_TRY(recognize(typed.moments));
   FixDone done{typed.path, std::nullopt};
   if (typed.fix) {
-    const Fixing fixing{typed.profiles, typed.base, typed.rewrite_weights};
     // "fixed/" is the folder "fixed".
-    const auto out = typed.out.has_filename() ? typed.out : typed.out.parent_path();
-    const FixRequest fix{typed.path, out, fixing, typed.dry_run, typed.reading};
-    CKPT_ASSIGN(done, apply_fixes(fix, console, common));
+    if (!typed.out.has_filename()) typed.out = typed.out.parent_path();
+    CKPT_ASSIGN(done, apply_fixes(typed, console, common));
   }
   const std::filesystem::path& path = done.path;
   Report report{path, typed.profiles, typed.base, {}, true, {}, {}, {}, false, false, {}};

@@ -57,8 +57,7 @@ Failure no_such_key(const TypedGet& typed, const std::string& key,
 }
 
 Result<Answers> metadata_answers(const TypedGet& typed) {
-  CKPT_ASSIGN(const Format* format, recognize(typed.path));
-  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs(), typed.reading));
+  CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
   Metadata all = checkpoint.metadata;
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
     for (const MetaEntry& entry : metadata.entries) all.entries.push_back(entry);

@@ -95,8 +95,7 @@ Result<std::string> render_model_card(const fs::path& folder,
     // Of a split model, only the first file is read.
     const auto numbered = parse_numbered(fs::path(file.name).filename());
     if (numbered && numbered->of(1) != fs::path(file.name).filename()) continue;
-    CKPT_ASSIGN(const Format* gguf, recognize(folder / file.name));
-    CKPT_ASSIGN(const Checkpoint checkpoint, gguf->read(folder / file.name, all_codecs(), {}));
+    CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(folder / file.name));
     out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));
   }
   out += "## Files\n\n| file | size | SHA-256 |\n|---|---:|---|\n";

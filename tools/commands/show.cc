@@ -199,8 +199,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
     return fail_with_hint(ErrorCode::kUsage, "--tensors --sort " + typed.sort,
                           "--sort {}: orders the list of --tensors", typed.sort);
   }
-  CKPT_ASSIGN(const Format* format, recognize(typed.path));
-  CKPT_ASSIGN(const Checkpoint checkpoint, format->read(typed.path, all_codecs(), typed.reading));
+  CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
   QuantSummary summary;
   if (auto found = summarize_quantization(checkpoint)) {
     summary = std::move(*found);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/lines.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "core/io/paths.h"
 
@@ -54,9 +55,8 @@ std::string hub_home() {
   return cache.empty() ? "" : cache + "/huggingface";
 }
 
-bool is_yes(std::string value) {
-  for (char& c : value) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return value == "1" || value == "ON" || value == "YES" || value == "TRUE";
+bool is_yes(const std::string& value) {
+  return !value.empty() && has_word(" 1 ON YES TRUE ", upper_case(value));
 }
 
 Result<std::string> hub_token() {

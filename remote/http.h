@@ -75,6 +75,8 @@ struct HttpResponse {
   std::optional<uint64_t> file_bytes;  // of a range: how long the file is
   const std::string* header(std::string_view lower_case_name) const;
   bool is_good() const { return status >= 200 && status < 300; }
+  // A refusal that another try does not change.
+  bool is_final() const { return status >= 400 && status < 500 && status != 408 && status != 429; }
 };
 
 // Every status is an answer, after 408, 429 and 5xx were tried again. Fails: kIo if there is no

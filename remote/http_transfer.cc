@@ -5,6 +5,7 @@
 
 #include "core/base/lines.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "remote/certificates.h"
 #include "remote/http.h"
 #include "remote/rate_limit.h"
@@ -127,9 +128,7 @@ size_t on_header_line(char* data, size_t, size_t count, void* user) {
   }
   const size_t colon = line.find(':');
   if (colon == line.npos) return count;
-  std::string name(line.substr(0, colon));
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  exchange.result.response.headers.emplace_back(std::move(name),
+  exchange.result.response.headers.emplace_back(lower_case(line.substr(0, colon)),
                                                 std::string(trimmed(line.substr(colon + 1))));
   return count;
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -33,12 +34,6 @@ std::string utc(const char* format, std::time_t now) {
   return {out.data(), std::strftime(out.data(), out.size(), format, &parts)};
 }
 
-std::string lower_name(std::string_view name) {
-  std::string out(name);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  return out;
-}
-
 }  // namespace
 
 HttpHeaders s3_signature(const HttpRequest& request, const S3Signing& with, std::time_t now) {
@@ -51,7 +46,7 @@ HttpHeaders s3_signature(const HttpRequest& request, const S3Signing& with, std:
   std::map<std::string, std::string> headers(out.begin(), out.end());
   headers["host"] = request.url.origin().substr(request.url.scheme.size() + 3);
   for (const auto& [name, value] : request.headers) {
-    const std::string low = lower_name(name);
+    const std::string low = lower_case(name);
     if (low.starts_with("x-amz-")) headers[low] = value;
   }
   std::string lines, names;

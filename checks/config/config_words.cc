@@ -90,13 +90,6 @@ Status look_dtype_word(const Look& look) {
   return {};
 }
 
-std::string in_small_letters(std::string text) {
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
-}
-
 // Experts of these families always use silu; their dense layers read the field.
 bool has_dense_part(const Examined& on) {
   if (!has_quirk(on.text_type, "silu_experts")) return true;
@@ -132,7 +125,7 @@ void look_activation_rules(const Look& look) {
     if (said->is_null() && may_be_null) continue;
     const auto* name = said->get_ptr<const std::string*>();
     const bool is_known =
-        name != nullptr && has_word(taken, rule.folds ? in_small_letters(*name) : *name);
+        name != nullptr && has_word(taken, rule.folds ? lower_case(*name) : *name);
     if (is_known) continue;
     const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
     const auto severity =

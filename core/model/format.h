@@ -33,6 +33,11 @@ struct OutputFile {
 struct Layout {
   bool is_folder = false;  // files go into the folder OUT; otherwise files[0] is OUT
   std::vector<OutputFile> files;
+  uint64_t size_bytes() const {  // of all files
+    uint64_t total = 0;
+    for (const OutputFile& file : files) total += file.size_bytes;
+    return total;
+  }
 };
 
 struct LayoutOptions {

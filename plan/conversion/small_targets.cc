@@ -190,14 +190,9 @@ Status check_published_targets(const fs::path& folder) {
 }
 
 bool has_published_report(const fs::path& folder) {
-  constexpr uint64_t kMaxPageBytes = uint64_t{64} << 20;
   const fs::path path = folder / kReportName;
   std::error_code error;
-  if (fs::symlink_status(path, error).type() != fs::file_type::regular) {
-    return false;
-  }
-  const auto text = read_small(path, kMaxPageBytes);
-  return text && text->find(kReportMark) != text->npos;
+  return fs::symlink_status(path, error).type() == fs::file_type::regular && is_report(path);
 }
 
 Status check_published_report(const fs::path& folder) {

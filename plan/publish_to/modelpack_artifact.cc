@@ -3,11 +3,11 @@
 #include <array>
 
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/json/json_read.h"
-#include "formats/formats.h"
+#include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
 #include "plan/publish_to/artifacts.h"
-#include "quantizers/quantizers.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -30,9 +30,7 @@ JsonValue json_of(const Shipment& shipment, const std::string& name) {
 
 std::string lower_text(const JsonValue& json, std::string_view key) {
   const std::string* const text = text_of(json, key);
-  std::string out = text == nullptr ? "" : *text;
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
+  return text == nullptr ? "" : lower_case(*text);
 }
 
 // "nvfp4", "fp8", "gptq": how the folder says that it is quantized.

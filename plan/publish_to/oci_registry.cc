@@ -6,7 +6,9 @@
 #include <map>
 #include <thread>
 
+#include "core/base/nearest.h"
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "plan/publish_to/upload_note.h"
 #include "publish/publish.h"
@@ -74,11 +76,9 @@ std::string registry_words(const HttpResponse& response) {
                      message == nullptr ? "" : *message);
 }
 
-// A refusal that another try does not change is not kIo.
 Failure refused(const HttpResponse& response) {
   Error error = http_failure(response, registry_words(response)).value();
-  const bool is_final = response.status >= 400 && response.status < 500 && response.status != 408 &&
-                        response.status != 416 && response.status != 429;
+  const bool is_final = response.is_final() && response.status != 416;
   error.code = is_final ? ErrorCode::kUsage : ErrorCode::kIo;
   return Failure(std::move(error));
 }
@@ -92,18 +92,15 @@ std::map<std::string, std::string> challenge_words(std::string_view text) {
     if (equals == text.npos) break;
     const size_t end = text.find('"', equals + 2);
     if (end == text.npos) break;
-    std::string name(text.substr(key, equals - key));
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    out[std::move(name)] = text.substr(equals + 2, end - equals - 2);
+    const std::string_view name = text.substr(key, equals - key);
+    out[lower_case(name)] = text.substr(equals + 2, end - equals - 2);
     at = end + 1;
   }
   return out;
 }
 
 bool starts_with_word(std::string_view text, std::string_view word) {
-  return text.size() >= word.size() &&
-         std::ranges::equal(text.substr(0, word.size()), word, {},
-                            [](unsigned char c) { return std::tolower(c); });
+  return is_same_word(text.substr(0, word.size()), word);
 }
 
 std::string basic_words(const RegistryLogin& login) {

@@ -12,14 +12,14 @@
 
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/json/json_edit.h"
 #include "core/json/json_string.h"
 #include "core/model/usual_type.h"
-#include "formats/formats.h"
 #include "models/models.h"
+#include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
 #include "plan/publish_to/artifacts.h"
-#include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -212,17 +212,12 @@ void add_parameters(Artifact& out, const std::vector<OllamaParameter>& parameter
   add_text(out, "params", render_ollama_params(parameters));
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
-
 OllamaFacts facts_of(const Checkpoint& checkpoint) {
   OllamaFacts facts;
   const std::string* const family = checkpoint.metadata.find_text("general.architecture");
   if (family != nullptr) facts.family = *family;
   facts.model_type = ollama_count(parameters_of(checkpoint));
-  facts.file_type = upper(file_type_of(checkpoint.metadata));
+  facts.file_type = upper_case(file_type_of(checkpoint.metadata));
   if (facts.file_type.empty()) facts.file_type = "unknown";
   facts.renderer = ollama_renderer(facts.family);
   facts.parser = ollama_parser(facts.family);

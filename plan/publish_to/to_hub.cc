@@ -88,9 +88,7 @@ Failure refused_by_hub(const HttpResponse& response) {
                                      : error != nullptr ? *error
                                                         : std::string_view())
                   .value();
-  const bool is_final = response.status >= 400 && response.status < 500 && response.status != 408 &&
-                        response.status != 429;
-  out.code = is_final ? ErrorCode::kUsage : ErrorCode::kIo;
+  out.code = response.is_final() ? ErrorCode::kUsage : ErrorCode::kIo;
   return Failure(std::move(out));
 }
 

@@ -117,11 +117,9 @@ uint64_t number_in(std::string_view text) { return take_leading<uint64_t>(text).
 Failure refused_by_s3(const HttpResponse& response) {
   const std::string code = s3_element(response.body, "Code");
   Error error = s3_failure(response).value();
-  const bool is_final = response.status >= 400 && response.status < 500 && response.status != 408 &&
-                        response.status != 429;
-  error.code = code == "BadDigest" ? ErrorCode::kCorrupt
-               : is_final          ? ErrorCode::kUsage
-                                   : ErrorCode::kIo;
+  error.code = code == "BadDigest"   ? ErrorCode::kCorrupt
+               : response.is_final() ? ErrorCode::kUsage
+                                     : ErrorCode::kIo;
   return Failure(std::move(error));
 }
 

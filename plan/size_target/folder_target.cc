@@ -45,12 +45,6 @@ struct FreeFolder {
 
 bool counts_bits(const SizeTarget& target) { return target.size_bytes == 0; }
 
-uint64_t bytes_of_files(const Output& output) {
-  uint64_t total = 0;
-  for (const OutputFile& file : output.layout.files) total += file.size_bytes;
-  return total;
-}
-
 // A layer that ModelOpt counts: it multiplies by its weight, whatever that is stored as.
 bool is_counted(const Tensor& tensor) {
   const bool is_stack =
@@ -139,7 +133,7 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInp
   out.may_be_fp8 = out.has_input_scales || has_maxima;
   const CountedModel counted = count_layers(made);
   out.weights = counted.weights;
-  out.file_bytes = bytes_of_files(output);
+  out.file_bytes = output.layout.size_bytes();
   out.plain_bytes = counts_bits(target) ? counted.bytes : out.file_bytes;
   return out;
 }
@@ -372,7 +366,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     Conversion made = with_globs(quiet, out.globs);
     made.profiles = conversion.profiles;
     CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(made, input));
-    out.out_bytes = bytes_of_files(planned.plan.outputs[0]);
+    out.out_bytes = planned.plan.outputs[0].layout.size_bytes();
     if (!counts_bits(target) && out.out_bytes > target.size_bytes) {
       limit -= std::min(limit, out.out_bytes - target.size_bytes);
       continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -26,7 +27,6 @@ constexpr RoleFactor kRoleFactors[] = {
 };
 constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
 constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
-constexpr double kLastFactor = 1;
 
 // The role of a layer in GGUF, by the last word of its name in a folder.
 struct LayerRole {
@@ -57,17 +57,6 @@ constexpr LayerRole kLayerRoles[] = {
     {"in_proj_qkvz", "attn_qkv"},
 };
 
-// The N of "blk.N."; -1 outside of blocks.
-int64_t layer_of_name(std::string_view tensor) {
-  if (!tensor.starts_with("blk.")) return -1;
-  int64_t layer = 0;
-  for (const char c : tensor.substr(4)) {
-    if (c < '0' || c > '9' || layer > 1'000'000) break;
-    layer = layer * 10 + (c - '0');
-  }
-  return layer;
-}
-
 std::string_view role_of_layer(std::string_view module) {
   const std::string_view word = last_word(module);
   for (const LayerRole& each : kLayerRoles) {
@@ -80,7 +69,7 @@ std::string gguf_name(std::string_view module, std::string_view role) {
   constexpr std::string_view kLayers = "layers.";
   const size_t at = module.find(kLayers);
   if (at == module.npos) return fmt::format("{}.weight", role);
-  const int64_t layer = layer_of_name(fmt::format("blk.{}", module.substr(at + kLayers.size())));
+  const uint64_t layer = number_after(module.substr(at), kLayers).value_or(0);
   return fmt::format("blk.{}.{}.weight", layer, role);
 }
 
@@ -95,21 +84,18 @@ std::string role_of(std::string_view tensor) {
   return std::string(tensor);
 }
 
-double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied) {
+double sensitivity_of(std::string_view tensor, bool is_tied) {
   std::string role = role_of(tensor);
   if (is_tied && role == "token_embd") role = "output";
   double factor = kOtherFactor;
   for (const RoleFactor& each : kRoleFactors) {
     if (each.role == role) factor = each.factor;
   }
-  const int64_t layer = layer_of_name(tensor);
-  if (layer == 0) return factor * kFirstFactor;
-  const bool is_last = layer > 0 && static_cast<uint64_t>(layer) + 1 == layers;
-  return is_last ? factor * kLastFactor : factor;
+  return number_after(tensor, "blk.") == 0u ? factor * kFirstFactor : factor;
 }
 
 double sensitivity_of_layer(std::string_view module) {
-  return sensitivity_of(gguf_name(module, role_of_layer(module)), 0, false);
+  return sensitivity_of(gguf_name(module, role_of_layer(module)), false);
 }
 
 std::string gguf_name_of_layer(std::string_view module) {

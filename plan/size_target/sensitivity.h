@@ -11,9 +11,8 @@ namespace ckpt {
 // "blk.3.ffn_down.weight" is "ffn_down", "output.weight" is "output".
 std::string role_of(std::string_view tensor);
 
-// `layers`: of the model; 0 when not known. `is_tied`: output.weight is missing, so the
-// embeddings are also the output.
-double sensitivity_of(std::string_view tensor, uint64_t layers, bool is_tied);
+// `is_tied`: output.weight is missing, so the embeddings are also the output.
+double sensitivity_of(std::string_view tensor, bool is_tied);
 
 // The same for a layer by its name in Hugging Face, "model.layers.3.mlp.down_proj"; for a single
 // expert that of the stack.

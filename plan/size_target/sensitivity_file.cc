@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/words.h"
 #include "plan/conversion/evaluation.h"
 
 namespace ckpt {
@@ -18,8 +19,7 @@ std::string type_of_figure(std::string_view figure) {
   for (const std::string_view start : kTypedFigures) {
     if (figure.starts_with(start)) figure.remove_prefix(start.size());
   }
-  std::string out;
-  for (const char c : figure) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string out = lower_case(figure);
   if (out.ends_with("_r4") || out.ends_with("_r8")) out.resize(out.size() - 3);
   return out == "kl" || out == "value" ? "" : out;
 }

@@ -65,12 +65,6 @@ Result<PlannedConversion> plan_as(const Undecided& undecided, std::string_view t
   return plan_conversion(conversion, undecided.input);
 }
 
-uint64_t layout_bytes(const Output& output) {
-  uint64_t total = 0;
-  for (const OutputFile& file : output.layout.files) total += file.size_bytes;
-  return total;
-}
-
 uint64_t coded_bytes(const Tensor& tensor, const Codec& codec) {
   return part_shape(codec.parts[0], tensor.rows(), tensor.row_values()).size_bytes;
 }
@@ -81,7 +75,7 @@ struct FreeModel {
   std::vector<size_t> places;   // of them, in the checkpoint
   uint64_t fixed_bytes = 0;     // of the files, without these tensors
   uint64_t alignment = 1;
-  uint64_t layers = 0, weights = 0;
+  uint64_t weights = 0;
   bool has_experts = false, is_tied = false;
 
   uint64_t counted(uint64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
@@ -106,8 +100,7 @@ Result<FreeModel> find_free(const Undecided& undecided, const SizeTarget& target
       counts_files ? std::max<uint64_t>(
                          1, a.checkpoint.metadata.find_unsigned("general.alignment").value_or(32))
                    : 1;
-  out.fixed_bytes = counts_files ? layout_bytes(a) : 0;
-  out.layers = metadata_number(a.checkpoint, "block_count");
+  out.fixed_bytes = counts_files ? a.layout.size_bytes() : 0;
   out.has_experts = metadata_number(a.checkpoint, "expert_count") > 1;
   out.is_tied = a.checkpoint.find_tensor("output.weight") == nullptr;
   for (size_t i = 0; i < a.checkpoint.tensors.size(); ++i) {
@@ -143,7 +136,7 @@ std::vector<FreeTensor> all_offers(const FreeModel& model) {
   std::vector<FreeTensor> out;
   for (const Tensor& tensor : model.tensors) {
     FreeTensor& made = out.emplace_back(offers_for(tensor, model));
-    made.sensitivity = sensitivity_of(tensor.name, model.layers, model.is_tied);
+    made.sensitivity = sensitivity_of(tensor.name, model.is_tied);
     const bool is_output = tensor.name == (model.is_tied ? "token_embd.weight" : "output.weight");
     made.least_bits = least_bits(made, model.weights, model.has_experts, is_output);
   }
@@ -204,7 +197,7 @@ Result<std::optional<FittingMixture>> find_mixture(const Undecided& undecided,
     auto planned = plan_as(undecided, type.name, false);
     if (!planned) continue;
     const Output& output = planned->plan.outputs[0];
-    FittingMixture out{type.name, {}, 0, layout_bytes(output)};
+    FittingMixture out{type.name, {}, 0, output.layout.size_bytes()};
     for (const size_t place : model.places) {
       const Tensor& tensor = output.checkpoint.tensors[place];
       out.types.push_back(tensor.codec);
@@ -373,7 +366,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
     Conversion made = with_types(conversion, tensors, *choice, mixture ? mixture->name : "q2_k");
     CKPT_ASSIGN(const PlannedConversion planned,
                 plan_conversion(planned_alone(made), undecided.input));
-    out.out_bytes = layout_bytes(planned.plan.outputs[0]);
+    out.out_bytes = planned.plan.outputs[0].layout.size_bytes();
     if (target.size_bytes == 0 || out.out_bytes <= target.size_bytes) {
       std::vector<const Codec*> types;
       for (size_t i = 0; i < tensors.size(); ++i) {

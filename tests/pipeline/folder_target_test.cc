@@ -54,7 +54,7 @@ TEST(EffectiveBits, AreThoseOfModelOptsSearch) {
 
 TEST(Sensitivity, OfALayerIsThatOfItsRoleInAGguf) {
   const auto same = [](const char* layer, const char* tensor) {
-    EXPECT_EQ(sensitivity_of_layer(layer), sensitivity_of(tensor, 0, false)) << layer;
+    EXPECT_EQ(sensitivity_of_layer(layer), sensitivity_of(tensor, false)) << layer;
   };
   same("model.layers.0.self_attn.v_proj", "blk.0.attn_v.weight");
   same("model.language_model.layers.12.mlp.down_proj", "blk.12.ffn_down.weight");

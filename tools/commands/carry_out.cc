@@ -294,7 +294,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
   CKPT_TRY(replace_file(path, text, may_replace));
   uint64_t bytes = 0, files = 0;
   for (const Output& output : planned.plan.outputs) {
-    for (const OutputFile& one : output.layout.files) bytes += one.size_bytes;
+    bytes += output.layout.size_bytes();
     files += output.layout.files.size();
   }
   console.answer(fmt::format("{}: {} file(s), {}", path.string(), files, human_bytes(bytes)));

@@ -21,6 +21,7 @@
 #include "core/io/temporary.h"
 #include "core/model/checkpoint.h"
 #include "formats/formats.h"
+#include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
 #include "plan/text/recipe.h"
 #include "publish/publish.h"

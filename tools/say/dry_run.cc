@@ -108,8 +108,7 @@ void show_output(const Console& console, const Output& output) {
     show_tensor(console, output, tensor, groups.of(kind_of(tensor)));
   }
   show_alike(console, groups);
-  uint64_t total = 0;
-  for (const OutputFile& file : output.layout.files) total += file.size_bytes;
+  const uint64_t total = output.layout.size_bytes();
   console.answer("");
   for (const auto& [type, sums] : by_type) {
     console.answer(fmt::format("{:>6} {:<7}  {:<8} {:>10}", sums.tensors,

@@ -2,7 +2,7 @@
 // llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
 // qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
 // starcoder2,gptneox,exaone4,glm4,ernie4-5}.cpp.
-#include "checks/gguf/gguf_rules.h"
+#include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
 namespace {
@@ -20,14 +20,12 @@ constexpr GgufRow kEmbeddingRows[] = {{"token_embd.weight", "embd vocab"}};
 constexpr GgufRow kOlmo2Rows[] = {
     {"blk.{}.attn_q_norm.weight",         "embd"},
     {"blk.{}.attn_k_norm.weight",         "embd/head*head_kv"},
-    {"blk.{}.post_attention_norm.weight", "embd"},
-    {"blk.{}.post_ffw_norm.weight",       "embd"},
+    {"blk.{}.post_{attention,ffw}_norm.weight", "embd"},
 };
 constexpr GgufRow kPhi2Rows[] = {
     {"output_norm.bias",        "embd"},
     {"output.bias",             "vocab"},
-    {"blk.{}.attn_norm.weight", "embd"},
-    {"blk.{}.attn_norm.bias",   "embd"},
+    {"blk.{}.attn_norm.{weight,bias}", "embd"},
     {"blk.{}.attn_output.bias", "embd"},
     {"blk.{}.ffn_down.weight",  "ff embd"},
     {"blk.{}.ffn_down.bias",    "embd"},
@@ -42,10 +40,7 @@ constexpr GgufRow kPhi3Rows[] = {
     {"rope_factors_long.weight",  "rot/two", "optional first"},
     {"rope_factors_short.weight", "rot/two", "optional first"},
 };
-constexpr GgufRow kGemma2Rows[] = {
-    {"blk.{}.post_attention_norm.weight", "embd"},
-    {"blk.{}.post_ffw_norm.weight",       "embd"},
-};
+constexpr GgufRow kGemma2Rows[] = {{"blk.{}.post_{attention,ffw}_norm.weight", "embd"}};
 constexpr GgufRow kGemma3Rows[] = {
     {"dense_2.weight", "embd dense_2_out", "optional"},
     {"dense_3.weight", "dense_3_in embd",  "optional"},
@@ -67,9 +62,7 @@ constexpr GgufRow kGemma4Rows[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff_i"},
     {"blk.{}.ffn_gate_inp.weight",  "embd expert", "routed"},
     {"blk.{}.ffn_gate_inp.scale",   "embd", "routed"},
-    {"blk.{}.pre_ffw_norm_2.weight",  "embd", "routed"},
-    {"blk.{}.post_ffw_norm_1.weight", "embd", "routed"},
-    {"blk.{}.post_ffw_norm_2.weight", "embd", "routed"},
+    {"blk.{}.{pre_ffw_norm_2,post_ffw_norm_1,post_ffw_norm_2}.weight", "embd", "routed"},
     {"blk.{}.ffn_{gate,up}_exps",     "embd ff_exp expert", "routed"},
     {"blk.{}.ffn_down_exps.weight",   "ff_exp embd expert", "routed"},
     {"blk.{}.inp_gate.weight",        "embd per_layer", "per_layer"},
@@ -84,8 +77,7 @@ constexpr GgufRow kCommandRows[] = {
 };
 constexpr GgufRow kStableLmRows[] = {
     {"output_norm.bias",          "embd"},
-    {"blk.{}.attn_norm.weight",   "embd"},
-    {"blk.{}.attn_norm.bias",     "embd"},
+    {"blk.{}.attn_norm.{weight,bias}", "embd"},
     {"blk.{}.attn_q_norm.weight", "k head", "optional"},
     {"blk.{}.attn_k_norm.weight", "k head_kv", "optional"},
     {"blk.{}.ffn_norm.weight",    "embd", "optional"},
@@ -110,16 +102,13 @@ constexpr GgufRow kExaone4Rows[] = {
     {"blk.{}.attn_{q,k,v}",       "embd head*k k_gqa v_gqa"},
     {"blk.{}.attn_output.weight", "embd embd"},
     {"rope_freqs.weight",         "rot/two", "optional first"},
-    {"blk.{}.post_attention_norm.weight", "embd"},
-    {"blk.{}.post_ffw_norm.weight",       "embd"},
+    {"blk.{}.post_{attention,ffw}_norm.weight", "embd"},
     {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
-    {"blk.{}.nextn.enorm.weight",            "embd", "nextn"},
-    {"blk.{}.nextn.hnorm.weight",            "embd", "nextn"},
+    {"blk.{}.nextn.{e,h}norm.weight",        "embd", "nextn"},
     {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn optional"},
 };
 constexpr GgufRow kGlm4Rows[] = {
-    {"blk.{}.post_attention_norm.weight", "embd"},
-    {"blk.{}.post_ffw_norm.weight",       "embd"},
+    {"blk.{}.post_{attention,ffw}_norm.weight", "embd"},
     {"blk.{}.ffn_down.weight",            "ff embd"},
     {"blk.{}.ffn_up.weight",              "embd 2*ff"},
 };

@@ -1,6 +1,6 @@
 // Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
 // olmoe,phimoe,openai-moe,minimax-m2,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,glm-dsa}.cpp.
-#include "checks/gguf/gguf_rules.h"
+#include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
 namespace {
@@ -19,10 +19,7 @@ constexpr GgufRow kPlainExpertRows[] = {
     {"blk.{}.ffn_gate_inp.weight",  "embd expert"},
     {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff expert"},
 };
-constexpr GgufRow kOlmoeRows[] = {
-    {"blk.{}.attn_q_norm.weight", "embd"},
-    {"blk.{}.attn_k_norm.weight", "embd"},
-};
+constexpr GgufRow kOlmoeRows[] = {{"blk.{}.attn_{q,k}_norm.weight", "embd"}};
 constexpr GgufRow kPhiMoeRows[] = {
     {"output_norm.bias",          "embd"},
     {"output.bias",               "vocab"},

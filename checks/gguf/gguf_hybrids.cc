@@ -1,6 +1,6 @@
 // Architectures of GGUF with recurrent layers between those with attention. Sources: llama.cpp
 // v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe}.cpp.
-#include "checks/gguf/gguf_rules.h"
+#include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
 namespace {
@@ -11,8 +11,7 @@ using Rows = std::span<const GgufRow>;
 constexpr GgufRow kGatedDeltaRows[] = {
     {"blk.{}.attn_{q,k,v}",               "embd 2*head*k k_gqa v_gqa", "!recurrent"},
     {"blk.{}.attn_output.weight",         "head*k embd", "!recurrent"},
-    {"blk.{}.attn_q_norm.weight",         "k", "!recurrent"},
-    {"blk.{}.attn_k_norm.weight",         "k", "!recurrent"},
+    {"blk.{}.attn_{q,k}_norm.weight",     "k", "!recurrent"},
     {"blk.{}.attn_qkv.weight",            "embd 2*state*group+state*rank", "recurrent"},
     {"blk.{}.attn_gate.weight",           "embd state*rank", "recurrent"},
     {"blk.{}.ssm_conv1d.weight",          "conv 2*state*group+state*rank", "recurrent"},
@@ -21,10 +20,7 @@ constexpr GgufRow kGatedDeltaRows[] = {
     {"blk.{}.ssm_norm.weight",            "state", "recurrent"},
     {"blk.{}.ssm_out.weight",             "state*rank embd", "recurrent"},
 };
-constexpr GgufRow kTwoGateRows[] = {
-    {"blk.{}.ssm_beta.weight",  "embd rank", "recurrent"},
-    {"blk.{}.ssm_alpha.weight", "embd rank", "recurrent"},
-};
+constexpr GgufRow kTwoGateRows[] = {{"blk.{}.ssm_{beta,alpha}.weight", "embd rank", "recurrent"}};
 constexpr GgufRow kJoinedGateRows[] = {{"blk.{}.ssm_ba.weight", "embd 2*rank", "recurrent"}};
 constexpr GgufRow kSharedExpertRows[] = {
     {"blk.{}.ffn_gate_inp.weight",       "embd expert"},
@@ -43,8 +39,7 @@ constexpr GgufRow kMamba2Rows[] = {
     {"blk.{}.ssm_conv1d.weight",  "conv inner+2*group*state", "mamba"},
     {"blk.{}.ssm_conv1d.bias",    "inner+2*group*state", "mamba optional"},
     {"blk.{}.ssm_dt.bias",        "rank", "mamba"},
-    {"blk.{}.ssm_a",              "1 rank", "mamba"},
-    {"blk.{}.ssm_d",              "1 rank", "mamba"},
+    {"blk.{}.ssm_{a,d}",          "1 rank", "mamba"},
     {"blk.{}.ssm_norm.weight",    "inner/group group", "mamba"},
     {"blk.{}.ssm_out.weight",     "inner embd", "mamba"},
     {"blk.{}.attn_{q,k,v}",       "embd head_i*k k_gqa_i v_gqa_i", "attention"},
@@ -62,8 +57,7 @@ constexpr GgufRow kNemotronRows[] = {
     {"blk.{}.ffn_{down,up}_exps.weight", "latent expert_width_i expert", "routed"},
     {"blk.{}.ffn_{down,up}_shexp.weight", "embd ff_shexp", "routed"},
     {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
-    {"blk.{}.nextn.enorm.weight",            "embd", "nextn"},
-    {"blk.{}.nextn.hnorm.weight",            "embd", "nextn"},
+    {"blk.{}.nextn.{e,h}norm.weight",        "embd", "nextn"},
     {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn"},
     {"blk.{}.post_attention_norm.weight",    "embd", "nextn"},
 };
@@ -72,8 +66,7 @@ constexpr GgufRow kLfm2Rows[] = {
     {"token_embd_norm.weight",           "embd"},
     {"dense_2.weight",                   "embd out", "optional"},
     {"dense_2.bias",                     "out", "optional"},
-    {"blk.{}.attn_q_norm.weight",        "k", "head_kv_i"},
-    {"blk.{}.attn_k_norm.weight",        "k", "head_kv_i"},
+    {"blk.{}.attn_{q,k}_norm.weight",    "k", "head_kv_i"},
     {"blk.{}.attn_{q,k,v}",              "embd embd k_gqa_i v_gqa_i", "head_kv_i"},
     {"blk.{}.attn_output.weight",        "embd embd", "head_kv_i"},
     {"blk.{}.shortconv.conv.weight",     "l_cache embd", "!head_kv_i"},

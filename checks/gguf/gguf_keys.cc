@@ -11,6 +11,16 @@
 namespace ckpt {
 namespace {
 
+// Of all architectures.
+constexpr std::string_view kGgufCommonKeys =
+    "context_length! embedding_length! embedding_length_out attention.causal"
+    " pooling_type block_count! nextn_predict_layers expert_count expert_used_count"
+    " expert_group_count expert_group_used_count feed_forward_length"
+    " attention.head_count attention.head_count_kv rope.scaling.finetuned"
+    " rope.scaling.original_context_length rope.freq_base rope.scaling.type"
+    " rope.scaling.factor rope.scaling.attn_factor rope.scaling.alpha"
+    " attention.key_length attention.value_length rope.dimension_count"
+    " attention.key_length_swa attention.value_length_swa rope.dimension_count_swa";
 constexpr std::string_view kRequiredKeys = " general.architecture tokenizer.ggml.model ";
 
 bool is_flag_or_number(MetaType type) {
@@ -170,6 +180,16 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
     look.report(architecture, std::move(fault), {}, "GGML_ASSERT(...) failed");
   }
   return {};
+}
+
+const GgufArchitecture* find_gguf_architecture(std::string_view name) {
+  for (const auto tables :
+       {gguf_dense_architectures(), gguf_expert_architectures(), gguf_hybrid_architectures()}) {
+    for (const GgufArchitecture& rules : tables) {
+      if (has_word(rules.names, name)) return &rules;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace ckpt

@@ -18,8 +18,8 @@ namespace ckpt {
 // A tensor of the file; one a layer where {} is in the name.
 //   name    "blk.{}.attn_{q,k,v}" is one fused matrix or three, with biases or without; its shape
 //           counts inputs, then what each of the three gives. "blk.{}.ffn_{gate,up}_exps" is one
-//           stack of both or two. "blk.{}.ffn_{gate,up,down}.weight" is a row for each; that of
-//           down has the first two sizes of its shape the other way round
+//           stack of both or two. Any other list is a row for each word, none of them optional;
+//           that of ffn_down has the first two sizes of its shape the other way round
 //   shape   as GGUF orders dimensions; numbers of the layer (gguf_numbers.cc), as in
 //   models/models.h when    words that must all hold: numbers of the layer that are not 0, or with
 //   ! that are. And:
@@ -54,7 +54,6 @@ struct GgufArchitecture {
   uint64_t sliding_pattern = 0;  // the last of so many layers has full attention
 };
 
-extern const std::string_view kGgufCommonKeys;
 // Words of tokenizer.ggml.model for a file that brings no tokens.
 inline constexpr std::string_view kGgufNoTokenizer = " none no_vocab ";
 // nullptr: no table has it.
@@ -64,14 +63,6 @@ const GgufArchitecture* find_gguf_architecture(std::string_view name);
 std::span<const GgufArchitecture> gguf_dense_architectures();
 std::span<const GgufArchitecture> gguf_expert_architectures();
 std::span<const GgufArchitecture> gguf_hybrid_architectures();
-
-// Rows that architectures share.
-namespace gguf_rows {
-extern const std::span<const GgufRow> kFrame, kTiedHead, kHead, kNorms, kDense, kRope, kExperts;
-extern const std::span<const GgufRow> kAttention, kSquareAttention, kHeadNorms, kNextn;
-extern const std::span<const GgufRow> kPostNorms, kWideAttention, kLeading, kLlamaFeed;
-extern const std::span<const GgufRow> kGraniteShared;
-}  // namespace gguf_rows
 
 struct Look;
 // Keys that must be there, their types, and numbers that do not go together.

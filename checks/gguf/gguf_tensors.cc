@@ -136,10 +136,11 @@ class GgufTensors {
   }
 
   Status look_row(const GgufRow& row, RowUse& use) {
-    if (row.name.find("{q,k,v}") != row.name.npos) return look_attention(row, use);
-    const bool is_list = row.name.find("ffn_{") != row.name.npos;
-    if (is_list && row.name.ends_with(".weight")) return look_each(row, use);
-    if (is_list) return look_gates(row, use);
+    if (row.name.ends_with("{q,k,v}")) return look_attention(row, use);
+    if (row.name.ends_with("{gate,up}_exps")) return look_gates(row, use);
+    const size_t block = row.name.find("{}");
+    const size_t list = row.name.find('{', block == row.name.npos ? 0 : block + 2);
+    if (list != row.name.npos) return look_each(row, list, use);
     CKPT_ASSIGN(auto shape, shape_of(row.shape));
     const std::string name = named(row.name);
     const bool is_there = look_tensor(name, std::move(shape));
@@ -148,9 +149,9 @@ class GgufTensors {
     return {};
   }
 
-  // "ffn_{gate,up,down}.weight": a tensor for each word.
-  Status look_each(const GgufRow& row, RowUse& use) {
-    const size_t start = row.name.find("ffn_{") + 4, end = row.name.find('}', start);
+  // "ffn_{gate,up,down}.weight": a tensor for each word of the list that starts at `start`.
+  Status look_each(const GgufRow& row, size_t start, RowUse& use) {
+    const size_t end = row.name.find('}', start);
     std::string_view words = row.name.substr(start + 1, end - start - 1);
     while (!words.empty()) {
       const std::string_view word = words.substr(0, words.find(','));

@@ -1,0 +1,68 @@
+// Rows that several architectures of GGUF share. Sources: llama.cpp v0.5.0 src/llama-model.cpp
+// (load_hparams, create_tensor_qkv), src/models/*.cpp.
+#pragma once
+
+#include "checks/gguf/gguf_rules.h"
+
+namespace ckpt::gguf_rows {
+
+// clang-format off
+inline constexpr GgufRow kFrame[] = {
+    {"token_embd.weight",  "embd vocab"},
+    {"output_norm.weight", "embd"},
+};
+inline constexpr GgufRow kTiedHead[] = {{"output.weight", "embd vocab", "optional"}};
+inline constexpr GgufRow kHead[] = {{"output.weight", "embd vocab"}};
+inline constexpr GgufRow kNorms[] = {{"blk.{}.{attn,ffn}_norm.weight", "embd"}};
+inline constexpr GgufRow kDense[] = {{"blk.{}.ffn_{gate,up,down}.weight", "embd ff"}};
+inline constexpr GgufRow kAttention[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k k_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "head*k embd"},
+};
+inline constexpr GgufRow kSquareAttention[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd embd v_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "embd embd"},
+};
+inline constexpr GgufRow kPostNorms[] = {{"blk.{}.{attn,post_attention}_norm.weight", "embd"}};
+// The values' width counts for the keys too.
+inline constexpr GgufRow kWideAttention[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
+    {"blk.{}.attn_output.weight", "head*k embd"},
+};
+inline constexpr GgufRow kHeadNorms[] = {{"blk.{}.attn_{q,k}_norm.weight", "k"}};
+inline constexpr GgufRow kRope[] = {
+    {"rope_factors_long.weight",  "rot/two", "optional first longrope"},
+    {"rope_factors_short.weight", "rot/two", "optional first longrope"},
+    {"rope_freqs.weight",         "rot/two", "optional first !longrope"},
+};
+inline constexpr GgufRow kExperts[] = {
+    {"blk.{}.ffn_gate_inp.weight",  "embd expert"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd expert_width expert"},
+};
+inline constexpr GgufRow kLeading[] = {
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!moe"},
+    {"blk.{}.ffn_gate_inp.weight", "embd expert", "moe"},
+};
+// Of Llama and Granite: an MLP, or experts in its place.
+inline constexpr GgufRow kLlamaFeed[] = {
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!expert"},
+    {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},
+    {"blk.{}.ffn_up.bias",           "ff", "!expert optional"},
+    {"blk.{}.ffn_down.bias",         "embd", "!expert optional"},
+    {"blk.{}.ffn_gate_inp.weight",   "embd expert", "expert"},
+    {"blk.{}.ffn_gate_exps.weight",  "embd ff expert", "expert optional"},
+    {"blk.{}.ffn_{down,up}_exps.weight", "embd ff expert", "expert"},
+};
+inline constexpr GgufRow kGraniteShared[] = {
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
+};
+inline constexpr GgufRow kNextn[] = {
+    {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
+    {"blk.{}.nextn.{e,h}norm.weight",        "embd", "nextn"},
+    {"blk.{}.nextn.embed_tokens.weight",     "embd vocab", "nextn optional"},
+    {"blk.{}.nextn.shared_head_head.weight", "embd vocab", "nextn optional"},
+    {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn optional"},
+};
+// clang-format on
+
+}  // namespace ckpt::gguf_rows

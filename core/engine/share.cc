@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/engine/execute.h"
+#include "core/io/descriptor.h"
 #include "core/io/ownership.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
@@ -25,16 +26,9 @@ namespace {
 
 // The first bytes of a file are `header`.
 bool begins_with(const fs::path& path, const std::vector<std::byte>& header) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return false;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::vector<std::byte> found(header.size());
-  size_t done = 0;
-  for (ssize_t got = 1; got > 0 && done < found.size(); done += static_cast<size_t>(got)) {
-    got = ::pread(descriptor, found.data() + done, found.size() - done, static_cast<off_t>(done));
-    if (got < 0) break;
-  }
-  ::close(descriptor);
-  return done == found.size() && found == header;
+  return file.is_open() && read_all(file.get(), found, 0) == std::ssize(found) && found == header;
 }
 
 // True when every file of every output lies under its final name: with the size and the header that

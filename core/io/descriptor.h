@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 namespace ckpt {
@@ -36,6 +39,33 @@ auto retried(Call call) {
     const auto result = call();
     if (result >= 0 || errno != EINTR) return result;
   }
+}
+
+// Writes all of `bytes`. False and errno if it cannot.
+inline bool write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes) {
+  while (!bytes.empty()) {
+    const auto at = static_cast<off_t>(offset_bytes);
+    const ssize_t written =
+        retried([&] { return ::pwrite(descriptor, bytes.data(), bytes.size(), at); });
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    offset_bytes += static_cast<uint64_t>(written);
+  }
+  return true;
+}
+
+// Fills `out`, as far as the file goes. The bytes that were read, or -1 and errno.
+inline ssize_t read_all(int descriptor, std::span<std::byte> out, uint64_t offset_bytes) {
+  size_t done = 0;
+  while (done < out.size()) {
+    const auto at = static_cast<off_t>(offset_bytes + done);
+    const ssize_t got =
+        retried([&] { return ::pread(descriptor, out.data() + done, out.size() - done, at); });
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return static_cast<ssize_t>(done);
 }
 
 }  // namespace ckpt

@@ -23,28 +23,6 @@ Descriptor open_nameless(const std::filesystem::path& folder) {
   return named;
 }
 
-bool write_all(int file, uint64_t at, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = retried(
-        [&] { return ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at)); });
-    if (done <= 0) return false;
-    at += static_cast<uint64_t>(done);
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
-  return true;
-}
-
-bool read_all(int file, uint64_t at, std::span<std::byte> out) {
-  while (!out.empty()) {
-    const ssize_t done = retried(
-        [&] { return ::pread(file, out.data(), out.size(), static_cast<off_t>(at)); });
-    if (done <= 0) return false;
-    at += static_cast<uint64_t>(done);
-    out = out.subspan(static_cast<size_t>(done));
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::filesystem::path& folder,
@@ -68,7 +46,7 @@ void DiskCache::keep(const ByteSource& source, uint64_t offset_bytes,
     place = end_;
     end_ += size;
   }
-  if (!write_all(file_.get(), place, bytes)) {
+  if (!write_all(file_.get(), bytes, place)) {
     release(place, size);
     return;
   }
@@ -85,7 +63,7 @@ bool DiskCache::take(const ByteSource& source, uint64_t offset_bytes, std::span<
     place = found->second;
     places_.erase(found);
   }
-  const bool is_read = read_all(file_.get(), place, out);
+  const bool is_read = read_all(file_.get(), out, place) == std::ssize(out);
   release(place, round_up(out.size(), kPageBytes));
   return is_read;
 }

@@ -17,18 +17,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-bool write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes) {
-  while (!bytes.empty()) {
-    const auto at = static_cast<off_t>(offset_bytes);
-    const ssize_t written =
-        retried([&] { return ::pwrite(descriptor, bytes.data(), bytes.size(), at); });
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-    offset_bytes += static_cast<uint64_t>(written);
-  }
-  return true;
-}
-
 bool clone(int from, int to, uint64_t shift_bytes) {
   file_clone_range range{};
   range.src_fd = from;
@@ -146,13 +134,9 @@ Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes) {
                 shown(file).string(), size_bytes, limit_bytes);
   }
   std::string bytes(size_bytes, '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t got =
-        retried([&] { return ::read(in.get(), bytes.data() + done, bytes.size() - done); });
-    if (got <= 0) return io_failure(shown(file), "cannot be read", got < 0 ? errno : EIO);
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
+  const ssize_t got = read_all(in.get(), std::as_writable_bytes(std::span(bytes)), 0);
+  if (got == status.st_size) return bytes;
+  return io_failure(shown(file), "cannot be read", got < 0 ? errno : EIO);
 }
 
 Status write_synced(const FileBelow& file, std::span<const std::byte> bytes) {

@@ -257,7 +257,7 @@ Result<PatchState> recover_patch(const fs::path& path, const Belongs& belongs,
                                  const StepHook& hook) {
   CKPT_ASSIGN(const PatchState found, patch_state(path));
   if (found == PatchState::kNone) return PatchState::kNone;
-  CKPT_ASSIGN(const StagingLock lock, StagingLock::take(path, false));
+  CKPT_ASSIGN(const Descriptor lock, lock_staging(path, false));
   CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state == PatchState::kUnfinished) {
     CKPT_TRY(judge_journal(path, belongs));

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/io/descriptor.h"
 
 namespace ckpt {
 
@@ -51,21 +52,10 @@ std::filesystem::path journal_of(const std::filesystem::path& path);
 // The folder that the paths of a journal are relative to.
 std::filesystem::path base_of(const std::filesystem::path& path);
 
-// A lock that is held while a patch runs, so that other programs notice. Creates the staging folder
-// if `make` is set. The end of the process releases the lock, even after a kill.
-class StagingLock {
- public:
-  // Fails: kUsage if another program holds it, or if the staging folder belongs to another user or
-  // others can write to it; kIo.
-  static Result<StagingLock> take(const std::filesystem::path& path, bool make);
-  StagingLock(StagingLock&& other) noexcept;
-  StagingLock& operator=(StagingLock&&) = delete;
-  ~StagingLock();
-
- private:
-  explicit StagingLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
-};
+// Locks the staging folder while a patch runs, until the result is closed or the process ends, so
+// that other programs notice. Creates the folder if `make` is set. Fails: kUsage if another program
+// holds the lock, or if the folder belongs to another user or others can write to it; kIo.
+Result<Descriptor> lock_staging(const std::filesystem::path& path, bool make);
 
 enum class PatchState : uint8_t { kNone, kLeftovers, kUnfinished };
 // Fails: kIo if this cannot be determined.
@@ -124,7 +114,7 @@ Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
                      const StepHook& hook);
 
 // Finishes an earlier patch if it was decided, and removes its leftovers if not. Fails: as
-// carry_out and StagingLock::take; kUsage for a journal that was not written here, by this user,
+// carry_out and lock_staging; kUsage for a journal that was not written here, by this user,
 // for files of the checkpoint. Returns what was found.
 Result<PatchState> recover_patch(const std::filesystem::path& path, const Belongs& belongs,
                                  const StepHook& hook = {});

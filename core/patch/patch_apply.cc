@@ -154,7 +154,7 @@ Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& option
   if (patch.changes_nothing()) return ExecuteReport{};
   CKPT_TRY(check_writable(patch));
   step(options.hook, "begin");
-  CKPT_ASSIGN(const StagingLock lock, StagingLock::take(patch.path, true));
+  CKPT_ASSIGN(const Descriptor lock, lock_staging(patch.path, true));
   Stager stager(patch, options);
   auto report = stager.stage();
   const Status done = report ? decide(patch.path, stager.journal(), options.hook)

@@ -116,14 +116,7 @@ fs::path staging_of(const fs::path& path) {
 
 fs::path journal_of(const fs::path& path) { return staging_of(path) / "journal"; }
 
-StagingLock::StagingLock(StagingLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-StagingLock::~StagingLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
+Result<Descriptor> lock_staging(const fs::path& path, bool make) {
   const fs::path staging = staging_of(path);
   CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
   const std::string name = staging.filename().string();
@@ -132,14 +125,13 @@ Result<StagingLock> StagingLock::take(const fs::path& path, bool make) {
     if (!made) return without_out(std::move(made.error()));
   }
   CKPT_TRY(require_own(path, staging));
-  CKPT_ASSIGN(Descriptor opened, base.open_file(name, O_RDONLY | O_DIRECTORY));
-  StagingLock lock(opened.release());
-  const bool locked = retried([&] { return ::flock(lock.descriptor_, LOCK_EX | LOCK_NB); }) == 0;
+  CKPT_ASSIGN(Descriptor lock, base.open_file(name, O_RDONLY | O_DIRECTORY));
+  const bool locked = retried([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) == 0;
   if (!locked && errno != EWOULDBLOCK) return staging_failure(staging, "cannot be locked", errno);
   // Whoever had it may have removed it in between.
   struct stat held{}, found{};
-  const bool same = ::fstat(lock.descriptor_, &held) == 0 &&
-                    ::lstat(staging.c_str(), &found) == 0 && held.st_ino == found.st_ino;
+  const bool same = ::fstat(lock.get(), &held) == 0 && ::lstat(staging.c_str(), &found) == 0 &&
+                    held.st_ino == found.st_ino;
   if (locked && same) {
     CKPT_TRY(refuse_strange_files(staging));
     return lock;

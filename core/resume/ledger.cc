@@ -201,22 +201,22 @@ std::string render(const LedgerHead& head) {
   return out + fmt::format("boot {}\n", boot_id());
 }
 
-// One that is there, or a new one of our own: never one that another user is just making. -1 and
-// errno where neither can be had.
-int find_or_make(const fs::path& path) {
+// One that is there, or a new one of our own: never one that another user is just making. Closed,
+// and errno, where neither can be had.
+Descriptor find_or_make(const fs::path& path) {
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const auto opened = [&](int more) {
-    return retried([&] { return ::open(path.c_str(), kFlags | more, 0600); });
+    return Descriptor(retried([&] { return ::open(path.c_str(), kFlags | more, 0600); }));
   };
-  int descriptor = -1;
+  Descriptor out;
   // It may come or go in between.
   for (int i = 0; i < 8; ++i) {
-    descriptor = opened(0);
-    if (descriptor >= 0 || errno != ENOENT) break;
-    descriptor = opened(O_CREAT | O_EXCL);
-    if (descriptor >= 0 || errno != EEXIST) break;
+    out = opened(0);
+    if (out.is_open() || errno != ENOENT) break;
+    out = opened(O_CREAT | O_EXCL);
+    if (out.is_open() || errno != EEXIST) break;
   }
-  return descriptor;
+  return out;
 }
 
 Status require_ours(int descriptor, const fs::path& path) {
@@ -232,16 +232,10 @@ Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::p
     return std::nullopt;
   }
   std::string text(static_cast<size_t>(status.st_size), '\0');
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t got =
-        ::pread(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ledger_failure(path, "cannot be read", errno);
-    if (got == 0) break;
-    done += static_cast<size_t>(got);
-  }
-  auto content = parse_ledger(std::string_view(text).substr(0, done), boot_id());
+  const ssize_t got = read_all(descriptor, std::as_writable_bytes(std::span(text)), 0);
+  if (got < 0) return ledger_failure(path, "cannot be read", errno);
+  text.resize(static_cast<size_t>(got));
+  auto content = parse_ledger(text, boot_id());
   if (!content) return std::nullopt;
   return std::optional(std::move(*content));
 }
@@ -255,10 +249,8 @@ Result<LedgerContent> parse_ledger(std::string_view bytes, std::string_view boot
 const std::string& boot_id() {
   static const std::string id = [] {
     char text[64] = {};
-    const int descriptor = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return fmt::format("unknown-{}", ::getpid());
-    const ssize_t got = ::read(descriptor, text, sizeof text - 1);
-    ::close(descriptor);
+    const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    const ssize_t got = file.is_open() ? ::read(file.get(), text, sizeof text - 1) : 0;
     const std::string_view line(text, got > 0 ? static_cast<size_t>(got) : 0);
     return got > 0 ? std::string(line.substr(0, line.find('\n')))
                    : fmt::format("unknown-{}", ::getpid());
@@ -266,30 +258,19 @@ const std::string& boot_id() {
   return id;
 }
 
-Ledger::Ledger(Ledger&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      was_empty_(other.was_empty_),
-      end_bytes_(other.end_bytes_) {}
-
-Ledger::~Ledger() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 Result<Ledger> Ledger::open(const fs::path& path) {
   Ledger ledger(path, find_or_make(path));
-  if (ledger.descriptor_ < 0) {
+  const int descriptor = ledger.descriptor_.get();
+  if (descriptor < 0) {
     const int error = errno;
     CKPT_TRY(require_ours(path, Guard::kOwnerAndMode));
     return ledger_failure(path, "cannot be written", error);
   }
-  CKPT_TRY(require_ours(ledger.descriptor_, path));
-  CKPT_ASSIGN(const bool is_locked, lock_for_run(ledger.descriptor_, path));
+  CKPT_TRY(require_ours(descriptor, path));
+  CKPT_ASSIGN(const bool is_locked, lock_for_run(descriptor, path));
   if (!is_locked) return at_work(path);
   struct stat held{};
-  if (::fstat(ledger.descriptor_, &held) != 0) {
-    return ledger_failure(path, "cannot be examined", errno);
-  }
+  if (::fstat(descriptor, &held) != 0) return ledger_failure(path, "cannot be examined", errno);
   // Empty the ledger when starting over: never another file that was given this name.
   if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_path(path.string())),
@@ -301,19 +282,19 @@ Result<Ledger> Ledger::open(const fs::path& path) {
 }
 
 Result<std::optional<LedgerContent>> Ledger::read() const {
-  return read_descriptor(descriptor_, path_);
+  return read_descriptor(descriptor_.get(), path_);
 }
 
 Status Ledger::begin(const LedgerHead& head) {
   end_bytes_ = 0;
-  if (retried([&] { return ::ftruncate(descriptor_, 0); }) != 0)
+  if (retried([&] { return ::ftruncate(descriptor_.get(), 0); }) != 0)
     return ledger_failure(path_, "cannot be written", errno);
   return append(render(head));
 }
 
 Status Ledger::go_on(const LedgerContent& content) {
   end_bytes_ = content.sound_bytes;
-  if (::ftruncate(descriptor_, static_cast<off_t>(end_bytes_)) != 0) {
+  if (::ftruncate(descriptor_.get(), static_cast<off_t>(end_bytes_)) != 0) {
     return ledger_failure(path_, "cannot be written", errno);
   }
   return append(fmt::format("boot {}\n", boot_id()));
@@ -325,36 +306,30 @@ Status Ledger::append(std::string_view lines) {
 
 // At the end of what is sound, so that a batch that failed half-way is written over.
 Status Ledger::write_at_end(std::string_view batch) {
-  uint64_t at = end_bytes_;
-  while (!batch.empty()) {
-    const ssize_t count = ::pwrite(descriptor_, batch.data(), batch.size(), static_cast<off_t>(at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ledger_failure(path_, "cannot be written", errno);
-    batch.remove_prefix(static_cast<size_t>(count));
-    at += static_cast<uint64_t>(count);
+  if (!write_all(descriptor_.get(), std::as_bytes(std::span(batch)), end_bytes_)) {
+    return ledger_failure(path_, "cannot be written", errno);
   }
-  end_bytes_ = at;
+  end_bytes_ += batch.size();
   return {};
 }
 
 Status Ledger::sync() {
-  if (retried([&] { return ::fdatasync(descriptor_); }) == 0) return {};
+  if (retried([&] { return ::fdatasync(descriptor_.get()); }) == 0) return {};
   return ledger_failure(path_, "cannot be synced", errno);
 }
 
 void Ledger::remove() { ::unlink(path_.c_str()); }
 
 Result<std::optional<LedgerContent>> peek_ledger(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0 && errno == ENOENT) return std::nullopt;
-  if (descriptor < 0) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open()) {
     const int error = errno;
+    if (error == ENOENT) return std::nullopt;
     CKPT_TRY(require_ours(path, Guard::kOwnerAndMode));
     return ledger_failure(path, "cannot be opened", error);
   }
-  const Descriptor closing(descriptor);
-  CKPT_TRY(require_ours(descriptor, path));
-  return read_descriptor(descriptor, path);
+  CKPT_TRY(require_ours(file.get(), path));
+  return read_descriptor(file.get(), path);
 }
 
 }  // namespace ckpt

@@ -32,6 +32,7 @@
 
 #include "core/base/result.h"
 #include "core/base/sha256.h"
+#include "core/io/descriptor.h"
 #include "core/resume/plan_digest.h"
 
 namespace ckpt {
@@ -71,9 +72,6 @@ class Ledger {
   // Creates the file if it does not exist, with mode 0600. Fails: kUsage if another program holds
   // it, it belongs to another user or others may write to it; kIo.
   static Result<Ledger> open(const std::filesystem::path& path);
-  Ledger(Ledger&& other) noexcept;
-  Ledger& operator=(Ledger&&) = delete;
-  ~Ledger();
 
   const std::filesystem::path& path() const { return path_; }
   bool was_empty() const { return was_empty_; }  // when it was opened
@@ -89,12 +87,12 @@ class Ledger {
   void remove();
 
  private:
-  Ledger(std::filesystem::path path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
+  Ledger(std::filesystem::path path, Descriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
   Status write_at_end(std::string_view batch);
 
   std::filesystem::path path_;
-  int descriptor_;
+  Descriptor descriptor_;
   bool was_empty_ = false;
   uint64_t end_bytes_ = 0;
 };

@@ -75,7 +75,7 @@ TEST_F(PathsTest, AJournalDoesNotWriteOverAFileWithASecondName) {
 
 TEST_F(PathsTest, ALinkForAStagingFolderIsNotUsed) {
   fs::create_directory_symlink(folder_ / "outside", staging_of(folder_ / "m"));
-  EXPECT_FALSE(StagingLock::take(folder_ / "m", true));
+  EXPECT_FALSE(lock_staging(folder_ / "m", true));
   expect_outside_as_it_was();
 }
 

@@ -39,9 +39,8 @@ bool is_made(const Plan& plan, int64_t since_ns) {
       const fs::path path = final_path(output, file);
       struct stat status{};
       if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-      const int64_t modified_ns =
-          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-      if (static_cast<uint64_t>(status.st_size) != file.size_bytes || modified_ns < since_ns) {
+      const FileState state = state_of(status);
+      if (state.size_bytes != file.size_bytes || state.modified_ns < since_ns) {
         return false;
       }
       if (!begins_with(path, file.header)) return false;

@@ -217,4 +217,9 @@ Result<std::string> read_text(const ByteSource& source, uint64_t limit_bytes) {
   return text;
 }
 
+Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes) {
+  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  return read_text(*source, limit_bytes);
+}
+
 }  // namespace ckpt

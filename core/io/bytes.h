@@ -69,5 +69,7 @@ struct Slice {
 
 // The whole of a source, as text. Fails: kUnsupported above `limit_bytes`; kIo.
 Result<std::string> read_text(const ByteSource& source, uint64_t limit_bytes);
+// The same of the file at `path`, such as a key or a recipe. Fails also: as open_file().
+Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes);
 
 }  // namespace ckpt

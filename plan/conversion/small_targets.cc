@@ -206,9 +206,4 @@ Status check_published_report(const fs::path& folder) {
                         path.string());
 }
 
-Result<std::string> read_small(const fs::path& path, uint64_t limit_bytes) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  return read_text(*source, limit_bytes);
-}
-
 }  // namespace ckpt

@@ -13,8 +13,7 @@ namespace {
 
 Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t limit_bytes) {
   CKPT_TRY(refuse_unfinished_output(path));
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  return read_text(*source, limit_bytes);
+  return read_small(path, limit_bytes);
 }
 
 // Where the value that starts with a double quote ends: at a quote with nothing or another option

@@ -98,9 +98,6 @@ Status check_published_targets(const std::filesystem::path& folder);
 // it stale, may then remove it. False for a signature. Fails: kIo.
 Result<bool> is_stale_record(const std::filesystem::path& folder, std::string_view name);
 
-// The content of a file, such as a key or a recipe. Fails: kUnsupported above the limit; kIo.
-Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes);
-
 // "-" is stdout to other programs, and here would be a file of that name. Fails: kUsage.
 Status refuse_stdout(const std::filesystem::path& path);
 // Requires a path of this machine. Fails: kUsage for a URL.

@@ -254,6 +254,13 @@ Result<PlanFile> parse_plan_file(std::string_view text, const fs::path& folder) 
   return Reader(folder).read(*root);
 }
 
+Result<PlanFile> read_plan_file(const fs::path& path) {
+  constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxPlanBytes));
+  std::error_code error;
+  return in(path.string(), parse_plan_file(text, fs::absolute(path, error).parent_path()));
+}
+
 std::string render_plan_file(const PlanFile& file, const Plan& plan) {
   JsonText root = JsonText::object();
   root.set("ckpt_plan", JsonText::number(kPlanFileVersion));

@@ -35,6 +35,8 @@ struct PlanFile {
 // Reads the text of a plan file; opens no file. Fails: kUsage: not JSON, or an unknown key, step or
 // kind of value, by name.
 Result<PlanFile> parse_plan_file(std::string_view text, const std::filesystem::path& folder);
+// The same of the file at `path`. Fails also: kIo.
+Result<PlanFile> read_plan_file(const std::filesystem::path& path);
 std::string render_plan_file(const PlanFile& file, const Plan& plan);
 
 // Makes every path absolute and puts all steps into one list. Fails: as parse_steps.

@@ -306,8 +306,7 @@ Result<Recipe> read_recipe(const fs::path& path) {
     CKPT_ASSIGN(const std::string text, read_stdin(kMaxRecipeFileBytes));
     return in("stdin", parse_recipe(path, text));
   }
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxRecipeFileBytes));
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecipeFileBytes));
   return in(path.string(), parse_recipe(path, text));
 }
 

@@ -37,7 +37,7 @@ void show_files(const Console& console, const Patch& patch) {
                             {"new", file.is_new},
                             {"written_bytes", file.written_bytes}});
   }
-  for (const std::string& line : table.lines({false, false, true})) console.answer(line);
+  console.answer_table(table, {false, false, true});
 }
 
 void show_summary(const Console& console, const PatchRun& run, const Patch& patch,

@@ -1,18 +1,16 @@
 // ckpt execute PLAN: carries out a plan that `ckpt convert --plan-out` wrote, or a share of it.
-#include <sys/stat.h>
-
 #include "core/base/numbers.h"
 #include "plan/conversion/option_table.h"
 #include "plan/text/plan_file.h"
 #include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
+#include "tools/published/send.h"
 
 namespace ckpt {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxPlanBytes = uint64_t{64} << 20;
 constexpr uint32_t kMaxShares = 1'000'000;
 
 struct TypedExecute {
@@ -38,20 +36,8 @@ Status read_part(std::string_view option, std::string_view text, uint32_t first,
               first == 1 ? "1 to N" : "0 to N-1");
 }
 
-// When the plan was made, by the clock of the file system.
-int64_t modified_ns(const fs::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return 0;
-  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
-
 Result<int> run(const TypedExecute& typed, const Console& console, const CommonOptions& common) {
-  CKPT_ASSIGN(const SharedSource source, open_file(typed.plan));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxPlanBytes));
-  const std::string place = typed.plan.string();
-  std::error_code error;
-  const fs::path folder = fs::absolute(typed.plan, error).parent_path();
-  CKPT_ASSIGN(PlanFile file, in(place, parse_plan_file(text, folder)));
+  CKPT_ASSIGN(PlanFile file, read_plan_file(typed.plan));
   file.conversion.force = typed.force;
   file.conversion.reading = typed.reading;
   ExecuteOptions options;
@@ -59,9 +45,10 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   options.force = typed.force;
   CKPT_TRY(read_part("--part", typed.part, 1, options.resume));
   CKPT_TRY(read_part("--index", typed.index, 0, options.resume));
-  options.resume.since_ns = modified_ns(typed.plan);
+  // When the plan was made, by the clock of the file system.
+  if (const auto state = state_now(typed.plan)) options.resume.since_ns = state->modified_ns;
   CKPT_ASSIGN(const PlannedConversion planned,
-              in(place, plan_again(file, with_common(options, common))));
+              in(typed.plan.string(), plan_again(file, with_common(options, common))));
   CKPT_TRY(set_cache(planned, typed.cache_folder, typed.cache_size, options));
   show_findings(planned, console);
   return carry_out(planned, file.conversion, options, console, common);

@@ -270,9 +270,7 @@ void show_counts(const ImatrixSums& imatrix, bool all_tensors, const Console& co
          fmt::format("{}", sorted[(sorted.size() - 1) / 2]), fmt::format("{}", sorted.back())});
   }
   if (table.size() == 1) return;
-  for (const std::string& line : table.lines({false, true, true, true, true, true, true})) {
-    console.answer(line);
-  }
+  console.answer_table(table, {false, true, true, true, true, true, true});
 }
 
 void show_unseen(const std::string& name, const std::vector<size_t>& unseen, size_t experts,

@@ -27,7 +27,7 @@ void list_formats(const Console& console) {
     table.add({std::string(format->name), std::string(format->help)});
     console.object("format", {{"name", format->name}, {"help", format->help}});
   }
-  for (const std::string& line : table.lines({false, false})) console.answer(line);
+  console.answer_table(table);
 }
 
 // The values of --to, then the types that tensors are stored as; a name may be both.
@@ -44,7 +44,7 @@ void list_types(const Console& console) {
                                                              : "copy";
     add(codec->name, kind, codec->help);
   }
-  for (const std::string& line : table.lines({false, false, false})) console.answer(line);
+  console.answer_table(table);
 }
 
 Json rule_json(const OptionRule& rule) {
@@ -92,7 +92,7 @@ void list_families(const Console& console) {
                               {"from_gguf", family.comes_back},
                               {"export", export_of(family, true)}});
   }
-  for (const std::string& line : table.lines(std::vector<bool>(6))) console.answer(line);
+  console.answer_table(table);
 }
 
 void list_checks(const Console& console) {
@@ -114,9 +114,7 @@ void list_checks(const Console& console) {
                              {"deep", check.is_deep},
                              {"severities", severities}});
   }
-  for (const std::string& line : table.lines(std::vector<bool>(heading.size()))) {
-    console.answer(line);
-  }
+  console.answer_table(table);
 }
 
 void list_profiles(const Console& console) {
@@ -125,7 +123,7 @@ void list_profiles(const Console& console) {
     table.add({std::string(profile.name), std::string(profile.help)});
     console.object("profile", {{"name", profile.name}, {"help", profile.help}});
   }
-  for (const std::string& line : table.lines({false, false})) console.answer(line);
+  console.answer_table(table);
 }
 
 // Of convert; docs/OPTIONS.md and docs/RECIPES.md are made from the objects.
@@ -151,7 +149,7 @@ void list_options(const Console& console) {
                               {"unused", option.unused},
                               {"help", option.whole_help()}});
   }
-  for (const std::string& line : table.lines(std::vector<bool>(4))) console.answer(line);
+  console.answer_table(table);
 }
 
 // The options of every command, as its help prints them; the Python package's arguments are made
@@ -185,7 +183,7 @@ void list_commands(const Console& console) {
                                {"help", command->help},
                                {"options", std::move(listed)}});
   }
-  for (const std::string& line : table.lines(std::vector<bool>(3))) console.answer(line);
+  console.answer_table(table);
 }
 
 Result<int> list(const TypedList& typed, const Console& console) {

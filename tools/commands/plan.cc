@@ -12,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxSplitPlanBytes = uint64_t{64} << 20;
 constexpr unsigned kThreadsOfShare = 16;
 
 struct TypedSplit {
@@ -218,12 +217,9 @@ Result<std::string> kubernetes_job(JobWords words, const fs::path& plan, const P
 }
 
 Result<int> split(const TypedSplit& typed, const Console& console, const CommonOptions& common) {
-  CKPT_ASSIGN(const SharedSource source, open_file(typed.plan));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxSplitPlanBytes));
+  CKPT_ASSIGN(const PlanFile file, read_plan_file(typed.plan));
   std::error_code error;
   const fs::path plan = fs::absolute(typed.plan, error).lexically_normal();
-  CKPT_ASSIGN(const PlanFile file,
-              in(typed.plan.string(), parse_plan_file(text, plan.parent_path())));
   if (printable(plan.string()) != plan.string()) {
     return fail_with_hint(ErrorCode::kUsage, "mv it elsewhere",
                           "{}: a path with control characters or bytes that are not UTF-8 cannot "

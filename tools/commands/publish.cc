@@ -25,10 +25,10 @@ struct PublishedWith {
   std::string folder, key, certificate, password_file;
 };
 
-constexpr uint64_t kMaxKeyFileBytes = 1 << 20;
+constexpr uint64_t kMaxKeyBytes = 1 << 20;
 
 bool is_public_half(const fs::path& path, const Signer& signer) {
-  const auto pem = read_small(path, kMaxKeyFileBytes);
+  const auto pem = read_small(path, kMaxKeyBytes);
   const auto bundle = sign("{}", signer);
   return pem && bundle && verify_with_key(*bundle, *pem);
 }
@@ -55,8 +55,6 @@ std::string verify_command(const PublishedWith& with, const Signer& signer) {
   return fmt::format("openssl pkey -in {}{} -pubout -out {} && {}", shell_path(with.key), password,
                      public_key, check);
 }
-
-constexpr uint64_t kMaxKeyBytes = 1 << 20;
 
 Result<Signer> read_signer(const TypedPublish& typed) {
   Signer out;

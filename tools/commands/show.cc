@@ -188,8 +188,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
   if (!found && !typed.tensors.empty()) {
     return fail(ErrorCode::kUsage, "{}: no tensor name matches '{}'", typed.path, typed.tensors);
   }
-  for (const std::string& line : table.lines({false, false, false, false, true}))
-    console.answer(line);
+  console.answer_table(table, {false, false, false, false, true});
   return {};
 }
 

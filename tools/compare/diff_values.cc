@@ -199,7 +199,7 @@ void ValuesReport::print_compared(const ValueDifference& total) const {
   fields.update(json_of(total));
   console_.object("total", std::move(fields));
   if (compared_.empty()) return;
-  for (const std::string& line : table.lines(kFlushRight)) console_.answer(line);
+  console_.answer_table(table, kFlushRight);
   if (differing > question_.top) {
     console_.answer(fmt::format("... and {} more", differing - question_.top));
   }

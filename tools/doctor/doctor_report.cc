@@ -151,7 +151,7 @@ void show_verdicts(const Console& console, const Report& report) {
                std::string(verdict_word(verdict->sound, *verdict))});
     if (!verdict->not_checked.empty()) reasons[verdict->not_checked].push_back(verdict->profile);
   }
-  for (const std::string& line : table.lines({false, false, false})) console.answer(line);
+  console.answer_table(table);
   for (const auto& [reason, profiles] : reasons) {
     console.answer(fmt::format("not checked: {} ({})", reason, fmt::join(profiles, ", ")));
   }

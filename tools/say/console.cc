@@ -85,6 +85,10 @@ void Console::answer_lines(std::string_view text) const {
   answer(text);
 }
 
+void Console::answer_table(const Table& table, std::vector<bool> flush_right) const {
+  for (const std::string& line : table.lines(std::move(flush_right))) answer(line);
+}
+
 void Console::object(std::string_view type, Json fields) const {
   if (!json_) return;
   CKPT_CHECK(!fields.contains("type") && !fields.contains("schema"));
@@ -121,8 +125,9 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::vector<std::string> Table::lines(const std::vector<bool>& flush_right) const {
+std::vector<std::string> Table::lines(std::vector<bool> flush_right) const {
   std::vector<size_t> widths(rows_[0].size());
+  flush_right.resize(widths.size());
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
   }

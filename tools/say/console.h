@@ -40,6 +40,8 @@ struct CommonOptions {
 // The meaning of a headline, in colors: bold, green, red, yellow.
 enum class Tone : uint8_t { kPlain, kGood, kBad, kWarning };
 
+class Table;
+
 class Console {
  public:
   explicit Console(const CommonOptions& options);
@@ -52,6 +54,7 @@ class Console {
   void answer_headed(std::string_view head, std::string_view rest, Tone tone = Tone::kPlain) const;
   // A text of our own that has several lines, each of them answered.
   void answer_lines(std::string_view text) const;
+  void answer_table(const Table& table, std::vector<bool> flush_right = {}) const;
   // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
   // `fields` has neither.
   void object(std::string_view type, Json fields) const;
@@ -76,7 +79,8 @@ class Table {
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row);
   size_t size() const { return rows_.size(); }  // the heading is one
-  std::vector<std::string> lines(const std::vector<bool>& flush_right) const;
+  // `flush_right`: for each column; empty: none is.
+  std::vector<std::string> lines(std::vector<bool> flush_right = {}) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -65,9 +65,7 @@ void show_alike(const Console& console, const Groups<AlikeTensors>& groups) {
                human_bytes(group.source_bytes), std::string(group.first->codec->name),
                human_bytes(group.size_bytes)});
   }
-  for (const std::string& line : table.lines({false, true, false, false, true, false, true})) {
-    console.answer(line);
-  }
+  console.answer_table(table, {false, true, false, false, true, false, true});
 }
 
 void show_tensor(const Console& console, const Output& output, const Tensor& tensor,

@@ -17,6 +17,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
@@ -46,9 +47,8 @@ std::string shown(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const auto& [name, count] : files) {
     if (names.size() == kShownNames) break;
-    names.push_back(folders.contains(name)
-                        ? fmt::format("{}/ ({} file{})", name, count, count == 1 ? "" : "s")
-                        : name);
+    names.push_back(folders.contains(name) ? fmt::format("{}/ ({})", name, counted(count, "file"))
+                                           : name);
   }
   const size_t left = files.size() - names.size();
   return fmt::format("{}{}", fmt::join(names, ", "),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/nearest.h"
 #include "core/base/result.h"
 #include "formats/formats.h"
@@ -150,8 +151,8 @@ Status refuse_filled(const ImatrixSums& file) {
   const auto filled = file.other_keys.find_unsigned(kFilledKey);
   if (!filled || *filled == 0) return {};
   return fail_with_hint(ErrorCode::kUsage, "merging the files as they were, then ckpt imatrix fill",
-                        "{}: holds statistics that ckpt imatrix fill made up, of {} expert{}",
-                        file.file, *filled, *filled == 1 ? "" : "s");
+                        "{}: holds statistics that ckpt imatrix fill made up, of {}", file.file,
+                        counted(*filled, "expert"));
 }
 
 // Sums and counts added in the order of `files`, in floats; legacy ones times `chunk_size`, as
@@ -221,8 +222,7 @@ std::vector<size_t> unseen_in(const ImatrixEntry& entry, bool is_legacy) {
 }
 
 std::string chunks_text(const ImatrixSums& imatrix) {
-  std::string out =
-      fmt::format("{} chunk{}", imatrix.chunk_count, imatrix.chunk_count == 1 ? "" : "s");
+  std::string out = counted(imatrix.chunk_count, "chunk");
   if (imatrix.chunk_size > 0) out += fmt::format(" of {} tokens", imatrix.chunk_size);
   return out;
 }
@@ -236,8 +236,8 @@ void show_head(const ImatrixSums& imatrix, uint64_t filled, const Console& conso
       fmt::format("  data sets: {}", imatrix.datasets.empty()
                                          ? "not named"
                                          : fmt::format("{}", fmt::join(imatrix.datasets, ", "))));
-  console.answer(fmt::format("  {} tensor{}, {} values", imatrix.entries.size(),
-                             imatrix.entries.size() == 1 ? "" : "s", human_count(values)));
+  console.answer(fmt::format("  {}, {} values", counted(imatrix.entries.size(), "tensor"),
+                             human_count(values)));
   const ExpertTotals experts = experts_in(imatrix);
   if (experts.tensors > 0) {
     console.answer(fmt::format("  {} of them with experts: {} of {} saw no input", experts.tensors,

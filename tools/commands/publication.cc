@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/result.h"
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
@@ -396,8 +397,8 @@ void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
     if (!other.empty()) written.push_back(other);
   }
   for (const std::string& path : written) tell(path, "written", nullptr);
-  console_.answer(fmt::format("{} {}, {}; without --dry-run written: {}", entries.size(),
-                              entries.size() == 1 ? "file" : "files", human_bytes(total_bytes),
+  console_.answer(fmt::format("{}, {}; without --dry-run written: {}",
+                              counted(entries.size(), "file"), human_bytes(total_bytes),
                               fmt::join(written, ", ")));
 }
 

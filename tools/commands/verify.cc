@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/counted.h"
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
@@ -205,9 +206,8 @@ std::optional<Listing> hub_listing(const fs::path& path, const std::vector<Folde
   if (!is_of_hub(path)) return std::nullopt;
   Listing out = listed_by_hub(entries);
   if (!out.own_files.empty()) {
-    const size_t count = out.own_files.size();
-    findings.not_checked(fmt::format("{} {} not checked, the hub lists no digest", count,
-                                     count == 1 ? "file" : "files"));
+    findings.not_checked(counted(out.own_files.size(), "file") +
+                         " not checked, the hub lists no digest");
   }
   return out.listed.empty() ? std::nullopt : std::optional(std::move(out));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
+
 namespace ckpt {
 
 void Findings::bad(std::string_view what, std::string_view found) {
@@ -31,7 +33,7 @@ void Findings::checked(std::string what) {
 
 std::string Findings::verdict() const {
   if (!bad_.empty()) {
-    return fmt::format("not sound: {} {}", bad_.size(), bad_.size() == 1 ? "finding" : "findings");
+    return "not sound: " + counted(bad_.size(), "finding");
   }
   std::string out = checked_.empty() ? std::string("nothing was checked")
                                      : fmt::format("sound: {}", fmt::join(checked_, ", "));

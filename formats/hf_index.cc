@@ -131,7 +131,7 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
 std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries) {
   std::vector<MetaEntry> sorted = metadata.entries;
-  std::ranges::sort(sorted, [](const MetaEntry& a, const MetaEntry& b) { return a.key < b.key; });
+  std::ranges::sort(sorted, {}, &MetaEntry::key);
   std::ranges::sort(entries);
   std::string out = "{\n  \"metadata\": {";
   append_pairs(out, sorted, [](std::string& to, const MetaEntry& entry) {

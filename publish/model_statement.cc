@@ -129,8 +129,7 @@ Result<std::pair<std::string, std::string>> parse_subject(const JsonValue& state
 
 std::string render_statement(Manifest manifest) {
   using Json = nlohmann::ordered_json;
-  std::ranges::sort(manifest.files,
-                    [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  std::ranges::sort(manifest.files, {}, &FileDigest::name);
   const auto root = root_digest(manifest.files);
   CKPT_CHECK(root.has_value());
   Json resources = Json::array();

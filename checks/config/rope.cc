@@ -201,8 +201,7 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
   const std::string* as_said = text_of(*rope.said, "rope_type");
   const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
   if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
-  const auto* type =
-      std::ranges::find_if(kTypes, [&](const RopeType& entry) { return entry.name == name; });
+  const auto* type = std::ranges::find(kTypes, name, &RopeType::name);
   for (const std::string_view list : {type->numbers, type->lists}) {
     for (const std::string_view key : words_after(list, "")) {
       if (key.starts_with("original_") && name != "llama3") continue;
@@ -330,8 +329,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
     const auto base = theta == nullptr ? std::nullopt : number(*theta);
     if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
-  const auto* type =
-      std::ranges::find_if(kTypes, [&](const RopeType& entry) { return entry.name == computed; });
+  const auto* type = std::ranges::find(kTypes, computed, &RopeType::name);
   const bool is_later = look.profile.rules != Rules::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);

@@ -225,8 +225,7 @@ class Cutter {
     size_t next_file = lane_count;
     jobs_.tasks.clear();
     while (!lanes.empty()) {
-      const auto lane = std::ranges::min_element(
-          lanes, [](const Lane& a, const Lane& b) { return a.written_bytes < b.written_bytes; });
+      const auto lane = std::ranges::min_element(lanes, {}, &Lane::written_bytes);
       jobs_.tasks.push_back(lane->tasks.front());
       for (const OutputRange& range : ranges_of(jobs_, lane->tasks.front())) {
         lane->written_bytes += range.size_bytes;

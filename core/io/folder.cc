@@ -107,8 +107,7 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
   if (error) {
     return io_failure(folder, "cannot be listed", error.value());
   }
-  std::ranges::sort(out,
-                    [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  std::ranges::sort(out, {}, &FolderEntry::path);
   return out;
 }
 

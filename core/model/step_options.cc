@@ -133,8 +133,7 @@ std::string OptionRule::whole_help(std::string_view more) const {
 }
 
 const OptionRule* find_rule(OptionRules rules, std::string_view key) {
-  const auto found =
-      std::ranges::find_if(rules, [&](const OptionRule& rule) { return rule.name == key; });
+  const auto found = std::ranges::find(rules, key, &OptionRule::name);
   return found == rules.end() ? nullptr : &*found;
 }
 

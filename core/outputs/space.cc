@@ -55,8 +55,7 @@ std::vector<SpaceNeed> space_needs(const Plan& plan, Leftovers leftovers) {
     struct statvfs space {};
     if (::stat(folder.c_str(), &status) != 0 || ::statvfs(folder.c_str(), &space) != 0) continue;
     if (space.f_blocks == 0) continue;
-    auto found = std::ranges::find_if(
-        out, [&](const SpaceNeed& each) { return each.device == status.st_dev; });
+    auto found = std::ranges::find(out, status.st_dev, &SpaceNeed::device);
     if (found == out.end()) {
       const uint64_t free = static_cast<uint64_t>(space.f_bavail) * space.f_frsize;
       found = out.insert(out.end(), SpaceNeed{folder, status.st_dev, 0, free});

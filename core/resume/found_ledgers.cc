@@ -104,8 +104,7 @@ Result<std::vector<FoundLedger>> ledgers_at(const fs::path& first) {
   if (error) {
     return io_failure(first, "its folder cannot be listed", error.value());
   }
-  std::ranges::sort(out,
-                    [](const FoundLedger& a, const FoundLedger& b) { return a.path < b.path; });
+  std::ranges::sort(out, {}, &FoundLedger::path);
   return out;
 }
 

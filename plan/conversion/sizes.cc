@@ -27,6 +27,10 @@ std::string human_count(uint64_t count) {
   return count < 10000 ? fmt::format("{}", count) : in_thousands(count, kUnits);
 }
 
+double bits_per_weight(uint64_t bytes, uint64_t weights) {
+  return weights == 0 ? 0 : 8 * static_cast<double>(bytes) / static_cast<double>(weights);
+}
+
 std::string human_seconds(double seconds) {
   if (seconds < 0.95) return fmt::format("{:.0f} ms", seconds * 1000);
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);

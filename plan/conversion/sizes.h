@@ -12,6 +12,8 @@ namespace ckpt {
 // "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
 std::string human_bytes(uint64_t bytes);
 std::string human_count(uint64_t count);    // "9.41 B", "752 M", "1024"
+// 0 for no weights.
+double bits_per_weight(uint64_t bytes, uint64_t weights);
 std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
 
 // "512M", "2GiB", "5GB", "1048576": K M G T mean powers of 1024 with "i" or alone, of 1000 with

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "plan/size_target/choice.h"
+#include "plan/conversion/sizes.h"
 
 namespace ckpt {
 namespace {
@@ -13,10 +13,6 @@ constexpr double kSmallShare = 1.0 / 1024;  // of all weights that are chosen fo
 constexpr double kSmallLeastBits = 5.5;     // q5_k
 constexpr double kOutputLeastBits = 4.25;   // iq4_xs
 constexpr double kSharedLeastBits = 4.25;
-
-double bits_of(const TypeOffer& offer, uint64_t weights) {
-  return 8 * static_cast<double>(offer.size_bytes) / static_cast<double>(weights);
-}
 
 // The choices of each tensor, by index, and in the form of the knapsack. A tensor that
 // has nothing above its floors keeps the type with the least error.
@@ -32,12 +28,11 @@ Open open_offers(const std::vector<FreeTensor>& tensors, bool keeps_floors) {
     for (uint32_t i = 0; i < tensor.offers.size(); ++i) {
       const TypeOffer& offer = tensor.offers[i];
       const bool is_above = sqnr_db(offer.error) >= kLeastSqnrDb &&
-                            bits_of(offer, tensor.weights) >= tensor.least_bits;
+                            bits_per_weight(offer.size_bytes, tensor.weights) >= tensor.least_bits;
       if (is_above || !keeps_floors) open.push_back(i);
     }
     if (open.empty()) {
-      const auto best = std::ranges::min_element(
-          tensor.offers, [](const TypeOffer& a, const TypeOffer& b) { return a.error < b.error; });
+      const auto best = std::ranges::min_element(tensor.offers, {}, &TypeOffer::error);
       open.push_back(static_cast<uint32_t>(best - tensor.offers.begin()));
     }
     KnapsackItem item;
@@ -86,8 +81,7 @@ std::optional<double> cost_of(const std::vector<FreeTensor>& tensors,
   double cost = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& offers = tensors[i].offers;
-    const auto found = std::ranges::find_if(
-        offers, [&](const TypeOffer& offer) { return offer.codec == types[i]; });
+    const auto found = std::ranges::find(offers, types[i], &TypeOffer::codec);
     if (found == offers.end()) return std::nullopt;
     cost += tensors[i].sensitivity * found->error;
   }

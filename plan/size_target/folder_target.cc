@@ -246,8 +246,7 @@ Status check_within(const FreeFolder& folder, const SizeTarget& target, uint64_t
   const uint64_t fixed = folder.plain_bytes - least;
   const auto said = [&](uint64_t bytes) {
     return counts_bits(target)
-               ? fmt::format("{:.3f} effective bits",
-                             8 * static_cast<double>(bytes) / static_cast<double>(folder.weights))
+               ? fmt::format("{:.3f} effective bits", bits_per_weight(bytes, folder.weights))
                : fmt::format("{} bytes ({})", bytes, human_bytes(bytes));
   };
   return fail_with_hint(
@@ -319,8 +318,7 @@ Status check_preset(const Conversion& conversion, const SizeTarget& target) {
 
 double effective_bits(const Checkpoint& checkpoint) {
   const CountedModel counted = count_layers(checkpoint);
-  if (counted.weights == 0) return 0;
-  return 8 * static_cast<double>(counted.bytes) / static_cast<double>(counted.weights);
+  return bits_per_weight(counted.bytes, counted.weights);
 }
 
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& asked,

@@ -148,8 +148,7 @@ class Improver {
       if (one.freed > 0) smaller.push_back(one);
       if (one.lost < 0) better.push_back(one);
     }
-    std::ranges::stable_sort(
-        better, [](const TypeChange& a, const TypeChange& b) { return a.freed > b.freed; });
+    std::ranges::stable_sort(better, std::greater<>(), &TypeChange::freed);
     // Of the first n: the best two of different items, so that one of them is not the smaller's.
     struct Two {
       const TypeChange *first = nullptr, *second = nullptr;

@@ -40,8 +40,7 @@ const std::vector<Dtype>& choosable_types() {
 std::vector<TypeInfo> compared_mixtures() {
   std::vector<TypeInfo> out = all_types();
   std::erase_if(out, [](const TypeInfo& type) { return type.target_place == 0; });
-  std::ranges::sort(
-      out, [](const TypeInfo& a, const TypeInfo& b) { return a.target_place < b.target_place; });
+  std::ranges::sort(out, {}, &TypeInfo::target_place);
   return out;
 }
 
@@ -168,8 +167,7 @@ Status check_reachable(const std::vector<FreeTensor>& tensors, const FreeModel& 
   const auto said = [&](uint64_t bytes) {
     return target.size_bytes != 0
                ? fmt::format("{} bytes ({})", bytes, human_bytes(bytes))
-               : fmt::format("{:.3f} bits",
-                             8 * static_cast<double>(bytes) / static_cast<double>(model.weights));
+               : fmt::format("{:.3f} bits", bits_per_weight(bytes, model.weights));
   };
   const bool has_weights = std::ranges::any_of(
       model.tensors, [](const Tensor& each) { return each.recoded().weights != nullptr; });
@@ -304,8 +302,7 @@ std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoic
     least_cost += tensor.sensitivity * best->error;
   }
   if (choice.cost > least_cost) return {};
-  const double bits =
-      8 * static_cast<double>(choice.size_bytes) / static_cast<double>(model.weights);
+  const double bits = bits_per_weight(choice.size_bytes, model.weights);
   const uint64_t bytes = model.fixed_bytes + choice.size_bytes;
   return fmt::format(
       "{}: every tensor has the best type there is, which takes {}; a smaller target chooses types",

@@ -70,11 +70,9 @@ std::string table_of(const Checkpoint& checkpoint) {
     }
   }
   const auto row = [](std::string_view name, const Sum& sum) {
-    const double bits =
-        sum.values == 0 ? 0
-                        : 8 * static_cast<double>(sum.size_bytes) / static_cast<double>(sum.values);
     return fmt::format("| {} | {} | {} | {} | {:.2f} |\n", name, sum.tensors,
-                       human_count(sum.values), human_bytes(sum.size_bytes), bits);
+                       human_count(sum.values), human_bytes(sum.size_bytes),
+                       bits_per_weight(sum.size_bytes, sum.values));
   };
   std::string out =
       "| type | tensors | weights | size | bits per weight |\n|---|---:|---:|---:|---:|\n";
@@ -421,8 +419,7 @@ void Publication::add(std::string_view name, std::string content) {
 }
 
 const FileDigest* Publication::find(std::string_view name) const {
-  const auto at =
-      std::ranges::find_if(files_, [&](const FileDigest& file) { return file.name == name; });
+  const auto at = std::ranges::find(files_, name, &FileDigest::name);
   return at == files_.end() ? nullptr : &*at;
 }
 

@@ -17,11 +17,9 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-struct TypedReport {
-  std::vector<std::string> paths;
-  fs::path against, imatrix, evaluation, out;
+struct TypedReport : ReportQuestion {
+  fs::path out;
   bool force = false, opens = false;
-  ReadOptions reading;
 };
 
 // A browser goes by the name.
@@ -69,13 +67,7 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   const fs::path out = typed.out.empty() && !console.json() ? "report.html" : typed.out;
   CKPT_TRY(check_open(typed, out));
   if (!out.empty()) CKPT_TRY(check_report_target(out, typed.force));
-  ReportQuestion question;
-  question.reading = typed.reading;
-  question.against = typed.against;
-  question.imatrix = typed.imatrix;
-  question.evaluation = typed.evaluation;
-  question.paths.assign(typed.paths.begin(), typed.paths.end());
-  CKPT_ASSIGN(Json data, report_data(question, console, common));
+  CKPT_ASSIGN(Json data, report_data(typed, console, common));
   console.object("report", data);
   if (out.empty()) return 0;
   const std::string page = report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));

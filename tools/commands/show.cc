@@ -67,12 +67,10 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
                               checkpoint.is_projector() ? ", a projector"
                               : adapter.empty()         ? ""
                                                         : ", a " + adapter));
-  console.answer(fmt::format(
-      "  {}, {} values, {} ({:.2f} bits a value)", counted(checkpoint.tensors.size(), "tensor"),
-      human_count(totals.values), human_bytes(totals.bytes),
-      totals.values == 0
-          ? 0.0
-          : 8.0 * static_cast<double>(totals.bytes) / static_cast<double>(totals.values)));
+  console.answer(fmt::format("  {}, {} values, {} ({:.2f} bits a value)",
+                             counted(checkpoint.tensors.size(), "tensor"),
+                             human_count(totals.values), human_bytes(totals.bytes),
+                             bits_per_weight(totals.bytes, totals.values)));
   Table table({"type", "tensors", "size"});
   for (const auto& [type, sums] : totals.by_type) {
     table.add({std::string(type), fmt::format("{}", sums.first), human_bytes(sums.second)});

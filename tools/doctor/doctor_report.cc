@@ -16,8 +16,7 @@ namespace {
 constexpr size_t kPlacesShown = 3;
 
 const IdleStep* find_idle(const Report& report, const Fix& fix) {
-  const auto at = std::ranges::find_if(report.idle,
-                                       [&](const IdleStep& idle) { return idle.step == fix.step; });
+  const auto at = std::ranges::find(report.idle, fix.step, &IdleStep::step);
   return at == report.idle.end() ? nullptr : &*at;
 }
 

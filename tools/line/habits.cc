@@ -51,8 +51,7 @@ constexpr WordPair kOtherOptions[] = {
 
 template <size_t kCount>
 std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
-  const auto found =
-      std::ranges::find_if(pairs, [&](const WordPair& pair) { return pair.from == word; });
+  const auto found = std::ranges::find(pairs, word, &WordPair::from);
   return found == std::end(pairs) ? std::string_view() : found->to;
 }
 

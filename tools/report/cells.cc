@@ -86,8 +86,7 @@ std::pair<CountedList, CountedList> roles_and_types(const Checkpoint& checkpoint
     count(place.role, rank_of(place), stored, roles, known_roles);
     count(std::string(stored.codec->name), 0, stored, types, known_types);
   }
-  std::ranges::stable_sort(roles,
-                           [](const Counted& a, const Counted& b) { return a.rank < b.rank; });
+  std::ranges::stable_sort(roles, {}, &Counted::rank);
   std::ranges::stable_sort(types, [](const Counted& a, const Counted& b) {
     return a.sums.size_bytes > b.sums.size_bytes;
   });

@@ -160,16 +160,14 @@ Result<Entries> entries_beside(const fs::path& path) {
     out.push_back({name, kind, size_bytes});
   }
   if (error) return io_failure(folder, "cannot be listed", error.value());
-  std::ranges::sort(out,
-                    [](const FolderEntry& a, const FolderEntry& b) { return a.path < b.path; });
+  std::ranges::sort(out, {}, &FolderEntry::path);
   return out;
 }
 
 // nullopt where it is not there, no file of its own, or too large.
 std::optional<std::string> own_text(const Entries& entries, const fs::path& folder,
                                     std::string_view name, uint64_t limit_bytes) {
-  const auto at =
-      std::ranges::find_if(entries, [&](const FolderEntry& entry) { return entry.path == name; });
+  const auto at = std::ranges::find(entries, name, &FolderEntry::path);
   if (at == entries.end() || at->kind != FolderEntry::Kind::kFile) return std::nullopt;
   auto text = read_small(folder / name, limit_bytes);
   return text ? std::optional(std::move(*text)) : std::nullopt;
@@ -253,11 +251,6 @@ Json finite(double value) {
   return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
 }
 
-double bits_of(const CellSums& sums) {
-  if (sums.weights == 0) return 0;
-  return 8 * static_cast<double>(sums.size_bytes) / static_cast<double>(sums.weights);
-}
-
 // ---- cells --------------------------------------------------------------------------------------
 
 Json json_of_types(const Cells& cells) {
@@ -265,7 +258,7 @@ Json json_of_types(const Cells& cells) {
   for (size_t i = 0; i < cells.types.size(); ++i) {
     const CellSums& sums = cells.of_type[i];
     out.push_back({{"type", cells.types[i]},
-                   {"bits", finite(bits_of(sums))},
+                   {"bits", finite(bits_per_weight(sums.size_bytes, sums.weights))},
                    {"tensors", sums.tensors},
                    {"weights", sums.weights},
                    {"size_bytes", sums.size_bytes}});
@@ -363,11 +356,6 @@ Json json_of_memory(const Checkpoint& checkpoint, uint64_t tensor_bytes) {
 
 // ---- one checkpoint -----------------------------------------------------------------------------
 
-Result<Checkpoint> read_reported(const fs::path& path, const ReadOptions& reading) {
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs(), reading);
-}
-
 CellSums total_of(const Cells& cells) {
   CellSums out;
   for (const CellSums& sums : cells.of_type) {
@@ -399,7 +387,7 @@ Result<Json> json_of(const Reported& reported, const Console& console) {
               {"tensor_bytes", total.size_bytes},
               {"tensors", total.tensors},
               {"weights", total.weights},
-              {"bits_per_weight", finite(bits_of(total))},
+              {"bits_per_weight", finite(bits_per_weight(total.size_bytes, total.weights))},
               {"architecture", text_or_null(model_words(checkpoint))},
               {"layers", cells.layers == 0 ? Json() : Json(cells.layers)},
               {"license", text_or_null(card.license)},
@@ -445,13 +433,13 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   Json against;
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
-    CKPT_ASSIGN(base, read_reported(question.against, question.reading));
+    CKPT_ASSIGN(base, read_checkpoint(question.against, question.reading));
     CKPT_ASSIGN(against,
                 json_of({question.against, *base, cells_of(*base), Json(), question.reading},
                         console));
   }
-  for (const fs::path& path : question.paths) {
-    CKPT_ASSIGN(const Checkpoint checkpoint, read_reported(path, question.reading));
+  for (const fs::path path : question.paths) {
+    CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(path, question.reading));
     Cells cells = cells_of(checkpoint);
     Json values, coverage;
     if (measured.imatrix) {

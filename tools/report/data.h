@@ -10,7 +10,7 @@
 namespace ckpt {
 
 struct ReportQuestion {
-  std::vector<std::filesystem::path> paths;
+  std::vector<std::string> paths;
   std::filesystem::path against;     // empty: values are not compared
   std::filesystem::path imatrix;     // empty: none
   std::filesystem::path evaluation;  // empty: none

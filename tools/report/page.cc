@@ -29,13 +29,12 @@ Result<std::string> published_report(const std::filesystem::path& folder,
                                      const std::vector<FileDigest>& files, bool is_signed,
                                      const Console& console, const CommonOptions& common) {
   ReportQuestion question;
-  question.paths = {folder};
+  question.paths = {folder.string()};
   CKPT_ASSIGN(Json data, report_data(question, console, common));
   Json list = Json::array();
   uint64_t size_bytes = 0;
   std::vector<FileDigest> sorted = files;
-  std::ranges::sort(sorted,
-                    [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  std::ranges::sort(sorted, {}, &FileDigest::name);
   for (const FileDigest& file : sorted) {
     // Written after the page, or the page itself.
     if (file.name == kReportName || file.name == kProvenanceName) continue;

@@ -104,7 +104,7 @@ void show_chosen_types(const Console& console, const SizeTarget& target,
     table.add({sum.role, sum.type, fmt::format("{}", sum.tensors),
                fmt::format("{}", sum.size_bytes), decibels});
   }
-  const double bits = 8 * static_cast<double>(bytes) / static_cast<double>(weights);
+  const double bits = bits_per_weight(bytes, weights);
   const std::string counted =
       chosen.effective_bits ? fmt::format("{:.3f} effective bits, ", *chosen.effective_bits) : "";
   console.talk(fmt::format("{}: {} bytes, {}{:.3f} bits a weight in {} tensors", target.text,

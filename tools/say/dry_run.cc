@@ -20,9 +20,7 @@ struct PlannedSum {
     weights += more_weights;
     size_bytes += more_bytes;
   }
-  double bits() const {
-    return weights == 0 ? 0 : 8 * static_cast<double>(size_bytes) / static_cast<double>(weights);
-  }
+  double bits() const { return bits_per_weight(size_bytes, weights); }
   // To the hundredth, so that the same plan gives the same text everywhere.
   double rounded_bits() const { return std::round(bits() * 100) / 100; }
 };

@@ -117,8 +117,7 @@ Result<std::pair<std::string, std::string>> parse_subject(const JsonValue& state
     return wrong_statement("subjects; expected one");
   }
   const JsonValue& subject = (*subjects)[0];
-  const JsonValue* digests = known(subject, "digest");
-  const std::string* digest = digests == nullptr ? nullptr : text_of(*digests, "sha256");
+  const std::string* digest = text_of(known(subject, "digest"), "sha256");
   const std::string* name = text_of(subject, "name");
   if (digest == nullptr || name == nullptr)
     return wrong_statement("a subject without name or SHA-256");
@@ -155,8 +154,7 @@ Result<Manifest> parse_statement(std::string_view json) {
   CKPT_TRY(expect(statement, "predicateType", kPredicateType));
   CKPT_ASSIGN(const auto subject, parse_subject(statement));
   const JsonValue* predicate = known(statement, "predicate");
-  const JsonValue* serialization =
-      predicate == nullptr ? nullptr : known(*predicate, "serialization");
+  const JsonValue* serialization = known(predicate, "serialization");
   if (serialization == nullptr)
     return wrong_statement("no serialization; expected how files were hashed");
   CKPT_TRY(expect(*serialization, "method", "files"));

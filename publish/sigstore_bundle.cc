@@ -37,8 +37,7 @@ Status parse_material(const JsonValue& material, Bundle& bundle) {
     if (hint != nullptr) bundle.key_hint = *hint;
     return {};
   }
-  const JsonValue* chain = known(material, "x509CertificateChain");
-  const JsonValue* certificates = chain == nullptr ? nullptr : known(*chain, "certificates");
+  const JsonValue* certificates = known(known(material, "x509CertificateChain"), "certificates");
   if (certificates == nullptr || !certificates->is_array() || certificates->empty()) {
     return fail(ErrorCode::kUnsupported,
                 "a bundle without public key or certificate chain; those two kinds are verified");

@@ -238,7 +238,8 @@ Status look_theta_number(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return {};
   const bool is_class = !look.profile.serves();
-  const JsonValue* theta = (is_class ? member : known)(on.text_config(), "rope_theta");
+  const JsonValue* theta = is_class ? member(on.text_config(), "rope_theta")
+                                    : known(on.text_config(), "rope_theta");
   const JsonValue* rope = known(on.text_config(), "rope_scaling");
   if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
   const bool reads_inner =

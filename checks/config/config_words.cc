@@ -119,7 +119,7 @@ void look_activation_rules(const Look& look) {
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
     if (level == nullptr) level = known(on.config, rule.level);
-    const JsonValue* said = level == nullptr ? nullptr : member(*level, rule.field);
+    const JsonValue* said = member(level, rule.field);
     if (said == nullptr) continue;
     const bool may_be_null = rule.quirk == "activation:gelu" || rule.level.empty();
     if (said->is_null() && may_be_null) continue;
@@ -184,7 +184,7 @@ void look_activation_names(const Look& look, const Family& family) {
       {"vision_config.", reads_tower ? vision : nullptr, "hidden_act"},
       {"", reads_projector ? &on.config : nullptr, "projector_hidden_act"}};
   for (const auto& [level, json, field] : kPlaces) {
-    const JsonValue* said = json == nullptr || field.empty() ? nullptr : member(*json, field);
+    const JsonValue* said = field.empty() ? nullptr : member(json, field);
     const auto* name = said == nullptr ? nullptr : said->get_ptr<const std::string*>();
     if (said == nullptr || (name != nullptr && has_word(kAllActivations, *name))) continue;
     look.report(fmt::format("config.json: {}{}", level, field),
@@ -360,8 +360,7 @@ void look_part_types(const Look& look) {
   const Profile& classes =
       look.profile.reads_old_tokenizers_alone() ? *find_profile("transformers-4.57") : look.profile;
   for (const std::string_view part : {"text_config", "vision_config"}) {
-    const JsonValue* inner = known(look.on.config, part);
-    const JsonValue* type = inner == nullptr ? nullptr : member(*inner, "model_type");
+    const JsonValue* type = member(known(look.on.config, part), "model_type");
     if (type == nullptr) continue;
     const auto* name = type->get_ptr<const std::string*>();
     if (name != nullptr && knows_model_type(classes, *name)) continue;

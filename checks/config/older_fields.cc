@@ -80,9 +80,8 @@ Status look_unsaved_fields(const Look& look) {
 Status look_vision_rope(const Look& look) {
   if (look.on.is_gguf) return {};
   const JsonValue* vision = known(look.on.config, "vision_config");
-  const JsonValue* rope = vision == nullptr ? nullptr : known(*vision, "rope_parameters");
-  const JsonValue* type = rope == nullptr ? nullptr : known(*rope, "rope_type");
-  const JsonValue* model = vision == nullptr ? nullptr : known(*vision, "model_type");
+  const std::string* type = text_of(known(vision, "rope_parameters"), "rope_type");
+  const std::string* model = text_of(vision, "model_type");
   if (type == nullptr || model == nullptr || *type != "axial" || *model != "pixtral") return {};
   look.report("config.json: vision_config.rope_parameters.rope_type",
               "\"axial\", which this server's transformers does not know; expected \"default\"");

@@ -349,8 +349,7 @@ Status look_rope_words(const Look& look) {
     if (!fault.empty()) look.report(rope.place, std::move(fault));
   }
   // That of a vision part is not computed with, but is read.
-  const JsonValue* vision = known(look.on.config, "vision_config");
-  const JsonValue* rope = vision == nullptr ? nullptr : known(*vision, "rope_parameters");
+  const JsonValue* rope = known(known(look.on.config, "vision_config"), "rope_parameters");
   if (rope == nullptr) return {};
   if (member(*rope, "rope_type") == nullptr && member(*rope, "type") == nullptr) {
     look.report("config.json: vision_config.rope_parameters", "no rope_type");

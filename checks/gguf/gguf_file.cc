@@ -54,8 +54,7 @@ bool is_asked(const Look& look) {
 
 // Elements of an array; nullopt: no such key, or no array.
 std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
-  const MetaValue* value = keys(look).find(key);
-  const auto* array = value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
+  const MetaArray* array = keys(look).find_array(key);
   return array == nullptr ? std::nullopt : std::optional(array->count());
 }
 

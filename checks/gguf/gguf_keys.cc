@@ -91,11 +91,6 @@ void look_keys_of(const Look& look, const std::string& architecture, std::string
   }
 }
 
-const MetaArray* array_of(const Look& look, std::string_view key) {
-  const MetaValue* value = look.on.checkpoint.metadata.find(key);
-  return value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);
-}
-
 // Token lists have one element type each.
 void look_token_lists(const Look& look) {
   constexpr std::pair<std::string_view, std::string_view> kLists[] = {
@@ -146,7 +141,7 @@ Status look_gguf_tokens(const Look& look) {
   const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
   if (model == nullptr || has_word(kGgufNoTokenizer, *model)) return {};
   look_token_lists(look);
-  const MetaArray* tokens = array_of(look, "tokenizer.ggml.tokens");
+  const MetaArray* tokens = look.on.checkpoint.metadata.find_array("tokenizer.ggml.tokens");
   if (tokens == nullptr || tokens->element != MetaType::kText) return {};
   std::unordered_set<std::string_view> seen;
   for (uint64_t id = 0; id < tokens->texts.size(); ++id) {

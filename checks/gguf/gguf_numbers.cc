@@ -40,9 +40,8 @@ uint64_t GgufNumbers::number_of(std::string_view key, uint64_t block, uint64_t o
 uint64_t GgufNumbers::rows_of_vocabulary() const {
   const std::string* model = checkpoint_.metadata.find_text("tokenizer.ggml.model");
   if (model != nullptr && has_word(kGgufNoTokenizer, *model)) return number("vocab_size");
-  const MetaValue* tokens = checkpoint_.metadata.find("tokenizer.ggml.tokens");
-  const auto* array = tokens == nullptr ? nullptr : std::get_if<MetaArray>(&tokens->value);
-  return array == nullptr ? number("vocab_size") : array->count();
+  const MetaArray* tokens = checkpoint_.metadata.find_array("tokenizer.ggml.tokens");
+  return tokens == nullptr ? number("vocab_size") : tokens->count();
 }
 
 bool GgufNumbers::slides(uint64_t block) const {
@@ -98,9 +97,8 @@ void GgufNumbers::add_file(JsonValue& out) const {
   out["two"] = uint64_t{2};
   out["trunk_count"] = trunk();
   out["plus"] = trunk() >= 64;
-  const MetaValue* labels = checkpoint_.metadata.find(prefix_ + "classifier.output_labels");
-  const auto* list = labels == nullptr ? nullptr : std::get_if<MetaArray>(&labels->value);
-  out["labels"] = list == nullptr ? 1 : list->count();
+  const MetaArray* labels = checkpoint_.metadata.find_array(prefix_ + "classifier.output_labels");
+  out["labels"] = labels == nullptr ? 1 : labels->count();
   const std::string* scaling = checkpoint_.metadata.find_text(prefix_ + "rope.scaling.type");
   out["longrope"] = scaling != nullptr && *scaling == "longrope";
 }

@@ -122,8 +122,7 @@ Status look_truncation(const Look& look) {
     if (known(look.on.tokenizer, key) == nullptr) continue;
     look.report(fmt::format("tokenizer.json: {}", key), "left over from a training");
   }
-  const JsonValue* model = known(look.on.tokenizer, "model");
-  const JsonValue* dropout = model == nullptr ? nullptr : known(*model, "dropout");
+  const JsonValue* dropout = known(known(look.on.tokenizer, "model"), "dropout");
   if (dropout == nullptr || !dropout->is_number() || dropout->get<double>() <= 0) return {};
   look.report("tokenizer.json: model.dropout",
               fmt::format("{}; left over from a training", dropout->dump()), Severity::kUnsound,

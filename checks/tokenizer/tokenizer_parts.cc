@@ -244,14 +244,12 @@ std::string regex_fault(std::string_view regex) {
 
 // Fields of the right types that contradict each other, or do not compile.
 void look_values(const std::string& place, const JsonValue& json, PartFaults& out) {
-  const JsonValue* pattern = known(json, "pattern");
-  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
+  const std::string* regex = text_of(known(json, "pattern"), "Regex");
   const std::string fault = regex == nullptr ? "" : regex_fault(*regex);
   if (!fault.empty()) out.push_back({place + ".pattern", fmt::format("'{}' {}", *regex, fault)});
   if (const JsonValue* single = known(json, "single")) {
     for (const JsonValue& item : *single) {
-      const JsonValue* special = member(item, "SpecialToken");
-      const std::string* id = special == nullptr ? nullptr : text_of(*special, "id");
+      const std::string* id = text_of(member(item, "SpecialToken"), "id");
       if (id == nullptr || member(json["special_tokens"], *id) != nullptr) continue;
       out.push_back({place + ".special_tokens", fmt::format("no '{}', which single adds", *id)});
     }

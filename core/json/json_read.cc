@@ -41,6 +41,18 @@ const std::string* text_of(const JsonValue& json, std::string_view key) {
   return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
 }
 
+const JsonValue* member(const JsonValue* json, std::string_view key) {
+  return json == nullptr ? nullptr : member(*json, key);
+}
+
+const JsonValue* known(const JsonValue* json, std::string_view key) {
+  return json == nullptr ? nullptr : known(*json, key);
+}
+
+const std::string* text_of(const JsonValue* json, std::string_view key) {
+  return json == nullptr ? nullptr : text_of(*json, key);
+}
+
 std::optional<uint64_t> whole(const JsonValue& json) {
   if (json.is_number_unsigned()) return json.get<uint64_t>();
   if (!json.is_number_float()) return std::nullopt;

@@ -26,6 +26,10 @@ const JsonValue* member(const JsonValue& json, std::string_view key);
 const JsonValue* known(const JsonValue& json, std::string_view key);
 // Text of member `key`; nullptr if it is not a text.
 const std::string* text_of(const JsonValue& json, std::string_view key);
+// The same three of what may be absent; nullptr then.
+const JsonValue* member(const JsonValue* json, std::string_view key);
+const JsonValue* known(const JsonValue* json, std::string_view key);
+const std::string* text_of(const JsonValue* json, std::string_view key);
 // A whole number >= 0, also if written as 4.0; nullopt otherwise.
 std::optional<uint64_t> whole(const JsonValue& json);
 std::optional<double> number(const JsonValue& json);

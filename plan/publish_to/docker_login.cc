@@ -133,8 +133,8 @@ Result<RegistryLogin> login_of_file(const JsonValue& json, const std::vector<std
   const JsonValue* const logins = known(json, "auths");
   const std::string* const store = text_of(json, "credsStore");
   for (const std::string& key : keys) {
-    const std::string* helper = helpers == nullptr ? nullptr : text_of(*helpers, key);
-    const JsonValue* const entry = logins == nullptr ? nullptr : known(*logins, key);
+    const std::string* helper = text_of(helpers, key);
+    const JsonValue* const entry = known(logins, key);
     if (helper == nullptr && entry != nullptr) helper = store;
     if (helper != nullptr) {
       CKPT_ASSIGN(RegistryLogin login, login_by_program(*helper, key));

@@ -37,8 +37,7 @@ std::string lower_text(const JsonValue& json, std::string_view key) {
 std::string quantization_of(const JsonValue& config, const JsonValue& exported) {
   const JsonValue* const declared = known(exported, "quantization");
   const JsonValue* const own = known(config, "quantization_config");
-  const JsonValue* const text = known(config, "text_config");
-  const JsonValue* const inner = text == nullptr ? nullptr : known(*text, "quantization_config");
+  const JsonValue* const inner = known(known(config, "text_config"), "quantization_config");
   for (const JsonValue* const from : {declared, own, inner}) {
     for (const char* const key : {"quant_algo", "quant_method"}) {
       std::string name = from == nullptr ? "" : lower_text(*from, key);

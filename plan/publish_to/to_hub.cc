@@ -100,13 +100,11 @@ bool is_number(std::string_view text) {
 Result<HubUpload> upload_of(size_t index, const HubFile& file, const JsonValue& actions) {
   HubUpload out{index, {}, 0, "", ""};
   const JsonValue* const action = known(actions, "upload");
-  const std::string* const href = action == nullptr ? nullptr : text_of(*action, "href");
+  const std::string* const href = text_of(action, "href");
   if (href == nullptr) return fail(ErrorCode::kCorrupt, "{}: no place to upload it to", file.path);
-  if (const JsonValue* verify = known(actions, "verify")) {
-    if (const std::string* url = text_of(*verify, "href")) out.verify = *url;
-  }
-  const JsonValue* const header = known(*action, "header");
-  const std::string* const chunk = header == nullptr ? nullptr : text_of(*header, "chunk_size");
+  if (const std::string* url = text_of(known(actions, "verify"), "href")) out.verify = *url;
+  const JsonValue* const header = known(action, "header");
+  const std::string* const chunk = text_of(header, "chunk_size");
   if (chunk == nullptr) {
     CKPT_ASSIGN(const Url url, parse_url(*href));
     out.parts = {url};

@@ -88,7 +88,7 @@ Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
     for (const OutputFile& file : output.layout.files) {
       const std::string path = final_path(output, file).string();
       const JsonValue* one = known(*files, path);
-      const std::string* sha256 = one == nullptr ? nullptr : text_of(*one, "sha256");
+      const std::string* sha256 = text_of(one, "sha256");
       if (sha256 == nullptr) return Found();
       CKPT_ASSIGN(const bool is_same, is_as_written(*one, path, *sha256));
       if (!is_same) return Found();

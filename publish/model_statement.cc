@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/hex.h"
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/json/json_read.h"
@@ -26,27 +27,12 @@ namespace {
 constexpr std::string_view kStatementType = "https://in-toto.io/Statement/v1";
 constexpr std::string_view kPredicateType = "https://model_signing/signature/v1.0";
 
-std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view hex) {
-  std::vector<std::byte> out;
-  if (hex.size() != 64) return std::nullopt;
-  const auto digit = [](char c) -> int {
-    if (c >= '0' && c <= '9') return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-  };
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    const int high = digit(hex[i]), low = digit(hex[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out.push_back(static_cast<std::byte>(high * 16 + low));
-  }
-  return out;
-}
-
 // nullopt when a digest is not a SHA-256.
 std::optional<std::string> root_digest(const std::vector<FileDigest>& files) {
   Sha256 root;
   for (const FileDigest& file : files) {
     const auto bytes = bytes_of_hex(file.sha256);
-    if (!bytes) return std::nullopt;
+    if (!bytes || bytes->size() != 32) return std::nullopt;
     root.add(*bytes);
   }
   return root.finish();

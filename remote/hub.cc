@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/hex.h"
 #include "core/base/printable.h"
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
@@ -18,10 +19,6 @@ namespace fs = std::filesystem;
 constexpr uint64_t kMaxPageBytes = 32 << 20;
 constexpr size_t kMaxHubFiles = 200'000;
 constexpr std::string_view kHubScheme = "hf://";
-
-bool is_hex(std::string_view text, size_t digits) {
-  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
 
 bool is_hub_word(std::string_view word) {
   const auto is_fine = [](char c) {
@@ -59,9 +56,9 @@ Result<std::optional<std::pair<std::string, RemoteFile>>> file_of_tree(const Jso
   CKPT_TRY(check_listed_path(*path));
   if (const JsonValue* const lfs = known(entry, "lfs")) {
     const std::string* const oid = text_of(*lfs, "oid");
-    if (oid != nullptr && is_hex(*oid, 64)) file.sha256 = *oid;
+    if (oid != nullptr && oid->size() == 64 && is_hex(*oid)) file.sha256 = *oid;
   } else if (const std::string* const oid = text_of(entry, "oid")) {
-    if (is_hex(*oid, 40)) file.git_id = *oid;
+    if (oid->size() == 40 && is_hex(*oid)) file.git_id = *oid;
   }
   return Found(std::pair(*path, std::move(file)));
 }
@@ -241,7 +238,7 @@ Result<std::string> hub_commit(const HubAccess& access, const HubName& name) {
   CKPT_ASSIGN(const HttpResponse response, ask_hub(request));
   CKPT_ASSIGN(const JsonValue about, parse_json(request.url.shown(), response.body));
   const std::string* const commit = text_of(about, "sha");
-  if (commit == nullptr || !is_hex(*commit, 40)) {
+  if (commit == nullptr || commit->size() != 40 || !is_hex(*commit)) {
     return fail(ErrorCode::kCorrupt, "{}: the answer names no commit", request.url.shown());
   }
   return *commit;

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "core/base/hex.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"
 
@@ -19,12 +20,6 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
   ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
          reinterpret_cast<const unsigned char*>(text.data()), text.size(), out.data(), &size);
   return {reinterpret_cast<const char*>(out.data()), size};
-}
-
-std::string hex_of(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
 }
 
 std::string utc(const char* format, std::time_t now) {
@@ -63,11 +58,12 @@ HttpHeaders s3_signature(const HttpRequest& request, const S3Signing& with, std:
                                       std::string_view("s3"), std::string_view("aws4_request")}) {
     key = hmac_sha256(key, part);
   }
-  const std::string signature = hex_of(hmac_sha256(
-      key, fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, sha256_of(canonical))));
-  out.emplace_back("Authorization",
-                   fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
-                               with.keys.access_key, scope, names, signature));
+  const std::string signature = hmac_sha256(
+      key, fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, sha256_of(canonical)));
+  out.emplace_back(
+      "Authorization",
+      fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
+                  with.keys.access_key, scope, names, hex_of(std::as_bytes(std::span(signature)))));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <openssl/sha.h>
 
+#include "core/base/hex.h"
 #include "core/base/result.h"
 
 namespace ckpt {
@@ -26,9 +27,7 @@ void GitId::add(std::span<const std::byte> bytes) {
 std::string GitId::finish() {
   unsigned char digest[SHA_DIGEST_LENGTH];
   CKPT_CHECK(SHA1_Final(digest, &state_->context) == 1);
-  std::string hex;
-  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
+  return hex_of(std::as_bytes(std::span(digest)));
 }
 
 std::string git_id_of(std::string_view bytes) {

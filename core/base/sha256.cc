@@ -4,21 +4,14 @@
 
 #include <openssl/sha.h>
 
-#include <charconv>
-
+#include "core/base/hex.h"
+#include "core/base/numbers.h"
 #include "core/base/result.h"
 
 namespace ckpt {
 namespace {
 
 constexpr size_t kStateWords = 8, kWordDigits = 8;
-
-template <class T>
-bool parse_hex(std::string_view digits, T& value) {
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  return error == std::errc() && end == digits.data() + digits.size();
-}
 
 }  // namespace
 
@@ -39,9 +32,7 @@ void Sha256::add(std::span<const std::byte> bytes) {
 std::string Sha256::finish() {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   CKPT_CHECK(SHA256_Final(digest, &state_->context) == 1);
-  std::string hex;
-  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
-  return hex;
+  return hex_of(std::as_bytes(std::span(digest)));
 }
 
 Sha256State Sha256::state() const {
@@ -49,8 +40,8 @@ Sha256State Sha256::state() const {
   Sha256State out;
   out.size_bytes = (uint64_t{context.Nh} << 32 | context.Nl) / 8;
   for (const SHA_LONG word : context.h) out.text += fmt::format("{:08x}", word);
-  const auto* rest = reinterpret_cast<const unsigned char*>(context.data);
-  for (unsigned i = 0; i < context.num; ++i) out.text += fmt::format("{:02x}", rest[i]);
+  const auto* rest = reinterpret_cast<const std::byte*>(context.data);
+  out.text += hex_of({rest, context.num});
   return out;
 }
 
@@ -62,17 +53,17 @@ std::optional<Sha256> Sha256::from(const Sha256State& state) {
   Sha256 out;
   SHA256_CTX& context = out.state_->context;
   for (SHA_LONG& word : context.h) {
-    if (!parse_hex(text.substr(0, kWordDigits), word)) return std::nullopt;
+    const auto value = number_from<SHA_LONG>(text.substr(0, kWordDigits), 16);
+    if (!value) return std::nullopt;
+    word = *value;
     text.remove_prefix(kWordDigits);
   }
   const uint64_t whole_bits = (state.size_bytes - rest_bytes) * 8;
   context.Nl = static_cast<SHA_LONG>(whole_bits);
   context.Nh = static_cast<SHA_LONG>(whole_bits >> 32);
-  for (; !text.empty(); text.remove_prefix(2)) {
-    unsigned char byte = 0;
-    if (!parse_hex(text.substr(0, 2), byte)) return std::nullopt;
-    CKPT_CHECK(SHA256_Update(&context, &byte, 1) == 1);
-  }
+  const auto rest = bytes_of_hex(text);
+  if (!rest) return std::nullopt;
+  out.add(*rest);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/base/hex.h"
 #include "core/io/descriptor.h"
 #include "core/io/remote_files.h"
 #include "core/io/shift.h"
@@ -42,8 +43,7 @@ std::string digest_attribute(int file) {
 std::optional<std::string> digest_in(const std::string& value) {
   if (value.size() < 65) return std::nullopt;
   std::string digest = value.substr(0, 64);
-  if (digest.find_first_not_of("0123456789abcdef") != digest.npos) return std::nullopt;
-  return digest;
+  return is_hex(digest) ? std::optional(std::move(digest)) : std::nullopt;
 }
 
 Result<std::vector<FolderEntry>> list_url(const fs::path& folder,

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/hex.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"
@@ -63,9 +64,6 @@ bool take_numbers(std::string_view& line, LedgerEntry& entry, size_t count) {
 
 bool ends_within_64_bits(uint64_t first, uint64_t count) { return count <= UINT64_MAX - first; }
 
-bool is_hex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == text.npos;
-}
 bool is_sha256(std::string_view text) { return text.size() == 64 && is_hex(text); }
 
 bool parse_entry(std::string_view word, std::string_view line, LedgerEntry& entry) {

@@ -9,7 +9,6 @@
 // Source: AWS, S3 API Reference: PutObject, CreateMultipartUpload, UploadPart, ListParts,
 // CompleteMultipartUpload.
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/hex.h"
 #include "core/base/numbers.h"
 #include "core/base/result.h"
 #include "core/base/sha256.h"
@@ -80,16 +80,6 @@ class S3Writer {
 constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
 constexpr int kPagesOfParts = 32;
 
-std::string bytes_of_hex(std::string_view hex) {
-  std::string out;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    unsigned value = 0;
-    std::from_chars(hex.data() + i, hex.data() + i + 2, value, 16);
-    out += static_cast<char>(value);
-  }
-  return out;
-}
-
 // The texts of all elements `name`, as they are in `xml`; elements of one name do not nest in S3's
 // answers.
 std::vector<std::string_view> elements(std::string_view xml, std::string_view name) {
@@ -124,7 +114,10 @@ Failure refused_by_s3(const HttpResponse& response) {
 }
 
 // As S3 writes checksums.
-std::string sha256_base64(std::string_view bytes) { return base64(bytes_of_hex(sha256_of(bytes))); }
+std::string checksum_of(std::string_view sha256) {
+  const auto bytes = bytes_of_hex(sha256).value_or(std::vector<std::byte>());
+  return base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
 
 HttpRequest S3Writer::request(std::string method, std::string_view key,
                               Parameters parameters) const {
@@ -174,7 +167,7 @@ Status S3Writer::put(const std::string& key, const std::string& content, bool ma
   const std::string sha256 = sha256_of(content);
   HttpRequest put = request("PUT", key, {});
   put.headers = {{"Content-Type", "application/octet-stream"},
-                 {"x-amz-checksum-sha256", base64(bytes_of_hex(sha256))},
+                 {"x-amz-checksum-sha256", checksum_of(sha256)},
                  {std::string(kDigestHeader), sha256}};
   if (!may_replace) put.headers.emplace_back("If-None-Match", "*");
   CKPT_ASSIGN(const HttpResponse response, send(std::move(put), content, sha256));
@@ -216,7 +209,7 @@ Result<S3Part> S3Writer::put_part(const Place& place, std::string_view bytes) {
   HttpRequest put = request(
       "PUT", place.key, {{"partNumber", std::to_string(place.number)}, {"uploadId", place.upload}});
   const std::string sha256 = sha256_of(bytes);
-  S3Part part{bytes.size(), "", base64(bytes_of_hex(sha256))};
+  S3Part part{bytes.size(), "", checksum_of(sha256)};
   put.headers = {{"x-amz-checksum-sha256", part.sha256_base64}};
   CKPT_ASSIGN(const HttpResponse response, send(std::move(put), bytes, sha256));
   const std::string* const etag = response.header("etag");
@@ -401,7 +394,7 @@ class S3Sender {
     CKPT_TRY(body.read(at, std::as_writable_bytes(std::span(bytes))));
     const auto known = upload.known.find(number);
     const bool is_there = known != upload.known.end() && known->second.size_bytes == size_bytes &&
-                          known->second.sha256_base64 == sha256_base64(bytes);
+                          known->second.sha256_base64 == checksum_of(sha256_of(bytes));
     S3Part done;
     if (is_there) {
       done = known->second;

@@ -6,6 +6,7 @@
 // A reader gets wrong: split.no counts from 0, the number in the name from 1.
 #include "formats/gguf.h"
 
+#include "core/base/nearest.h"
 #include "core/io/folder.h"
 #include "core/model/name_index.h"
 #include "formats/sniff.h"
@@ -58,9 +59,7 @@ void append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home)
 }
 
 Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {
-  std::vector<std::string_view> names;
-  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
-  const auto twice = NameIndex(std::move(names)).find_twice();
+  const auto twice = NameIndex(names_in<std::string_view>(tensors)).find_twice();
   if (!twice) return {};
   const Tensor& second = tensors[twice->second];
   return in(

@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "core/base/arithmetic.h"
+#include "core/base/nearest.h"
 #include "core/model/name_index.h"
 #include "core/model/stack_name.h"
 #include "formats/gguf.h"
@@ -163,9 +164,7 @@ Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
     }
     i += std::max<uint32_t>(members, 1);
   }
-  std::vector<std::string_view> names;
-  for (const Entry& entry : out) names.push_back(entry.name);
-  if (const auto twice = NameIndex(std::move(names)).find_twice()) {
+  if (const auto twice = NameIndex(names_in<std::string_view>(out)).find_twice()) {
     return fail(ErrorCode::kUsage, "two tensors are called '{}'", out[twice->first].name);
   }
   return out;

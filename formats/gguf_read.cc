@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/base/arithmetic.h"
+#include "core/base/nearest.h"
 #include "core/model/name_index.h"
 #include "formats/formats.h"
 #include "formats/gguf.h"
@@ -98,10 +99,7 @@ Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
 }
 
 Status check_names(const std::vector<Tensor>& tensors) {
-  std::vector<std::string_view> names;
-  names.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
-  const auto twice = NameIndex(std::move(names)).find_twice();
+  const auto twice = NameIndex(names_in<std::string_view>(tensors)).find_twice();
   if (!twice) return {};
   return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", tensors[twice->first].name);
 }

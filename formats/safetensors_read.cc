@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/nearest.h"
 #include "core/io/cursor.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"

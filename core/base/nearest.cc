@@ -61,6 +61,12 @@ std::string alternatives(const std::vector<std::string>& words) {
   return out;
 }
 
+std::string near_hint(std::string_view word, const std::vector<std::string>& candidates,
+                      std::string_view before, std::string_view otherwise) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? std::string(otherwise) : fmt::format("{}{}", before, near);
+}
+
 std::string first_names(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
   const size_t shown = std::min(names.size(), kShown);

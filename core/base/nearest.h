@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace ckpt {
@@ -11,6 +12,24 @@ namespace ckpt {
 // the signs - _ . between letters do not count. "" if more than a third of the letters differ in
 // all of them. Of equally near candidates the first.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// `before` and the nearest candidate, as a hint; `otherwise` where none is near.
+std::string near_hint(std::string_view word, const std::vector<std::string>& candidates,
+                      std::string_view before, std::string_view otherwise);
+
+// The names of what `list` holds: of objects, or of pointers to them.
+template <class Text = std::string, class List>
+std::vector<Text> names_in(const List& list) {
+  std::vector<Text> out;
+  for (const auto& each : list) {
+    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(each)>>) {
+      out.emplace_back(each->name);
+    } else {
+      out.emplace_back(each.name);
+    }
+  }
+  return out;
+}
 
 // "a, b or c", for the expected words in a message.
 std::string alternatives(const std::vector<std::string>& words);

@@ -35,13 +35,6 @@ std::vector<std::string> type_names() {
   return out;
 }
 
-// Suggests the nearest of `words` for an unknown word; otherwise `hint`.
-std::string near_word(std::string_view value, std::string_view before,
-                      const std::vector<std::string>& words, std::string_view hint) {
-  const std::string near = nearest(value, words);
-  return near.empty() ? std::string(hint) : fmt::format("{}{}", before, near);
-}
-
 Status check_number(const OptionRule& rule, std::string_view value, std::string_view before) {
   const auto number = number_from<double>(value);
   if (number && *number >= rule.least && *number <= rule.most) return {};
@@ -63,14 +56,13 @@ std::vector<std::string> completions(std::string_view word, const std::vector<st
 }
 
 Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string_view before) {
-  std::vector<std::string> names;
-  for (const Choice& choice : choices_of(rule)) names.emplace_back(choice.name);
+  std::vector<std::string> names = names_in(choices_of(rule));
   std::ranges::move(other_words_of(rule), std::back_inserter(names));
   // Of a path, as other programs know such names by, the last word counts.
   const size_t slash = rule.file_endings.empty() ? value.npos : value.rfind('/');
   const std::string_view word = slash == value.npos ? value : value.substr(slash + 1);
   const std::vector<std::string> longer = completions(word, names);
-  const std::string hint = longer.empty() ? near_word(word, before, names, "")
+  const std::string hint = longer.empty() ? near_hint(word, names, before, "")
                                           : fmt::format("{}{}", before, alternatives(longer));
   std::vector<std::string> words = rule.words();
   if (!rule.file_endings.empty()) words.push_back(fmt::format("FILE{}", rule.file_endings[0]));
@@ -152,7 +144,7 @@ Status check_value(const OptionRule& rule, std::string_view value, std::string_v
         if (is_same_word(name, value)) return {};
       }
       return fail_with_hint(ErrorCode::kUsage,
-                            near_word(value, before, type_names(), "ckpt list types"),
+                            near_hint(value, type_names(), before, "ckpt list types"),
                             "{}{}; expected a type, as q6_k", before, value);
     case ValueKind::kNumber:
       return check_number(rule, value, before);
@@ -255,8 +247,7 @@ std::optional<int> OptionValues::meaning(std::string_view key, ValueKind kind) c
 }
 
 Failure unknown_option(OptionRules rules, std::string_view step, std::string_view key) {
-  std::vector<std::string> names;
-  for (const OptionRule& rule : rules) names.emplace_back(rule.name);
+  const std::vector<std::string> names = names_in(rules);
   const std::string near = nearest(key, names);
   if (near == key) {
     return fail_with_hint(ErrorCode::kUsage, fmt::format("{}:{}=VALUE", step, key),

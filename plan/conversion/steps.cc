@@ -51,11 +51,8 @@ Result<Step> parse_step(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   Step step{find_transform(name), {}};
   if (step.transform == nullptr) {
-    std::vector<std::string> names;
-    for (const Transform* each : all_transforms()) names.emplace_back(each->name);
-    const std::string near = nearest(name, names);
     return fail_with_hint(ErrorCode::kUsage,
-                          near.empty() ? "ckpt list steps" : fmt::format("--step {}", near),
+                          near_hint(name, names_in(all_transforms()), "--step ", "ckpt list steps"),
                           "step '{}' is not known", name);
   }
   std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);

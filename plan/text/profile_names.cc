@@ -22,14 +22,8 @@ std::string profile_letters(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> every_profile() {
-  std::vector<std::string> names;
-  for (const ProfileInfo& profile : all_profiles()) names.emplace_back(profile.name);
-  return names;
-}
-
 Result<std::string> profile_named(std::string_view text) {
-  const std::vector<std::string> names = every_profile();
+  const std::vector<std::string> names = names_in(all_profiles());
   const std::string letters = profile_letters(text);
   for (const std::string& name : names) {
     const std::string own = profile_letters(name);
@@ -37,9 +31,7 @@ Result<std::string> profile_named(std::string_view text) {
     const bool has_version = std::isdigit(static_cast<unsigned char>(own.back())) != 0;
     if (letters == own || (has_version && letters.starts_with(own + "."))) return name;
   }
-  const std::string near = nearest(text, names);
-  return fail_with_hint(ErrorCode::kUsage,
-                        near.empty() ? "ckpt list profiles" : fmt::format("--for {}", near),
+  return fail_with_hint(ErrorCode::kUsage, near_hint(text, names, "--for ", "ckpt list profiles"),
                         "profile '{}' is not known", text);
 }
 
@@ -48,7 +40,7 @@ Result<std::string> profile_named(std::string_view text) {
 Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts) {
-    if (is_same_word(text, "all")) return every_profile();
+    if (is_same_word(text, "all")) return names_in(all_profiles());
     size_t start = 0;
     while (start <= text.size()) {
       const size_t end = std::min(text.find(',', start), text.size());

@@ -74,8 +74,7 @@ std::vector<TargetType> target_types() {
 }
 
 Result<std::string> target_type_named(std::string_view before, std::string_view text) {
-  std::vector<std::string> names;
-  for (const TargetType& type : target_types()) names.emplace_back(type.name);
+  const std::vector<std::string> names = names_in(target_types());
   std::string found = same_letters(text, names);
   if (found.empty()) found = alias_of(text);
   if (!found.empty()) return found;
@@ -84,9 +83,7 @@ Result<std::string> target_type_named(std::string_view before, std::string_view 
         ErrorCode::kUsage, own.starts_with("without") ? own : fmt::format("{}{}", before, own),
         "{}{}: a word of other programs; expected the name of a type", before, text);
   }
-  const std::string near = nearest(text, names);
-  return fail_with_hint(ErrorCode::kUsage,
-                        near.empty() ? "ckpt list types" : fmt::format("{}{}", before, near),
+  return fail_with_hint(ErrorCode::kUsage, near_hint(text, names, before, "ckpt list types"),
                         "{}{}: no type is called '{}'; expected one of {}", before, text, text,
                         fmt::join(names, ", "));
 }

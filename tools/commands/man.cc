@@ -310,11 +310,10 @@ Result<int> man(const TypedMan& typed, const Console& console) {
     console.answer_lines(page.text);
     return 0;
   }
-  std::vector<std::string> names;
-  for (const Command* command : all_commands()) names.emplace_back(command->name);
-  const std::string near = nearest(typed.command, names);
-  return fail_with_hint(ErrorCode::kUsage, near.empty() ? "ckpt --help" : "ckpt man " + near,
-                        "'{}' is not a command, so it has no page", typed.command);
+  return fail_with_hint(
+      ErrorCode::kUsage,
+      near_hint(typed.command, names_in(all_commands()), "ckpt man ", "ckpt --help"),
+      "'{}' is not a command, so it has no page", typed.command);
 }
 
 Run declare_man(CommandOptions& options) {

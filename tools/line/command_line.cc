@@ -93,8 +93,7 @@ std::vector<TypedOption> typed_options(const CLI::App& app) {
 }
 
 Status check_verb(const std::vector<std::string>& words) {
-  std::vector<std::string> verbs;
-  for (const Command* command : all_commands()) verbs.emplace_back(command->name);
+  const std::vector<std::string> verbs = names_in(all_commands());
   const bool is_verb = words.empty() || words[0].starts_with("-") ||
                        std::ranges::find(verbs, words[0]) != verbs.end();
   if (is_verb) return {};

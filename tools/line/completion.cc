@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
+#include "core/base/nearest.h"
 #include "plan/text/type_names.h"
 #include "tools/line/command_line.h"
 #include "tools/line/commands.h"
@@ -28,15 +29,10 @@ struct CompletedOption {
 
 // The values of `--to`, `--step` and `--for`.
 std::vector<std::string> listed_values(std::string_view names) {
-  std::vector<std::string> out;
-  if (names.starts_with("--to,") || names == "--to") {
-    for (const TargetType& type : target_types()) out.emplace_back(type.name);
-  } else if (names.starts_with("--step")) {
-    for (const Transform* step : all_transforms()) out.emplace_back(step->name);
-  } else if (names.starts_with("--for")) {
-    for (const ProfileInfo& profile : all_profiles()) out.emplace_back(profile.name);
-  }
-  return out;
+  if (names.starts_with("--to,") || names == "--to") return names_in(target_types());
+  if (names.starts_with("--step")) return names_in(all_transforms());
+  if (names.starts_with("--for")) return names_in(all_profiles());
+  return {};
 }
 
 CompletedOption completed(const Option& option) {

@@ -209,10 +209,7 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
   if (word == "split" || word == "merge") hint = resized(Resizing(words));
   const auto edits = std::ranges::find(kMetadataVerbs, word);
   if (edits != std::end(kMetadataVerbs)) hint = metadata_line(words);
-  if (hint.empty()) {
-    const std::string near = nearest(word, verbs);
-    hint = near.empty() ? "ckpt --help" : fmt::format("ckpt {}", near);
-  }
+  if (hint.empty()) hint = near_hint(word, verbs, "ckpt ", "ckpt --help");
   return fail_with_hint(ErrorCode::kUsage, hint, "'{}' is not a command; expected one of {}", word,
                         fmt::join(verbs, ", "));
 }

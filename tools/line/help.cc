@@ -173,8 +173,7 @@ std::string help_of_command(const Command& command, const CommandOptions& option
 }
 
 Result<std::string> help_of_word(std::string_view word, size_t width) {
-  std::vector<std::string> known;
-  for (const Command* command : all_commands()) known.emplace_back(command->name);
+  std::vector<std::string> known = names_in(all_commands());
   for (const Transform* step : all_transforms()) {
     if (step->name == word) return of_step(*step, width);
     known.emplace_back(step->name);
@@ -199,9 +198,7 @@ Result<std::string> help_of_word(std::string_view word, size_t width) {
     const std::string_view name = known.emplace_back(codec->name);
     if (name == word) return wrapped(fmt::format("{}: {}", word, codec->help), width) + "\n";
   }
-  const std::string near = nearest(word, known);
-  return fail_with_hint(ErrorCode::kUsage,
-                        near.empty() ? "ckpt list" : fmt::format("ckpt help {}", near),
+  return fail_with_hint(ErrorCode::kUsage, near_hint(word, known, "ckpt help ", "ckpt list"),
                         "'{}' is not a command, step, type, check or profile", word);
 }
 

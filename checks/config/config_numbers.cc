@@ -85,7 +85,7 @@ struct Level {
 std::vector<Level> levels_of(const Examined& on) {
   if (on.is_gguf || on.config.is_null()) return {};
   std::vector<Level> out;
-  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const std::string prefix = on.text_place();
   const JsonValue& text = on.text_config();
   if (has_quirk(on.text_type, "delta_class")) {
     out.push_back({prefix, &text, kDelta});
@@ -272,7 +272,7 @@ Status look_bases(const Look& look) {
   const JsonValue& text = on.text_config();
   const JsonValue* positions = known(text, "position_embedding_type");
   if (on.is_gguf || (positions != nullptr && *positions != "rope")) return {};
-  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const std::string prefix = on.text_place();
   for (const std::string_view key : {"rope_theta", "rope_local_base_freq", "local_rope_theta",
                                      "global_rope_theta", "rotary_emb_base"}) {
     if (const JsonValue* base = known(text, key)) look_base(look, prefix + std::string(key), *base);

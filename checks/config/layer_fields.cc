@@ -11,10 +11,6 @@
 namespace ckpt {
 namespace {
 
-std::string level_of(const Examined& on) {
-  return on.has_text_config() ? "config.json: text_config." : "config.json: ";
-}
-
 Status look_dense_layers(const Look& look) {
   const Examined& on = look.on;
   const auto* rule = std::ranges::find_if(
@@ -29,7 +25,7 @@ Status look_dense_layers(const Look& look) {
     if (dense == i) ++dense;
   }
   if (all_dense != dense) {
-    look.report(level_of(on) + "mlp_layer_types",
+    look.report(on.text_place("mlp_layer_types"),
                 "dense layers behind sparse ones; this server has them in front alone", {}, {},
                 Fix{"", "", "none: this server cannot run such a model", false, 0});
     return {};
@@ -37,10 +33,10 @@ Status look_dense_layers(const Look& look) {
   const JsonValue* count = known(on.text_config(), "first_k_dense_replace");
   const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);
   if (count == nullptr && !counted) {
-    look.report(level_of(on) + "first_k_dense_replace",
+    look.report(on.text_place("first_k_dense_replace"),
                 fmt::format("absent; expected {}", is_listed ? dense : rule->listed_by_class));
   } else if (is_listed && counted && std::min<uint64_t>(*counted, types->size()) != dense) {
-    look.report(level_of(on) + "first_k_dense_replace",
+    look.report(on.text_place("first_k_dense_replace"),
                 fmt::format("{}; mlp_layer_types has {}", *counted, dense));
   }
   return {};
@@ -59,7 +55,7 @@ Status look_shared_cache(const Look& look) {
     return std::find(types.begin(), first, type) == first;
   });
   if (alone == types.end()) return {};
-  look.report(level_of(on) + "num_kv_shared_layers",
+  look.report(on.text_place("num_kv_shared_layers"),
               fmt::format("{}: layer {} takes keys and values from the last {} layer before layer "
                           "{}, and there is none",
                           shared, alone - types.begin(), *alone, first - types.begin()));

@@ -14,16 +14,12 @@
 namespace ckpt {
 namespace {
 
-std::string place_of(const Examined& on, std::string_view field) {
-  return fmt::format("config.json: {}{}", on.has_text_config() ? "text_config." : "", field);
-}
-
 Status look_expert_count(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf || !has_word(kReadNumExperts, on.text_type)) return {};
   const JsonValue* count = known(on.text_config(), "num_local_experts");
   if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return {};
-  look.report(place_of(on, "num_local_experts"),
+  look.report(on.text_place("num_local_experts"),
               fmt::format("{}, without num_experts; transformers 4.57 reads that alone, and takes "
                           "its default instead",
                           count->dump()));
@@ -41,7 +37,7 @@ Status look_rope_by_layer_type(const Look& look) {
   if (!is_nested) return {};
   const bool has_fix = std::ranges::any_of(
       kRopeByLayerType, [&](const RopeByLayerType& row) { return row.model_type == on.text_type; });
-  Found found{place_of(on, "rope_parameters"),
+  Found found{on.text_place("rope_parameters"),
               "one for each type of layer, as transformers 5 saves it; 4.57 reads rope_theta and "
               "rope_scaling"};
   if (!has_fix) found.fix = Fix{"", "", "take config.json from the source model", false, 0};
@@ -55,7 +51,7 @@ Status look_two_activations(const Look& look) {
   if (on.is_gguf || !has_quirk(on.text_type, "two_activations")) return {};
   const JsonValue* value = known(on.text_config(), "hidden_act");
   if (value != nullptr && *value == "gelu_pytorch_tanh") return {};
-  look.report(place_of(on, "hidden_act"),
+  look.report(on.text_place("hidden_act"),
               fmt::format("{}; this server expects \"gelu_pytorch_tanh\" in it and in "
                           "hidden_activation",
                           value == nullptr ? "absent" : value->dump()));
@@ -70,7 +66,7 @@ Status look_unsaved_fields(const Look& look) {
     if (!has_word(field.model_types, on.text_type)) continue;
     const JsonValue* said = known(on.text_config(), field.name);
     if (said != nullptr && !said->is_structured()) continue;
-    look.report(place_of(on, field.name),
+    look.report(on.text_place(field.name),
                 fmt::format("absent, as transformers 5 omits it; expected {}", field.value));
     return {};
   }

@@ -71,7 +71,7 @@ std::vector<Rope> ropes_of(const Look& look) {
   const bool is_first = !look.profile.reads_old_tokenizers_alone();
   std::vector<Rope> out;
   const JsonValue& text = on.text_config();
-  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const std::string prefix = on.text_place();
   // Of 4.57, where a class has a rope_scaling of its own, which goes before rope_parameters.
   const bool has_own = !is_first && has_quirk(on.text_type, "own_rope_scaling");
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {

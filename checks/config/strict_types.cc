@@ -230,7 +230,7 @@ Status look_types(const Look& look) {
   const bool has_class = has_quirk(type, "text_class") || is_delta;
   if (on.is_gguf || on.config.is_null()) return {};
   look_base_types(look);
-  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const std::string prefix = on.text_place();
   const JsonValue& text = on.text_config();
   const bool is_strict_tower = has_quirk(type, "strict_tower") && on.has_text_config();
   if (on.has_text_config() && !is_strict_tower) {

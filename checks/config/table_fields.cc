@@ -89,7 +89,7 @@ Status look_table_fields(const Look& look) {
   }
   const Family* defaults = table_of_model_type(on.text_type);
   if (defaults == nullptr) defaults = report.table;
-  const std::string prefix = on.has_text_config() ? "config.json: text_config." : "config.json: ";
+  const std::string prefix = on.text_place();
   look_nulls(look, prefix, on.text_config(), defaults->defaults);
   const bool has_heads = !has_word(report.table->quirks, "no_head_dim");
   if (has_heads) look_heads(look, prefix, *defaults);

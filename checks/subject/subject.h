@@ -159,6 +159,10 @@ class Examined {
 
   const JsonValue& text_config() const;  // config.text_config if it is an object, else config
   bool has_text_config() const { return &text_config() != &config; }
+  // "config.json: text_config.hidden_size", for findings: where a field of text_config() is.
+  std::string text_place(std::string_view field = {}) const {
+    return fmt::format("config.json: {}{}", has_text_config() ? "text_config." : "", field);
+  }
   const Tensor* tensor(std::string_view name) const;
   bool has_document(std::string_view path) const;
   // Looked for once, when first asked: a large vocabulary takes longer than all other checks.

@@ -95,6 +95,14 @@ void add_ends(const std::string& module, std::set<std::string>& out) {
 
 }  // namespace
 
+void note_unknown(const Adapter& adapter, const Context& context) {
+  if (adapter.config.unknown.empty()) return;
+  const std::filesystem::path file =
+      std::filesystem::path(adapter.path).parent_path() / "adapter_config.json";
+  context.note(fmt::format("lora: {}: not known and not used: {}", file.string(),
+                           fmt::join(adapter.config.unknown, ", ")));
+}
+
 void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context) {
   const std::vector<std::string>& targets = adapter.config.targets;
   std::set<std::string> used, there;

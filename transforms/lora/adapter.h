@@ -97,6 +97,13 @@ Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path, cons
 Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& folder,
                                    const Context& context);
 
+// Each part of a module is there with those that it needs, as the configuration says (use_dora,
+// lora_bias, layers_to_transform). Fails: kCorrupt.
+Status check_module(const Adapter& adapter, const AdapterModule& module);
+// `rank` of the factor is that of the configuration. Fails: kCorrupt.
+Status check_rank(const AdapterConfig& config, const AdapterModule& module, const Tensor& factor,
+                  uint64_t rank);
+
 // Rows and modules that the configuration lists as trained are in the adapter, where `model` has
 // the module. Fails: kCorrupt.
 Status check_trained_parts(const Adapter& adapter, const Checkpoint& model);
@@ -104,6 +111,9 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model);
 // Notes modules of `model` that target_modules lists and no tensor is for, which PEFT warns about,
 // and modules that it does not list, which PEFT leaves out.
 void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context);
+
+// Notes keys of adapter_config.json that are set and not known.
+void note_unknown(const Adapter& adapter, const Context& context);
 
 // A tensor of the adapter that is not of the shape of the model's.
 Failure other_shape(const Tensor& ours, const Tensor& theirs);

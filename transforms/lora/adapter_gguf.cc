@@ -13,9 +13,11 @@
 #include "core/computed/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "transforms/facts/qat_quantizers.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/lora/adapter.h"
+#include "transforms/to_gguf/select.h"
 
 namespace ckpt {
 namespace {
@@ -308,7 +310,12 @@ Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path,
 
 Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& folder,
                                    const Context& context) {
-  CKPT_ASSIGN(const Forward forward, run_forward(folder, context.quiet()));
+  // Beside floats nothing tells that scales and quantizers are no tensors of the model.
+  Checkpoint weights = folder;
+  std::erase_if(weights.tensors, [](const Tensor& tensor) {
+    return is_side_scale(tensor.name) || is_quantizer(tensor.name);
+  });
+  CKPT_ASSIGN(const Forward forward, run_forward(weights, context.quiet()));
   const std::string_view name = forward.model.family->name;
   if (name != adapter.architecture) {
     return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base is '{}'",

@@ -56,6 +56,7 @@ class AdapterToGguf {
     std::map<const Tensor*, const AdapterModule*> firsts;
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_parts(module));
+      CKPT_TRY(check_module(adapter_, module));
       const Tensor* first = nullptr;
       for (const auto& [part, tensor] : module.parts) {
         if (part == AdapterPart::kBaseCopy) continue;
@@ -79,7 +80,8 @@ class AdapterToGguf {
       const Tensor* a = module.find(AdapterPart::kA);
       if (a == nullptr) a = module.find(AdapterPart::kEmbeddingA);
       if (a == nullptr) continue;
-      const auto theirs = static_cast<float>(alpha / static_cast<double>(a->rows()));
+      const auto theirs =
+          alpha == 0 ? 1.0f : static_cast<float>(alpha / static_cast<double>(a->rows()));
       const float ours = adapter_.config.scale_of(module.name, 1);
       if (ours == theirs) continue;
       out.push_back(fmt::format("{} ({:g} instead of {:g})", module.name, theirs, ours));
@@ -141,6 +143,7 @@ class AdapterToGguf {
     const Tensor* a = module.find(is_embedding ? AdapterPart::kEmbeddingA : AdapterPart::kA);
     const Tensor* b = module.find(is_embedding ? AdapterPart::kEmbeddingB : AdapterPart::kB);
     CKPT_TRY(check_factors(module, a, b));
+    CKPT_TRY(check_rank(adapter_.config, module, *a, a->rows()));
     Tensor left = *b, right = *a;
     if (name == "token_embd.weight") {
       CKPT_ASSIGN(right, turned_factor(*a));
@@ -229,6 +232,8 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues& options,
               in(base_folder, kToGguf.apply(base, {{"outtype", "bf16"}}, context.quiet())));
   AdapterToGguf made(adapter, base, converted, context);
   CKPT_TRY(check_trained_parts(adapter, base));
+  note_targets(adapter, base, context);
+  note_unknown(adapter, context);
   Checkpoint out;
   out.format = "gguf";
   out.name = input.name;

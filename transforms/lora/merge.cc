@@ -25,6 +25,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "transforms/facts/serving_config.h"
 #include "transforms/lora/adapter.h"
 #include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
@@ -76,7 +77,7 @@ class LoraMerge {
     note_targets(adapter_, checkpoint_, context_);
     CKPT_TRY(untie_where_needed());
     for (const AdapterModule& module : adapter_.modules) {
-      CKPT_TRY(check_layer(module));
+      CKPT_TRY(check_module(adapter_, module));
       weights_.begin_module(module.first_tensor());
       CKPT_TRY(apply(module));
     }
@@ -129,7 +130,11 @@ class LoraMerge {
     const auto json = config == nullptr ? nullptr : config->values().value_or(nullptr);
     if (json == nullptr) return false;
     const JsonValue* text = known(*json, "text_config");
-    return is_truthy(known(*json, kTie)) || (text != nullptr && is_truthy(known(*text, kTie)));
+    const JsonValue* inner = text == nullptr ? nullptr : known(*text, kTie);
+    const JsonValue* outer = known(*json, kTie);
+    if (inner != nullptr || outer != nullptr) return is_truthy(outer) || is_truthy(inner);
+    const auto classes = JsonText::parse(config->text());
+    return classes && ties_head_by_class(*classes).value_or(false);
   }
 
   bool has_head() const {
@@ -178,21 +183,7 @@ class LoraMerge {
 
   // ---- modules ---------------------------------------------------------------------------------
 
-  Status check_layer(const AdapterModule& module) const {
-    const std::vector<uint64_t>& layers = adapter_.config.layers;
-    const bool is_low_rank = module.find(AdapterPart::kA) != nullptr;
-    const size_t at = module.name.find("layers.");
-    if (layers.empty() || !is_low_rank || at == module.name.npos) return {};
-    std::string_view rest = std::string_view(module.name).substr(at + 7);
-    rest = rest.substr(0, rest.find('.'));
-    const auto is_layer = [&](uint64_t layer) { return fmt::format("{}", layer) == rest; };
-    if (std::ranges::any_of(layers, is_layer)) return {};
-    return fail(ErrorCode::kCorrupt, "tensor '{}': layers_to_transform lists [{}], not layer {}",
-                module.first_tensor(), fmt::join(layers, ", "), rest);
-  }
-
   Status apply(const AdapterModule& module) {
-    CKPT_TRY(check_pairs(module));
     if (const Tensor* copy = module.find(AdapterPart::kBaseCopy)) {
       CKPT_ASSIGN(Tensor* const weight, target(module, *copy, kWeight));
       CKPT_TRY(check_shape_of(*copy, *weight));
@@ -219,70 +210,6 @@ class LoraMerge {
       CKPT_TRY(replace_rows(module, *rows));
     }
     return {};
-  }
-
-  // Each part with those that it needs.
-  Status check_pairs(const AdapterModule& module) const {
-    struct Needs {
-      AdapterPart part, other;
-      std::string_view name;
-    };
-    constexpr Needs kNeeds[] = {
-        {AdapterPart::kA, AdapterPart::kB, "lora_B"},
-        {AdapterPart::kB, AdapterPart::kA, "lora_A"},
-        {AdapterPart::kBBias, AdapterPart::kB, "lora_B"},
-        {AdapterPart::kTurnedA, AdapterPart::kTurnedB, "lora_b"},
-        {AdapterPart::kTurnedB, AdapterPart::kTurnedA, "lora_a"},
-        {AdapterPart::kEmbeddingA, AdapterPart::kEmbeddingB, "lora_embedding_B"},
-        {AdapterPart::kEmbeddingB, AdapterPart::kEmbeddingA, "lora_embedding_A"},
-    };
-    for (const Needs& each : kNeeds) {
-      const Tensor* found = module.find(each.part);
-      if (found == nullptr || module.find(each.other) != nullptr) continue;
-      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", found->name, module.name,
-                  each.name);
-    }
-    const Tensor* b = module.find(AdapterPart::kB);
-    const bool lacks_bias = adapter_.config.has_biases && b != nullptr &&
-                            !is_stack_of_experts(module) && !module.find(AdapterPart::kBBias);
-    if (lacks_bias) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_B.bias; lora_bias is true",
-                  b->name, module.name);
-    }
-    const int products = int(module.parts.contains(AdapterPart::kA)) +
-                         int(module.parts.contains(AdapterPart::kTurnedA)) +
-                         int(module.parts.contains(AdapterPart::kEmbeddingA));
-    const Tensor* first = module.parts.begin()->second;
-    const bool replaces = module.find(AdapterPart::kNewWeight) != nullptr;
-    if (products + int(replaces) > 1) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has more than one new weight",
-                  first->name, module.name);
-    }
-    const Tensor* copy = module.find(AdapterPart::kBaseCopy);
-    if (copy != nullptr && products == 0) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", copy->name, module.name);
-    }
-    return check_magnitude(module, products > 0);
-  }
-
-  Status check_magnitude(const AdapterModule& module, bool has_product) const {
-    const Tensor* magnitude = module.find(AdapterPart::kMagnitude);
-    if (magnitude != nullptr && !has_product) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", magnitude->name,
-                  module.name);
-    }
-    if (!has_product || (magnitude != nullptr) == adapter_.config.has_magnitudes) return {};
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has {} magnitudes; use_dora says {}",
-                module.first_tensor(), module.name, magnitude != nullptr ? "DoRA's" : "no",
-                adapter_.config.has_magnitudes);
-  }
-
-  Status check_rank(const AdapterModule& module, const Tensor& factor, uint64_t rank) const {
-    const double expected = adapter_.config.rank_of(module.name);
-    if (static_cast<double>(rank) == expected) return {};
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}': shape [{}] has rank {}; the configuration says {}", factor.name,
-                fmt::join(factor.shape, ", "), rank, expected);
   }
 
   Status check_matrix(const Tensor& tensor) const {
@@ -334,7 +261,7 @@ class LoraMerge {
       CKPT_ASSIGN(left, turned_factor(b));
       CKPT_ASSIGN(right, turned_factor(a));
     }
-    CKPT_TRY(check_rank(module, a, right.rows()));
+    CKPT_TRY(check_rank(adapter_.config, module, a, right.rows()));
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
     if (module.rows) {
       Tensor* const stack = weights_.find_exactly(module.rows->first);
@@ -373,7 +300,7 @@ class LoraMerge {
     const Tensor& b = *module.find(AdapterPart::kEmbeddingB);
     CKPT_TRY(check_matrix(a));
     CKPT_TRY(check_matrix(b));
-    CKPT_TRY(check_rank(module, a, a.rows()));
+    CKPT_TRY(check_rank(adapter_.config, module, a, a.rows()));
     CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
     CKPT_ASSIGN(Tensor left, turned_factor(a));
     CKPT_ASSIGN(Tensor right, turned_factor(b));
@@ -551,10 +478,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   } else {
     CKPT_TRY(merge(checkpoint));
   }
-  if (!adapter.config.unknown.empty()) {
-    context.note(fmt::format("lora: {}/adapter_config.json: not known and not used: {}", folder,
-                             fmt::join(adapter.config.unknown, ", ")));
-  }
+  note_unknown(adapter, context);
   return checkpoint;
 }
 

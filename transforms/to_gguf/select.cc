@@ -95,14 +95,6 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
   return "config.json has no quantization_config";
 }
 
-// Entries next to quantized weights that are not tensors of the model.
-constexpr std::string_view kDroppedScaleEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
-                                                  ".v_scale"};
-bool is_side_scale(std::string_view name) {
-  return std::ranges::any_of(kDroppedScaleEnds,
-                             [&](std::string_view end) { return name.ends_with(end); });
-}
-
 // Why codes did not come together with their scales.
 std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
   constexpr std::string_view kPacked = "_packed";
@@ -191,6 +183,12 @@ bool is_of_no_use(const Family& family, const std::string& name) {
 }
 
 }  // namespace
+
+bool is_side_scale(std::string_view name) {
+  constexpr std::string_view kEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
+                                        ".v_scale"};
+  return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+}
 
 bool is_nvfp4(const Tensor& tensor, Codecs codecs) {
   return find_repack(*tensor.codec, plain_codec(codecs, Dtype::kNvfp4)) != nullptr;

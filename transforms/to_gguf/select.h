@@ -16,6 +16,9 @@ struct NamedTensor {
   std::optional<float> input_scale = {};  // of an NVFP4 weight that has one
 };
 
+// An entry next to quantized weights that is not a tensor of the model.
+bool is_side_scale(std::string_view name);
+
 // True for weights whose bits GGUF's NVFP4 can hold, and for those that are yet to be encoded so.
 bool is_nvfp4(const Tensor& tensor, Codecs codecs);
 

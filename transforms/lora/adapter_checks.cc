@@ -1,0 +1,96 @@
+// What the configuration of an adapter and its tensors say about each other, without a model.
+#include <algorithm>
+
+#include "transforms/lora/adapter.h"
+#include "transforms/lora/stacked_experts.h"
+
+namespace ckpt {
+namespace {
+
+Status check_layer(const AdapterConfig& config, const AdapterModule& module) {
+  const std::vector<uint64_t>& layers = config.layers;
+  const bool is_low_rank = module.find(AdapterPart::kA) != nullptr;
+  const size_t at = module.name.find("layers.");
+  if (layers.empty() || !is_low_rank || at == module.name.npos) return {};
+  std::string_view rest = std::string_view(module.name).substr(at + 7);
+  rest = rest.substr(0, rest.find('.'));
+  const auto is_layer = [&](uint64_t layer) { return fmt::format("{}", layer) == rest; };
+  if (std::ranges::any_of(layers, is_layer)) return {};
+  return fail(ErrorCode::kCorrupt, "tensor '{}': layers_to_transform lists [{}], not layer {}",
+              module.first_tensor(), fmt::join(layers, ", "), rest);
+}
+
+Status check_magnitude(const AdapterConfig& config, const AdapterModule& module,
+                       bool has_product) {
+  const Tensor* magnitude = module.find(AdapterPart::kMagnitude);
+  if (magnitude != nullptr && !has_product) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", magnitude->name,
+                module.name);
+  }
+  if (!has_product || (magnitude != nullptr) == config.has_magnitudes) return {};
+  return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has {} magnitudes; use_dora says {}",
+              module.first_tensor(), module.name, magnitude != nullptr ? "DoRA's" : "no",
+              config.has_magnitudes);
+}
+
+// Each part with those that it needs.
+Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
+  struct Needs {
+    AdapterPart part, other;
+    std::string_view name;
+  };
+  constexpr Needs kNeeds[] = {
+      {AdapterPart::kA, AdapterPart::kB, "lora_B"},
+      {AdapterPart::kB, AdapterPart::kA, "lora_A"},
+      {AdapterPart::kBBias, AdapterPart::kB, "lora_B"},
+      {AdapterPart::kTurnedA, AdapterPart::kTurnedB, "lora_b"},
+      {AdapterPart::kTurnedB, AdapterPart::kTurnedA, "lora_a"},
+      {AdapterPart::kEmbeddingA, AdapterPart::kEmbeddingB, "lora_embedding_B"},
+      {AdapterPart::kEmbeddingB, AdapterPart::kEmbeddingA, "lora_embedding_A"},
+  };
+  for (const Needs& each : kNeeds) {
+    const Tensor* found = module.find(each.part);
+    if (found == nullptr || module.find(each.other) != nullptr) continue;
+    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", found->name, module.name,
+                each.name);
+  }
+  const Tensor* b = module.find(AdapterPart::kB);
+  const bool lacks_bias = config.has_biases && b != nullptr &&
+                          !is_stack_of_experts(module) && !module.find(AdapterPart::kBBias);
+  if (lacks_bias) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_B.bias; lora_bias is true",
+                b->name, module.name);
+  }
+  const int products = int(module.parts.contains(AdapterPart::kA)) +
+                       int(module.parts.contains(AdapterPart::kTurnedA)) +
+                       int(module.parts.contains(AdapterPart::kEmbeddingA));
+  const Tensor* first = module.parts.begin()->second;
+  const bool replaces = module.find(AdapterPart::kNewWeight) != nullptr;
+  if (products + int(replaces) > 1) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has more than one new weight",
+                first->name, module.name);
+  }
+  const Tensor* copy = module.find(AdapterPart::kBaseCopy);
+  if (copy != nullptr && products == 0) {
+    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", copy->name, module.name);
+  }
+  return check_magnitude(config, module, products > 0);
+}
+
+}  // namespace
+
+Status check_module(const Adapter& adapter, const AdapterModule& module) {
+  CKPT_TRY(check_layer(adapter.config, module));
+  return check_pairs(adapter.config, module);
+}
+
+Status check_rank(const AdapterConfig& config, const AdapterModule& module, const Tensor& factor,
+                  uint64_t rank) {
+  const double expected = config.rank_of(module.name);
+  if (static_cast<double>(rank) == expected) return {};
+  return fail(ErrorCode::kCorrupt,
+              "tensor '{}': shape [{}] has rank {}; the configuration says {}", factor.name,
+              fmt::join(factor.shape, ", "), rank, expected);
+}
+
+}  // namespace ckpt

@@ -28,10 +28,6 @@ std::optional<fs::path> root_of(const fs::path& folder, const fs::path& target) 
   return std::nullopt;
 }
 
-Failure not_opened(const fs::path& path, const std::error_code& error) {
-  return io_failure(path, "cannot be opened", error.value());
-}
-
 }  // namespace
 
 Result<SharedSource> open_document(const fs::path& folder, const std::string& path,
@@ -40,9 +36,9 @@ Result<SharedSource> open_document(const fs::path& folder, const std::string& pa
   if (options.follow_links || is_url(folder)) return open_file(named);
   std::error_code error;
   const fs::path own = fs::canonical(folder, error);
-  if (error) return not_opened(folder, error);
+  if (error) return open_failure(folder, error.value());
   const fs::path target = fs::canonical(named, error);
-  if (error) return not_opened(named, error);
+  if (error) return open_failure(named, error.value());
   const auto root = root_of(own, target);
   if (!root) {
     return fail_with_hint(ErrorCode::kUsage, "--follow-links, to read it anyway",

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 
 #include "core/base/printable.h"
 #include "core/io/folder.h"
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/document_names.h"
 #include "core/patch/journal.h"
@@ -66,6 +68,8 @@ bool is_file_of(const fs::path& path, const std::string& name) {
 Result<const Format*> recognize(const fs::path& path) {
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) {
+    std::error_code error;
+    if (fs::is_symlink(path, error)) return open_failure(path, ENOENT);
     const std::string name = hub_name(path);
     if (!name.empty()) {
       return fail_with_hint(

@@ -81,6 +81,9 @@ struct Signer {
 // as for verifying, if the configuration of OpenSSL has no provider for the key.
 Result<Bundle> sign(std::string payload, const Signer& signer);
 
+// Fail: kUsage.
+Status check_public_key(std::string_view pem);
+Status check_certificates(std::string_view pem);
 // Fails: kCorrupt if the signature is not by that key.
 Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem);
 // Whom to trust: the signer's own certificate, or authorities that a chain must lead to; if both

@@ -190,6 +190,13 @@ Result<std::string> signature_of(const std::string& bytes, const EVP_MD* hash, E
               openssl_reason());
 }
 
+Result<Key> read_public_key(std::string_view pem) {
+  const Memory memory = memory_of(pem);
+  Key key(PEM_read_bio_PUBKEY(memory.get(), nullptr, nullptr, nullptr));
+  if (key != nullptr) return key;
+  return fail(ErrorCode::kUsage, "no public key in PEM ({})", openssl_reason());
+}
+
 Result<std::vector<Certificate>> read_certificates(std::string_view pem) {
   std::vector<Certificate> out;
   const Memory memory = memory_of(pem);
@@ -294,17 +301,21 @@ Result<Bundle> sign(std::string payload, const Signer& signer) {
   return bundle;
 }
 
+Status check_public_key(std::string_view pem) {
+  return read_public_key(pem).map([](const Key&) {});
+}
+
+Status check_certificates(std::string_view pem) {
+  return read_certificates(pem).map([](const std::vector<Certificate>&) {});
+}
+
 Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
   CKPT_TRY(require_algorithms());
   if (!bundle.certificates.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--ca FILE in place of --public-key",
                           "signed with a certificate; expected a signature by a key");
   }
-  const Memory memory = memory_of(public_key_pem);
-  const Key key(PEM_read_bio_PUBKEY(memory.get(), nullptr, nullptr, nullptr));
-  if (key == nullptr) {
-    return fail(ErrorCode::kUsage, "no public key in PEM ({})", openssl_reason());
-  }
+  CKPT_ASSIGN(const Key key, read_public_key(public_key_pem));
   const std::string hint = hint_of(key.get());
   if (!bundle.key_hint.empty() && bundle.key_hint != hint) {
     return fail(ErrorCode::kCorrupt, "signed by key {}; the key given is {}", bundle.key_hint,

@@ -11,6 +11,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/io/open_files.h"
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 
 namespace ckpt {
@@ -31,9 +32,7 @@ Result<Descriptor> open_for_reading(const std::filesystem::path& path) {
   // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.is_open()) return file;
-  const int error = errno;
-  return fail_with_hint(ErrorCode::kIo, error == EMFILE ? "ulimit -n 4096" : "",
-                        "{}: cannot be opened: {}", path.string(), std::strerror(error));
+  return open_failure(path, errno);
 }
 
 class File final : public ByteSource {

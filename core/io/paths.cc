@@ -23,6 +23,39 @@ Failure io_failure(const fs::path& path, const char* doing, int error, const cha
                         path.string(), doing, std::strerror(error));
 }
 
+namespace {
+
+// The command that downloads again what a file in the hub's cache is a link to; empty elsewhere:
+//
+//   models--ORG--NAME/snapshots/REVISION/config.json ─▶ ../../blobs/0f3a...
+std::string download_again(const fs::path& path) {
+  constexpr std::string_view kStart = "models--";
+  const fs::path revision = fs::absolute(path).lexically_normal().parent_path();
+  std::string name = revision.parent_path().parent_path().filename().string();
+  const size_t cut = name.find("--", kStart.size());
+  const bool is_snapshot = revision.parent_path().filename() == "snapshots";
+  if (!is_snapshot || !name.starts_with(kStart) || cut == name.npos) return "";
+  name.replace(cut, 2, "/");
+  return fmt::format("hf download {} --revision {}", shell_path(name.substr(kStart.size())),
+                     shell_path(revision.filename().string()));
+}
+
+}  // namespace
+
+Failure open_failure(const fs::path& path, int error) {
+  std::error_code ignored;
+  if (error == EMFILE) {
+    return fail_with_hint(ErrorCode::kIo, "ulimit -n 4096", "{}: cannot be opened: {}",
+                          path.string(), std::strerror(error));
+  }
+  if (error != ENOENT || !fs::is_symlink(path, ignored)) {
+    return io_failure(path, "cannot be opened", error);
+  }
+  return fail_with_hint(ErrorCode::kIo, download_again(path),
+                        "{}: a link to {}, which does not exist", path.string(),
+                        fs::read_symlink(path, ignored).string());
+}
+
 Failure write_failure(const fs::path& path, int error, const std::string& size) {
   struct statvfs space{};
   if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {

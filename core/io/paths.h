@@ -13,6 +13,10 @@ namespace ckpt {
 Failure io_failure(const std::filesystem::path& path, const char* doing, int error,
                    const char* hint_if_denied = "");
 
+// kIo: `path` cannot be opened; a link to nothing says where it leads, and in the hub's cache the
+// hint downloads the model again.
+Failure open_failure(const std::filesystem::path& path, int error);
+
 // kIo: bytes could not be written to `path`. A full disk, a quota and a limit on the size of files
 // are reported with the space that is left; `size` tells how much was written, or how much is
 // needed.

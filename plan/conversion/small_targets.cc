@@ -125,8 +125,9 @@ Status refuse_link(const fs::path& path, std::string_view option) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
   const fs::path target = fs::canonical(path, error);
-  const std::string name = error ? "another name" : shell_path(target.string());
-  return link_failure(path, option.empty() || error ? name : fmt::format("{} {}", option, name));
+  const bool is_name = !error && (fs::is_regular_file(target) || fs::is_directory(target));
+  const std::string name = is_name ? shell_path(target.string()) : "another name";
+  return link_failure(path, option.empty() || !is_name ? name : fmt::format("{} {}", option, name));
 }
 
 Status refuse_link_at(const fs::path& path) {

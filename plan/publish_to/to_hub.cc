@@ -89,6 +89,7 @@ Failure refused_by_hub(const HttpResponse& response) {
                                                         : std::string_view())
                   .value();
   out.code = response.is_final() ? ErrorCode::kUsage : ErrorCode::kIo;
+  if (response.status == 412) out.hint = "the same command again, on top of the other commit";
   return Failure(std::move(out));
 }
 

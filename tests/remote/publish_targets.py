@@ -484,7 +484,9 @@ def hub_another_commit_in_between(scratch):
             hub.head = commit_id(99)
         return inner(request, body, fault)
     hub.answer = racing
-    hub_run(scratch, hub).bad("The branch was updated", out, "--to", "hf://org/name")
+    run = hub_run(scratch, hub)
+    run.bad("The branch was updated", out, "--to", "hf://org/name")
+    run.bad("Try: the same command again", out, "--to", "hf://org/name")
     assert not hub.files
 
 

@@ -15,16 +15,19 @@ struct TrustedPem {
 };
 
 Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
-  const auto read = [](const std::string& path) -> Result<std::string> {
+  const auto read = [](const std::string& path, auto check) -> Result<std::string> {
     if (path.empty()) return std::string();
     CKPT_ASSIGN(std::string pem, read_small(path, kMaxSumsBytes));
-    if (pem.find("-----BEGIN ") != pem.npos) return pem;
-    return fail(ErrorCode::kUsage, "{}: holds no PEM; expected text with -----BEGIN ...", path);
+    if (pem.find("-----BEGIN ") == pem.npos) {
+      return fail(ErrorCode::kUsage, "{}: holds no PEM; expected text with -----BEGIN ...", path);
+    }
+    if (pem.find("PRIVATE KEY-----") == pem.npos) CKPT_TRY(in(path, check(pem)));
+    return pem;
   };
   TrustedPem out;
-  CKPT_ASSIGN(out.public_key, read(trusted.public_key));
-  CKPT_ASSIGN(out.certificates.certificate_pem, read(trusted.certificate));
-  CKPT_ASSIGN(out.certificates.authorities_pem, read(trusted.authorities));
+  CKPT_ASSIGN(out.public_key, read(trusted.public_key, check_public_key));
+  CKPT_ASSIGN(out.certificates.certificate_pem, read(trusted.certificate, check_certificates));
+  CKPT_ASSIGN(out.certificates.authorities_pem, read(trusted.authorities, check_certificates));
   if (out.public_key.find("PRIVATE KEY-----") != std::string::npos) {
     const std::string key = shell_path(trusted.public_key);
     return fail_with_hint(ErrorCode::kUsage,

@@ -134,11 +134,11 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   if (g_idx.shape != std::vector<uint64_t>{inputs} || !is_plain_grid(g_idx, Dtype::kI32, 1)) {
     return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", inputs));
   }
-  group = divide_up(inputs, parts.groups());
   const std::vector<uint64_t> stated = said_groups(job, inputs);
-  const bool fits = std::ranges::any_of(
+  const auto fitting = std::ranges::find_if(
       stated, [&](uint64_t each) { return divide_up(inputs, each) == parts.groups(); });
-  if (!fits && !stated.empty()) return not_in_groups(parts, inputs, stated[0]);
+  if (fitting == stated.end() && !stated.empty()) return not_in_groups(parts, inputs, stated[0]);
+  group = stated.empty() ? divide_up(inputs, parts.groups()) : std::min(*fitting, inputs);
   if (!job.reads_values) return nullptr;
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxInputs));
   std::vector<uint32_t> out(inputs);

@@ -159,6 +159,10 @@ Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool want
   CKPT_ASSIGN(const JsonText own, template_of(before));
   CKPT_ASSIGN(const JsonText brought, template_of(checkpoint));
   if (own.is_null() || is_same(own, brought) || (wants_donor && !brought.is_null())) return {};
+  if (wants_donor) {
+    context.note(
+        "tokenizer: chat-template=donor: the donor has no template; the model keeps its own");
+  }
   std::erase_if(checkpoint.documents, is_chat_template);
   CKPT_TRY(drop_inline_template(checkpoint));
   if (before.find_document(kTemplate) == nullptr &&

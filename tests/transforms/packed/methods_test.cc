@@ -172,6 +172,17 @@ TEST(PackedMethods, GptqThatLiesIsRefusedByName) {
   });
 }
 
+TEST(PackedMethods, GroupsOfGptqAreDescribedAsDeclared) {
+  Checkpoint on = folder_of("gptq-4-dynamic-no-g-idx");
+  const Tensor& qweight = tensor(on, std::string(kDown) + ".qweight");
+  const Codec* codec = qweight.codec;
+  on.tensors.push_back(make_tensor(std::string(kDown) + ".g_idx", {320}, *codec,
+                                   std::vector<std::byte>(320 * sizeof(int32_t))));
+  const auto described = describe_packed_weights(on);
+  ASSERT_TRUE(described) << described.error().text();
+  EXPECT_EQ(described->at(std::string(kDown) + ".qweight"), "GPTQ 4 bits (group 128)");
+}
+
 // Groups of one size fit as many scales as groups of another, or none is declared.
 TEST(PackedMethods, GptqWhoseGroupsAreNotSaidIsRefused) {
   const char* const folder = "gptq-4-dynamic-no-g-idx";

@@ -200,6 +200,13 @@ TEST(TokenizerFrom, ModelKeepsItsChatTemplate) {
   EXPECT_NE(out.notes[0].find("keeps its own"), std::string::npos);
   input.options = {{"chat-template", "donor"}};
   EXPECT_EQ(take(input).text("chat_template.jinja"), "theirs");
+  std::swap(input.their_files, input.our_files);
+  input.their_files = {};
+  out = take(input);
+  EXPECT_EQ(out.text("chat_template.jinja"), "theirs");
+  ASSERT_EQ(out.notes.size(), 1u);
+  EXPECT_NE(out.notes[0].find("the donor has no template"), std::string::npos);
+  std::swap(input.their_files, input.our_files);
   input.options = {};
   input.our_files = {};
   EXPECT_EQ(take(input).text("chat_template.jinja"), "theirs");

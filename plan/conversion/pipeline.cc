@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "core/model/adapter.h"
+#include "core/model/document_names.h"
 #include "core/resume/plan_digest.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
@@ -156,6 +157,21 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
   return paths;
 }
 
+// An error of IN, or of a file that --tokenizer brought, which names its folder.
+Error in_source(Error error, const Conversion& conversion) {
+  const std::string text = error.text();
+  const std::string file = text.substr(0, text.find_first_of(": "));
+  const bool is_of_tokenizer = is_document_of(DocumentKind::kVocabulary, file) ||
+                               is_document_of(DocumentKind::kTokenizer, file);
+  if (conversion.tokenizer.empty() || !is_of_tokenizer) {
+    return in_input(std::move(error), conversion.in);
+  }
+  if (error.hint.find("--tokenizer") != std::string::npos) {
+    error.hint = "--tokenizer with the folder of the source model's tokenizer";
+  }
+  return in_input(std::move(error), conversion.tokenizer);
+}
+
 // The output that `planning` asks for, made from `checkpoint`, at the end of the plan.
 Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
@@ -163,7 +179,7 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
   auto converted = apply_added_steps(std::move(checkpoint), planning);
   if (!converted) {
     return Failure(
-        in_input(with_command(std::move(converted.error()), conversion, scales), conversion.in));
+        in_source(with_command(std::move(converted.error()), conversion, scales), conversion));
   }
   CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));

@@ -135,13 +135,18 @@ Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& do
   TokenizerOptions how;
   how.vocab_size = how.most_tokens = embedding_rows(gguf);
   if (!how.vocab_size) how.vocab_size = texts_at(gguf.metadata, kTokens).size();
+  how.vocab_size_of = "the GGUF's number of tokens";
   how.pre_name = std::move(pre);
   const std::string* architecture = gguf.metadata.find_text("general.architecture");
   for (const Family* family : families()) {
     if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
   }
   Metadata out;
-  CKPT_TRY(add_tokenizer_keys(donor, how, context, out));
+  Status added = add_tokenizer_keys(donor, how, context, out);
+  if (!added && added.error().hint.find("--tokenizer DIR") != std::string::npos) {
+    added.error().hint = "--step tokenizer:from=DIR with the source model's tokenizer";
+  }
+  CKPT_TRY(std::move(added));
   return out;
 }
 

@@ -117,7 +117,7 @@ Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
   if (count <= most) return count;
   return fail_with_hint(
       ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
-      "{} is {}; {} {}", stated == 0 ? "the number of tokens" : "config.json's vocab_size", count,
+      "{} is {}; {} {}", stated == 0 ? "the number of tokens" : options.vocab_size_of, count,
       options.most_tokens ? "the embedding has rows for" : "expected at most", most);
 }
 
@@ -133,10 +133,11 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
                                          : base.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
-    return fail_with_hint(
-        ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
-        "tokenizer.json has token '{}' as number {}; config.json's vocab_size is {}",
-        is_added_last ? added.back().second.text : base.back().second, needed - 1, size);
+    return fail_with_hint(ErrorCode::kCorrupt,
+                          "a tokenizer that belongs to these weights, with --tokenizer DIR",
+                          "tokenizer.json has token '{}' as number {}; {} is {}",
+                          is_added_last ? added.back().second.text : base.back().second, needed - 1,
+                          options.vocab_size_of, size);
   }
   Vocabulary out;
   out.tokens.reserve(size);

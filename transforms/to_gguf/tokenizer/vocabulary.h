@@ -16,7 +16,8 @@ namespace ckpt {
 inline constexpr float kNeverMergedScore = -1e6f;
 
 struct TokenizerOptions {
-  std::optional<uint64_t> vocab_size = {};   // of config.json; nullopt: as many as there are tokens
+  std::optional<uint64_t> vocab_size = {};  // of config.json; nullopt: as many as there are tokens
+  std::string_view vocab_size_of = "config.json's vocab_size";
   std::optional<uint64_t> most_tokens = {};  // that the embedding has rows for, where it is known
   std::optional<std::string> pre_name = {};  // given by hand
   TokenizerRules rules = {};

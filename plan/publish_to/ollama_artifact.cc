@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
@@ -33,6 +34,10 @@ struct GgufFile {
   const FileDigest* file = nullptr;
   Checkpoint checkpoint;
 };
+
+bool has_file(const Shipment& shipment, std::string_view name) {
+  return std::ranges::find(shipment.files, name, &FileDigest::name) != shipment.files.end();
+}
 
 // "model-00001-of-00003.gguf"
 bool is_split_name(std::string_view name) {
@@ -70,10 +75,26 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
       "{}: no GGUF file; Ollama runs GGUF files", folder);
 }
 
-std::string_view kind_of(const Checkpoint& checkpoint) {
+// "model", "adapter" and others; an importance matrix is an "imatrix".
+std::string kind_of(const Checkpoint& checkpoint) {
   if (checkpoint.is_projector()) return "projector";
   const std::string* const type = checkpoint.metadata.find_text("general.type");
-  return type != nullptr && *type == "adapter" ? "adapter" : "model";
+  return type == nullptr ? "model" : *type;
+}
+
+std::string architecture_of(const Checkpoint& checkpoint) {
+  const std::string* const found = checkpoint.metadata.find_text("general.architecture");
+  return found == nullptr ? "" : *found;
+}
+
+// Fails as ollama_artifact() does.
+Status check_adapter(const Shipment& shipment, const GgufFile& adapter, const GgufFile& model) {
+  const std::string own = architecture_of(adapter.checkpoint);
+  const std::string expected = architecture_of(model.checkpoint);
+  if (own == expected) return {};
+  return fail_with_hint(ErrorCode::kUsage, "a folder without it",
+                        "{}: {} is an adapter of '{}'; {} is a '{}'", shipment.folder.string(),
+                        adapter.file->name, own, model.file->name, expected);
 }
 
 // The one model first, then its projector and its adapters. Fails as ollama_artifact() does.
@@ -81,14 +102,18 @@ Result<const GgufFile*> add_weights(const Shipment& shipment, const std::vector<
                                     Artifact& out) {
   const GgufFile* model = nullptr;
   for (const std::string_view kind : {"model", "projector", "adapter"}) {
+    const GgufFile* first = nullptr;
     for (const GgufFile& file : files) {
       if (kind_of(file.checkpoint) != kind) continue;
-      if (kind == "model" && model != nullptr) {
+      if (kind != "adapter" && first != nullptr) {
         return fail_with_hint(ErrorCode::kUsage, "a folder for each of them",
-                              "{}: {} and {} are two models; expected one for a name in Ollama",
-                              shipment.folder.string(), model->file->name, file.file->name);
+                              "{}: {} and {} are two {}s; expected one for a name in Ollama",
+                              shipment.folder.string(), first->file->name, file.file->name, kind);
       }
+      first = &file;
       if (kind == "model") model = &file;
+      if (model == nullptr) continue;
+      if (kind == "adapter") CKPT_TRY(check_adapter(shipment, file, *model));
       out.layers.push_back({fmt::format("{}{}", kOllamaLayer, kind), file.file->sha256,
                             file.file->size_bytes, file.file->name});
       out.modelfile += fmt::format("{} {}\n", kind == "adapter" ? "ADAPTER" : "FROM",
@@ -96,8 +121,8 @@ Result<const GgufFile*> add_weights(const Shipment& shipment, const std::vector<
     }
   }
   if (model != nullptr) return model;
-  return fail(ErrorCode::kUsage, "{}: {} has no model; expected one next to it",
-              shipment.folder.string(), files[0].file->name);
+  return fail(ErrorCode::kUsage, "{}: {} is not a model (found type '{}'); expected one next to it",
+              shipment.folder.string(), files[0].file->name, kind_of(files[0].checkpoint));
 }
 
 void add_text(Artifact& out, std::string_view kind, std::string content) {
@@ -106,9 +131,17 @@ void add_text(Artifact& out, std::string_view kind, std::string content) {
   out.texts[sha256] = std::move(content);
 }
 
-// A Modelfile has no escapes.
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+// A Modelfile has no escapes, so it cannot hold a text with this.
+constexpr std::string_view kLongQuote = R"(""")";
+
 std::string modelfile_text(const std::string& text) {
-  return text.find_first_of("\n\"") == text.npos ? "\"" + text + "\"" : "\"\"\"" + text + "\"\"\"";
+  const std::string_view quote = text.find_first_of("\n\"") == text.npos ? "\"" : kLongQuote;
+  return fmt::format("{}{}{}", quote, text, quote);
 }
 
 Status add_texts(const Shipment& shipment, Artifact& out) {
@@ -116,8 +149,8 @@ Status add_texts(const Shipment& shipment, Artifact& out) {
     for (const FileDigest& file : shipment.files) {
       if (file.name != kind && !(kind == "license" && file.name.starts_with("LICENSE"))) continue;
       CKPT_ASSIGN(std::string text, read_small(shipment.folder / file.name, kMaxOllamaTextBytes));
-      if (kind == "license") {
-        out.modelfile += fmt::format("# LICENSE: the text of {}\n", file.name);
+      if (kind == "license" || text.find(kLongQuote) != text.npos) {
+        out.modelfile += fmt::format("# {}: the text of {}\n", upper(std::string(kind)), file.name);
       } else {
         out.modelfile += fmt::format("{} {}\n", kind == "template" ? "TEMPLATE" : "SYSTEM",
                                      modelfile_text(text));
@@ -144,54 +177,86 @@ constexpr std::array kSamplingNames{
     SamplingName{"top_p", "general.sampling.top_p", "top_p"},
 };
 
-std::string sampling_in(const Metadata& metadata, std::string_view key) {
+// Fails: kCorrupt.
+Status check_sampling(std::string_view key, bool is_number, double value) {
+  if (is_number && std::isfinite(value)) return {};
+  return fail(ErrorCode::kCorrupt, "{}: expected a finite number", key);
+}
+
+// Empty: the file does not say it. Fails: kCorrupt.
+Result<std::string> sampling_in(const Metadata& metadata, std::string_view key) {
   const MetaValue* const value = metadata.find(key);
   if (value == nullptr) return "";
-  if (const auto* whole = std::get_if<uint64_t>(&value->value)) return std::to_string(*whole);
-  if (const auto* whole = std::get_if<int64_t>(&value->value)) return std::to_string(*whole);
-  if (const auto* real = std::get_if<double>(&value->value)) {
-    return go_number(*real, value->type == MetaType::kF32);
-  }
-  return "";
+  const auto* const natural = std::get_if<uint64_t>(&value->value);
+  const auto* const whole = std::get_if<int64_t>(&value->value);
+  const auto* const real = std::get_if<double>(&value->value);
+  const bool is_number = (natural && value->type != MetaType::kBool) || whole || real;
+  CKPT_TRY(check_sampling(key, is_number, real ? *real : 0));
+  if (real) return go_number(*real, value->type == MetaType::kF32);
+  return natural ? std::to_string(*natural) : std::to_string(*whole);
 }
 
-std::string sampling_in(const JsonValue& config, std::string_view key) {
+// The same.
+Result<std::string> sampling_in(const JsonValue& config, std::string_view key) {
   const JsonValue* const value = known(config, key);
-  const auto real = value == nullptr ? std::nullopt : number(*value);
-  return real ? go_number(*real, false) : "";
+  if (value == nullptr) return "";
+  const auto real = number(*value);
+  CKPT_TRY(check_sampling(key, real.has_value(), real.value_or(0)));
+  return go_number(*real, false);
 }
 
-// The folder's file "params" as it is; else how its generation_config.json or the GGUF file says
-// that the model samples. Fails: kCorrupt for a file that is not a JSON object.
-Result<std::vector<OllamaParameter>> ollama_parameters(const Shipment& shipment,
-                                                       const Metadata& metadata) {
+bool is_finite(const JsonValue& json) {
+  if (json.is_structured()) return std::ranges::all_of(json, is_finite);
+  return !json.is_number() || std::isfinite(json.get<double>());
+}
+
+// The folder's file "params" as it is. Fails: kCorrupt for a file that is not a JSON object of
+// finite numbers and texts.
+Result<std::vector<OllamaParameter>> parameters_in(const fs::path& path) {
+  CKPT_ASSIGN(const std::string text, read_small(path, kMaxOllamaTextBytes));
+  CKPT_ASSIGN(const JsonValue values, parse_json(path.string(), text));
+  if (!values.is_object() || !is_finite(values)) {
+    return fail(ErrorCode::kCorrupt, "{}: expected a JSON object of parameters without NaN or Inf",
+                path.string());
+  }
+  CKPT_ASSIGN(const JsonText params, in(path.string(), JsonText::parse(text)));
   std::vector<OllamaParameter> out;
+  const JsonStyle style{0, false, false, false};
+  for (const auto& [name, value] : params.members()) out.push_back({name, value.dump(style)});
+  return out;
+}
+
+// How the folder's generation_config.json or the GGUF file says that the model samples. Fails:
+// kCorrupt.
+Result<std::vector<OllamaParameter>> sampling_of(const Shipment& shipment, const GgufFile& model) {
+  constexpr std::string_view kConfig = "generation_config.json";
+  const fs::path path = shipment.folder / kConfig;
   JsonValue config = JsonValue::object();
-  for (const FileDigest& file : shipment.files) {
-    const fs::path path = shipment.folder / file.name;
-    if (file.name != "params" && file.name != "generation_config.json") continue;
+  if (has_file(shipment, kConfig)) {
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxOllamaTextBytes));
-    if (file.name == "generation_config.json") {
-      CKPT_ASSIGN(config, parse_json(path.string(), text));
-      continue;
-    }
-    CKPT_ASSIGN(const JsonText params, in(path.string(), JsonText::parse(text)));
-    if (!params.is_object()) {
-      return fail(ErrorCode::kCorrupt, "{}: expected a JSON object of parameters", path.string());
-    }
-    JsonStyle style{0, false, false, false};
-    for (const auto& [name, value] : params.members()) out.push_back({name, value.dump(style)});
+    CKPT_ASSIGN(config, parse_json(path.string(), text));
   }
-  const bool is_given = !out.empty();
+  std::vector<OllamaParameter> out;
   for (const SamplingName& name : kSamplingNames) {
-    std::string value = sampling_in(config, name.config);
-    if (value.empty()) value = sampling_in(metadata, name.gguf);
-    if (!value.empty() && !is_given) out.push_back({std::string(name.ollama), std::move(value)});
+    CKPT_ASSIGN(std::string value, in(path.string(), sampling_in(config, name.config)));
+    if (value.empty()) {
+      CKPT_ASSIGN(value, in((shipment.folder / model.file->name).string(),
+                            sampling_in(model.checkpoint.metadata, name.gguf)));
+    }
+    if (!value.empty()) out.push_back({std::string(name.ollama), std::move(value)});
   }
-  const std::string* const architecture = metadata.find_text("general.architecture");
+  return out;
+}
+
+// Fails: kCorrupt.
+Result<std::vector<OllamaParameter>> ollama_parameters(const Shipment& shipment,
+                                                       const GgufFile& model) {
+  CKPT_ASSIGN(std::vector<OllamaParameter> out, has_file(shipment, "params")
+                                                    ? parameters_in(shipment.folder / "params")
+                                                    : sampling_of(shipment, model));
   const bool stops = std::ranges::any_of(
       out, [](const OllamaParameter& parameter) { return parameter.name == "stop"; });
-  if (architecture != nullptr && *architecture == "gemma4" && !stops) {
+  if (architecture_of(model.checkpoint) == "gemma4" && !stops) {
     out.push_back({"stop", R"(["<turn|>"])"});
   }
   return out;
@@ -214,8 +279,7 @@ void add_parameters(Artifact& out, const std::vector<OllamaParameter>& parameter
 
 OllamaFacts facts_of(const Checkpoint& checkpoint) {
   OllamaFacts facts;
-  const std::string* const family = checkpoint.metadata.find_text("general.architecture");
-  if (family != nullptr) facts.family = *family;
+  facts.family = architecture_of(checkpoint);
   facts.model_type = ollama_count(parameters_of(checkpoint));
   facts.file_type = upper_case(file_type_of(checkpoint.metadata));
   if (facts.file_type.empty()) facts.file_type = "unknown";
@@ -247,8 +311,7 @@ Result<Artifact> ollama_artifact(const Shipment& shipment) {
   CKPT_ASSIGN(const std::vector<GgufFile> files, gguf_files(shipment));
   CKPT_ASSIGN(const GgufFile* model, add_weights(shipment, files, out));
   CKPT_TRY(add_texts(shipment, out));
-  const Metadata& metadata = model->checkpoint.metadata;
-  CKPT_ASSIGN(const auto parameters, ollama_parameters(shipment, metadata));
+  CKPT_ASSIGN(const auto parameters, ollama_parameters(shipment, *model));
   add_parameters(out, parameters);
   const OllamaFacts facts = facts_of(model->checkpoint);
   if (!facts.renderer.empty()) {

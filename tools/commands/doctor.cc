@@ -8,6 +8,7 @@
 #include "checks/checks.h"
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
+#include "core/io/paths.h"
 #include "core/model/tensor_names.h"
 #include "core/patch/patch.h"
 #include "formats/formats.h"
@@ -365,14 +366,6 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
   return report;
 }
 
-Status check_flags(const TypedDoctor& typed) {
-  if (typed.fix) return {};
-  if (typed.rewrite_weights) return fail(ErrorCode::kUsage, "--rewrite-weights without --fix");
-  if (typed.dry_run) return fail(ErrorCode::kUsage, "--dry-run without --fix");
-  if (!typed.out.empty()) return fail(ErrorCode::kUsage, "--out without --fix");
-  return {};
-}
-
 // --moments takes an importance matrix, too.
 Status settle_statistics(TypedDoctor& typed, const Console& console) {
   if (typed.moments.empty() || !is_imatrix_file(typed.moments)) return {};
@@ -397,7 +390,10 @@ Status settle_profiles(TypedDoctor& typed) {
 
 Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(settle_profiles(typed));
-  CKPT_TRY(check_flags(typed));
+  if (!typed.base.empty()) {
+    CKPT_ASSIGN(const bool has_base, is_there(typed.base, Links::kFollow));
+    if (!has_base) return fail(ErrorCode::kUsage, "--base {}: no such folder", typed.base);
+  }
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
   if (!typed.imatrix.empty()) {  // before --fix writes anything
@@ -443,10 +439,14 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--base DIR", &typed->base,
               "the unquantized model, for fixes that need it; the folder of a GGUF's source");
   options.add("--fix", &typed->fix, "apply the fixes in place, then check again");
-  options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays");
-  options.add("--dry-run", &typed->dry_run, "with --fix: show what would change, write nothing");
-  options.add("--rewrite-weights", &typed->rewrite_weights,
-              "with --fix: also fixes that change weights");
+  options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays")
+      .needs = {"--fix"};
+  options.add("--dry-run", &typed->dry_run, "with --fix: show what would change, write nothing")
+      .needs = {"--fix"};
+  options
+      .add("--rewrite-weights", &typed->rewrite_weights,
+           "with --fix: also fixes that change weights")
+      .needs = {"--fix"};
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
   options.add("--imatrix FILE", &typed->imatrix,
               "also check whether this importance matrix (GGUF or .dat) is of the model");

@@ -41,7 +41,7 @@ fi
 # The last job: NFS may show the names of files a minute late.
 [ "$SLURM_ARRAY_TASK_COUNT" -gt 1 ] || sleep 60
 ckpt execute @PLAN@ --part "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
-  --threads "$SLURM_CPUS_PER_TASK" --memory @MEMORY@ &
+  --threads "$SLURM_CPUS_PER_TASK" --memory @MEMORY@@RATE@ &
 trap 'kill $!' TERM
 wait $!
 wait $!
@@ -62,7 +62,7 @@ shares=
 trap 'kill $shares; wait' INT TERM
 part=1
 while [ $part -le @PARTS@ ]; do
-  ckpt execute @PLAN@ --part $part/@PARTS@ --threads $threads --memory @MEMORY@ &
+  ckpt execute @PLAN@ --part $part/@PARTS@ --threads $threads --memory @MEMORY@@RATE@ &
   shares="$shares $!"
   part=$((part + 1))
 done
@@ -70,7 +70,7 @@ code=0
 for share in $shares; do wait "$share" || code=$?; done
 [ $code -eq 0 ] || exit $code
 # Does the remaining work, if any.
-exec ckpt execute @PLAN@ --part 1/1 --threads $threads --memory @MEMORY@
+exec ckpt execute @PLAN@ --part 1/1 --threads $threads --memory @MEMORY@@RATE@
 )job";
 
 constexpr std::string_view kKubernetes =
@@ -112,7 +112,7 @@ constexpr std::string_view kPod = R"job(  podFailurePolicy:
         - name: ckpt
           image: registry.example/ckpt:@VERSION@
           args: [execute, @YAML_PLAN@, --index, "@INDEX@",
-                 --threads, "@THREADS@", --memory, @MEMORY@]
+                 --threads, "@THREADS@", --memory, @MEMORY@@YAML_RATE@]
           resources:
             requests: {cpu: "@THREADS@", memory: @REQUEST@i}
             limits: {memory: @REQUEST@i}
@@ -232,6 +232,9 @@ Result<int> split(const TypedSplit& typed, const Console& console, const CommonO
                     {"@THREADS@", fmt::format("{}", threads)},
                     {"@MEMORY@", size_word(common.memory_bytes)},
                     {"@REQUEST@", size_word(2 * common.memory_bytes)}};
+  const std::string& rate = common.typed_limit_rate;
+  words.emplace_back("@RATE@", rate.empty() ? "" : " --limit-rate " + shell_word(rate));
+  words.emplace_back("@YAML_RATE@", rate.empty() ? "" : ", --limit-rate, " + yaml_argument(rate));
   words.emplace_back("@SHELL_THREADS@",
                      common.threads > 0
                          ? fmt::format("{}", threads)
@@ -256,8 +259,8 @@ Run declare_plan(CommandOptions& options) {
   parts.bounds = {1, 1'000'000};
   Option& scheduler = options.add("--print SCHEDULER", &typed->scheduler,
                                   "slurm, k8s (Kubernetes) or sh (shares in parallel on one "
-                                  "machine); --threads (default: 16; sh: all cores) and --memory "
-                                  "are those of one share");
+                                  "machine); --threads (default: 16; sh: all cores), --memory "
+                                  "and --limit-rate are those of one share");
   scheduler.is_required = true;
   scheduler.choices = {"slurm", "k8s", "sh"};
   return [typed](const Console& console, const CommonOptions& common) {

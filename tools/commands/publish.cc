@@ -154,8 +154,9 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
         fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
         "{}: expected a folder", typed.path);
   }
-  if (typed.key.empty() && !typed.certificate.empty()) {
-    return fail(ErrorCode::kUsage, "--certificate without --sign KEY");
+  if (typed.card == "-" && common.json) {
+    return fail(ErrorCode::kUsage,
+                "--card - with --json, whose objects are on stdout; expected FILE.md");
   }
   CKPT_TRY(refuse_unfinished_output(typed.path));
   CKPT_ASSIGN(const Signer signer, read_signer(typed));
@@ -190,10 +191,13 @@ Run declare_publish(CommandOptions& options) {
   auto typed = std::make_shared<TypedPublish>();
   options.add("PATH", &typed->path, "the folder to ship").is_required = true;
   options.add("--sign FILE", &typed->key, "PEM of a private EC key: writes model.sig");
-  options.add("--certificate FILE", &typed->certificate,
-              "PEM of the signer's certificate, then its issuers'");
-  options.add("--password-file FILE", &typed->password_file,
-              "file with the private key's password");
+  options
+      .add("--certificate FILE", &typed->certificate,
+           "PEM of the signer's certificate, then its issuers'")
+      .needs = {"--sign"};
+  options
+      .add("--password-file FILE", &typed->password_file, "file with the private key's password")
+      .needs = {"--sign"};
   options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files");
   options.add("--archive FILE", &typed->archive,
               "FILE.tar.zst with the entire folder; equal folders give equal bytes");
@@ -213,7 +217,8 @@ Run declare_publish(CommandOptions& options) {
   options.add("--made-by COMMAND", &typed->command,
               "the command it was made with, for provenance.json");
   options.add("--provenance", &typed->provenance, "write provenance.json in any case");
-  options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)");
+  options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)")
+      .needs = {"--provenance", "--source", "--recipe", "--made-by"};
   options.add("--card FILE", &typed->card,
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
   options.add("--report", &typed->report, "write the page of ckpt report to PATH/report.html");

@@ -384,6 +384,9 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
   if (!typed.unpack.empty()) {
     return fail(ErrorCode::kUsage, "{}: no archive; --unpack expects FILE.tar.zst", typed.path);
   }
+  if (!is_folder && !typed.ignored.empty()) {
+    return fail(ErrorCode::kUsage, "{}: a file; --ignore is for folders and archives", typed.path);
+  }
   if (!is_folder) return check_file(typed.path, console, common, findings);
   // A folder that only its sums and signature describe (several GGUF files, say) has no structure
   // of ours.
@@ -396,19 +399,15 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
 Status check(const TypedVerify& typed, const Console& console, const CommonOptions& common,
              Findings& findings) {
   if (is_artifact_address(typed.path)) {
-    if (typed.trusted.is_given() || !typed.signature.empty() || !typed.unpack.empty()) {
-      return fail(ErrorCode::kUsage, "{}: signatures and --unpack are for folders and archives",
-                  typed.path);
+    if (typed.trusted.is_given() || !typed.unpack.empty() || !typed.ignored.empty()) {
+      return fail(ErrorCode::kUsage,
+                  "{}: signatures, --unpack and --ignore are for folders and archives", typed.path);
     }
     return check_artifact(typed.path, console, findings);
   }
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) {
     return fail(ErrorCode::kUsage, "{}: no such file or folder", typed.path);
-  }
-  if (!typed.signature.empty() && !typed.trusted.is_given()) {
-    return fail(ErrorCode::kUsage,
-                "--signature alone; expected --public-key, --certificate or --ca too");
   }
   if (!is_archive(typed.path)) return check_checkpoint(typed, console, common, findings);
   const ArchiveQuestion question{typed.path, typed.signature, typed.trusted, typed.ignored,
@@ -473,7 +472,8 @@ Run declare_verify(CommandOptions& options) {
       .is_required = true;
   options.add("--unpack DIR", &typed->unpack,
               "new or empty folder for the contents of an archive that matches its sums");
-  options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig");
+  options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig")
+      .needs = {"--public-key", "--certificate", "--ca"};
   options.add("--public-key FILE", &typed->trusted.public_key, "PEM of the key that signed");
   options
       .add("--certificate FILE", &typed->trusted.certificate,

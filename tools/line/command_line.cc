@@ -156,6 +156,20 @@ Status take_environment(const CLI::App& app, const CommandOptions& options) {
   return {};
 }
 
+// An option that has an effect only with another one. Fails: kUsage.
+Status check_needs(const CommandOptions& options) {
+  const auto is_typed = [&](const std::string& name) { return options.has(name.substr(2)); };
+  for (const TypedOption& typed : options.typed()) {
+    for (const Option& option : options.declared()) {
+      const std::string name = "--" + typed.name;
+      if (option.needs.empty() || std::ranges::count(names_of(option), name) == 0) continue;
+      if (std::ranges::any_of(option.needs, is_typed)) continue;
+      return fail(ErrorCode::kUsage, "{} without {}", name, alternatives(option.needs));
+    }
+  }
+  return {};
+}
+
 // Errors of CLI11, in the words of the other messages.
 std::string in_our_words(const CLI::ParseError& error) {
   std::string text = error.what();
@@ -254,6 +268,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
   CKPT_TRY(check_choices(*sub, *verb, words));
   CKPT_TRY(take_environment(*sub, verb->options));
   verb->options.set_typed(typed_options(*sub));
+  CKPT_TRY(check_needs(verb->options));
   return verb;
 }
 

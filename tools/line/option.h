@@ -33,6 +33,7 @@ struct Option {
   bool is_checked_later = false;                // by the command: it takes more than the choices
   std::optional<std::pair<int, int>> bounds{};  // of a number, both included
   std::string excludes{};                       // the name of an option that excludes this one
+  std::vector<std::string> needs{};             // names; without one of them it has no effect
   bool is_required = false;
   bool is_value_optional = false;
   bool may_repeat = false;         // for a target that is not a vector

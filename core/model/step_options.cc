@@ -190,6 +190,12 @@ Result<OptionValues> OptionValues::read(OptionRules rules, const Options& given,
     CKPT_ASSIGN(Value value, read_value(*rule, text, step));
     out.given_.push_back(std::move(value));
   }
+  for (const Value& value : out.given_) {
+    const auto [name, needs] = std::pair(value.rule->name, value.rule->needs);
+    if (needs.empty() || out.has(needs)) continue;
+    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
+                          "{} has no effect without {}", name, needs);
+  }
   for (const OptionRule& rule : rules) {
     if (!rule.is_required || out.has(rule.name)) continue;
     return fail_with_hint(ErrorCode::kUsage, needed(rules, step), "{} is missing; expected {}={}",

@@ -54,6 +54,7 @@ struct OptionRule {
   std::span<const std::string_view> file_endings = {};
   std::string_view other_names = {};
   std::vector<std::string> (*other_words)() = nullptr;
+  std::string_view needs = {};  // the option without which this one has no effect
 
   // For declarations: kGlobOption.repeated().
   constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
@@ -67,6 +68,9 @@ struct OptionRule {
   }
   constexpr OptionRule or_word(std::string_view names, std::vector<std::string> (*list)()) const {
     return with(&OptionRule::other_names, names).with(&OptionRule::other_words, list);
+  }
+  constexpr OptionRule only_with(std::string_view other) const {
+    return with(&OptionRule::needs, other);
   }
   constexpr OptionRule called(std::string_view value) const {
     return with(&OptionRule::value_name, value);
@@ -172,7 +176,8 @@ class OptionValues {
   };
 
   // Fails: kUsage: an option that no rule has, two of one that does not repeat, one that is
-  // missing, a value of another kind. `step` names the step in the message.
+  // missing, or whose other option is, a value of another kind. `step` names the step in the
+  // message.
   static Result<OptionValues> read(OptionRules rules, const Options& given, std::string_view step);
 
   bool has(std::string_view key) const;  // given

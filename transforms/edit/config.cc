@@ -52,18 +52,21 @@ Status set_member(JsonText& root, const std::string& text) {
   return {};
 }
 
-Status remove_member(JsonText& root, const std::string& name) {
+Status remove_member(JsonText& root, const std::string& name, const Context& context) {
   const JsonPath path = json_path(name);
   JsonText* holder = holder_at(root, path, false);
   if (holder != nullptr && holder->is_array()) {
     return fail(ErrorCode::kUsage, "remove={}: items of arrays are not removed; set the array",
                 name);
   }
-  if (holder != nullptr) holder->remove(path.back());
+  if (holder == nullptr || !holder->remove(path.back())) {
+    context.note(fmt::format("key '{}' does not exist; nothing to remove", name));
+  }
   return {};
 }
 
-Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& options, const Context&) {
+Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& options,
+                               const Context& context) {
   const std::string file = options.text("file");
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file));
   if (!document) {
@@ -74,7 +77,9 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
   }
   for (const OptionValues::Value& edit : options.given()) {
     if (edit.rule->name == "set") CKPT_TRY(set_member(document->root, edit.text));
-    if (edit.rule->name == "remove") CKPT_TRY(remove_member(document->root, edit.text));
+    if (edit.rule->name == "remove") {
+      CKPT_TRY(remove_member(document->root, edit.text, context));
+    }
   }
   write_json(checkpoint, file, *document);
   return checkpoint;

@@ -64,16 +64,22 @@ std::string types_with(SearchUse use) {
   return fmt::format("{} or {}", fmt::join(names, ", "), last);
 }
 
+// Whether the rule's tensor would be stored otherwise without it. Mixtures of blocks choose types
+// one after another, so what a kept tensor would become is known of the others only.
+bool changes_type(const Job& job, const MixtureChooser& chooser, const Tensor& tensor,
+                  const std::optional<Dtype>& type) {
+  if (!may_quantize(tensor.name, tensor.shape)) return false;
+  if (type) return !chooser.by_option({tensor.name, tensor.shape, *type, type}).has_value();
+  const Dtype base = job.options.mixture->base;
+  return is_block_type(base) || plain_dtype(*tensor.codec) != base;
+}
+
 // The last rule that names the tensor; nullptr when none does.
 const TypeRule* find_rule(Job& job, const MixtureChooser& chooser, const Tensor& tensor) {
-  const bool has_effect = may_quantize(tensor.name, tensor.shape);
   const std::vector<uint32_t> matching = job.options.rules.matching(tensor);
   for (const uint32_t i : matching) {
-    const auto type = job.options.rules[i].type;
-    const bool is_settled =
-        type && chooser.by_option({tensor.name, tensor.shape, *type, type}).has_value();
     ++job.rule_matches[i];
-    if (has_effect && !is_settled) ++job.rule_effects[i];
+    if (changes_type(job, chooser, tensor, job.options.rules[i].type)) ++job.rule_effects[i];
   }
   if (matching.empty()) return nullptr;
   ++job.rule_wins[matching.back()];
@@ -230,9 +236,9 @@ Status check_rules(const Job& job) {
       job.context.note(fmt::format("{} matches no tensor", rule.text));
     } else if (job.rule_effects[i] == 0) {
       job.context.note(
-          fmt::format("{} has no effect: none of the {} tensors it matches gets its type from a "
-                      "rule",
-                      rule.text, job.rule_matches[i]));
+          fmt::format("{} has no effect: none of the {} tensors it matches {}", rule.text,
+                      job.rule_matches[i],
+                      rule.type ? "gets its type from a rule" : "would have another type"));
     } else if (job.rule_wins[i] == 0) {
       job.context.note(
           fmt::format("{} has no effect: later rules match all of its {} tensors, and the last "

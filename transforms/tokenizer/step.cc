@@ -12,14 +12,18 @@ constexpr OptionRule kTokenizerOptions[] = {
     option::choice("for", kReaders, "make what transformers 5 wrote readable for 4.57 too"),
     option::path("from", "DIR", "take the tokenizer of DIR, where it is proven to be the same"),
     option::choice("accept", kTokenizerAreas, "accept a tokenizer that differs in this area")
-        .repeated(),
+        .repeated()
+        .only_with("from"),
     option::choice("chat-template", kTemplates, "which chat template stays where DIR has another")
-        .by_default("own"),
+        .by_default("own")
+        .only_with("from"),
     option::text("class", "NAME",
-                 "with for: the class to name; chosen by the model's family when absent"),
-    option::yes_no("slow", "with for: write vocab.json and merges.txt too"),
+                 "with for: the class to name; chosen by the model's family when absent")
+        .only_with("for"),
+    option::yes_no("slow", "with for: write vocab.json and merges.txt too").only_with("for"),
     option::text("pre", "NAME",
-                 "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent"),
+                 "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent")
+        .only_with("from"),
 };
 
 Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& options,
@@ -38,6 +42,10 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& op
     }
     CKPT_TRY(take_tokenizer_into_gguf(checkpoint, options, context));
     return checkpoint;
+  }
+  if (options.has("pre")) {
+    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
+                          "pre has no effect: IN is not a GGUF");
   }
   if (takes) CKPT_TRY(take_tokenizer_from(checkpoint, options, context));
   if (fixes) CKPT_TRY(fix_tokenizer(checkpoint, options, context));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <mutex>
 #include <optional>
 

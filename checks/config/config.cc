@@ -5,7 +5,6 @@
 // python/sglang/srt/models/qwen3_5.py and configs/qwen3_5.py.
 // A wrapper's model_type over a flat file parses, and then every number is the default of the
 // class.
-#include <algorithm>
 #include <array>
 
 #include "checks/subject/subject.h"

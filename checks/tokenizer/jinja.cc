@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/utf8.h"

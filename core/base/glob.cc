@@ -1,7 +1,6 @@
 #include "core/base/glob.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "core/base/arithmetic.h"

@@ -1,6 +1,5 @@
 #include "core/base/regex.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>

@@ -6,10 +6,8 @@
 // runs apart; where the file system has no locks, a run publishes only what it made itself.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <span>
 #include <string>
 
 #include "core/base/result.h"

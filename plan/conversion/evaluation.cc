@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/base/lines.h"
+#include "core/io/bytes.h"
 #include "core/json/json_read.h"
-#include "plan/conversion/targets.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/io/bytes.h"
 #include "core/io/descriptor.h"
 #include "core/io/paths.h"
 #include "core/json/json_read.h"
-#include "plan/conversion/targets.h"
 #include "plan/publish_to/oci_registry.h"
 #include "publish/publish.h"
 

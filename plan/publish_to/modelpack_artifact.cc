@@ -4,9 +4,9 @@
 
 #include "core/base/sha256.h"
 #include "core/base/words.h"
+#include "core/io/bytes.h"
 #include "core/json/json_read.h"
 #include "plan/conversion/steps.h"
-#include "plan/conversion/targets.h"
 #include "plan/publish_to/artifacts.h"
 
 namespace ckpt {

@@ -14,12 +14,12 @@
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"
+#include "core/io/bytes.h"
 #include "core/json/json_edit.h"
 #include "core/json/json_string.h"
 #include "core/model/usual_type.h"
 #include "models/models.h"
 #include "plan/conversion/steps.h"
-#include "plan/conversion/targets.h"
 #include "plan/publish_to/artifacts.h"
 #include "transforms/transforms.h"
 

@@ -2,7 +2,6 @@
 // take by its digest.
 //
 //   blobs, several at a time; those that the registry has are not sent ▸ config ▸ manifest
-#include <algorithm>
 #include <mutex>
 #include <set>
 

@@ -2,7 +2,6 @@
 // role and its place in the model. Only ratios matter.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -17,7 +17,6 @@
 #include "plan/conversion/patching.h"
 #include "plan/conversion/steps.h"
 #include "plan/text/profile_names.h"
-#include "quantizers/quantizers.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/engine/compare.h"
+#include "core/io/bytes.h"
 #include "core/io/folder.h"
 #include "core/json/json_read.h"
 #include "core/outputs/place.h"
 #include "core/resume/plan_digest.h"
-#include "plan/conversion/targets.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {

@@ -24,7 +24,6 @@
 #include "plan/conversion/steps.h"
 #include "plan/conversion/version.h"
 #include "publish/publish.h"
-#include "quantizers/quantizers.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
 #include "tools/published/listing.h"

@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <ranges>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "core/model/checkpoint.h"
 #include "plan/conversion/steps.h"
 #include "tools/compare/diff_values.h"
+#include "tools/compare/value_pairs.h"
 #include "tools/line/commands.h"
 #include "tools/say/meta_text.h"
 #include "tools/say/tensor_groups.h"
@@ -132,39 +131,23 @@ class Differences {
   std::vector<Difference> found_;
 };
 
-std::string diff_shape(const Tensor& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.shape, ","));
-}
-
 using Pair = std::pair<const Tensor*, const Tensor*>;
 
 // Tensors of the same name, type and shape; adds all other differences to `out`.
 std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Differences& out) {
-  std::map<std::string_view, const Tensor*> of_b;
-  for (const Tensor& tensor : b.tensors) of_b[tensor.name] = &tensor;
-  std::set<std::string_view> of_a;
   std::vector<Pair> pairs;
-  for (const Tensor& tensor : a.tensors) {
-    of_a.insert(tensor.name);
-    const auto found = of_b.find(tensor.name);
-    if (found == of_b.end()) {
-      out.add(tensor.name, "tensor", "only in A");
-      continue;
-    }
-    const Tensor& other = *found->second;
+  const auto compare = [&](const Tensor& tensor, const Tensor& other) {
     const bool same_shape = tensor.shape == other.shape;
     if (!same_shape) {
-      out.add(tensor.name, "shape", fmt::format("{} -> {}", diff_shape(tensor), diff_shape(other)));
+      out.add(tensor.name, "shape", fmt::format("{} -> {}", shape_of(tensor), shape_of(other)));
     }
     if (tensor.codec != other.codec) {
       out.add(tensor.name, "type", fmt::format("{} -> {}", tensor.codec->name, other.codec->name));
     } else if (same_shape) {
       pairs.emplace_back(&tensor, &other);
     }
-  }
-  for (const Tensor& tensor : b.tensors) {
-    if (!of_a.contains(tensor.name)) out.add(tensor.name, "tensor", "only in B");
-  }
+  };
+  pair_up(a.tensors, b.tensors, &Tensor::name, compare, out.adder("tensor"));
   return pairs;
 }
 
@@ -193,36 +176,13 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   return {};
 }
 
-// Calls `both` with what is in both, by the key that `key_of` gives; `alone` with the key of what
-// is in one.
-template <class Item, class KeyOf, class Both, class Alone>
-void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, const KeyOf& key_of,
-             const Both& both, const Alone& alone) {
-  std::map<std::string_view, const Item*> of_b;
-  std::set<std::string_view> of_a;
-  for (const Item& item : b) of_b.emplace(key_of(item), &item);
-  for (const Item& item : a) {
-    of_a.insert(key_of(item));
-    const auto found = of_b.find(key_of(item));
-    if (found == of_b.end()) {
-      alone(key_of(item), "only in A");
-    } else {
-      both(item, *found->second);
-    }
-  }
-  for (const Item& item : b) {
-    if (!of_a.contains(key_of(item))) alone(key_of(item), "only in B");
-  }
-}
-
 void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
   const auto compare = [&](const MetaEntry& left, const MetaEntry& right) {
     if (left.value == right.value) return;
     out.add(left.key, "metadata",
             fmt::format("{} -> {}", meta_text(left.value), meta_text(right.value)));
   };
-  const auto key_of = [](const MetaEntry& entry) -> const std::string& { return entry.key; };
-  pair_up(a.entries, b.entries, key_of, compare, out.adder("metadata"));
+  pair_up(a.entries, b.entries, &MetaEntry::key, compare, out.adder("metadata"));
 }
 
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
@@ -230,8 +190,7 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
     if (left.text() == right.text()) return;
     out.add(left.path, "document", "differs", differing_keys(left, right));
   };
-  const auto key_of = [](const Document& document) -> const std::string& { return document.path; };
-  pair_up(a.documents, b.documents, key_of, compare, out.adder("document"));
+  pair_up(a.documents, b.documents, &Document::path, compare, out.adder("document"));
 }
 
 // An adapter has no tensor of its model, so that everything differs.

@@ -20,12 +20,6 @@ namespace {
 constexpr size_t kMaxEntries = 1'000'000;
 constexpr const char* kDigestAttribute = "user.ckpt.sha256";
 
-FolderEntry::Kind kind_of(const fs::file_status& status) {
-  if (status.type() == fs::file_type::regular) return FolderEntry::Kind::kFile;
-  return status.type() == fs::file_type::symlink ? FolderEntry::Kind::kLink
-                                                 : FolderEntry::Kind::kOther;
-}
-
 // "size mtime-seconds mtime-nanoseconds inode": what a digest was taken of.
 std::string file_stamp(const struct stat& status) {
   return fmt::format("{} {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
@@ -76,6 +70,20 @@ bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) 
   });
 }
 
+FolderEntry folder_entry(const fs::path& path, std::string name, const fs::file_status& status,
+                         std::error_code& error) {
+  FolderEntry out{std::move(name), FolderEntry::Kind::kOther};
+  if (status.type() == fs::file_type::regular) {
+    out.kind = FolderEntry::Kind::kFile;
+    out.size_bytes = fs::file_size(path, error);
+  } else if (status.type() == fs::file_type::symlink) {
+    std::error_code ignored;  // a link that is gone by now has no target
+    out.kind = FolderEntry::Kind::kLink;
+    out.target = fs::read_symlink(path, ignored).string();
+  }
+  return out;
+}
+
 Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
                                              const std::vector<std::string>& ignored) {
   if (is_url(folder)) return list_url(folder, ignored);
@@ -92,14 +100,8 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
       continue;
     }
     if (is_folder) continue;
-    const FolderEntry::Kind kind = kind_of(status);
-    const uint64_t size_bytes = kind == FolderEntry::Kind::kFile ? entries->file_size(error) : 0;
+    out.push_back(folder_entry(entries->path(), path, status, error));
     if (error) break;
-    std::error_code ignored_error;  // a link that is gone by now has no target
-    out.push_back({path, kind, size_bytes,
-                   kind == FolderEntry::Kind::kLink
-                       ? fs::read_symlink(entries->path(), ignored_error).string()
-                       : std::string()});
     if (out.size() > kMaxEntries) {
       return fail(ErrorCode::kUnsupported, "{}: more than {} files", folder.string(), kMaxEntries);
     }

@@ -22,6 +22,10 @@ struct FolderEntry {
   std::string sha256 = {}, git_id = {};  // of a file of a URL, if its server lists them
 };
 
+// Of `path`, whose own status is `status`, under this name.
+FolderEntry folder_entry(const std::filesystem::path& path, std::string name,
+                         const std::filesystem::file_status& status, std::error_code& error);
+
 // Everything under `folder` except folders, sorted by the bytes of the path; links are not
 // followed. Omits paths in `ignored`, and everything in ignored folders. Fails: kIo; kUnsupported
 // above a million entries.

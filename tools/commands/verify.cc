@@ -170,15 +170,8 @@ Result<FolderEntry> entry_of(const fs::path& folder, const std::string& name) {
     return FolderEntry{name, FolderEntry::Kind::kFile, source->size_bytes()};
   }
   const fs::file_status status = fs::symlink_status(path, error);
-  if (error) return fail(ErrorCode::kIo, "{}: {}", path.string(), error.message());
-  FolderEntry out{name, FolderEntry::Kind::kOther};
-  if (status.type() == fs::file_type::symlink) {
-    out.kind = FolderEntry::Kind::kLink;
-    out.target = fs::read_symlink(path, error).string();
-  } else if (status.type() == fs::file_type::regular) {
-    out.kind = FolderEntry::Kind::kFile;
-    out.size_bytes = fs::file_size(path, error);
-  }
+  FolderEntry out{name};
+  if (!error) out = folder_entry(path, name, status, error);
   if (error) return fail(ErrorCode::kIo, "{}: {}", path.string(), error.message());
   return out;
 }

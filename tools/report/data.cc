@@ -150,13 +150,7 @@ Result<Entries> entries_beside(const fs::path& path) {
     const std::string name = at->path().filename().string();
     if (!is_file_of(path, name) && !is_record_name(name)) continue;
     std::error_code ignored;
-    const bool is_link = at->is_symlink(ignored), is_file = at->is_regular_file(ignored);
-    const auto kind = is_link   ? FolderEntry::Kind::kLink
-                      : is_file ? FolderEntry::Kind::kFile
-                                : FolderEntry::Kind::kOther;
-    const uint64_t size_bytes =
-        kind == FolderEntry::Kind::kFile ? at->file_size(ignored) : uint64_t{0};
-    out.push_back({name, kind, size_bytes});
+    out.push_back(folder_entry(at->path(), name, at->symlink_status(ignored), ignored));
   }
   if (error) return io_failure(folder, "cannot be listed", error.value());
   std::ranges::sort(out, {}, &FolderEntry::path);

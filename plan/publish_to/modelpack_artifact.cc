@@ -15,13 +15,9 @@ namespace {
 
 constexpr uint64_t kMaxConfigBytes = 16 << 20;
 
-bool has_file(const Shipment& shipment, std::string_view name) {
-  return std::ranges::find(shipment.files, name, &FileDigest::name) != shipment.files.end();
-}
-
 // Null if the file is missing or not JSON: people ship any file.
 JsonValue json_of(const Shipment& shipment, const std::string& name) {
-  if (!has_file(shipment, name)) return nullptr;
+  if (!shipment.has(name)) return nullptr;
   const fs::path path = shipment.folder / name;
   const auto text = read_small(path, kMaxConfigBytes);
   const auto json = text ? parse_json(path.string(), *text) : Result<JsonValue>(nullptr);

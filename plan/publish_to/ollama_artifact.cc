@@ -17,6 +17,7 @@
 #include "core/io/bytes.h"
 #include "core/json/json_edit.h"
 #include "core/json/json_string.h"
+#include "core/model/json_documents.h"
 #include "core/model/usual_type.h"
 #include "models/models.h"
 #include "plan/conversion/steps.h"
@@ -34,10 +35,6 @@ struct GgufFile {
   const FileDigest* file = nullptr;
   Checkpoint checkpoint;
 };
-
-bool has_file(const Shipment& shipment, std::string_view name) {
-  return std::ranges::find(shipment.files, name, &FileDigest::name) != shipment.files.end();
-}
 
 // "model-00001-of-00003.gguf"
 bool is_split_name(std::string_view name) {
@@ -80,11 +77,6 @@ std::string kind_of(const Checkpoint& checkpoint) {
   if (checkpoint.is_projector()) return "projector";
   const std::string* const type = checkpoint.metadata.find_text("general.type");
   return type == nullptr ? "model" : *type;
-}
-
-std::string architecture_of(const Checkpoint& checkpoint) {
-  const std::string* const found = checkpoint.metadata.find_text("general.architecture");
-  return found == nullptr ? "" : *found;
 }
 
 // Fails as ollama_artifact() does.
@@ -232,7 +224,7 @@ Result<std::vector<OllamaParameter>> sampling_of(const Shipment& shipment, const
   constexpr std::string_view kConfig = "generation_config.json";
   const fs::path path = shipment.folder / kConfig;
   JsonValue config = JsonValue::object();
-  if (has_file(shipment, kConfig)) {
+  if (shipment.has(kConfig)) {
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxOllamaTextBytes));
     CKPT_ASSIGN(config, parse_json(path.string(), text));
   }
@@ -251,7 +243,7 @@ Result<std::vector<OllamaParameter>> sampling_of(const Shipment& shipment, const
 // Fails: kCorrupt.
 Result<std::vector<OllamaParameter>> ollama_parameters(const Shipment& shipment,
                                                        const GgufFile& model) {
-  CKPT_ASSIGN(std::vector<OllamaParameter> out, has_file(shipment, "params")
+  CKPT_ASSIGN(std::vector<OllamaParameter> out, shipment.has("params")
                                                     ? parameters_in(shipment.folder / "params")
                                                     : sampling_of(shipment, model));
   const bool stops = std::ranges::any_of(

@@ -7,6 +7,7 @@
 // before everything is there; a rerun does not send again what a failed run has sent.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -28,6 +29,10 @@ struct Shipment {
   std::vector<FileDigest> files;
   std::vector<FileState> states = {};  // of the files when they were hashed, in their order
   std::string as = {};                 // the form of an artifact: one of artifact_forms()
+
+  bool has(std::string_view name) const {
+    return std::ranges::find(files, name, &FileDigest::name) != files.end();
+  }
 };
 
 // Opens a file of the shipment. Fails: kCorrupt if it changed since it was hashed; kIo.

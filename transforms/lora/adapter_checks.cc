@@ -1,4 +1,4 @@
-// What the configuration of an adapter and its tensors say about each other, without a model.
+// Checks of the configuration and the tensors of an adapter against each other, without a model.
 #include <algorithm>
 
 #include "transforms/lora/adapter.h"

@@ -310,7 +310,7 @@ Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path,
 
 Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& folder,
                                    const Context& context) {
-  // Beside floats nothing tells that scales and quantizers are no tensors of the model.
+  // In a folder of floats, nothing tells scales and quantizers from tensors of the model.
   Checkpoint weights = folder;
   std::erase_if(weights.tensors, [](const Tensor& tensor) {
     return is_side_scale(tensor.name) || is_quantizer(tensor.name);

@@ -44,7 +44,8 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   }
   const char* hint = error == EACCES || error == EROFS || error == EPERM
                          ? "another OUT, in a folder that you may write to"
-                         : "";
+                     : error == EMFILE ? "ulimit -n 4096"
+                                       : "";
   return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", shown, doing, std::strerror(error));
 }
 

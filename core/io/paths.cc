@@ -19,8 +19,9 @@ Failure io_failure(const fs::path& path, const char* doing, int error, const cha
   // A limit has its own sentence; those end here that name what was being done.
   if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
-  return fail_with_hint(ErrorCode::kIo, is_denied ? hint_if_denied : "", "{}: {}: {}",
-                        path.string(), doing, std::strerror(error));
+  const char* hint = is_denied ? hint_if_denied : error == EMFILE ? "ulimit -n 4096" : "";
+  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
+                        std::strerror(error));
 }
 
 namespace {
@@ -44,10 +45,6 @@ std::string download_again(const fs::path& path) {
 
 Failure open_failure(const fs::path& path, int error) {
   std::error_code ignored;
-  if (error == EMFILE) {
-    return fail_with_hint(ErrorCode::kIo, "ulimit -n 4096", "{}: cannot be opened: {}",
-                          path.string(), std::strerror(error));
-  }
   if (error != ENOENT || !fs::is_symlink(path, ignored)) {
     return io_failure(path, "cannot be opened", error);
   }

@@ -22,27 +22,33 @@ Result<std::shared_ptr<const Parsed>> shared(Result<Parsed> parsed) {
 
 struct Document::Content {
   Content(std::string its_text, bool has_lists, Keys keys)
-      : text(std::move(its_text)),
-        is_tokenizer(has_lists),
-        set_twice(keys == Keys::kLastCounts ? &ignored : nullptr) {}
+      : text(std::move(its_text)), is_tokenizer(has_lists), keys_counted(keys) {}
 
   const std::string text;
   const bool is_tokenizer;
-  Status ignored;
-  Status* const set_twice;
+  const Keys keys_counted;
   Result<std::shared_ptr<const JsonText>> tree;
   Result<std::shared_ptr<const JsonValue>> values;
   Result<TokenizerJson> tokenizer;
   std::once_flag tree_once, values_once, tokenizer_once;
 
+  // Takes the fault of a key that is set twice where its last value counts.
+  struct Taken {
+    explicit Taken(const Content& of) : takes(of.keys_counted == Keys::kLastCounts) {}
+    Status* fault() { return takes ? &ignored : nullptr; }
+
+    const bool takes;
+    Status ignored = {};
+  };
+
   auto parsed_tree() {
-    std::call_once(tree_once, [&] { tree = shared(JsonText::parse(text, set_twice)); });
+    std::call_once(tree_once, [&] { tree = shared(JsonText::parse(text, Taken(*this).fault())); });
     return tree;
   }
   auto parsed_values() {
     std::call_once(values_once, [&] {
       values = text.size() > kMaxTreeBytes
-                   ? shared(parse_json("", text, set_twice))
+                   ? shared(parse_json("", text, Taken(*this).fault()))
                    : parsed_tree().map([](const auto& of) {
                        return std::make_shared<const JsonValue>(of->value());
                      });
@@ -50,7 +56,8 @@ struct Document::Content {
     return values;
   }
   const Result<TokenizerJson>& parsed_tokenizer() {
-    std::call_once(tokenizer_once, [&] { tokenizer = parse_tokenizer_json(text, set_twice); });
+    std::call_once(tokenizer_once,
+                   [&] { tokenizer = parse_tokenizer_json(text, Taken(*this).fault()); });
     return tokenizer;
   }
 };

@@ -251,6 +251,9 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     app.exit(asked);
     return nullptr;
   } catch (const CLI::Success&) {
+    if (std::ranges::count(words, "--json") > 0) {
+      return fail_with_hint(ErrorCode::kUsage, "ckpt list commands --json", "help is text, not JSON");
+    }
     const bool is_whole = std::ranges::count(words, "--help") > 0;
     const std::string text =
         verb ? help_of_command(*verb->command, verb->options, is_whole, help_width())

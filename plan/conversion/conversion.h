@@ -33,6 +33,7 @@ struct Conversion {
   // value.
   Options flags;
   std::string imatrix;              // a file
+  std::string imatrix_name;         // what a GGUF calls it; empty: as `imatrix` does
   bool is_beside_export = false;    // another output is quantized by that step
   bool is_beside_folder = false;    // OUT, which --for is about, is a folder and not this
   std::filesystem::path tokenizer;  // a folder to take the tokenizer from

@@ -476,6 +476,7 @@ Result<ConversionInput> read_input(const Conversion& typed) {
   CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));
+    if (!conversion.imatrix_name.empty()) out.imatrix.file = conversion.imatrix_name;
   }
   return out;
 }

@@ -37,6 +37,9 @@ std::string absolute(const std::string& path) {
   return error ? path : out.string();
 }
 
+// Not an option: the outputs of a plan name the file as those of convert do.
+constexpr std::string_view kImatrixName = "imatrix-name";
+
 // ---- writing -----------------------------------------------------------------------------------
 
 using Pairs = std::vector<Options::Pair>;
@@ -80,6 +83,9 @@ JsonText conversion_json(const Conversion& conversion) {
     } else {
       out.set(name, option.takes_value() ? JsonText::text(value) : JsonText::boolean(true));
     }
+  }
+  if (!conversion.imatrix_name.empty()) {
+    out.set(kImatrixName, JsonText::text(conversion.imatrix_name));
   }
   if (!conversion.profiles.empty()) out.set("for", JsonText::texts(conversion.profiles));
   for (const auto& [list, pairs] : lists) out.set(list, pairs_json(pairs));
@@ -209,6 +215,10 @@ class Reader {
     if (std::ranges::find(kLists, key) != kLists.end()) {
       return read_list(key, value, out);
     }
+    if (key == kImatrixName) {
+      CKPT_ASSIGN(out.imatrix_name, text_of(key, value));
+      return {};
+    }
     const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);
     if (option == nullptr || (option->step() != nullptr && !list_of(*option).empty())) {
       return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
@@ -288,6 +298,9 @@ std::string render_plan_file(const PlanFile& file, const Plan& plan) {
 }
 
 Result<Conversion> settled(Conversion conversion) {
+  if (conversion.imatrix_name.empty() && !is_url(conversion.imatrix)) {
+    conversion.imatrix_name = conversion.imatrix;
+  }
   for (const ConvertOption& option : convert_options()) {
     const auto* path = std::get_if<fs::path Conversion::*>(&option.field);
     const auto* text = std::get_if<std::string Conversion::*>(&option.field);

@@ -252,7 +252,8 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     return nullptr;
   } catch (const CLI::Success&) {
     if (std::ranges::count(words, "--json") > 0) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt list commands --json", "help is text, not JSON");
+      return fail_with_hint(ErrorCode::kUsage, "ckpt list commands --json",
+                            "help is text, not JSON");
     }
     const bool is_whole = std::ranges::count(words, "--help") > 0;
     const std::string text =

@@ -27,7 +27,7 @@ struct Artifact {
 Result<Artifact> artifact_of(const Shipment& shipment, const SendOptions& options);
 
 // For programs that mount only container images: a layer for each file, a tar with models/PATH in
-// it.
+// it. Fails: kUsage for names that layers reserve.
 Result<Artifact> image_artifact(const Shipment& shipment, const SendOptions& options);
 
 // For Ollama. Fails: kUsage if the folder has no GGUF, several models or a split model.

@@ -1,5 +1,6 @@
 // A folder as a container image without a program, which containerd and KServe mount as a volume.
-// They take images alone, for the architecture of the machine: an index names one for each.
+// They take images alone, for the architecture of the machine: an index names one for each. In
+// layers, ".wh.NAME" deletes NAME of the layers below (opencontainers/image-spec layer.md).
 #include <algorithm>
 #include <array>
 
@@ -25,6 +26,17 @@ Result<std::string> digest_of_body(const HttpBody& body) {
     sha256.add(piece);
   }
   return sha256.finish();
+}
+
+// Fails: kUsage for a file or folder that layers cannot hold.
+Status check_image_names(const Shipment& shipment) {
+  for (const FileDigest& file : shipment.files) {
+    if (("/" + file.name).find("/.wh.") == std::string::npos) continue;
+    return fail_with_hint(ErrorCode::kUsage, "another name, or --as modelpack",
+                          "{}: layers of images reserve names that start with .wh.",
+                          (shipment.folder / file.name).string());
+  }
+  return {};
 }
 
 }  // namespace
@@ -58,6 +70,7 @@ HttpBody tar_of(const std::string& name, HttpBody file) {
 }
 
 Result<Artifact> image_artifact(const Shipment& shipment, const SendOptions& options) {
+  CKPT_TRY(check_image_names(shipment));
   Artifact out;
   out.has_tar_layers = true;
   uint64_t total_bytes = 0;

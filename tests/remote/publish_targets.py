@@ -286,6 +286,9 @@ def oci_images_hold_the_files_as_tars(scratch):
     said = run.good(out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1", "--as", "image")
     index = json.loads(registry.manifests["n:v1"])
     assert digest_of(registry.manifests["n:v1"]) in said
+    (scratch / "reserved/sub").mkdir(parents=True)
+    (scratch / "reserved/sub/.wh..wh..opq").write_bytes(b"x")
+    run.bad("reserve names that start with .wh.", "reserved", "--to", f"oci://127.0.0.1:{registry.port}/n:v2", "--as", "image")
     assert [one["platform"]["architecture"] for one in index["manifests"]] == ["amd64", "arm64"]
     for one in index["manifests"]:
         manifest = json.loads(registry.manifests[f"n:{one['digest']}"])

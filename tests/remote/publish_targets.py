@@ -487,9 +487,8 @@ def hub_another_commit_in_between(scratch):
             hub.head = commit_id(99)
         return inner(request, body, fault)
     hub.answer = racing
-    run = hub_run(scratch, hub)
-    run.bad("The branch was updated", out, "--to", "hf://org/name")
-    run.bad("Try: the same command again", out, "--to", "hf://org/name")
+    words = "The branch was updated since you opened this page. Try: the same command again, on top of the other commit"
+    hub_run(scratch, hub).bad(words, out, "--to", "hf://org/name")
     assert not hub.files
 
 

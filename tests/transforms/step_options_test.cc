@@ -34,11 +34,13 @@ std::string right_value(const OptionRule& rule) {
   return rule.words().empty() ? values.at(rule.kind) : rule.words()[0];
 }
 
-// The values of all options that a step needs.
+// The values of all options that a step needs, and that its option `but` needs.
 Options needed_by(const Transform& step, std::string_view but) {
   Options out;
+  const auto option = std::ranges::find(step.options, but, &OptionRule::name);
   for (const OptionRule& rule : step.options) {
-    if (rule.is_required && rule.name != but) out.add(std::string(rule.name), right_value(rule));
+    const bool is_needed = rule.is_required || rule.name == option->needs;
+    if (is_needed && rule.name != but) out.add(std::string(rule.name), right_value(rule));
   }
   return out;
 }

@@ -350,7 +350,12 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
 
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs) {
   CKPT_TRY(check_header_slack(options));
-  CKPT_ASSIGN(const std::vector<Entry> entries, make_entries(checkpoint));
+  CKPT_ASSIGN(std::vector<Entry> entries, make_entries(checkpoint));
+  if (options.keep_places) {  // whatever order a step left
+    std::ranges::stable_sort(entries, {}, [&](const Entry& entry) -> const std::string& {
+      return checkpoint.tensors[entry.tensor].home;
+    });
+  }
   const Sources sources{checkpoint, entries, options};
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));
   const std::vector<Part> parts = plan_parts(sources, alignment);

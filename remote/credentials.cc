@@ -74,23 +74,43 @@ Result<std::string> hub_token() {
   return token;
 }
 
+std::string said_profile() { return first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}); }
+
 using Section = std::map<std::string, std::string>;
 
-// The lines "name = value" below "[title]". Lines that are indented belong to a value before them.
-Section section_of(std::string_view text, std::string_view title) {
+// "[default]" of both files, "[NAME]" of credentials, "[profile NAME]" of config.
+bool is_title_of(std::string_view title, std::string_view profile, bool is_config) {
+  constexpr std::string_view kProfile = "profile ";
+  const bool names_profile = is_config && title.starts_with(kProfile);
+  if (!names_profile) return title == profile && (!is_config || profile == "default");
+  const std::string_view name = trimmed(title.substr(kProfile.size()));
+  return name == profile || name == fmt::format("\"{}\"", profile) ||
+         name == fmt::format("'{}'", profile);
+}
+
+// The lines "name = value" or "name: value" of the profile, as Python's configparser reads them:
+// those that are indented more than the name before them belong to its value.
+Section section_of(std::string_view text, std::string_view profile, bool is_config) {
   Section out;
   bool is_inside = false;
+  size_t name_indent = std::string_view::npos;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::string_view line = take_line(text);
     const std::string_view words = trimmed(line);
-    if (words.starts_with('[')) {
-      is_inside = trimmed(words.substr(1, words.find(']') - 1)) == title;
+    if (words.empty() || words[0] == '#' || words[0] == ';') continue;
+    const size_t indent = line.find_first_not_of(" \t");
+    if (indent > name_indent) continue;
+    if (words[0] == '[') {
+      is_inside = is_title_of(trimmed(words.substr(1, words.find(']') - 1)), profile, is_config);
+      name_indent = std::string_view::npos;
       continue;
     }
-    const size_t equals = words.find('=');
-    const bool is_nested = !line.empty() && (line[0] == ' ' || line[0] == '\t');
-    if (!is_inside || is_nested || equals == words.npos || words[0] == '#') continue;
-    out.emplace(trimmed(words.substr(0, equals)), trimmed(words.substr(equals + 1)));
+    const size_t end = words.find_first_of("=:");
+    if (end == words.npos) continue;
+    name_indent = indent;
+    if (!is_inside) continue;
+    out.emplace(lower_case(trimmed(words.substr(0, end))), trimmed(words.substr(end + 1)));
   }
   return out;
 }
@@ -103,9 +123,9 @@ Result<Section> aws_profile(const std::string& name) {
   if (config.empty()) config = folder + "config";
   CKPT_ASSIGN(const std::string keys_text, text_of_file(keys));
   CKPT_ASSIGN(const std::string config_text, text_of_file(config));
-  Section out = section_of(keys_text, name);
-  out.merge(section_of(config_text, name == "default" ? name : "profile " + name));
-  if (out.empty() && !environment("AWS_PROFILE").empty()) {
+  Section out = section_of(keys_text, name, false);
+  out.merge(section_of(config_text, name, true));
+  if (out.empty() && !said_profile().empty()) {
     return fail(ErrorCode::kUsage, "AWS_PROFILE: '{}' is not in {} and {}", name, keys, config);
   }
   return out;
@@ -127,6 +147,20 @@ Status check_profile(const Section& profile, const std::string& name) {
   return {};
 }
 
+// Of machines in a cloud, which get their keys from a service.
+Status check_no_role() {
+  for (const char* const name :
+       {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"}) {
+    if (environment(name).empty()) continue;
+    return fail_with_hint(ErrorCode::kUsage,
+                          "eval \"$(aws configure export-credentials --format env)\"",
+                          "{}: ckpt does not get keys from a service; expected AWS_ACCESS_KEY_ID",
+                          name);
+  }
+  return {};
+}
+
 }  // namespace
 
 HttpHeaders HubAccess::credentials() const {
@@ -135,6 +169,12 @@ HttpHeaders HubAccess::credentials() const {
 }
 
 Result<HubAccess> hub_access() {
+  for (const char* const name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}) {
+    if (!is_yes(environment(name))) continue;
+    return fail_with_hint(ErrorCode::kUsage,
+                          "the model's folder in " + hub_cache_folder() + ", or without it",
+                          "{} is set, so the hub is not asked", name);
+  }
   std::string endpoint = environment("HF_ENDPOINT");
   if (endpoint.empty()) endpoint = "https://huggingface.co";
   HubAccess out;
@@ -158,7 +198,7 @@ std::string hub_cache_folder() {
 }
 
 Result<S3Access> s3_access() {
-  std::string name = environment("AWS_PROFILE");
+  std::string name = said_profile();
   if (name.empty()) name = "default";
   CKPT_ASSIGN(const Section profile, aws_profile(name));
   S3Access out;
@@ -172,9 +212,14 @@ Result<S3Access> s3_access() {
     take(out.keys.secret_key, profile, "aws_secret_access_key");
     take(out.keys.session_token, profile, "aws_session_token");
     if (out.keys.access_key.empty()) CKPT_TRY(check_profile(profile, name));
+    if (out.keys.access_key.empty()) CKPT_TRY(check_no_role());
   }
   take(out.region, profile, "region");
   take(out.endpoint, profile, "endpoint_url");
+  if (out.endpoint.empty() && profile.contains("services")) {
+    return fail_with_hint(ErrorCode::kUsage, "AWS_ENDPOINT_URL_S3 with the address that it names",
+                          "AWS profile '{}': services, which ckpt does not read", name);
+  }
   if (out.region.empty()) out.region = "us-east-1";
   for (const std::string& secret :
        {out.keys.access_key, out.keys.secret_key, out.keys.session_token, out.region}) {

@@ -1,6 +1,7 @@
 #include "core/base/glob.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "core/base/arithmetic.h"

@@ -19,7 +19,9 @@ class Credentials : public testing::Test {
           "HF_HUB_CACHE", "HF_HUB_DISABLE_IMPLICIT_TOKEN", "XDG_CACHE_HOME", "AWS_ACCESS_KEY_ID",
           "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION",
           "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE",
-          "AWS_SHARED_CREDENTIALS_FILE", "HUGGINGFACE_HUB_CACHE"}) {
+          "AWS_SHARED_CREDENTIALS_FILE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE",
+          "TRANSFORMERS_OFFLINE", "AWS_DEFAULT_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+          "AWS_CONTAINER_CREDENTIALS_FULL_URI"}) {
       ::unsetenv(name);
     }
     home_ = fs::path(testing::TempDir()) / "ckpt_credentials";
@@ -81,6 +83,42 @@ TEST_F(Credentials, AwsProfilesFillWhatTheEnvironmentLeaves) {
   ::setenv("AWS_SECRET_ACCESS_KEY", "G", 1);
   EXPECT_EQ(s3_access()->keys.session_token, "");  // of other keys
   EXPECT_EQ(s3_access()->region, "us-west-2");
+}
+
+TEST_F(Credentials, AwsFilesAreReadAsConfigparserReadsThem) {
+  for (const char* const text :
+       {"[default]\n  aws_access_key_id = A\n  aws_secret_access_key = B\n",
+        "[default]\n\taws_access_key_id: A\n\taws_secret_access_key: B\n",
+        "\xEF\xBB\xBF[default]\nAWS_ACCESS_KEY_ID = A\nAws_Secret_Access_Key = B\n",
+        "[default]\naws_access_key_id = A\n; c\naws_secret_access_key = B\n more =\n  C\n"}) {
+    write(".aws/credentials", text);
+    const auto access = s3_access();
+    ASSERT_TRUE(access) << text;
+    EXPECT_EQ(access->keys.access_key + access->keys.secret_key, "AB") << text;
+  }
+  write(".aws/config",
+        "[profile default]\nregion = r1\n[profile \"my p\"]\nregion = r2\n[p]\nregion=r3\n");
+  EXPECT_EQ(s3_access()->region, "r1");
+  ::setenv("AWS_DEFAULT_PROFILE", "my p", 1);
+  EXPECT_EQ(s3_access()->region, "r2");
+  ::setenv("AWS_PROFILE", "p", 1);
+  EXPECT_FALSE(s3_access());  // a section of config without "profile"
+}
+
+TEST_F(Credentials, KeysFromAServiceAndAnHubThatMustNotBeAskedAreRefused) {
+  ::setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token", 1);
+  EXPECT_FALSE(s3_access());
+  ::setenv("AWS_ACCESS_KEY_ID", "A", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "B", 1);
+  EXPECT_TRUE(s3_access());
+  write(".aws/config", "[default]\nservices = s\n[services s]\ns3 =\n  endpoint_url = http://x\n");
+  EXPECT_FALSE(s3_access());
+  ::setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1", 1);
+  EXPECT_TRUE(s3_access());
+  ::setenv("HF_HUB_OFFLINE", "true", 1);
+  EXPECT_FALSE(hub_access());
+  ::setenv("HF_HUB_OFFLINE", "0", 1);
+  EXPECT_TRUE(hub_access());
 }
 
 TEST_F(Credentials, AwsProfilesThatNeedAProgramAreRefused) {

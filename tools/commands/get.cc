@@ -7,6 +7,7 @@
 #include "core/io/folder.h"
 #include "core/json/json_path.h"
 #include "core/model/json_documents.h"
+#include "formats/formats.h"
 #include "plan/conversion/edits.h"
 #include "plan/conversion/steps.h"
 #include "tools/line/commands.h"

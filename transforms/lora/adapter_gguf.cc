@@ -23,7 +23,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kFirstFactor = ".lora_a", kSecondFactor = ".lora_b";
-constexpr std::string_view kTokenEmbeddings = "token_embd.weight";
+constexpr std::string_view kTokenEmbeddings = "token_embd.weight", kHead = "output";
 constexpr std::string_view kAlphaKey = "adapter.lora.alpha";
 // Those that say nothing about values.
 constexpr std::string_view kIdleKeys[] = {"adapter.type", "adapter.lora.task_name",
@@ -151,6 +151,7 @@ class FolderNames {
     out_.tensors.reserve(2 * adapter_.tensors.size());
     CKPT_TRY(find_rows());
     for (const auto& [tensor, runs] : rows_) CKPT_TRY(add(folder_.tensors[tensor], runs));
+    if (tied_head_ != nullptr) CKPT_TRY(add_tied_head());
     // Their parts point into `tensors`.
     for (auto& [name, own] : parts_) {
       for (const auto& [part, at] : own.second) own.first.parts[part] = &out_.tensors[at];
@@ -165,6 +166,10 @@ class FolderNames {
     for (const AdapterModule& module : adapter_.modules) {
       const std::string& first = module.first_tensor();
       const auto found = by_name_.find(module.name + std::string(kWeight));
+      if (found == by_name_.end() && module.name == kHead && by_name_.contains(kTokenEmbeddings)) {
+        tied_head_ = &module;
+        continue;
+      }
       if (found == by_name_.end()) {
         return fail(ErrorCode::kCorrupt, "tensor '{}': the base, as GGUF, has no '{}{}'", first,
                     module.name, kWeight);
@@ -176,12 +181,22 @@ class FolderNames {
       modules_[found->second] = &module;
       wanted.push_back(found->second);
     }
+    CKPT_ASSIGN(rows_, rows_of(wanted));
+    return {};
+  }
+
+  Result<RowMap> rows_of(const std::vector<size_t>& wanted) const {
     auto rows = find_rows_of(folder_.tensors, made_, wanted);
-    if (!rows) {
-      rows.error().hint = kOtherPlace;
-      return Failure(std::move(rows.error()));
-    }
-    rows_ = std::move(*rows);
+    if (!rows) rows.error().hint = kOtherPlace;
+    return rows;
+  }
+
+  // Its rows are those of the embeddings, under the name that it gets as a tensor of its own.
+  Status add_tied_head() {
+    const size_t embeddings = by_name_.find(kTokenEmbeddings)->second;
+    modules_[embeddings] = tied_head_;
+    CKPT_ASSIGN(const RowMap rows, rows_of({embeddings}));
+    for (const auto& [tensor, runs] : rows) CKPT_TRY(add_module({"lm_head"}, runs));
     return {};
   }
 
@@ -287,6 +302,7 @@ class FolderNames {
   Codecs codecs_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<size_t, const AdapterModule*> modules_;
+  const AdapterModule* tied_head_ = nullptr;  // a product for a head that the folder has not
   RowMap rows_;
   // By name of the module.
   std::map<std::string, std::pair<AdapterModule, std::map<AdapterPart, size_t>>> parts_;

@@ -5,8 +5,8 @@ usage: publish_peers.py CKPT TESTDATA PEER        PEER is one of PEERS below, wi
 Programs come from PATH or ~/go/bin (or $GOBIN). With Go installed:
   go install github.com/distribution/distribution/v3/cmd/registry@v3.1.2   oras.land/oras/cmd/oras@latest
   go install github.com/versity/versitygw/cmd/versitygw@latest
-ollama and containerd (with ctr; it needs root) come from their releases, huggingface_hub from PyPI (CKPT_HUB_PYTHON
-names a Python that has it). Says "peer missing" and exits 77 where a program is missing.
+containerd (with ctr; it needs root) comes from Debian, huggingface_hub from PyPI (CKPT_HUB_PYTHON names a Python
+that has it). Says "peer missing" and exits 77 where a program is missing.
 """
 import contextlib
 import json
@@ -158,25 +158,6 @@ def containerd_mounts_the_files(scratch):
             run(scratch, "ctr", *words, "images", "unmount", str(scratch / "mounted"))
 
 
-def ollama_pulls_the_published_file(scratch):
-    (scratch / "out").mkdir()
-    subprocess.run([CKPT, "convert", "-q", TESTDATA / "qwen3-micro", scratch / "out/m.gguf", "--to", "q4_k_m"], check=True,
-                   stdout=subprocess.DEVNULL)
-    file = (scratch / "out/m.gguf").read_bytes()
-    port, models = free_port(), scratch / "models"
-    models.mkdir()
-    env = {"OLLAMA_HOST": f"127.0.0.1:{port}", "OLLAMA_MODELS": str(models)}
-    with registry(scratch) as host, served([program("ollama"), "serve"], port, scratch, **env):
-        published(scratch, "--to", f"oci://{host}/org/name:v1", "--as", "ollama")
-        run(scratch, "ollama", "pull", "--insecure", f"http://{host}/org/name:v1", **env)
-        published(scratch, "--to", "ollama:here:q4", **env)
-        listed = run(scratch, "ollama", "list", **env)
-        assert "here:q4" in listed and f"{host}/org/name:v1" in listed, listed
-        assert [p.name for p in (models / "blobs").iterdir() if p.read_bytes() == file], "the file came with other bytes"
-        shown = [run(scratch, "ollama", "show", name, **env) for name in ("here:q4", f"http://{host}/org/name:v1")]
-        assert all("qwen3" in text and "Q4_K_M" in text for text in shown), shown
-
-
 def versitygw_stores_the_files(scratch):
     folder_of_names(scratch)
     port, bucket = free_port(), scratch / "s3/models"
@@ -223,7 +204,6 @@ PEERS = {
     "oras": (["registry", "oras"], oras_pulls_the_files),
     "registry": (["registry", "oras"], registry_resumes_after_a_kill),
     "containerd": (["registry", "containerd", "ctr"], containerd_mounts_the_files),
-    "ollama": (["registry", "ollama"], ollama_pulls_the_published_file),
     "versitygw": (["versitygw"], versitygw_stores_the_files),
     "huggingface_hub": ([], huggingface_hub_finds_nothing_left_to_send),
 }

@@ -7,7 +7,7 @@
 namespace ckpt {
 namespace {
 
-// How vLLM 0.17.1's classes treat tie_word_embeddings where they ignore its value.
+// How classes of vLLM 0.17.1 and GGUF files treat tie_word_embeddings where they ignore its value.
 //   kAssertTied, kAssertUntied   stop at anything else
 //   kNeverTied                   have a head of their own, and read it
 //   kNeverFilled                 the same, and pass over what the file has of it
@@ -20,6 +20,11 @@ constexpr std::pair<std::string_view, Ties> kTieQuirks[] = {
 };
 
 Ties ties_of(const Look& look) {
+  const bool is_converted = look.profile.program == Program::kLlamaCpp;
+  if (is_converted && look.on.parameters.table != nullptr && look.on.checkpoint.has_head() &&
+      !look.on.parameters.table->has_gguf_head) {
+    return Ties::kAssertTied;  // a GGUF has no place for the head
+  }
   if (look.profile.program != Program::kVllm || look.on.parameters.table == nullptr) {
     return Ties::kAsSaid;
   }

@@ -4,24 +4,10 @@
 #include <algorithm>
 
 #include "checks/checks.h"
-#include "quantizers/quantizers.h"
+#include "tests/checks/tensors.h"
 
 namespace ckpt {
 namespace {
-
-Tensor gguf_tensor(std::string name, std::vector<uint64_t> shape, std::string_view type) {
-  Tensor out;
-  out.name = std::move(name);
-  out.shape = std::move(shape);
-  out.codec = find_codec(all_codecs(), type);
-  Stored stored;
-  for (size_t part = 0; part < out.codec->parts.size(); ++part) {
-    const uint64_t size = part_size_bytes(out, part);
-    stored.parts.push_back({{make_blob(out.name, std::vector<std::byte>(size)), 0, size}});
-  }
-  out.origin = std::move(stored);
-  return out;
-}
 
 Checkpoint sound() {
   Checkpoint out;
@@ -41,16 +27,16 @@ Checkpoint sound() {
   keys.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array({1, 1, 1, 3})));
   keys.set("tokenizer.ggml.merges", MetaValue::array(make_text_array({"a b"})));
   keys.set("tokenizer.ggml.eos_token_id", MetaValue::u32(3));
-  out.tensors.push_back(gguf_tensor("token_embd.weight", {4, 64}, "f32"));
+  out.tensors.push_back(made_tensor("token_embd.weight", {4, 64}, "f32"));
   for (const char* block : {"blk.0", "blk.1"}) {
-    out.tensors.push_back(gguf_tensor(fmt::format("{}.ffn_up.weight", block), {2, 64}, "nvfp4"));
-    out.tensors.push_back(gguf_tensor(fmt::format("{}.ffn_up.scale", block), {1}, "f32"));
+    out.tensors.push_back(made_tensor(fmt::format("{}.ffn_up.weight", block), {2, 64}, "nvfp4"));
+    out.tensors.push_back(made_tensor(fmt::format("{}.ffn_up.scale", block), {1}, "f32"));
   }
-  out.tensors.push_back(gguf_tensor("output_norm.weight", {64}, "f32"));
+  out.tensors.push_back(made_tensor("output_norm.weight", {64}, "f32"));
   for (const char* block : {"blk.0", "blk.1"}) {
     const auto add = [&](std::string_view name, std::vector<uint64_t> shape) {
       out.tensors.push_back(
-          gguf_tensor(fmt::format("{}.{}.weight", block, name), std::move(shape), "f32"));
+          made_tensor(fmt::format("{}.{}.weight", block, name), std::move(shape), "f32"));
     };
     add("attn_norm", {64});
     add("attn_q", {64, 64});
@@ -161,7 +147,7 @@ TEST(DoctorGguf, Tokenizer) {
             }),
             "does not load\nG03 tokenizer.ggml.token_type: 1 for 4 tokens");
   EXPECT_EQ(told_after([](Checkpoint& c) {
-              c.tensors[0] = gguf_tensor("token_embd.weight", {5, 64}, "f32");
+              c.tensors[0] = made_tensor("token_embd.weight", {5, 64}, "f32");
             }),
             "does not load\nG03 tokenizer.ggml.tokens: 4 tokens; token_embd.weight has 5 rows\n"
             "G06 token_embd.weight: [5, 64]; expected [4, 64]");
@@ -185,11 +171,11 @@ TEST(DoctorGguf, TensorsAreThoseOfTheArchitecture) {
             "does not load\nG06 blk.0.ffn_gate.weight: [1, 64]; expected [2, 64]");
   EXPECT_EQ(told_after([](Checkpoint& c) {
               tensor_of(c, "blk.0.attn_norm.weight") =
-                  gguf_tensor("blk.0.attn_norm.weight", {64}, "f16");
+                  made_tensor("blk.0.attn_norm.weight", {64}, "f16");
             }),
             "does not load\nG06 blk.0.attn_norm.weight: in f16; expected f32");
   EXPECT_EQ(told_after([](Checkpoint& c) {
-              c.tensors.push_back(gguf_tensor("blk.1.attn_q.bias", {64}, "f32"));
+              c.tensors.push_back(made_tensor("blk.1.attn_q.bias", {64}, "f32"));
             }),
             "loads, unsound\nG06 blk.0.attn_q.bias: missing; 'blk.1.attn_q.bias' is there");
   EXPECT_EQ(told_after([](Checkpoint& c) {
@@ -249,11 +235,11 @@ TEST(DoctorGguf, ScalesOfNvfp4) {
             }),
             "loads");
   EXPECT_EQ(told_after([](Checkpoint& c) {
-              c.tensors[4] = gguf_tensor("blk.1.ffn_up.scale", {2}, "f32");
+              c.tensors[4] = made_tensor("blk.1.ffn_up.scale", {2}, "f32");
             }),
             "does not load\nG07 blk.1.ffn_up.scale: 2 values; expected 1");
   EXPECT_EQ(told_after([](Checkpoint& c) {
-              c.tensors[3] = gguf_tensor("blk.1.ffn_up.weight", {2, 64}, "q8_0");
+              c.tensors[3] = made_tensor("blk.1.ffn_up.weight", {2, 64}, "q8_0");
             }),
             "loads, unsound\nG07 blk.1.ffn_up.scale: next to a weight in q8_0");
 }
@@ -263,7 +249,7 @@ TEST(DoctorGguf, ProjectorsAreNotAskedForVocabularies) {
   Checkpoint out;
   out.format = "gguf";
   out.metadata.set("general.architecture", MetaValue::text("clip"));
-  out.tensors.push_back(gguf_tensor("v.patch_embd.weight", {4, 64}, "f32"));
+  out.tensors.push_back(made_tensor("v.patch_embd.weight", {4, 64}, "f32"));
   EXPECT_EQ(told_of_gguf(out), "loads");
 }
 

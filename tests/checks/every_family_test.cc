@@ -6,6 +6,7 @@
 #include "checks/checks.h"
 #include "checks/gguf/gguf_rules.h"
 #include "models/models.h"
+#include "tests/checks/tensors.h"
 
 namespace ckpt {
 namespace {
@@ -14,7 +15,7 @@ using AnyJson = nlohmann::json;
 
 // The severity of what `check` says of a configuration of the family; "" where it is silent.
 std::string said_of(const Family& family, const std::string& profile, const std::string& check,
-                    const AnyJson& fields) {
+                    const AnyJson& fields, bool has_head = false) {
   std::string_view classes = family.architectures;
   AnyJson config = {{"model_type", family.text_type()},
                     {"architectures", {take_word(classes)}},
@@ -23,12 +24,24 @@ std::string said_of(const Family& family, const std::string& profile, const std:
   Checkpoint model;
   model.format = "safetensors";
   model.set_document("config.json", config.dump());
+  if (has_head) model.tensors.push_back(made_tensor("lm_head.weight", {1, 1}, "bf16"));
   const auto diagnosis = diagnose(model, {{profile}, false, {}, nullptr});
   if (!diagnosis) return diagnosis.error().text();
   for (const Finding& finding : diagnosis->findings) {
     if (finding.check == check) return std::string(severity_name(finding.severity));
   }
   return "";
+}
+
+TEST(EveryFamily, WithoutAHeadInAGgufMayNotBringAnother) {
+  for (const Family* family : families()) {
+    if (family->has_gguf_head) continue;
+    const auto said = [&](const AnyJson& tie, bool has_head) {
+      return said_of(*family, "llama.cpp", "C10", {{"tie_word_embeddings", tie}}, has_head);
+    };
+    EXPECT_EQ(said(false, true), "unloaded") << family->name;
+    EXPECT_EQ(said(true, true), "") << family->name;
+  }
 }
 
 TEST(EveryFamily, GivesAGgufAHeadExactlyWhereLlamaCppReadsOne) {

@@ -10,6 +10,7 @@
 #include "checks/checks.h"
 #include "core/model/tensor_names.h"
 #include "quantizers/quantizers.h"
+#include "tests/checks/tensors.h"
 
 namespace ckpt {
 namespace {
@@ -21,21 +22,7 @@ constexpr const char* kLinears[] = {"self_attn.q_proj", "self_attn.k_proj", "sel
                                     "self_attn.o_proj", "mlp.gate_proj",    "mlp.up_proj",
                                     "mlp.down_proj"};
 constexpr std::string_view kCodesOfWords = ".qweight";
-
-Tensor listed_tensor(std::string name, std::vector<uint64_t> shape, std::string_view type) {
-  Tensor out;
-  out.name = std::move(name);
-  out.shape = std::move(shape);
-  out.codec = find_codec(all_codecs(), type);
-  Stored stored;
-  for (size_t part = 0; part < out.codec->parts.size(); ++part) {
-    const uint64_t size = part_size_bytes(out, part);
-    std::vector<std::byte> bytes(size, std::byte{0x38});
-    stored.parts.push_back({{make_blob(out.name, std::move(bytes)), 0, size}});
-  }
-  out.origin = std::move(stored);
-  return out;
-}
+constexpr std::byte kFill{0x38};  // 1 in FP8: no scale is zero
 
 // A stand-in for the readers of layouts: every tensor of words is a weight.
 PackedForms forms_of_words(const Checkpoint& checkpoint) {
@@ -58,9 +45,10 @@ Checkpoint listed_model(const Json& statement, const Names& floats, std::string_
   const auto add = [&](const std::string& module, bool is_float) {
     if (is_float || !type.empty()) {
       out.tensors.push_back(
-          listed_tensor(module + ".weight", {256, 256}, is_float ? "bf16" : type));
+          made_tensor(module + ".weight", {256, 256}, is_float ? "bf16" : type, kFill));
     } else {
-      out.tensors.push_back(listed_tensor(module + std::string(kCodesOfWords), {32, 256}, "i32"));
+      out.tensors.push_back(
+          made_tensor(module + std::string(kCodesOfWords), {32, 256}, "i32", kFill));
     }
   };
   for (const char* layer : {"0", "1"}) {

@@ -34,12 +34,12 @@ void append_bf16(const std::string& bytes, uint64_t begin, uint64_t end, std::ve
 Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_t count) {
   CKPT_ASSIGN(const auto bytes, read_file(safetensors_path));
   uint64_t header_bytes = 0;
-  if (bytes.size() < 8) return fail(ErrorCode::kCorrupt, "{} is too short", safetensors_path);
+  if (bytes.size() < 8) return corrupt("{} is too short", safetensors_path);
   std::memcpy(&header_bytes, bytes.data(), 8);
-  if (header_bytes > bytes.size() - 8) return fail(ErrorCode::kCorrupt, "header leaves the file");
+  if (header_bytes > bytes.size() - 8) return corrupt("header leaves the file");
   const auto header =
       nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + header_bytes, nullptr, false);
-  if (!header.is_object()) return fail(ErrorCode::kCorrupt, "{}: no header", safetensors_path);
+  if (!header.is_object()) return corrupt("{}: no header", safetensors_path);
   std::vector<float> found;
   for (const auto& [name, tensor] : header.items()) {
     if (tensor.value("dtype", "") != "BF16" || tensor["shape"].size() != 2) continue;
@@ -47,7 +47,7 @@ Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_
     const uint64_t end = tensor["data_offsets"][1];
     append_bf16(bytes, 8 + header_bytes + begin, 8 + header_bytes + end, found);
   }
-  if (found.empty()) return fail(ErrorCode::kUnsupported, "{}: no BF16 matrix", safetensors_path);
+  if (found.empty()) return unsupported("{}: no BF16 matrix", safetensors_path);
   std::vector<float> out(count);
   for (size_t i = 0; i < count; ++i) out[i] = found[i % found.size()];
   return out;

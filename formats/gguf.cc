@@ -40,11 +40,9 @@ Status check_part(const GgufFile& part, uint64_t no, uint64_t count) {
   const auto found_count = part.metadata.find_unsigned(kSplitCountKey);
   if (found_no == no && found_count == count) return {};
   if (!found_no || !found_count) {
-    return fail(ErrorCode::kCorrupt, "no keys {} and {}; expected {} and {}", kSplitNoKey,
-                kSplitCountKey, no, count);
+    return corrupt("no keys {} and {}; expected {} and {}", kSplitNoKey, kSplitCountKey, no, count);
   }
-  return fail(ErrorCode::kCorrupt, "{} {} of {}; expected {} of {}", kSplitNoKey, *found_no,
-              *found_count, no, count);
+  return corrupt("{} {} of {}; expected {} of {}", kSplitNoKey, *found_no, *found_count, no, count);
 }
 
 void append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home) {
@@ -62,9 +60,8 @@ Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {
   const auto twice = NameIndex(names_in<std::string_view>(tensors)).find_twice();
   if (!twice) return {};
   const Tensor& second = tensors[twice->second];
-  return in(
-      (folder / second.home).string(),
-      Status(fail(ErrorCode::kCorrupt, "tensor '{}' is in an earlier file too", second.name)));
+  return in((folder / second.home).string(),
+            Status(corrupt("tensor '{}' is in an earlier file too", second.name)));
 }
 
 Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) {
@@ -77,8 +74,8 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
   }
   const auto no = metadata.find_unsigned(kSplitNoKey);
   if (no != name->no) {
-    return fail(ErrorCode::kCorrupt, "key '{}' {}; the name says file {} of {}", kSplitNoKey,
-                no ? fmt::format("says file {}", *no + 1) : "is missing", name->no + 1, count);
+    return corrupt("key '{}' {}; the name says file {} of {}", kSplitNoKey,
+                   no ? fmt::format("says file {}", *no + 1) : "is missing", name->no + 1, count);
   }
   if (name->no != 0) {
     return fail_with_hint(ErrorCode::kUsage, split_name(name->prefix, 0, count),
@@ -104,8 +101,8 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
   CKPT_TRY(check_names(path.parent_path(), checkpoint.tensors));
   const auto total = metadata.find_unsigned(kSplitTensorsKey);
   if (total && *total != checkpoint.tensors.size()) {
-    return fail(ErrorCode::kCorrupt, "{} tensors in {} files; key '{}' says {}",
-                checkpoint.tensors.size(), first.count, kSplitTensorsKey, *total);
+    return corrupt("{} tensors in {} files; key '{}' says {}", checkpoint.tensors.size(),
+                   first.count, kSplitTensorsKey, *total);
   }
   return {};
 }

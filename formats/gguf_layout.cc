@@ -134,20 +134,19 @@ Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part, ui
                         ? rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values
                         : rule.tile_rows == 0 && rule.tile_values == 0;
   if (!type || !fits) {
-    return fail(ErrorCode::kUnsupported, "stored as {}, for which GGUF has no type",
-                tensor.codec->name);
+    return unsupported("stored as {}, for which GGUF has no type", tensor.codec->name);
   }
   Entry entry{index,         part,  tensor.name + std::string(rule.suffix),
               {uint64_t{1}}, *type, part_size_bytes(tensor, part)};
   if (part == 0) entry.shape = tensor.shape;
   if (members > 0) make_stack(entry, members, tensor);
   if (entry.name.size() > kMaxGgufNameBytes) {
-    return fail(ErrorCode::kUnsupported, "a name of {} bytes; llama.cpp reads at most {}",
-                entry.name.size(), kMaxGgufNameBytes);
+    return unsupported("a name of {} bytes; llama.cpp reads at most {}", entry.name.size(),
+                       kMaxGgufNameBytes);
   }
   if (entry.shape.size() > kMaxGgufDimensions) {
-    return fail(ErrorCode::kUnsupported, "{} dimensions; GGUF has at most {}", entry.shape.size(),
-                kMaxGgufDimensions);
+    return unsupported("{} dimensions; GGUF has at most {}", entry.shape.size(),
+                       kMaxGgufDimensions);
   }
   return entry;
 }
@@ -254,7 +253,7 @@ Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
       file.extents.push_back({entry.tensor + member, entry.part, offset, entry.member_bytes});
       const auto end = add(offset, entry.member_bytes);
       if (!end || *end > kMaxTensorBytes) {
-        return fail(ErrorCode::kUnsupported, "{}: more than {} bytes", part.path, kMaxTensorBytes);
+        return unsupported("{}: more than {} bytes", part.path, kMaxTensorBytes);
       }
       offset = *end;
     }

@@ -55,7 +55,7 @@ Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
   keys.reserve(count);
   for (const MetaEntry& entry : metadata.entries) keys.push_back(entry.key);
   if (const auto twice = NameIndex(std::move(keys)).find_twice()) {
-    return fail(ErrorCode::kCorrupt, "key '{}' comes twice", metadata.entries[twice->first].key);
+    return corrupt("key '{}' comes twice", metadata.entries[twice->first].key);
   }
   return {};
 }
@@ -80,12 +80,11 @@ Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
   CKPT_ASSIGN(const uint32_t type, cursor.u32());
   const auto dtype = dtype_of_ggml_type(type);
   if (!dtype) {
-    return fail(ErrorCode::kUnsupported,
-                "at byte {}: ggml type {}, which is not known or was removed", at, type);
+    return unsupported("at byte {}: ggml type {}, which is not known or was removed", at, type);
   }
   const Codec* codec = find_codec(codecs, info(*dtype).name);
   if (codec == nullptr) {
-    return fail(ErrorCode::kUnsupported, "stored as {}; not expected here", info(*dtype).name);
+    return unsupported("stored as {}; not expected here", info(*dtype).name);
   }
   return codec;
 }
@@ -101,7 +100,7 @@ Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
 Status check_names(const std::vector<Tensor>& tensors) {
   const auto twice = NameIndex(names_in<std::string_view>(tensors)).find_twice();
   if (!twice) return {};
-  return fail(ErrorCode::kCorrupt, "tensor '{}' comes twice", tensors[twice->first].name);
+  return corrupt("tensor '{}' comes twice", tensors[twice->first].name);
 }
 
 Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
@@ -135,8 +134,7 @@ Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data
   for (size_t i = 0; i < infos.tensors.size(); ++i) {
     const std::string& name = infos.tensors[i].name;
     if (infos.offsets[i] != expected) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': offset {}; expected {}", name,
-                  infos.offsets[i], expected);
+      return corrupt("tensor '{}': offset {}; expected {}", name, infos.offsets[i], expected);
     }
     const uint64_t bytes = size_bytes(infos.tensors[i]);
     const auto end = add(expected, bytes);
@@ -157,7 +155,7 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
   if (magic != kGgufMagic) {
     CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
-    return fail(ErrorCode::kCorrupt, "not a GGUF file: it does not start with 'GGUF'");
+    return corrupt("not a GGUF file: it does not start with 'GGUF'");
   }
   CKPT_TRY(read_version(cursor));
   constexpr uint64_t kMinInfoBytes = 8 + 4 + 4 + 8;  // name, dimensions, type, offset
@@ -212,13 +210,12 @@ Result<uint64_t> gguf_alignment(const Metadata& metadata) {
   const MetaValue* value = metadata.find(kAlignmentKey);
   if (value == nullptr) return kGgufDefaultAlignment;
   if (value->type != MetaType::kU32) {
-    return fail(ErrorCode::kCorrupt, "key '{}' has type {}; expected u32", kAlignmentKey,
-                name(value->type));
+    return corrupt("key '{}' has type {}; expected u32", kAlignmentKey, name(value->type));
   }
   const uint64_t alignment = std::get<uint64_t>(value->value);
   if (!std::has_single_bit(alignment) || alignment > kMaxGgufAlignment) {
-    return fail(ErrorCode::kCorrupt, "key '{}' is {}; expected a power of two up to {}",
-                kAlignmentKey, alignment, kMaxGgufAlignment);
+    return corrupt("key '{}' is {}; expected a power of two up to {}", kAlignmentKey, alignment,
+                   kMaxGgufAlignment);
   }
   return alignment;
 }

@@ -61,8 +61,8 @@ uint64_t min_element_bytes(MetaType element) {
 
 Result<MetaArray> read_array(Cursor& cursor, uint64_t nesting) {
   if (nesting > kMaxGgufArrayNesting) {
-    return fail(ErrorCode::kUnsupported, "at byte {}: arrays nested more than {} deep",
-                cursor.position_bytes(), kMaxGgufArrayNesting);
+    return unsupported("at byte {}: arrays nested more than {} deep", cursor.position_bytes(),
+                       kMaxGgufArrayNesting);
   }
   MetaArray out;
   CKPT_ASSIGN(out.element, read_type(cursor));

@@ -33,8 +33,7 @@ Status list(const std::filesystem::path& folder, const std::string& prefix,
       if (prefix.empty() && has_subfolder_documents(name)) {
         CKPT_TRY(list(entries->path(), name + "/", found));
       } else if (is_document(prefix + name) && !is_document_of(DocumentKind::kWords, name)) {
-        return fail(ErrorCode::kUnsupported, "{}: a folder; expected a file",
-                    entries->path().string());
+        return unsupported("{}: a folder; expected a file", entries->path().string());
       }
     } else if (is_document(prefix + name)) {
       found.insert(prefix + name);

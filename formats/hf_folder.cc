@@ -107,7 +107,7 @@ bool is_other_weights(const std::string& name) {
 
 Failure no_weights(const fs::path& folder, const Names& names) {
   constexpr std::string_view kExpected = "expected *.safetensors or pytorch_model*.bin";
-  if (names.empty()) return fail(ErrorCode::kUnsupported, "an empty folder; {}", kExpected);
+  if (names.empty()) return unsupported("an empty folder; {}", kExpected);
   const Names gguf = matching(names, "*.gguf");
   if (!gguf.empty()) {
     return fail_with_hint(ErrorCode::kUnsupported, shell_path((folder / gguf.front()).string()),
@@ -131,8 +131,7 @@ Failure no_weights(const fs::path& folder, const Names& names) {
                             "the hub's cache of a model; {}", kExpected);
     }
   }
-  return fail(ErrorCode::kUnsupported, "a folder of {} files without weights; {}", names.size(),
-              kExpected);
+  return unsupported("a folder of {} files without weights; {}", names.size(), kExpected);
 }
 
 constexpr std::string_view kAdapterName = "adapter_model.safetensors";
@@ -248,13 +247,11 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
   for (const auto& [tensor, file] : index.weight_map) {
     const auto found = entries.find(tensor);
     if (!found) {
-      return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}', which does not have it",
-                  said, tensor, file);
+      return corrupt("{} puts tensor '{}' into '{}', which does not have it", said, tensor, file);
     }
     const std::string& path = files[file_of[*found]].path;
     if (path != file) {
-      return fail(ErrorCode::kCorrupt, "{} puts tensor '{}' into '{}'; it is in '{}'", said, tensor,
-                  file, path);
+      return corrupt("{} puts tensor '{}' into '{}'; it is in '{}'", said, tensor, file, path);
     }
     is_named[*found] = true;
   }
@@ -435,11 +432,10 @@ Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs,
                                       const ReadOptions& options) {
   const auto read = [&]() -> Result<Checkpoint> {
     CKPT_ASSIGN(const Names names, list_files(folder));
-    if (!contains(names, kIndexName)) return fail(ErrorCode::kUnsupported, "no {}", kIndexName);
+    if (!contains(names, kIndexName)) return unsupported("no {}", kIndexName);
     return read_folder(folder, codecs, options, false);
   };
-  if (!is_folder(folder))
-    return fail(ErrorCode::kUnsupported, "{} is not a folder", folder.string());
+  if (!is_folder(folder)) return unsupported("{} is not a folder", folder.string());
   return in_file(folder.string(), read());
 }
 

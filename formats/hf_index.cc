@@ -117,12 +117,12 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
   IndexEvents events;
   CKPT_TRY(events.run(json));
   if (!events.saw_weight_map) {
-    return fail(ErrorCode::kCorrupt, "no object 'weight_map'; expected tensor and file names");
+    return corrupt("no object 'weight_map'; expected tensor and file names");
   }
   for (const auto& [tensor, file] : events.index.weight_map) {
     if (!is_safe_path(file)) {
-      return fail(ErrorCode::kCorrupt, "weight_map: tensor '{}' is in '{}'; expected a file name",
-                  shorten(tensor), shorten(file));
+      return corrupt("weight_map: tensor '{}' is in '{}'; expected a file name", shorten(tensor),
+                     shorten(file));
     }
   }
   return std::move(events.index);

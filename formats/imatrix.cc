@@ -40,8 +40,7 @@ constexpr const Codec* kOnlyFloats[1] = {&kFloats};
 Status check_values(const std::string& name, const std::vector<float>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      return fail(ErrorCode::kCorrupt, "'{}': value {} is {}; expected finite numbers", name, i,
-                  values[i]);
+      return corrupt("'{}': value {} is {}; expected finite numbers", name, i, values[i]);
     }
   }
   return {};
@@ -52,8 +51,8 @@ Status check_squares(const std::string& name, const std::vector<float>& values) 
   CKPT_TRY(check_values(name, values));
   const auto below = std::ranges::find_if(values, [](float value) { return value < 0; });
   if (below == values.end()) return {};
-  return fail(ErrorCode::kCorrupt, "'{}': value {} is {}; expected a sum of squares, at least 0",
-              name, below - values.begin(), *below);
+  return corrupt("'{}': value {} is {}; expected a sum of squares, at least 0", name,
+                 below - values.begin(), *below);
 }
 
 Result<std::vector<float>> to_floats(Result<std::vector<std::byte>> bytes) {
@@ -75,13 +74,13 @@ Status read_legacy_entry(Cursor& cursor, ImatrixSums& imatrix) {
   CKPT_ASSIGN(const std::string name, cursor.text(name_bytes));
   CKPT_ASSIGN(const int32_t calls, i32(cursor));
   CKPT_ASSIGN(const uint64_t count, cursor.count_u32(sizeof(float), INT32_MAX));
-  if (count == 0) return fail(ErrorCode::kCorrupt, "'{}' has no values", name);
+  if (count == 0) return corrupt("'{}' has no values", name);
   ImatrixEntry entry;
   CKPT_ASSIGN(entry.sums, to_floats(cursor.bytes(count * sizeof(float))));
   CKPT_TRY(check_squares(name, entry.sums));
   entry.counts.push_back(calls);
   if (!imatrix.entries.emplace(name, std::move(entry)).second) {
-    return fail(ErrorCode::kCorrupt, "'{}' comes twice", name);
+    return corrupt("'{}' comes twice", name);
   }
   return {};
 }
@@ -91,7 +90,7 @@ Status read_legacy(const SharedSource& source, ImatrixSums& imatrix) {
   Cursor cursor(source);
   imatrix.is_legacy = true;
   CKPT_ASSIGN(const uint64_t entries, cursor.count_u32(kMinEntryBytes, kMaxTensors));
-  if (entries == 0) return fail(ErrorCode::kCorrupt, "no entries; expected an importance matrix");
+  if (entries == 0) return corrupt("no entries; expected an importance matrix");
   for (uint64_t i = 0; i < entries; ++i) {
     CKPT_TRY(in(fmt::format("entry {} of {}", i + 1, entries), read_legacy_entry(cursor, imatrix)));
   }
@@ -124,8 +123,8 @@ Result<std::vector<int64_t>> read_counts(const Tensor& tensor) {
   std::vector<int64_t> out;
   for (const float value : values) {
     if (std::abs(value) > kMaxImatrixCount) {
-      return fail(ErrorCode::kUnsupported, "'{}': a count of {}; expected at most {}", tensor.name,
-                  value, kMaxImatrixCount);
+      return unsupported("'{}': a count of {}; expected at most {}", tensor.name, value,
+                         kMaxImatrixCount);
     }
     out.push_back(static_cast<int64_t>(std::round(value)));
   }
@@ -138,16 +137,15 @@ Result<ImatrixEntry> read_entry(const ImatrixTensors& tensors, bool with_inputs)
   CKPT_TRY(check_squares(tensors.sums->name, entry.sums));
   CKPT_ASSIGN(entry.counts, read_counts(*tensors.counts));
   if (entry.sums.empty() || entry.counts.empty() || entry.sums.size() % entry.counts.size() != 0) {
-    return fail(ErrorCode::kCorrupt, "'{}' has {} values for the {} counts of '{}'",
-                tensors.sums->name, entry.sums.size(), entry.counts.size(), tensors.counts->name);
+    return corrupt("'{}' has {} values for the {} counts of '{}'", tensors.sums->name,
+                   entry.sums.size(), entry.counts.size(), tensors.counts->name);
   }
   if (tensors.input_sums == nullptr || !with_inputs) return entry;
   CKPT_ASSIGN(entry.input_sums, read_floats(*tensors.input_sums));
   CKPT_TRY(check_values(tensors.input_sums->name, entry.input_sums));
   if (entry.input_sums.size() == entry.sums.size()) return entry;
-  return fail(ErrorCode::kCorrupt, "'{}' has {} values; expected {}, as '{}' has",
-              tensors.input_sums->name, entry.input_sums.size(), entry.sums.size(),
-              tensors.sums->name);
+  return corrupt("'{}' has {} values; expected {}, as '{}' has", tensors.input_sums->name,
+                 entry.input_sums.size(), entry.sums.size(), tensors.sums->name);
 }
 
 Status read_keys(const Metadata& metadata, ImatrixSums& imatrix) {
@@ -155,9 +153,9 @@ Status read_keys(const Metadata& metadata, ImatrixSums& imatrix) {
   const auto chunks = metadata.find_unsigned("imatrix.chunk_count");
   const auto chunk_size = metadata.find_unsigned("imatrix.chunk_size");
   if (datasets == nullptr || !chunks || !chunk_size) {
-    return fail(ErrorCode::kUnsupported,
-                "no importance matrix; expected the keys imatrix.datasets, imatrix.chunk_count "
-                "and imatrix.chunk_size");
+    return unsupported(
+        "no importance matrix; expected the keys imatrix.datasets, imatrix.chunk_count and "
+        "imatrix.chunk_size");
   }
   imatrix.chunk_count = *chunks;
   imatrix.chunk_size = *chunk_size;
@@ -197,11 +195,11 @@ Status read_gguf(const SharedSource& source, bool with_inputs, ImatrixSums& imat
   for (const Tensor& tensor : file.tensors) {
     if (!take_tensor(tensor, entries)) imatrix.other_tensors.push_back(tensor.name);
   }
-  if (entries.empty()) return fail(ErrorCode::kCorrupt, "no tensors NAME{}", kSumSuffix);
+  if (entries.empty()) return corrupt("no tensors NAME{}", kSumSuffix);
   for (const auto& [name, tensors] : entries) {
     if (tensors.sums == nullptr || tensors.counts == nullptr) {
-      return fail(ErrorCode::kCorrupt, "'{}' has no tensor '{}{}'", name, name,
-                  tensors.sums == nullptr ? kSumSuffix : kCountSuffix);
+      return corrupt("'{}' has no tensor '{}{}'", name, name,
+                     tensors.sums == nullptr ? kSumSuffix : kCountSuffix);
     }
     CKPT_ASSIGN(ImatrixEntry entry, read_entry(tensors, with_inputs));
     imatrix.entries.emplace(name, std::move(entry));
@@ -211,8 +209,8 @@ Status read_gguf(const SharedSource& source, bool with_inputs, ImatrixSums& imat
 
 Status read_either(const SharedSource& source, bool with_inputs, ImatrixSums& imatrix) {
   if (source->size_bytes() > kMaxImatrixBytes) {
-    return fail(ErrorCode::kUnsupported, "{} bytes; an importance matrix has at most {}",
-                source->size_bytes(), kMaxImatrixBytes);
+    return unsupported("{} bytes; an importance matrix has at most {}", source->size_bytes(),
+                       kMaxImatrixBytes);
   }
   std::array<char, kGgufMagic.size()> magic{};
   if (source->size_bytes() >= magic.size()) {
@@ -240,9 +238,9 @@ Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy
       std::ranges::any_of(entry.counts, [](int64_t count) { return count > 0; });
   const bool is_zero = std::ranges::all_of(entry.sums, [](float sum) { return sum == 0; });
   if (is_counted && is_zero) {
-    return fail(ErrorCode::kCorrupt,
-                "'{}': all {} sums are 0, so that no weight would matter; expected sums of squares",
-                name, entry.sums.size());
+    return corrupt(
+        "'{}': all {} sums are 0, so that no weight would matter; expected sums of squares", name,
+        entry.sums.size());
   }
   for (size_t i = 0; i < entry.sums.size(); ++i) {
     const int64_t count = entry.counts[i / columns];

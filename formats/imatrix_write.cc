@@ -91,7 +91,7 @@ Result<Checkpoint> gguf_checkpoint(const ImatrixSums& sums, Codecs codecs) {
   for (const auto& [key, value] : {std::pair("imatrix.chunk_count", sums.chunk_count),
                                    std::pair("imatrix.chunk_size", sums.chunk_size)}) {
     if (value > UINT32_MAX) {
-      return fail(ErrorCode::kUnsupported, "{} of {}; expected at most {}", key, value, UINT32_MAX);
+      return unsupported("{} of {}; expected at most {}", key, value, UINT32_MAX);
     }
     out.metadata.append(key, MetaValue::u32(value));
   }

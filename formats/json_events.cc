@@ -23,7 +23,7 @@ std::optional<uint64_t> JsonEvents::whole_number(std::string_view spelling) {
 
 Status JsonEvents::run(std::string_view text, std::optional<uint64_t> start_byte) {
   const auto fault = read_json_events(text, this);
-  if (!reason_.empty()) return fail(ErrorCode::kCorrupt, "{}", reason_);
+  if (!reason_.empty()) return corrupt("{}", reason_);
   if (!fault) return {};
   return start_byte ? not_json_at_byte(*fault, text, *start_byte) : not_json(*fault, text);
 }

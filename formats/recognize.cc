@@ -103,7 +103,7 @@ Result<const Format*> recognize(const fs::path& path) {
   }
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   CKPT_TRY(in(path.string(), refuse_other_files(*source, kAccepted)));
-  return fail(ErrorCode::kUnsupported, "{}: not recognized; expected {}", path.string(), kAccepted);
+  return unsupported("{}: not recognized; expected {}", path.string(), kAccepted);
 }
 
 }  // namespace ckpt

@@ -200,8 +200,8 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
     }
     auto shape = part_entry_shape(rule, tensor.shape);
     if (!shape) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': shape [{}] does not fit the tiles of {}",
-                  tensor.name, fmt::join(tensor.shape, ", "), tensor.codec->name);
+      return unsupported("tensor '{}': shape [{}] does not fit the tiles of {}", tensor.name,
+                         fmt::join(tensor.shape, ", "), tensor.codec->name);
     }
     if (tensor.is_stored() && !tensor.stored().part_shapes.empty() &&
         same_but_for_axes_of_one(tensor.stored().part_shapes[part], *shape)) {
@@ -209,11 +209,11 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
     }
     std::string name = tensor.name + std::string(rule.suffix);
     if (name == "__metadata__" || !is_utf8(name)) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': not a possible name in safetensors", name);
+      return unsupported("tensor '{}': not a possible name in safetensors", name);
     }
     if (name.size() > kMaxNameBytes) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': a name of {} bytes; expected at most {}",
-                  shorten(name), name.size(), kMaxNameBytes);
+      return unsupported("tensor '{}': a name of {} bytes; expected at most {}", shorten(name),
+                         name.size(), kMaxNameBytes);
     }
     entries.push_back({index, part, rule.dtype, std::move(name), std::move(*shape),
                        part_size_bytes(tensor, part)});
@@ -394,7 +394,7 @@ Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string&
   for (const LaidEntry& entry : entries) {
     file.extents.push_back({entry.tensor, entry.part, file.size_bytes, entry.size_bytes});
     const auto end = add(file.size_bytes, entry.size_bytes);
-    if (!end) return fail(ErrorCode::kUnsupported, "{}: more than 2^64 bytes", path);
+    if (!end) return unsupported("{}: more than 2^64 bytes", path);
     file.size_bytes = *end;
   }
   CKPT_TRY(find_same_file(checkpoint, file));
@@ -467,8 +467,7 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
   if (layout.files.size() > 1 || had_index) {
     for (const OutputFile& file : layout.files) {
       if (is_utf8(file.path)) continue;
-      return fail(ErrorCode::kUnsupported, "file name '{}': not UTF-8, so no index can have it",
-                  file.path);
+      return unsupported("file name '{}': not UTF-8, so no index can have it", file.path);
     }
     layout.files.push_back(text_file(
         std::string(kIndexName), render_index(index_metadata(checkpoint), std::move(weight_map))));

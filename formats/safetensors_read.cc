@@ -36,10 +36,9 @@ Status check_sizes(const SafetensorsHeader& header, Codecs codecs) {
     auto expected = entry_bytes(entry, *codec);
     if (!expected) return Failure(std::move(expected.error()).in(place_of(entry)));
     if (entry.begin > entry.end || entry.end - entry.begin != *expected) {
-      return fail(ErrorCode::kCorrupt,
-                  "tensor '{}': data_offsets [{}, {}]; {} of shape [{}] takes {} bytes", entry.name,
-                  entry.begin, entry.end, *safetensors_name(entry.dtype),
-                  fmt::join(entry.shape, ", "), *expected);
+      return corrupt("tensor '{}': data_offsets [{}, {}]; {} of shape [{}] takes {} bytes",
+                     entry.name, entry.begin, entry.end, *safetensors_name(entry.dtype),
+                     fmt::join(entry.shape, ", "), *expected);
     }
   }
   return {};
@@ -51,13 +50,12 @@ Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
   uint64_t covered = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     if (entry.begin > covered) {
-      return fail(ErrorCode::kCorrupt,
-                  "tensor '{}' starts at {}; expected {}: bytes between belong to no tensor",
-                  entry.name, entry.begin, covered);
+      return corrupt("tensor '{}' starts at {}; expected {}: bytes between belong to no tensor",
+                     entry.name, entry.begin, covered);
     }
     if (entry.begin < covered) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' starts at {}, inside tensor '{}' (ends at {})",
-                  entry.name, entry.begin, previous == nullptr ? "" : *previous, covered);
+      return corrupt("tensor '{}' starts at {}, inside tensor '{}' (ends at {})", entry.name,
+                     entry.begin, previous == nullptr ? "" : *previous, covered);
     }
     covered = entry.end;
     previous = &entry.name;
@@ -68,8 +66,8 @@ Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
                           data_bytes, header.data_start, covered);
   }
   if (covered < data_bytes) {
-    return fail(ErrorCode::kCorrupt, "{} bytes from byte {} on; the tensors need only {}",
-                data_bytes, header.data_start, covered);
+    return corrupt("{} bytes from byte {} on; the tensors need only {}", data_bytes,
+                   header.data_start, covered);
   }
   return {};
 }
@@ -88,9 +86,8 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
   Cursor cursor(source);
   CKPT_ASSIGN(const uint64_t length, cursor.u64());
   if (length > kMaxSafetensorsHeaderBytes) {
-    return fail(ErrorCode::kCorrupt,
-                "at byte 0: a header of {} bytes; expected at most {}: no safetensors file", length,
-                kMaxSafetensorsHeaderBytes);
+    return corrupt("at byte 0: a header of {} bytes; expected at most {}: no safetensors file",
+                   length, kMaxSafetensorsHeaderBytes);
   }
   if (length > cursor.left_bytes()) {
     return fail_with_hint(
@@ -100,8 +97,7 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
   }
   CKPT_ASSIGN(std::string json, cursor.text(length));
   if (!json.starts_with('{')) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: the header does not start with '{{'",
-                sizeof(length));
+    return corrupt("at byte {}: the header does not start with '{{'", sizeof(length));
   }
   CKPT_ASSIGN(SafetensorsHeader header, parse_safetensors_header(json));
   json = {};

@@ -136,8 +136,8 @@ class Assembler {
     const std::string& first = entry_of(composed.parts[0]).name;
     for (const uint32_t part : composed.parts) {
       if (uses_[part] == kFree) continue;
-      return fail(ErrorCode::kCorrupt, "'{}' belongs to '{}' and to another tensor of scaled codes",
-                  entry_of(part).name, first);
+      return corrupt("'{}' belongs to '{}' and to another tensor of scaled codes",
+                     entry_of(part).name, first);
     }
     const auto same = index_.find(composed.name);
     if (!same || std::ranges::count(composed.parts, *same) != 0) return {};
@@ -242,8 +242,8 @@ Result<NameIndex> index_entries(const std::vector<SafetensorsFile>& files) {
   }
   NameIndex index(std::move(names));
   if (const auto twice = index.find_twice()) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' is in '{}' and in '{}'", index.name(twice->first),
-                files[file_of[twice->first]].path, files[file_of[twice->second]].path);
+    return corrupt("tensor '{}' is in '{}' and in '{}'", index.name(twice->first),
+                   files[file_of[twice->first]].path, files[file_of[twice->second]].path);
   }
   return index;
 }

@@ -75,12 +75,11 @@ Result<TorchArchive> sorted_archive(const SharedSource& source,
   std::set<std::string> names;
   for (const ZipEntry& entry : entries) {
     if (!names.insert(lower_case(entry.name)).second) {
-      return fail(ErrorCode::kCorrupt, "the zip has two entries of the name '{}'", entry.name);
+      return corrupt("the zip has two entries of the name '{}'", entry.name);
     }
     if (!entry.name.starts_with(root)) {
-      return fail(ErrorCode::kCorrupt,
-                  "entry '{}' is outside '{}', the folder of the first one; expected one folder",
-                  entry.name, root);
+      return corrupt("entry '{}' is outside '{}', the folder of the first one; expected one folder",
+                     entry.name, root);
     }
     const std::string rest = entry.name.substr(root.size());
     if (rest == "data.pkl") out.pickle = &entry;
@@ -92,8 +91,8 @@ Result<TorchArchive> sorted_archive(const SharedSource& source,
     }
   }
   if (out.pickle != nullptr && !root.empty()) return out;
-  return fail(ErrorCode::kUnsupported, "a zip without {}data.pkl; expected one of torch.save",
-              root.empty() ? "NAME/" : root);
+  return unsupported("a zip without {}data.pkl; expected one of torch.save",
+                     root.empty() ? "NAME/" : root);
 }
 
 class TorchReader {
@@ -110,8 +109,7 @@ class TorchReader {
       const Node& key = pickle_.node(root.items[i]);
       if (key.kind != Kind::kText) return no_tensors("has a key that is not a text");
       if (key.text.size() > kMaxNameBytes || !is_utf8(key.text)) {
-        return fail(ErrorCode::kCorrupt, "a tensor's name of {} bytes is too long or no UTF-8",
-                    key.text.size());
+        return corrupt("a tensor's name of {} bytes is too long or no UTF-8", key.text.size());
       }
       CKPT_ASSIGN(SafetensorsEntry entry, in(fmt::format("tensor '{}'", key.text),
                                              tensor(pickle_.node(root.items[i + 1]))));
@@ -170,7 +168,7 @@ class TorchReader {
     const size_t least = has_type ? 7 : 4, metadata = has_type ? 7 : 6;
     const size_t count = arguments.items.size();
     if (count < least || count > metadata + 1) {
-      return fail(ErrorCode::kCorrupt, "made of {} parts", count);
+      return corrupt("made of {} parts", count);
     }
     if (count > metadata) CKPT_TRY(check_lazy(item(arguments, metadata)));
     return view(arguments, has_type ? item(arguments, 6).text : std::string());
@@ -180,8 +178,7 @@ class TorchReader {
   // PyTorch sets every named bit, whatever its value.
   Status check_lazy(const Node& metadata) const {
     if (metadata.kind == Kind::kNone) return {};
-    if (metadata.kind != Kind::kDict)
-      return fail(ErrorCode::kCorrupt, "metadata that is not a dict");
+    if (metadata.kind != Kind::kDict) return corrupt("metadata that is not a dict");
     if (metadata.items.empty()) return {};
     return fail_with_hint(ErrorCode::kUnsupported,
                           "saving it again as tensor.resolve_neg().resolve_conj()",
@@ -196,15 +193,15 @@ class TorchReader {
     const Node* id = is_id ? &item(node, 0) : nullptr;
     if (id == nullptr || id->kind != Kind::kList || id->items.size() != 5 ||
         item(*id, 0).text != "storage") {
-      return fail(ErrorCode::kCorrupt, "no storage; expected one of the file");
+      return corrupt("no storage; expected one of the file");
     }
     const std::string& key = item(*id, 2).text;
     const auto entry = archive_.storages.find(key);
     if (entry == archive_.storages.end()) {
-      return fail(ErrorCode::kCorrupt, "storage '{}' is not in the file", key);
+      return corrupt("storage '{}' is not in the file", key);
     }
     if (item(*id, 3).text == "meta") {
-      return fail(ErrorCode::kUnsupported, "of the device 'meta', whose tensors have no values");
+      return unsupported("of the device 'meta', whose tensors have no values");
     }
     auto found = archive_.found.find(key);
     if (found == archive_.found.end()) {
@@ -220,12 +217,11 @@ class TorchReader {
   Status check_storage(const Node& id, const TorchStorage& storage) const {
     const std::string &type = item(id, 1).text, &key = item(id, 2).text;
     if (storage.type != type) {
-      return fail(ErrorCode::kCorrupt, "storage '{}' is of two types, '{}' and '{}'", key,
-                  storage.type, type);
+      return corrupt("storage '{}' is of two types, '{}' and '{}'", key, storage.type, type);
     }
     const auto dtype = storage_dtype(type);
     if (!dtype) {
-      return fail(ErrorCode::kUnsupported, "values of type '{}', which is not read", type);
+      return unsupported("values of type '{}', which is not read", type);
     }
     const Node& values = item(id, 4);
     const uint64_t unit = size_bytes(*dtype), size = storage.bytes.size_bytes;
@@ -233,8 +229,8 @@ class TorchReader {
         static_cast<uint64_t>(values.whole) == size / unit) {
       return {};
     }
-    return fail(ErrorCode::kCorrupt, "storage '{}' has {} bytes; expected {} values of {} bytes",
-                key, size, values.whole, unit);
+    return corrupt("storage '{}' has {} bytes; expected {} values of {} bytes", key, size,
+                   values.whole, unit);
   }
 
   Result<std::vector<uint64_t>> whole_numbers(const Node& list) const {
@@ -246,8 +242,7 @@ class TorchReader {
       out.push_back(static_cast<uint64_t>(number.whole));
     }
     if (is_list && out.size() == list.items.size()) return out;
-    return fail(ErrorCode::kCorrupt, "a shape or strides that are not a list of up to {} numbers",
-                kMaxDimensions);
+    return corrupt("a shape or strides that are not a list of up to {} numbers", kMaxDimensions);
   }
 
   // (storage, offset, shape, strides, ...); offset and strides count values.
@@ -255,8 +250,7 @@ class TorchReader {
     CKPT_ASSIGN(const TorchStorage from, storage(item(arguments, 0)));
     const std::string name(type.empty() ? from.type : type);
     const auto dtype = storage_dtype(name);
-    if (!dtype)
-      return fail(ErrorCode::kUnsupported, "values of type '{}', which is not read", name);
+    if (!dtype) return unsupported("values of type '{}', which is not read", name);
     SafetensorsEntry out;
     out.dtype = *dtype;
     CKPT_ASSIGN(out.shape, whole_numbers(item(arguments, 2)));
@@ -271,8 +265,8 @@ class TorchReader {
         is_known ? multiply(static_cast<uint64_t>(offset.whole), value_bytes) : std::nullopt;
     if (!length || !start || *start > from.bytes.size_bytes ||
         *length > from.bytes.size_bytes - *start) {
-      return fail(ErrorCode::kCorrupt, "[{}] of {} is not within its storage of {} bytes",
-                  fmt::join(out.shape, ", "), info(*dtype).name, from.bytes.size_bytes);
+      return corrupt("[{}] of {} is not within its storage of {} bytes", fmt::join(out.shape, ", "),
+                     info(*dtype).name, from.bytes.size_bytes);
     }
     out.begin = from.bytes.offset_bytes + *start;
     out.end = out.begin + *length;
@@ -282,7 +276,7 @@ class TorchReader {
   // Of axes of one value, and of no values at all, the strides mean nothing.
   static Status check_strides(const std::vector<uint64_t>& shape,
                               const std::vector<uint64_t>& strides) {
-    if (shape.size() != strides.size()) return fail(ErrorCode::kCorrupt, "strides of other axes");
+    if (shape.size() != strides.size()) return corrupt("strides of other axes");
     if (std::ranges::count(shape, 0) != 0) return {};
     uint64_t expected = 1;
     for (size_t axis = shape.size(); axis-- > 0;) {
@@ -292,7 +286,7 @@ class TorchReader {
                               fmt::join(shape, ", "), fmt::join(strides, ", "));
       }
       const auto next = multiply(expected, shape[axis]);
-      if (!next) return fail(ErrorCode::kCorrupt, "more values than can be counted");
+      if (!next) return corrupt("more values than can be counted");
       expected = *next;
     }
     return {};
@@ -312,7 +306,7 @@ Status check_byte_order(const TorchArchive& archive) {
   if (is_little && std::ranges::equal(text, std::as_bytes(std::span(kLittle)))) {
     return {};
   }
-  return fail(ErrorCode::kUnsupported, "saved on a machine of another byte order than little");
+  return unsupported("saved on a machine of another byte order than little");
 }
 
 }  // namespace
@@ -353,15 +347,15 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
   }
   if (!has_head || std::string_view(head.data(), 2) != kZipStart) {
     CKPT_TRY(refuse_other_files(*source, "a file of PyTorch"));
-    return fail(ErrorCode::kUnsupported, "not a file of PyTorch; expected a zip");
+    return unsupported("not a file of PyTorch; expected a zip");
   }
   CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(*source));
   CKPT_ASSIGN(const TorchArchive archive, sorted_archive(source, entries));
   CKPT_TRY(check_byte_order(archive));
   CKPT_ASSIGN(const Slice slice, find_zip_entry(source, *archive.pickle));
   if (slice.size_bytes > kMaxTorchPickleBytes) {
-    return fail(ErrorCode::kUnsupported, "a pickle of {} bytes; at most {} are read",
-                slice.size_bytes, kMaxTorchPickleBytes);
+    return unsupported("a pickle of {} bytes; at most {} are read", slice.size_bytes,
+                       kMaxTorchPickleBytes);
   }
   std::string bytes(slice.size_bytes, '\0');
   CKPT_TRY(source->read(slice.offset_bytes, std::as_writable_bytes(std::span(bytes))));

@@ -34,7 +34,7 @@ class ExactSource final : public ByteSource {
   }
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     if (offset_bytes > size_ || out.size() > size_ - offset_bytes) {
-      return fail(ErrorCode::kCorrupt, "{}: past the end", name_);
+      return corrupt("{}: past the end", name_);
     }
     if (!out.empty()) std::memcpy(out.data(), bytes_.get() + offset_bytes, out.size());
     return {};

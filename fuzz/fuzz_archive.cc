@@ -67,7 +67,7 @@ void read_stream(const std::string& zstd, size_t piece) {
   uint64_t made = 0;
   const auto count = [&](std::span<const std::byte> out) -> Status {
     made += out.size();
-    if (made > (1 << 20)) return fail(ErrorCode::kUnsupported, "enough");
+    if (made > (1 << 20)) return unsupported("enough");
     return {};
   };
   for (auto left = bytes_of(zstd); !left.empty();) {

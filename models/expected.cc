@@ -95,8 +95,8 @@ class Expansion {
   Result<std::vector<Parameter>> all() {
     CKPT_ASSIGN(layers_, text_.count("num_hidden_layers"));
     if (layers_ > kMaxModelLayers) {
-      return fail(ErrorCode::kUnsupported, "config.json: num_hidden_layers is {}; at most {}",
-                  layers_, kMaxModelLayers);
+      return unsupported("config.json: num_hidden_layers is {}; at most {}", layers_,
+                         kMaxModelLayers);
     }
     CKPT_ASSIGN(experts_, text_.count_or_zero("num_experts"));
     if (experts_ == 0) {
@@ -143,9 +143,8 @@ class Expansion {
     if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
     CKPT_ASSIGN(const uint64_t count, text_.count_or_zero("num_nextn_predict_layers"));
     if (count > kMaxModelLayers) {
-      return fail(ErrorCode::kUnsupported,
-                  "config.json: num_nextn_predict_layers is {}; at most {}", count,
-                  kMaxModelLayers);
+      return unsupported("config.json: num_nextn_predict_layers is {}; at most {}", count,
+                         kMaxModelLayers);
     }
     kinds_.resize(kinds_.size() + count, {"full_attention", has_experts(), true});
     return {};
@@ -169,10 +168,9 @@ class Expansion {
     const uint64_t most =
         std::min(kMaxModelParameters, kMaxParametersBeyond + 4 * std::min(form_.held, kMaxTensors));
     if (count <= most && out_.size() <= most - count) return {};
-    return fail(ErrorCode::kUnsupported,
-                "config.json: {} layers of {} experts are more than {} parameters; {} tensors are "
-                "there",
-                layers_, experts_, most, form_.held);
+    return unsupported(
+        "config.json: {} layers of {} experts are more than {} parameters; {} tensors are there",
+        layers_, experts_, most, form_.held);
   }
 
   Status add(std::string name, const ParameterRule& rule, const std::vector<uint64_t>& shape,
@@ -244,8 +242,8 @@ class Expansion {
     const Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, kTowerFields);
     CKPT_ASSIGN(const uint64_t depth, vision.count("depth"));
     if (depth > kMaxModelLayers) {
-      return fail(ErrorCode::kUnsupported, "config.json: vision_config.depth is {}; at most {}",
-                  depth, kMaxModelLayers);
+      return unsupported("config.json: vision_config.depth is {}; at most {}", depth,
+                         kMaxModelLayers);
     }
     constexpr std::string_view kRoot = "model.visual.";
     for (const ParameterRule& rule : kTower) {

@@ -35,7 +35,7 @@ bool is_number(const ClassDefault& row) {
 }
 
 Failure too_large(std::string_view text) {
-  return fail(ErrorCode::kUnsupported, "config.json: {} is beyond 64 bits", text);
+  return unsupported("config.json: {} is beyond 64 bits", text);
 }
 
 }  // namespace
@@ -59,13 +59,13 @@ Result<uint64_t> Fields::count(std::string_view field, int depth) const {
     if (found->is_boolean()) return found->get<bool>() ? 1 : 0;  // as Python counts
     const auto value = whole(*found);
     if (value && *value <= UINT32_MAX) return *value;
-    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a whole number", field,
-                found->dump(-1, ' ', true, JsonValue::error_handler_t::replace));
+    return corrupt("config.json: {} is {}; expected a whole number", field,
+                   found->dump(-1, ' ', true, JsonValue::error_handler_t::replace));
   }
   const ClassDefault* value = default_of(field);
   if (value == nullptr || depth > kMaxDepth) {
-    if (!config_.contains(field)) return fail(ErrorCode::kCorrupt, "config.json: no {}", field);
-    return fail(ErrorCode::kCorrupt, "config.json: {} is null; expected a whole number", field);
+    if (!config_.contains(field)) return corrupt("config.json: no {}", field);
+    return corrupt("config.json: {} is null; expected a whole number", field);
   }
   return value->compute != nullptr ? value->compute(*this) : sum(value->value, depth + 1);
 }
@@ -91,7 +91,7 @@ Result<uint64_t> Fields::factor(std::string_view text, int depth) const {
   }
   if (text.empty()) return value;
   CKPT_ASSIGN(const uint64_t under, count(text, depth));
-  if (under == 0) return fail(ErrorCode::kCorrupt, "config.json: {} is 0", text);
+  if (under == 0) return corrupt("config.json: {} is 0", text);
   return value / under;
 }
 

@@ -35,7 +35,7 @@ Status check_keys(const JsonValue& object, std::span<const std::string_view> key
   for (const auto& item : object.items()) {
     for (const std::string_view key : keys) {
       if (item.key() == key || lower(item.key()) != lower(std::string(key))) continue;
-      return fail(ErrorCode::kCorrupt, "a key '{}'; expected '{}'", item.key(), key);
+      return corrupt("a key '{}'; expected '{}'", item.key(), key);
     }
   }
   return {};
@@ -48,11 +48,11 @@ Result<std::string> name_of(const JsonValue& descriptor, const std::string& dige
   const std::string* const path = notes == nullptr ? nullptr : text_of(*notes, kModelPath);
   if (title == nullptr && path == nullptr) return digest;
   if (title != nullptr && path != nullptr && *title != *path) {
-    return fail(ErrorCode::kCorrupt, "a layer with two names, '{}' and '{}'", *title, *path);
+    return corrupt("a layer with two names, '{}' and '{}'", *title, *path);
   }
   const std::string& named = title != nullptr ? *title : *path;
   CKPT_ASSIGN(std::string name, unpacked_name(named, "layer"));
-  if (name.empty()) return fail(ErrorCode::kCorrupt, "a layer with the name '{}'", named);
+  if (name.empty()) return corrupt("a layer with the name '{}'", named);
   return name;
 }
 
@@ -66,13 +66,12 @@ Result<NamedBlob> blob_named_by(const JsonValue& descriptor) {
   const bool is_sound = digest != nullptr && digest->size() == 71 &&
                         digest->starts_with("sha256:") &&
                         digest->find_first_not_of("0123456789abcdef", 7) == digest->npos;
-  if (!is_sound || !is_size) return fail(ErrorCode::kCorrupt, "a blob without size or SHA-256");
+  if (!is_sound || !is_size) return corrupt("a blob without size or SHA-256");
   const std::string* const type = text_of(descriptor, "mediaType");
   const bool is_foreign = type != nullptr && (type->find(".foreign.") != type->npos ||
                                               type->find(".nondistributable.") != type->npos);
   if (is_foreign || is_truthy(known(descriptor, "urls"))) {
-    return fail(ErrorCode::kCorrupt,
-                "{}: clients get it from elsewhere; expected a blob of this registry", *digest);
+    return corrupt("{}: clients get it from elsewhere; expected a blob of this registry", *digest);
   }
   return NamedBlob{*digest, *digest, size->get<uint64_t>()};
 }
@@ -82,11 +81,11 @@ Status check_kind(const JsonValue& json, bool is_index) {
   CKPT_TRY(check_keys(json, kManifestKeys));
   const JsonValue* const version = known(json, "schemaVersion");
   if (version == nullptr || !version->is_number_unsigned() || version->get<uint64_t>() != 2) {
-    return fail(ErrorCode::kCorrupt, "expected schemaVersion 2");
+    return corrupt("expected schemaVersion 2");
   }
   const bool has_layers = known(json, "config") != nullptr || known(json, "layers") != nullptr;
   if (is_index && has_layers) {
-    return fail(ErrorCode::kCorrupt, "an index and a manifest in one; clients read either");
+    return corrupt("an index and a manifest in one; clients read either");
   }
   const JsonValue* const type = known(json, "mediaType");  // older manifests have none
   const auto is = [&](std::string_view word) { return *type == word; };
@@ -94,8 +93,8 @@ Status check_kind(const JsonValue& json, bool is_index) {
                         (is_index ? is(kOciIndexType) || is(kDockerListType)
                                   : is(kOciManifestType) || is(kDockerManifestType));
   if (is_right) return {};
-  return fail(ErrorCode::kCorrupt, "mediaType {} of {}", printable(type->dump()),
-              is_index ? "an index" : "a manifest");
+  return corrupt("mediaType {} of {}", printable(type->dump()),
+                 is_index ? "an index" : "a manifest");
 }
 
 }  // namespace
@@ -109,8 +108,8 @@ Result<Manifested> parse_manifest(std::string_view where, std::string_view text)
   const JsonValue* const listed = is_index ? manifests : known(json, "layers");
   const bool is_list = listed != nullptr && listed->is_array() && !listed->empty();
   if (!is_list || (!is_index && config == nullptr)) {
-    return fail(ErrorCode::kCorrupt,
-                "{}: expected an index of manifests, or a manifest with config and layers", where);
+    return corrupt("{}: expected an index of manifests, or a manifest with config and layers",
+                   where);
   }
   CKPT_TRY(in(where, check_kind(json, is_index)));
   if (!is_index) {
@@ -125,7 +124,7 @@ Result<Manifested> parse_manifest(std::string_view where, std::string_view text)
     }
     const auto [first, is_new] = digests.try_emplace(blob.name, blob.digest);
     if (!is_new && first->second != blob.digest) {
-      return fail(ErrorCode::kCorrupt, "{}: two layers with the name '{}'", where, blob.name);
+      return corrupt("{}: two layers with the name '{}'", where, blob.name);
     }
     (is_index ? out.manifests : out.blobs).push_back(std::move(blob));
   }

@@ -50,13 +50,12 @@ bool is_plain_path(std::string_view name) {
   return true;
 }
 
-Failure wrong_statement(std::string_view what) { return fail(ErrorCode::kCorrupt, "{}", what); }
+Failure wrong_statement(std::string_view what) { return corrupt("{}", what); }
 
 Status expect(const JsonValue& object, std::string_view key, std::string_view value) {
   const std::string* found = text_of(object, key);
   if (found != nullptr && *found == value) return {};
-  return fail(ErrorCode::kUnsupported, "{} '{}'; expected '{}'", key,
-              found == nullptr ? "none" : *found, value);
+  return unsupported("{} '{}'; expected '{}'", key, found == nullptr ? "none" : *found, value);
 }
 
 Result<std::vector<FileDigest>> parse_resources(const JsonValue& predicate) {
@@ -71,9 +70,9 @@ Result<std::vector<FileDigest>> parse_resources(const JsonValue& predicate) {
     const std::string* digest = text_of(resource, "digest");
     if (name == nullptr || !is_plain_path(*name))
       return wrong_statement("a resource without a sound name");
-    if (digest == nullptr) return fail(ErrorCode::kCorrupt, "{}: no digest", *name);
+    if (digest == nullptr) return corrupt("{}: no digest", *name);
     if (!names.insert(*name).second) {
-      return fail(ErrorCode::kCorrupt, "{}: listed twice", *name);
+      return corrupt("{}: listed twice", *name);
     }
     files.push_back({*name, *digest, 0});
   }
@@ -151,13 +150,12 @@ Result<Manifest> parse_statement(std::string_view json) {
   CKPT_ASSIGN(manifest.files, parse_resources(*predicate));
   for (const FileDigest& file : manifest.files) {
     if (!manifest.ignored || !is_ignored(file.name, *manifest.ignored)) continue;
-    return fail(ErrorCode::kCorrupt, "{}: both listed and ignored", file.name);
+    return corrupt("{}: both listed and ignored", file.name);
   }
   const auto root = root_digest(manifest.files);
   if (!root) return wrong_statement("a digest that is not a SHA-256 in lower-case hex");
   if (*root != subject.second) {
-    return fail(ErrorCode::kCorrupt, "root digest {}; the listed files give {}", subject.second,
-                *root);
+    return corrupt("root digest {}; the listed files give {}", subject.second, *root);
   }
   return manifest;
 }

@@ -114,14 +114,12 @@ Result<std::vector<FileDigest>> parse_sha256sums(std::string_view text) {
     if (line.empty() || line.starts_with('#')) continue;
     std::optional<FileDigest> file = parse_line(line);
     if (!file) {
-      return fail(ErrorCode::kCorrupt, "line {}: expected 64 hex digits, two spaces and a name",
-                  number);
+      return corrupt("line {}: expected 64 hex digits, two spaces and a name", number);
     }
     // Which of two digests is the right one, nobody could tell.
     const auto [known, is_new] = digests.try_emplace(file->name, file->sha256);
     if (!is_new && known->second != file->sha256) {
-      return fail(ErrorCode::kCorrupt, "line {}: {}: listed before with another digest", number,
-                  file->name);
+      return corrupt("line {}: {}: listed before with another digest", number, file->name);
     }
     if (is_new) files.push_back(std::move(*file));
   }

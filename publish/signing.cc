@@ -168,7 +168,7 @@ Status verify_signature(const Bundle& bundle, EVP_PKEY* key) {
       EVP_DigestVerify(context.get(), signature, bundle.signature.size(), data, bytes.size()) == 1;
   ERR_clear_error();
   if (good) return {};
-  return fail(ErrorCode::kCorrupt, "the signature does not fit the key and what it signs");
+  return corrupt("the signature does not fit the key and what it signs");
 }
 
 Result<std::string> signature_of(const std::string& bytes, const EVP_MD* hash, EVP_PKEY* key) {
@@ -186,8 +186,7 @@ Result<std::string> signature_of(const std::string& bytes, const EVP_MD* hash, E
       return out;
     }
   }
-  return fail(ErrorCode::kUnsupported, "OpenSSL does not sign with this key ({})",
-              openssl_reason());
+  return unsupported("OpenSSL does not sign with this key ({})", openssl_reason());
 }
 
 Result<Key> read_public_key(std::string_view pem) {
@@ -215,7 +214,7 @@ Result<std::vector<Certificate>> certificates_of(const Bundle& bundle) {
     Certificate certificate(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
     ERR_clear_error();
     if (certificate == nullptr) {
-      return fail(ErrorCode::kCorrupt, "certificate {} of the chain cannot be read", out.size());
+      return corrupt("certificate {} of the chain cannot be read", out.size());
     }
     out.push_back(std::move(certificate));
   }
@@ -259,8 +258,8 @@ Status check_chain(const std::vector<Certificate>& chain, const std::vector<Cert
   CKPT_CHECK(X509_STORE_CTX_init(context.get(), store.get(), chain[0].get(), others.get()) == 1);
   std::tm valid_from{};
   if (ASN1_TIME_to_tm(X509_get0_notBefore(chain[0].get()), &valid_from) != 1) {
-    return fail(ErrorCode::kCorrupt, "certificate '{}' does not say since when it is valid",
-                subject_of(chain[0].get()));
+    return corrupt("certificate '{}' does not say since when it is valid",
+                   subject_of(chain[0].get()));
   }
   X509_VERIFY_PARAM* rules = X509_STORE_CTX_get0_param(context.get());
   X509_VERIFY_PARAM_set_time(rules, timegm(&valid_from));
@@ -269,8 +268,8 @@ Status check_chain(const std::vector<Certificate>& chain, const std::vector<Cert
   const int error = X509_STORE_CTX_get_error(context.get());
   ERR_clear_error();
   if (good) return {};
-  return fail(ErrorCode::kCorrupt, "certificate '{}' is not trusted: {}",
-              subject_of(chain[0].get()), X509_verify_cert_error_string(error));
+  return corrupt("certificate '{}' is not trusted: {}", subject_of(chain[0].get()),
+                 X509_verify_cert_error_string(error));
 }
 
 }  // namespace
@@ -318,8 +317,7 @@ Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
   CKPT_ASSIGN(const Key key, read_public_key(public_key_pem));
   const std::string hint = hint_of(key.get());
   if (!bundle.key_hint.empty() && bundle.key_hint != hint) {
-    return fail(ErrorCode::kCorrupt, "signed by key {}; the key given is {}", bundle.key_hint,
-                hint);
+    return corrupt("signed by key {}; the key given is {}", bundle.key_hint, hint);
   }
   return verify_signature(bundle, key.get());
 }
@@ -340,8 +338,7 @@ Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& 
     CKPT_TRY(check_chain(chain, authorities, false));
   }
   if (!may_sign(chain[0].get())) {
-    return fail(ErrorCode::kCorrupt, "certificate '{}' is not for signing",
-                subject_of(chain[0].get()));
+    return corrupt("certificate '{}' is not for signing", subject_of(chain[0].get()));
   }
   CKPT_TRY(verify_signature(bundle, X509_get0_pubkey(chain[0].get())));
   return subject_of(chain[0].get());

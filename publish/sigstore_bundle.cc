@@ -20,14 +20,12 @@ constexpr std::string_view kMediaType = "application/vnd.dev.sigstore.bundle.v0.
 constexpr std::string_view kPayloadType = "application/vnd.in-toto+json";
 constexpr size_t kMaxCertificates = 64;
 
-Failure wrong_bundle(std::string_view what) {
-  return fail(ErrorCode::kCorrupt, "no model signature: {}", what);
-}
+Failure wrong_bundle(std::string_view what) { return corrupt("no model signature: {}", what); }
 
 Result<std::string> decoded(const JsonValue& object, std::string_view key) {
   const std::string* text = text_of(object, key);
   const auto bytes = text == nullptr ? std::nullopt : from_base64(*text);
-  if (!bytes) return fail(ErrorCode::kCorrupt, "{}: expected base64", key);
+  if (!bytes) return corrupt("{}: expected base64", key);
   return *bytes;
 }
 
@@ -39,12 +37,12 @@ Status parse_material(const JsonValue& material, Bundle& bundle) {
   }
   const JsonValue* certificates = known(known(material, "x509CertificateChain"), "certificates");
   if (certificates == nullptr || !certificates->is_array() || certificates->empty()) {
-    return fail(ErrorCode::kUnsupported,
-                "a bundle without public key or certificate chain; those two kinds are verified");
+    return unsupported(
+        "a bundle without public key or certificate chain; those two kinds are verified");
   }
   if (certificates->size() > kMaxCertificates) {
-    return fail(ErrorCode::kUnsupported, "{} certificates; at most {} are read",
-                certificates->size(), kMaxCertificates);
+    return unsupported("{} certificates; at most {} are read", certificates->size(),
+                       kMaxCertificates);
   }
   for (const JsonValue& certificate : *certificates) {
     CKPT_ASSIGN(std::string der, decoded(certificate, "rawBytes"));
@@ -107,8 +105,8 @@ Result<Bundle> parse_bundle(std::string_view json) {
   CKPT_ASSIGN(const JsonValue root, parse_json("bundle", json));
   const std::string* media_type = text_of(root, "mediaType");
   if (media_type == nullptr || *media_type != kMediaType) {
-    return fail(ErrorCode::kCorrupt, "media type '{}'; expected '{}'",
-                media_type == nullptr ? "none" : *media_type, kMediaType);
+    return corrupt("media type '{}'; expected '{}'", media_type == nullptr ? "none" : *media_type,
+                   kMediaType);
   }
   const JsonValue* material = known(root, "verificationMaterial");
   const JsonValue* envelope = known(root, "dsseEnvelope");

@@ -96,7 +96,7 @@ std::string shown(std::string_view name) {
 
 Result<std::string> unpacked_name(std::string_view raw, std::string_view noun) {
   const auto refused = [&](std::string_view why) {
-    return fail(ErrorCode::kCorrupt, "{} '{}': {}", noun, is_utf8(raw) ? shown(raw) : "?", why);
+    return corrupt("{} '{}': {}", noun, is_utf8(raw) ? shown(raw) : "?", why);
   };
   if (!is_utf8(raw)) return refused("its name is not UTF-8");
   if (raw.size() > kMaxPathBytes) return refused("a name of more than 4096 bytes");
@@ -130,9 +130,7 @@ struct Records {
 
 // "LENGTH key=value\n", again and again.
 Result<Records> parse_records(std::string_view text) {
-  const auto malformed = [] {
-    return fail(ErrorCode::kCorrupt, "a pax record that is not 'LENGTH key=value'");
-  };
+  const auto malformed = [] { return corrupt("a pax record that is not 'LENGTH key=value'"); };
   Records out;
   while (!text.empty() && text[0] != '\0') {
     uint64_t length = 0;
@@ -158,12 +156,11 @@ Result<Records> parse_records(std::string_view text) {
 
 Status TarReader::remember(const TarMember& member) {
   const auto refused = [&](std::string_view why) {
-    return fail(ErrorCode::kCorrupt, "member '{}': {}", shown(member.name), why);
+    return corrupt("member '{}': {}", shown(member.name), why);
   };
   name_bytes_ += member.name.size();
   if (is_folder_.size() >= kMaxMembers || name_bytes_ > kMaxNameBytes) {
-    return fail(ErrorCode::kUnsupported, "more than {} members, or {} bytes of names", kMaxMembers,
-                kMaxNameBytes);
+    return unsupported("more than {} members, or {} bytes of names", kMaxMembers, kMaxNameBytes);
   }
   for (size_t at = member.name.find('/'); at != std::string::npos;
        at = member.name.find('/', at + 1)) {
@@ -184,8 +181,8 @@ Status TarReader::remember(const TarMember& member) {
 
 Status TarReader::start_record(char type, uint64_t size_bytes) {
   if (size_bytes == 0 || size_bytes > kMaxRecordBytes) {
-    return fail(ErrorCode::kUnsupported, "a header record of {} bytes; expected 1 to {}",
-                size_bytes, kMaxRecordBytes);
+    return unsupported("a header record of {} bytes; expected 1 to {}", size_bytes,
+                       kMaxRecordBytes);
   }
   record_type_ = type;
   record_.clear();
@@ -201,10 +198,10 @@ Status TarReader::record_ended() {
     return {};
   }
   CKPT_ASSIGN(Records records, parse_records(record_));
-  if (records.is_sparse) return fail(ErrorCode::kUnsupported, "a sparse file; expected whole ones");
+  if (records.is_sparse) return unsupported("a sparse file; expected whole ones");
   if (record_type_ == 'g') {
     if (!records.path && !records.size_bytes) return {};
-    return fail(ErrorCode::kCorrupt, "one name or size for all members");
+    return corrupt("one name or size for all members");
   }
   if (records.path) next_name_ = std::move(records.path);
   if (records.size_bytes) next_size_ = records.size_bytes;
@@ -220,15 +217,14 @@ Status TarReader::start_member(const std::byte* header, char type) {
   const bool is_file = type == '0' || type == '\0' || type == '7';
   const bool is_folder = type == '5' || (is_file && raw.ends_with('/'));
   if (!is_file && !is_folder) {
-    return fail(ErrorCode::kCorrupt, "member '{}': {}; expected files and folders", shown(raw),
-                what_it_is(type));
+    return corrupt("member '{}': {}; expected files and folders", shown(raw), what_it_is(type));
   }
   if (!size || ckpt::add(*size, kTarBlockBytes) == std::nullopt || (is_folder && *size != 0)) {
-    return fail(ErrorCode::kCorrupt, "member '{}': its size makes no sense", shown(raw));
+    return corrupt("member '{}': its size makes no sense", shown(raw));
   }
   if (name.empty()) {
     if (is_folder) return {};  // "./", the folder itself
-    return fail(ErrorCode::kCorrupt, "member '{}': a file without a name", shown(raw));
+    return corrupt("member '{}': a file without a name", shown(raw));
   }
   const TarMember member{std::move(name), *size, is_folder};
   CKPT_TRY(remember(member));
@@ -255,16 +251,15 @@ Status TarReader::add_header() {
     if (zero_bytes_ == kTarEndBytes) state_ = State::kEnd;
     return {};
   }
-  if (zero_bytes_ != 0) return fail(ErrorCode::kCorrupt, "a member after a block of zeros");
+  if (zero_bytes_ != 0) return corrupt("a member after a block of zeros");
   if (!sum_agrees(header)) {
-    return fail(ErrorCode::kCorrupt, "{}",
-                is_folder_.empty() ? "not a tar: the first header's sum does not agree"
-                                   : "a member's header whose sum does not agree");
+    return corrupt("{}", is_folder_.empty() ? "not a tar: the first header's sum does not agree"
+                                            : "a member's header whose sum does not agree");
   }
   const char type = block_[156];
   if (type != 'x' && type != 'g' && type != 'L') return start_member(header, type);
   const std::optional<uint64_t> size = parse_size(header);
-  if (!size) return fail(ErrorCode::kCorrupt, "a header record whose size makes no sense");
+  if (!size) return corrupt("a header record whose size makes no sense");
   return start_record(type, *size);
 }
 
@@ -272,7 +267,7 @@ Status TarReader::check_zeros(std::span<const std::byte> bytes) {
   zero_bytes_ += bytes.size();
   if (zero_bytes_ > kMaxEndBytes ||
       std::ranges::any_of(bytes, [](std::byte b) { return b != std::byte{0}; })) {
-    return fail(ErrorCode::kCorrupt, "something after the end of the tar");
+    return corrupt("something after the end of the tar");
   }
   return {};
 }
@@ -307,7 +302,7 @@ Status TarReader::add(std::span<const std::byte> bytes) {
 
 Status TarReader::finish() const {
   if (state_ == State::kEnd) return {};
-  return fail(ErrorCode::kCorrupt, "the tar ends too early, after {} members", is_folder_.size());
+  return corrupt("the tar ends too early, after {} members", is_folder_.size());
 }
 
 }  // namespace ckpt

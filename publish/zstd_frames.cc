@@ -41,7 +41,7 @@ Failure zstd_failure(size_t code) {
       return fail_with_hint(ErrorCode::kUnsupported, "zstd -d on the archive, then zstd -19",
                             "a zstd window too large for a file of this size");
     default:
-      return fail(ErrorCode::kCorrupt, "damaged zstd data: {}", ZSTD_getErrorName(code));
+      return corrupt("damaged zstd data: {}", ZSTD_getErrorName(code));
   }
 }
 
@@ -96,14 +96,13 @@ Result<uint64_t> seek_table_bytes(std::span<const std::byte> footer, uint64_t fi
   if (footer.size() != kSeekFooterBytes || read_u32(footer, 5) != kSeekableMagic) return 0;
   const auto flags = std::to_integer<unsigned>(footer[4]);
   if ((flags & kReservedFlags) != 0) {
-    return fail(ErrorCode::kUnsupported, "a seek table with unknown flags {:#04x}", flags);
+    return unsupported("a seek table with unknown flags {:#04x}", flags);
   }
   const uint64_t entry_bytes = (flags & kHasChecksums) != 0 ? 12 : 8;
   const uint64_t table_bytes =
       kSkippableHeaderBytes + read_u32(footer, 0) * entry_bytes + kSeekFooterBytes;
   if (table_bytes <= file_bytes) return table_bytes;
-  return fail(ErrorCode::kCorrupt, "a seek table of {} bytes in a file of {}", table_bytes,
-              file_bytes);
+  return corrupt("a seek table of {} bytes in a file of {}", table_bytes, file_bytes);
 }
 
 Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, uint64_t file_bytes) {
@@ -111,7 +110,7 @@ Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, ui
   const bool has_checksums = (std::to_integer<unsigned>(footer[4]) & kHasChecksums) != 0;
   if (read_u32(table, 0) != kSkippableMagic ||
       read_u32(table, 4) != table.size() - kSkippableHeaderBytes) {
-    return fail(ErrorCode::kCorrupt, "the seek table is not a skippable frame of its size");
+    return corrupt("the seek table is not a skippable frame of its size");
   }
   std::vector<Frame> frames(read_u32(footer, 0));
   uint64_t all_bytes = table.size();
@@ -123,8 +122,7 @@ Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, ui
     all_bytes += frame.compressed_bytes;
   }
   if (all_bytes == file_bytes) return frames;
-  return fail(ErrorCode::kCorrupt, "the seek table tells of {} bytes; the file has {}", all_bytes,
-              file_bytes);
+  return corrupt("the seek table tells of {} bytes; the file has {}", all_bytes, file_bytes);
 }
 
 Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
@@ -132,25 +130,22 @@ Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
   const size_t own_bytes = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
   if (ZSTD_isError(own_bytes)) return zstd_failure(own_bytes);
   if (own_bytes != bytes.size()) {
-    return fail(ErrorCode::kCorrupt, "a frame of {} bytes; the seek table says {}", own_bytes,
-                bytes.size());
+    return corrupt("a frame of {} bytes; the seek table says {}", own_bytes, bytes.size());
   }
   const size_t got = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
   if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall) {
-    return fail(ErrorCode::kCorrupt, "a frame that holds more than the seek table's {} bytes",
-                out.size());
+    return corrupt("a frame that holds more than the seek table's {} bytes", out.size());
   }
   if (ZSTD_isError(got)) return zstd_failure(got);
   if (got != out.size()) {
-    return fail(ErrorCode::kCorrupt, "a frame that holds {} bytes; the seek table says {}", got,
-                out.size());
+    return corrupt("a frame that holds {} bytes; the seek table says {}", got, out.size());
   }
   constexpr size_t kDescriptorAt = 4;  // of a frame; bit 2 says that it ends in a checksum
   const bool ends_in_checksum = read_u32(bytes, 0) == ZSTD_MAGICNUMBER &&
                                 (std::to_integer<unsigned>(bytes[kDescriptorAt]) & 4) != 0;
   if (frame.checksum && ends_in_checksum &&
       read_u32(bytes, bytes.size() - kChecksumBytes) != *frame.checksum) {
-    return fail(ErrorCode::kCorrupt, "a frame whose checksum is not the seek table's");
+    return corrupt("a frame whose checksum is not the seek table's");
   }
   return {};
 }
@@ -185,7 +180,7 @@ Status ZstdStream::add(std::span<const std::byte> bytes, const Out& out) {
 
 Status ZstdStream::finish() const {
   if (!state_->is_inside) return {};
-  return fail(ErrorCode::kCorrupt, "the file ends inside a zstd frame");
+  return corrupt("the file ends inside a zstd frame");
 }
 
 }  // namespace ckpt

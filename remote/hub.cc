@@ -51,7 +51,7 @@ Result<std::optional<std::pair<std::string, RemoteFile>>> file_of_tree(const Jso
   RemoteFile file;
   if (size != nullptr) file.size_bytes = whole(*size);
   if (path == nullptr || !file.size_bytes) {
-    return fail(ErrorCode::kCorrupt, "the hub lists an entry without path or size");
+    return corrupt("the hub lists an entry without path or size");
   }
   CKPT_TRY(check_listed_path(*path));
   if (const JsonValue* const lfs = known(entry, "lfs")) {
@@ -96,12 +96,12 @@ Status HubRoot::read_tree() {
     if (next.empty()) return {};
     CKPT_ASSIGN(const Url url, in(request.url.shown(), resolve_url(request.url, next)));
     if (!url.is_same_origin(access_.endpoint)) {
-      return fail(ErrorCode::kCorrupt, "{}: the next page of the list is on another host ({})",
-                  request.url.shown(), url.shown());
+      return corrupt("{}: the next page of the list is on another host ({})", request.url.shown(),
+                     url.shown());
     }
     request.url = url;
   }
-  return fail(ErrorCode::kCorrupt, "{}: the list of files has no end", request.url.shown());
+  return corrupt("{}: the list of files has no end", request.url.shown());
 }
 
 // Where the bytes are: large files are on another host, by a URL that runs out.
@@ -120,12 +120,12 @@ Result<Url> HubRoot::resolve(const std::string& path) const {
   const std::string* const commit = response.header("x-repo-commit");
   const std::string* const etag = response.header("x-linked-etag");
   if (commit != nullptr && *commit != commit_) {
-    return fail(ErrorCode::kCorrupt, "{}: the hub answers for commit {}; expected {}",
-                request.url.shown(), printable(commit->substr(0, 64)), commit_);
+    return corrupt("{}: the hub answers for commit {}; expected {}", request.url.shown(),
+                   printable(commit->substr(0, 64)), commit_);
   }
   if (etag != nullptr && !file.sha256.empty() && unquoted(*etag) != file.sha256) {
-    return fail(ErrorCode::kCorrupt, "{}: the file has another SHA-256 than the list of files says",
-                request.url.shown());
+    return corrupt("{}: the file has another SHA-256 than the list of files says",
+                   request.url.shown());
   }
   return redirect_target(response);
 }
@@ -166,13 +166,13 @@ Result<SharedSource> HubRoot::local(const std::string& path) const {
 
 Status add_hub_page(std::string_view json, RemoteRoot::Files& files) {
   CKPT_ASSIGN(const JsonValue page, parse_json("the hub's list of files", json));
-  if (!page.is_array()) return fail(ErrorCode::kCorrupt, "the hub's list of files is not an array");
+  if (!page.is_array()) return corrupt("the hub's list of files is not an array");
   for (const JsonValue& entry : page) {
     CKPT_ASSIGN(auto file, file_of_tree(entry));
     if (file) files[file->first] = std::move(file->second);
   }
   if (files.size() > kMaxHubFiles) {
-    return fail(ErrorCode::kUnsupported, "more than {} files", kMaxHubFiles);
+    return unsupported("more than {} files", kMaxHubFiles);
   }
   return {};
 }
@@ -239,7 +239,7 @@ Result<std::string> hub_commit(const HubAccess& access, const HubName& name) {
   CKPT_ASSIGN(const JsonValue about, parse_json(request.url.shown(), response.body));
   const std::string* const commit = text_of(about, "sha");
   if (commit == nullptr || commit->size() != 40 || !is_hex(*commit)) {
-    return fail(ErrorCode::kCorrupt, "{}: the answer names no commit", request.url.shown());
+    return corrupt("{}: the answer names no commit", request.url.shown());
   }
   return *commit;
 }

@@ -140,8 +140,8 @@ Status RemoteSource::read_small(uint64_t offset_bytes, std::span<std::byte> out)
 
 Status RemoteSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return fail(ErrorCode::kCorrupt, "{}: bytes {} to {} lie past the end ({} bytes)", name_,
-                offset_bytes, offset_bytes + out.size(), size_bytes());
+    return corrupt("{}: bytes {} to {} lie past the end ({} bytes)", name_, offset_bytes,
+                   offset_bytes + out.size(), size_bytes());
   }
   if (out.empty() || take_known(offset_bytes, out)) return {};
   return out.size() < kSmallBytes ? read_small(offset_bytes, out) : read_range(offset_bytes, out);
@@ -173,8 +173,8 @@ Status check_listed_path(std::string_view path) {
                          return c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
                        });
   if (is_fine) return {};
-  return fail(ErrorCode::kCorrupt, "the list of files names '{}', which leads out of its folder",
-              path.substr(0, 200));
+  return corrupt("the list of files names '{}', which leads out of its folder",
+                 path.substr(0, 200));
 }
 
 Result<SharedSource> open_remote(const std::string& url, SharedRoot root, const std::string& path) {

@@ -55,7 +55,7 @@ Status add_object(std::string_view object, const std::string& prefix, RemoteRoot
   const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
   RemoteFile file;
   const auto bytes = number_from<uint64_t>(size);
-  if (!bytes) return fail(ErrorCode::kCorrupt, "the bucket lists a key without a size");
+  if (!bytes) return corrupt("the bucket lists a key without a size");
   file.size_bytes = *bytes;
   file.etag = s3_element(object, "ETag");
   const bool is_folder_mark = key.ends_with('/');
@@ -139,7 +139,7 @@ Status add_s3_page(std::string_view xml, const std::string& prefix, RemoteRoot::
     CKPT_TRY(add_object(xml.substr(start, end - start), prefix, files));
     xml.remove_prefix(end + kEnd.size());
     if (files.size() > kMaxKeys) {
-      return fail(ErrorCode::kUnsupported, "more than {} objects", kMaxKeys);
+      return unsupported("more than {} objects", kMaxKeys);
     }
   }
 }

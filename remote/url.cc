@@ -162,7 +162,7 @@ Result<std::string> percent_decoded(std::string_view text) {
     const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
     if (high < 0 || low < 0 || high + low == 0) {
-      return fail(ErrorCode::kCorrupt, "'{}': '%' without two hex digits of a character", text);
+      return corrupt("'{}': '%' without two hex digits of a character", text);
     }
     out.push_back(static_cast<char>(high * 16 + low));
     i += 2;

@@ -121,7 +121,7 @@ Status WebRoot::take_index(HttpResponse response) {
   keep_index(std::move(response));
   const JsonValue* const map = known(index, "weight_map");
   if (map == nullptr || !map->is_object()) {
-    return fail(ErrorCode::kCorrupt, "{}: no weight_map", kWebIndex);
+    return corrupt("{}: no weight_map", kWebIndex);
   }
   for (const auto& [tensor, file_name] : map->items()) {
     if (!file_name.is_string()) continue;

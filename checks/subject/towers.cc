@@ -270,8 +270,8 @@ Result<uint64_t> count_of(const TowerTable& tower, const Family& table, const Js
   const std::string_view field = is_merger ? "deepstack_visual_indexes" : tower.depth;
   CKPT_ASSIGN(const uint64_t count, number_of_fields(table, fields, field));
   if (count <= kMaxModelLayers) return count;
-  return fail(ErrorCode::kUnsupported, "config.json: vision_config.{} is {}; at most {}", field,
-              count, kMaxModelLayers);
+  return unsupported("config.json: vision_config.{} is {}; at most {}", field, count,
+                     kMaxModelLayers);
 }
 
 }  // namespace

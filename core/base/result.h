@@ -66,6 +66,16 @@ template <class... Args>
   return Failure(Error{code, {}, fmt::format(format, std::forward<Args>(args)...), {}});
 }
 
+// The two commonest codes: an input that contradicts itself, and a sound one that is not handled.
+template <class... Args>
+[[nodiscard]] Failure corrupt(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(ErrorCode::kCorrupt, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+[[nodiscard]] Failure unsupported(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(ErrorCode::kUnsupported, format, std::forward<Args>(args)...);
+}
+
 // As fail(), with the next thing to try.
 template <class... Args>
 [[nodiscard]] Failure fail_with_hint(ErrorCode code, std::string hint,

@@ -65,9 +65,8 @@ Result<ErrorFeedback> make_error_feedback(const Tensor& moments) {
     for (size_t i = 0; i < n * n; ++i) h[i] = in[i];
     for (size_t i = 0; i < n; ++i) h[i * n + i] += damping;
     if (std::isfinite(trace) && factorise(h, n, out.factors.data() + run * n * n)) continue;
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}': run {} of {} is not a matrix of second moments (mean of x x^T)",
-                moments.name, run, moments.shape[0]);
+    return corrupt("tensor '{}': run {} of {} is not a matrix of second moments (mean of x x^T)",
+                   moments.name, run, moments.shape[0]);
   }
   return out;
 }

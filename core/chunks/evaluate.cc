@@ -26,8 +26,8 @@ class Rows {
     const bool is_other = !tensor_.is_stored() && (tensor_.recoded().block_amax != nullptr ||
                                                    tensor_.recoded().repack != nullptr);
     if (can_decode && !is_other) return {};
-    return fail(ErrorCode::kUnsupported, "tensor '{}': values of type {} cannot be read",
-                tensor_.name, tensor_.codec->name);
+    return unsupported("tensor '{}': values of type {} cannot be read", tensor_.name,
+                       tensor_.codec->name);
   }
   // Rows that are read together; `least_rows` of them do where the first of a band are among them.
   uint64_t band_rows() const { return grain_.band_rows; }
@@ -159,8 +159,8 @@ Status set_sample_stats(const Tensor& tensor, Rows& rows, const std::vector<RowR
 
 Status check_same_shape(const Tensor& a, const Tensor& b) {
   if (a.rows() == b.rows() && a.row_values() == b.row_values()) return {};
-  return fail(ErrorCode::kUnsupported, "tensor '{}' is [{}], '{}' is [{}]; expected one shape",
-              a.name, fmt::join(a.shape, ", "), b.name, fmt::join(b.shape, ", "));
+  return unsupported("tensor '{}' is [{}], '{}' is [{}]; expected one shape", a.name,
+                     fmt::join(a.shape, ", "), b.name, fmt::join(b.shape, ", "));
 }
 
 // Calls work(rows of a, rows of b) for the same rows of both.

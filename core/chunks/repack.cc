@@ -34,8 +34,8 @@ Result<Tensor> repack(Tensor tensor, const Codec& codec) {
   const bool was_stored = tensor.is_stored();
   const Repack* found = find_repack(from, codec);
   if (found == nullptr || (!was_stored && tensor.recoded().from->codec != &from)) {
-    return fail(ErrorCode::kUnsupported, "{}: bits of {} cannot be moved into {}", place,
-                was_stored ? from.name : tensor.recoded().from->codec->name, codec.name);
+    return unsupported("{}: bits of {} cannot be moved into {}", place,
+                       was_stored ? from.name : tensor.recoded().from->codec->name, codec.name);
   }
   if (was_stored) {
     auto stored = std::make_shared<const Tensor>(tensor);
@@ -44,10 +44,10 @@ Result<Tensor> repack(Tensor tensor, const Codec& codec) {
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   for (const ValueOp& op : recoded.ops) {
     if (has_block_bytes(from) && moves_whole_blocks(op, from.block_values)) continue;
-    return fail(ErrorCode::kUnsupported,
-                "{}: columns change places in runs that are not whole blocks of {} values, which "
-                "{} could only do by rounding again",
-                place, from.block_values, from.name);
+    return unsupported(
+        "{}: columns change places in runs that are not whole blocks of {} values, which {} could "
+        "only do by rounding again",
+        place, from.block_values, from.name);
   }
   CKPT_TRY(in(place, check_shape(tensor.shape, codec)));
   recoded.repack = found;

@@ -52,25 +52,23 @@ bool is_stored_floats(const Tensor& tensor) {
 
 Status check_factor(const Tensor& tensor) {
   if (is_stored_floats(tensor)) return {};
-  return fail(ErrorCode::kUnsupported, "tensor '{}' is {}; expected stored floats", tensor.name,
-              tensor.codec->name);
+  return unsupported("tensor '{}' is {}; expected stored floats", tensor.name, tensor.codec->name);
 }
 
 Status check_fits(const Tensor& base, const LowRankUpdate& update) {
   const Tensor &left = update.left, &right = update.right;
   if (left.rows() != base.rows() || right.row_values() != base.row_values() ||
       left.row_values() != right.rows()) {
-    return fail(ErrorCode::kCorrupt,
-                "'{}' [{}] and '{}' [{}] do not fit the weight '{}' [{}]; expected [{}, r] and "
-                "[r, {}]",
-                left.name, fmt::join(left.shape, ", "), right.name, fmt::join(right.shape, ", "),
-                base.name, fmt::join(base.shape, ", "), base.rows(), base.row_values());
+    return corrupt(
+        "'{}' [{}] and '{}' [{}] do not fit the weight '{}' [{}]; expected [{}, r] and [r, {}]",
+        left.name, fmt::join(left.shape, ", "), right.name, fmt::join(right.shape, ", "), base.name,
+        fmt::join(base.shape, ", "), base.rows(), base.row_values());
   }
   if (!update.magnitudes) return {};
   const uint64_t expected = update.column_norms ? base.row_values() : base.rows();
   if (update.magnitudes->values() == expected) return {};
-  return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; expected {}",
-              update.magnitudes->name, update.magnitudes->values(), expected);
+  return corrupt("tensor '{}' has {} values; expected {}", update.magnitudes->name,
+                 update.magnitudes->values(), expected);
 }
 
 }  // namespace
@@ -234,7 +232,7 @@ Status LowRankSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
 
 Result<Tensor> LowRankSource::added_to(const Tensor& rows, uint64_t first) const {
   if (update_.column_norms) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': norms of columns need all rows", base_.name);
+    return unsupported("tensor '{}': norms of columns need all rows", base_.name);
   }
   LowRankUpdate update = update_;
   update.rounds_delta = false;

@@ -45,9 +45,8 @@ Status check_stored(const Tensor& tensor) {
 Result<Slice> only_slice(const Tensor& tensor, size_t part) {
   const std::vector<Slice>& slices = tensor.stored().parts.at(part);
   if (slices.size() == 1) return slices[0];
-  return fail(ErrorCode::kUnsupported,
-              "tensor '{}' is in {} places and cannot be put in another order", tensor.name,
-              slices.size());
+  return unsupported("tensor '{}' is in {} places and cannot be put in another order", tensor.name,
+                     slices.size());
 }
 
 // The element behind the last one of the grid; nullopt beyond 64 bits.
@@ -152,14 +151,14 @@ Result<Tensor> take_grid(const Tensor& tensor, const StridedGrid& grid) {
   CKPT_TRY(check_stored(tensor));
   const Codec& codec = *tensor.codec;
   if (codec.parts.size() != 1 || codec.block_values != 1) {
-    return fail(ErrorCode::kUnsupported,
-                "tensor '{}' is stored as {}; only plain numbers can be put in another order",
-                tensor.name, codec.name);
+    return unsupported(
+        "tensor '{}' is stored as {}; only plain numbers can be put in another order", tensor.name,
+        codec.name);
   }
   const auto end = end_of(grid);
   if (!end || *end > tensor.values()) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}], which is too small", tensor.name,
-                fmt::join(tensor.shape, ", "));
+    return corrupt("tensor '{}' has shape [{}], which is too small", tensor.name,
+                   fmt::join(tensor.shape, ", "));
   }
   CKPT_ASSIGN(Slice slice, only_slice(tensor, 0));
   const uint64_t element_bytes = ckpt::size_bytes(codec.parts[0].dtype);
@@ -174,8 +173,8 @@ Result<Tensor> take_every(const Tensor& tensor, uint64_t first, uint64_t step) {
   CKPT_TRY(check_stored(tensor));
   CKPT_CHECK(step > 0);
   if (first >= tensor.rows()) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected more than {}", tensor.name,
-                tensor.rows(), first);
+    return corrupt("tensor '{}' has {} rows; expected more than {}", tensor.name, tensor.rows(),
+                   first);
   }
   const uint64_t count = (tensor.rows() - first + step - 1) / step;
   Tensor out = tensor;
@@ -183,8 +182,7 @@ Result<Tensor> take_every(const Tensor& tensor, uint64_t first, uint64_t step) {
   for (size_t part = 0; part < tensor.codec->parts.size(); ++part) {
     const PartRule& rule = tensor.codec->parts[part];
     if (rule.tile_rows != 1) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': rows share a part of {}", tensor.name,
-                  tensor.codec->name);
+      return unsupported("tensor '{}': rows share a part of {}", tensor.name, tensor.codec->name);
     }
     CKPT_ASSIGN(Slice slice, only_slice(tensor, part));
     const uint64_t row_bytes = part_size_bytes(tensor, part) / tensor.rows();

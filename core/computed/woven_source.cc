@@ -144,8 +144,7 @@ class RepackedPart final : public ComputedSource {
     const std::vector<std::span<std::byte>> views(parts.begin(), parts.end());
     const uint64_t moved = repack_->move(std::span(&from, 1), rows, tensor_.row_values(), views);
     if (moved != rows) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': row {} has {}", tensor_.name, first + moved,
-                  repack_->refused);
+      return corrupt("tensor '{}': row {} has {}", tensor_.name, first + moved, repack_->refused);
     }
     made = std::move(parts[part_]);
     return {};
@@ -165,9 +164,9 @@ Result<WovenSource::Run> run_of(const Strand& strand, const Codec& codec) {
                         codec.parts[0].tile_values == codec.block_values &&
                         tensor.stored().parts[0].size() == 1;
   if (!is_whole || strand.run_values == 0 || strand.run_values % codec.block_values != 0) {
-    return fail(ErrorCode::kUnsupported,
-                "tensor '{}', stored as {}, cannot be joined with others {} values at a time",
-                tensor.name, tensor.codec->name, strand.run_values);
+    return unsupported(
+        "tensor '{}', stored as {}, cannot be joined with others {} values at a time", tensor.name,
+        tensor.codec->name, strand.run_values);
   }
   const uint64_t run_bytes =
       strand.run_values / codec.block_values * size_bytes(codec.parts[0].dtype);
@@ -186,13 +185,13 @@ Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> s
     const uint64_t turns = head.values() / strands[0].run_values;
     values += strand.tensor.values();
     if (turns * strand.run_values == strand.tensor.values()) continue;
-    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; expected {} x {}",
-                strand.tensor.name, strand.tensor.values(), turns, strand.run_values);
+    return corrupt("tensor '{}' has {} values; expected {} x {}", strand.tensor.name,
+                   strand.tensor.values(), turns, strand.run_values);
   }
   const auto wanted = product(shape);
   if (!wanted || *wanted != values) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' and others have {} values; expected [{}]",
-                head.name, values, fmt::join(shape, ", "));
+    return corrupt("tensor '{}' and others have {} values; expected [{}]", head.name, values,
+                   fmt::join(shape, ", "));
   }
   const auto source = std::make_shared<const WovenSource>(std::move(runs));
   Tensor out = head;

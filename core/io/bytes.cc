@@ -20,8 +20,8 @@ namespace {
 std::string errno_text() { return std::strerror(errno); }
 
 Failure range_error(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_bytes) {
-  return fail(ErrorCode::kCorrupt, "bytes {} to {} lie past the end ({} bytes)", offset_bytes,
-              offset_bytes + length_bytes, size_bytes);
+  return corrupt("bytes {} to {} lie past the end ({} bytes)", offset_bytes,
+                 offset_bytes + length_bytes, size_bytes);
 }
 
 bool passes_end(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_bytes) {
@@ -60,9 +60,8 @@ class File final : public ByteSource {
                                      offset_bytes, errno_text())));
       }
       if (got == 0) {
-        return in(path_, Status(fail(ErrorCode::kCorrupt,
-                                     "ends at byte {}; it had {} bytes when it was opened",
-                                     offset_bytes, size_bytes_)));
+        return in(path_, Status(corrupt("ends at byte {}; it had {} bytes when it was opened",
+                                        offset_bytes, size_bytes_)));
       }
       out = out.subspan(static_cast<size_t>(got));
       offset_bytes += static_cast<uint64_t>(got);
@@ -208,8 +207,8 @@ SharedSource make_blob(std::string name, std::vector<std::byte> bytes) {
 
 Result<std::string> read_text(const ByteSource& source, uint64_t limit_bytes) {
   if (source.size_bytes() > limit_bytes) {
-    return fail(ErrorCode::kUnsupported, "{}: {} bytes; at most {} are read", source.name(),
-                source.size_bytes(), limit_bytes);
+    return unsupported("{}: {} bytes; at most {} are read", source.name(), source.size_bytes(),
+                       limit_bytes);
   }
   std::string text(source.size_bytes(), '\0');
   CKPT_TRY(source.read(0, std::as_writable_bytes(std::span(text))));

@@ -88,8 +88,7 @@ Result<float> Cursor::f32() {
 Result<uint64_t> Cursor::checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
                                        uint64_t limit) const {
   if (found > limit) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: a count of {}; expected at most {}", at, found,
-                limit);
+    return corrupt("at byte {}: a count of {}; expected at most {}", at, found, limit);
   }
   const auto needed = multiply(found, min_bytes_each);
   if (!needed || *needed > left_bytes()) {
@@ -124,8 +123,8 @@ Result<std::vector<std::byte>> Cursor::bytes(uint64_t size_bytes) {
 Result<std::string> Cursor::text_u64(uint64_t limit_bytes) {
   CKPT_ASSIGN(const uint64_t length, u64());
   if (length > limit_bytes) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: a text of {} bytes; expected at most {}",
-                position_ - sizeof(uint64_t), length, limit_bytes);
+    return corrupt("at byte {}: a text of {} bytes; expected at most {}",
+                   position_ - sizeof(uint64_t), length, limit_bytes);
   }
   return text(length);
 }

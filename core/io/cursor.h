@@ -42,8 +42,7 @@ class Cursor {
   // ...".
   template <class... Args>
   static Failure fail_at(uint64_t at, fmt::format_string<Args...> format, Args&&... args) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: {}", at,
-                fmt::format(format, std::forward<Args>(args)...));
+    return corrupt("at byte {}: {}", at, fmt::format(format, std::forward<Args>(args)...));
   }
 
   uint64_t position_bytes() const { return position_; }

@@ -103,7 +103,7 @@ Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
     out.push_back(folder_entry(entries->path(), path, status, error));
     if (error) break;
     if (out.size() > kMaxEntries) {
-      return fail(ErrorCode::kUnsupported, "{}: more than {} files", folder.string(), kMaxEntries);
+      return unsupported("{}: more than {} files", folder.string(), kMaxEntries);
     }
   }
   if (error) {

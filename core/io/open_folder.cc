@@ -40,7 +40,7 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   const std::string shown = name.empty() ? folder.string() : (path_ / name).string();
   // A link at the last step, or at one before it; or one that was swapped in just now.
   if (error == ELOOP || error == EXDEV) {
-    return fail(ErrorCode::kCorrupt, "{}: a link is in the way; links are not followed", shown);
+    return corrupt("{}: a link is in the way; links are not followed", shown);
   }
   const char* hint = error == EACCES || error == EROFS || error == EPERM
                          ? "another OUT, in a folder that you may write to"
@@ -82,7 +82,7 @@ int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
 
 Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const {
   if (!stays_inside(name)) {
-    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+    return corrupt("file name '{}' leaves the folder {}", name, path_.string());
   }
   int number = -1;
   bool by_steps = resolver_ == Resolver::kSteps;
@@ -107,7 +107,7 @@ Result<Descriptor> OpenFolder::open_file(const std::string& name, int flags) con
 
 Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
   if (!stays_inside(name)) {
-    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+    return corrupt("file name '{}' leaves the folder {}", name, path_.string());
   }
   const fs::path relative(name);
   const std::string above = relative.parent_path().string();
@@ -122,7 +122,7 @@ Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
 
 Status OpenFolder::make_folder(const std::string& name) const {
   if (!stays_inside(name)) {
-    return fail(ErrorCode::kCorrupt, "file name '{}' leaves the folder {}", name, path_.string());
+    return corrupt("file name '{}' leaves the folder {}", name, path_.string());
   }
   const std::string above = fs::path(name).parent_path().string();
   if (!above.empty()) CKPT_TRY(make_folder(above));

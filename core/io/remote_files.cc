@@ -20,7 +20,7 @@ class NoFiles final : public RemoteFiles {
 
  private:
   static Failure refuse(const std::string& url) {
-    return fail(ErrorCode::kUnsupported, "{}: a URL, which this program does not open", url);
+    return unsupported("{}: a URL, which this program does not open", url);
   }
 };
 

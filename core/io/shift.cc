@@ -130,8 +130,8 @@ Result<std::string> read_whole(const FileBelow& file, uint64_t limit_bytes) {
   if (::fstat(in.get(), &status) != 0) return io_failure(shown(file), "cannot be read", errno);
   const auto size_bytes = static_cast<uint64_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || size_bytes > limit_bytes) {
-    return fail(ErrorCode::kCorrupt, "{}: {} bytes; expected a file of at most {}",
-                shown(file).string(), size_bytes, limit_bytes);
+    return corrupt("{}: {} bytes; expected a file of at most {}", shown(file).string(), size_bytes,
+                   limit_bytes);
   }
   std::string bytes(size_bytes, '\0');
   const ssize_t got = read_all(in.get(), std::as_writable_bytes(std::span(bytes)), 0);

@@ -310,17 +310,17 @@ Failure describe(std::string_view text, const JsonFault& fault, Place place_of) 
                           place_of(fault.set_first_at), place);
   }
   if (fault.is_nested_deeper) {
-    return fail(ErrorCode::kCorrupt, "nested deeper than {} levels", kMaxJsonDepth);
+    return corrupt("nested deeper than {} levels", kMaxJsonDepth);
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return fail(ErrorCode::kCorrupt, "not valid JSON: empty");
+    return corrupt("not valid JSON: empty");
   }
   if (fault.at >= text.size()) {
-    return fail(ErrorCode::kCorrupt, "not valid JSON: truncated at {}", place);
+    return corrupt("not valid JSON: truncated at {}", place);
   }
-  if (fault.expected.empty()) return fail(ErrorCode::kCorrupt, "not valid JSON at {}", place);
-  return fail(ErrorCode::kCorrupt, "not valid JSON at {}: {}; expected {}", place,
-              found_at(text, fault.at), fault.expected);
+  if (fault.expected.empty()) return corrupt("not valid JSON at {}", place);
+  return corrupt("not valid JSON at {}: {}; expected {}", place, found_at(text, fault.at),
+                 fault.expected);
 }
 
 }  // namespace

@@ -15,9 +15,8 @@ Status check_cut(const Tensor& tensor, uint64_t row) {
   if (row == tensor.rows() || row == 0) return {};
   for (const PartRule& rule : tensor.codec->parts) {
     if (rule.tile_rows > 0 && row % rule.tile_rows != 0) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}': a cut at row {} goes through a tile of {} rows of {}", tensor.name,
-                  row, rule.tile_rows, tensor.codec->name);
+      return unsupported("tensor '{}': a cut at row {} goes through a tile of {} rows of {}",
+                         tensor.name, row, rule.tile_rows, tensor.codec->name);
     }
   }
   return {};
@@ -114,8 +113,7 @@ uint64_t size_bytes(const Tensor& tensor) {
 
 Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec) {
   if (shape.size() > kMaxDimensions) {
-    return fail(ErrorCode::kUnsupported, "{} dimensions; at most {} are read", shape.size(),
-                kMaxDimensions);
+    return unsupported("{} dimensions; at most {} are read", shape.size(), kMaxDimensions);
   }
   // A zero anywhere makes the tensor empty, but must not hide factors that overflow.
   std::vector<uint64_t> factors = shape;
@@ -123,13 +121,13 @@ Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec) {
   factors.push_back(8);
   const auto bound = product(factors);
   if (!bound || *bound > kMaxTensorBytes) {
-    return fail(ErrorCode::kCorrupt, "shape [{}] holds more values than 64 bits can count bytes of",
-                fmt::join(shape, ", "));
+    return corrupt("shape [{}] holds more values than 64 bits can count bytes of",
+                   fmt::join(shape, ", "));
   }
   const uint64_t row_values = shape.empty() ? 1 : shape.back();
   if (row_values % codec.block_values != 0) {
-    return fail(ErrorCode::kCorrupt, "rows of {} values; {} needs a multiple of {}", row_values,
-                codec.name, codec.block_values);
+    return corrupt("rows of {} values; {} needs a multiple of {}", row_values, codec.name,
+                   codec.block_values);
   }
   return {};
 }
@@ -149,10 +147,10 @@ Result<Tensor> concatenate_rows(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
     CKPT_CHECK(tensor.is_stored());
     if (tensor.codec != head.codec || tensor.row_values() != head.row_values()) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}' has rows of {} {} values; '{}', which it is joined with, of {} {}",
-                  tensor.name, tensor.row_values(), tensor.codec->name, head.name,
-                  head.row_values(), head.codec->name);
+      return unsupported(
+          "tensor '{}' has rows of {} {} values; '{}', which it is joined with, of {} {}",
+          tensor.name, tensor.row_values(), tensor.codec->name, head.name, head.row_values(),
+          head.codec->name);
     }
     rows += tensor.rows();
   }
@@ -166,9 +164,8 @@ Result<Tensor> stack(const std::vector<Tensor>& tensors) {
   std::vector<uint64_t> shape = tensors.front().shape;
   for (const Tensor& tensor : tensors) {
     if (tensor.shape == shape) continue;
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}' has shape [{}]; '{}', which it is stacked on, [{}]", tensor.name,
-                fmt::join(tensor.shape, ", "), tensors.front().name, fmt::join(shape, ", "));
+    return corrupt("tensor '{}' has shape [{}]; '{}', which it is stacked on, [{}]", tensor.name,
+                   fmt::join(tensor.shape, ", "), tensors.front().name, fmt::join(shape, ", "));
   }
   CKPT_ASSIGN(Tensor out, concatenate_rows(tensors));
   shape.insert(shape.begin(), tensors.size());
@@ -198,8 +195,8 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
   for (const PartRule& rule : tensor.codec->parts) {
     const bool flat = rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values;
     if (tensor.row_values() != old_row && !flat) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': rows of {} cannot be cut again in {}",
-                  tensor.name, old_row, tensor.codec->name);
+      return unsupported("tensor '{}': rows of {} cannot be cut again in {}", tensor.name, old_row,
+                         tensor.codec->name);
     }
   }
   CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_shape(tensor.shape, *tensor.codec)));
@@ -255,8 +252,8 @@ Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
     return std::optional<std::vector<int64_t>>();
   }
   if (tensor.values() > limit_values) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': {} numbers; at most {} are read here",
-                tensor.name, tensor.values(), limit_values);
+    return unsupported("tensor '{}': {} numbers; at most {} are read here", tensor.name,
+                       tensor.values(), limit_values);
   }
   std::vector<int64_t> out;
   for (const Slice& slice : tensor.stored().parts[0]) {
@@ -276,8 +273,8 @@ Result<std::optional<std::vector<int64_t>>> read_integers(const Tensor& tensor,
 Result<std::string> read_bytes(const Tensor& tensor, uint64_t limit_bytes) {
   if (!tensor.is_stored() || tensor.stored().parts.size() != 1 ||
       size_bytes(tensor) > limit_bytes) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': {} bytes; at most {} are read here",
-                tensor.name, size_bytes(tensor), limit_bytes);
+    return unsupported("tensor '{}': {} bytes; at most {} are read here", tensor.name,
+                       size_bytes(tensor), limit_bytes);
   }
   std::string out;
   for (const Slice& slice : tensor.stored().parts[0]) {
@@ -292,9 +289,8 @@ Result<std::string> read_bytes(const Tensor& tensor, uint64_t limit_bytes) {
 Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_values) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!tensor.is_stored() || tensor.codec->decode == nullptr || tensor.values() > limit_values) {
-    return fail(ErrorCode::kUnsupported,
-                "{}: {} values of type {}; at most {} floats are read here", place, tensor.values(),
-                tensor.codec->name, limit_values);
+    return unsupported("{}: {} values of type {}; at most {} floats are read here", place,
+                       tensor.values(), tensor.codec->name, limit_values);
   }
   std::vector<std::vector<std::byte>> parts;
   for (const auto& slices : tensor.stored().parts) {

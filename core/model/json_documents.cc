@@ -8,8 +8,7 @@ Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoin
   if (document == nullptr) return nullptr;
   CKPT_ASSIGN(auto values, document->values());
   if (!values->is_object()) {
-    return fail(ErrorCode::kCorrupt, "{}: a JSON {}; expected an object", path,
-                values->type_name());
+    return corrupt("{}: a JSON {}; expected an object", path, values->type_name());
   }
   return values;
 }
@@ -27,7 +26,7 @@ Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std:
   if (document == nullptr) return std::optional<JsonDocument>();
   CKPT_ASSIGN(const auto root, document->tree());
   if (!root->is_object()) {
-    return fail(ErrorCode::kCorrupt, "{}: JSON, but no object; expected one", path);
+    return corrupt("{}: JSON, but no object; expected one", path);
   }
   return std::optional(JsonDocument{*root, json_style_of(document->text())});
 }

@@ -9,7 +9,7 @@ namespace {
 
 Status check_path(const std::string& path) {
   if (stays_inside(path)) return {};
-  return fail(ErrorCode::kCorrupt, "file name '{}' leaves the output folder", path);
+  return corrupt("file name '{}' leaves the output folder", path);
 }
 
 Status check_file(const Checkpoint& checkpoint, const OutputFile& file) {
@@ -43,8 +43,8 @@ Status check_tensor(const Tensor& tensor) {
     for (const Slice& slice : stored.stored().parts[part]) found += slice.size_bytes;
     const uint64_t expected = part_size_bytes(stored, part);
     if (found != expected) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': {} bytes for part {}; its shape needs {}",
-                  tensor.name, found, part, expected);
+      return corrupt("tensor '{}': {} bytes for part {}; its shape needs {}", tensor.name, found,
+                     part, expected);
     }
   }
   if (!tensor.is_stored() && tensor.recoded().repack == nullptr) {

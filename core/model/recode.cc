@@ -42,14 +42,14 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
   if (tensor.is_stored()) {
     if (tensor.codec == &codec) return tensor;
     if (tensor.codec->decode == nullptr) {
-      return fail(ErrorCode::kUnsupported, "{}: stored as {}, which can be copied but not decoded",
-                  place, tensor.codec->name);
+      return unsupported("{}: stored as {}, which can be copied but not decoded", place,
+                         tensor.codec->name);
     }
     auto from = std::make_shared<const Tensor>(tensor);
     tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
   }
   if (codec.encode == nullptr) {
-    return fail(ErrorCode::kUnsupported, "{}: {} can be copied but not encoded", place, codec.name);
+    return unsupported("{}: {} can be copied but not encoded", place, codec.name);
   }
   CKPT_TRY(in(place, check_shape(tensor.shape, codec)));
   tensor.codec = &codec;
@@ -61,8 +61,8 @@ Result<Tensor> with_op(Tensor tensor, ValueOp op) {
   CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), check_not_repacked(tensor)));
   if (tensor.is_stored()) {
     if (tensor.codec->decode == nullptr || tensor.codec->encode == nullptr) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': values stored as {} cannot be changed",
-                  tensor.name, tensor.codec->name);
+      return unsupported("tensor '{}': values stored as {} cannot be changed", tensor.name,
+                         tensor.codec->name);
     }
     auto from = std::make_shared<const Tensor>(tensor);
     tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};

@@ -67,16 +67,14 @@ Result<uint64_t> size_of_file(const FileBelow& file) {
   if (::fstat(opened.get(), &status) != 0) return journal_failure(path, "cannot be found", errno);
   // A second name would see the bytes change; no patch of ours decides on that.
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
-    return fail(ErrorCode::kCorrupt, "{}: no file of its own any more, since a patch began",
-                path.string());
+    return corrupt("{}: no file of its own any more, since a patch began", path.string());
   }
   return static_cast<uint64_t>(status.st_size);
 }
 
 Failure changed_since(const fs::path& path, uint64_t found, uint64_t expected) {
-  return fail(ErrorCode::kCorrupt,
-              "{}: {} bytes; expected {}: it changed after an interrupted patch had begun",
-              path.string(), found, expected);
+  return corrupt("{}: {} bytes; expected {}: it changed after an interrupted patch had begun",
+                 path.string(), found, expected);
 }
 
 Status redo_replace(const OpenFolder& base, const std::string& staged, const std::string& path) {
@@ -208,14 +206,13 @@ Result<BoundJournal> parse_journal(std::string_view text) {
   }
   if (sound && ended) return journal;
   const std::string_view shown = line.empty() ? all.substr(0, all.find('\n')) : line;
-  return fail(ErrorCode::kCorrupt, "not a patch journal of this version: '{}'",
-              shown.substr(0, 80));
+  return corrupt("not a patch journal of this version: '{}'", shown.substr(0, 80));
 }
 
 Status commit(const fs::path& path, const Journal& journal, const StepHook& hook) {
   for (const JournalLine& line : journal) {
     if (line.path.find('\n') == std::string::npos) continue;
-    return fail(ErrorCode::kUnsupported, "a file name with a line break in it");
+    return unsupported("a file name with a line break in it");
   }
   CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(path)));
   const std::string name = staging_of(path).filename().string();

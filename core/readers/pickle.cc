@@ -24,11 +24,11 @@ class PickleMachine {
   using NodeIndex = Pickle::NodeIndex;
 
   Failure ends_early() const {
-    return fail(ErrorCode::kCorrupt, "at byte {}: the pickle ends too early: it is truncated",
-                start_byte_ + bytes_.size());
+    return corrupt("at byte {}: the pickle ends too early: it is truncated",
+                   start_byte_ + bytes_.size());
   }
   Failure bad(std::string_view what) const {
-    return fail(ErrorCode::kCorrupt, "at byte {}: {} in the pickle", start_byte_ + at_, what);
+    return corrupt("at byte {}: {} in the pickle", start_byte_ + at_, what);
   }
 
   // ---- bytes -----------------------------------------------------------------------------------
@@ -313,8 +313,8 @@ class PickleMachine {
       default:
         break;
     }
-    return fail(ErrorCode::kUnsupported, "at byte {}: opcode 0x{:02x} of the pickle is not read",
-                start_byte_ + at_, static_cast<uint8_t>(opcode));
+    return unsupported("at byte {}: opcode 0x{:02x} of the pickle is not read", start_byte_ + at_,
+                       static_cast<uint8_t>(opcode));
   }
 
   Status skip(uint64_t size) {

@@ -146,10 +146,10 @@ struct TextTree {
     const auto token = event.is_plain() ? core_token(text) : std::nullopt;
     if (!token) return JsonText::text(text);
     if (auto made = JsonText::parse(*token)) return std::move(*made);
-    return fail(ErrorCode::kUnsupported,
-                "line {}: {}: readers of YAML differ; expected quotes, or a decimal number that "
-                "does not start with 0",
-                event.line(), text);
+    return unsupported(
+        "line {}: {}: readers of YAML differ; expected quotes, or a decimal number that does not "
+        "start with 0",
+        event.line(), text);
   }
   static Value list() { return JsonText::array(); }
   static Value map() { return JsonText::object(); }
@@ -224,8 +224,8 @@ class YamlReader {
     if (!is_ready_) return fail(ErrorCode::kIo, "no memory for YAML");
     if (yaml_parser_parse(&parser_, event.get()) != 0) return {};
     const size_t line = parser_.problem_mark.line + 1;
-    return fail(ErrorCode::kUnsupported, "line {}: {}", line,
-                parser_.problem == nullptr ? "no YAML" : parser_.problem);
+    return unsupported("line {}: {}", line,
+                       parser_.problem == nullptr ? "no YAML" : parser_.problem);
   }
 
   // The value that `event` begins.
@@ -291,8 +291,8 @@ class YamlReader {
   Status count_copy(const YamlEvent& event, size_t bytes) {
     copied_bytes_ += bytes;
     if (copied_bytes_ <= kMaxYamlCopiedBytes) return {};
-    return fail(ErrorCode::kUnsupported, "line {}: anchors and aliases repeat more than {} bytes",
-                event.line(), kMaxYamlCopiedBytes);
+    return unsupported("line {}: anchors and aliases repeat more than {} bytes", event.line(),
+                       kMaxYamlCopiedBytes);
   }
 
   Status check_strict(const YamlEvent& event) const {
@@ -307,7 +307,7 @@ class YamlReader {
   }
 
   static Failure wrong(const YamlEvent& event, const char* what) {
-    return fail(ErrorCode::kUnsupported, "line {}: {}", event.line(), what);
+    return unsupported("line {}: {}", event.line(), what);
   }
 
   yaml_parser_t parser_{};

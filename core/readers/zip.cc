@@ -43,9 +43,8 @@ Result<ZipBytes> read_zip_bytes(const ByteSource& source, uint64_t start, uint64
 }
 
 Failure not_in_zip(const ByteSource& source, uint64_t at, std::string_view what) {
-  return fail(ErrorCode::kCorrupt,
-              "at byte {}: no {}; expected one: the zip of {} bytes is truncated or damaged", at,
-              what, source.size_bytes());
+  return corrupt("at byte {}: no {}; expected one: the zip of {} bytes is truncated or damaged", at,
+                 what, source.size_bytes());
 }
 
 struct ZipDirectory {
@@ -84,9 +83,8 @@ Result<ZipDirectory> find_zip_directory(const ByteSource& source) {
     if (!is_large && !has_zip64) return out;
     CKPT_ASSIGN(const ZipDirectory large, read_zip64_end(source, tail, at));
     if (is_large || large == out) return large;
-    return fail(ErrorCode::kCorrupt,
-                "at byte {}: the zip has two directories, and programs read one or the other",
-                tail.place(at));
+    return corrupt("at byte {}: the zip has two directories, and programs read one or the other",
+                   tail.place(at));
   }
   return not_in_zip(source, source.size_bytes(), "end of the directory");
 }
@@ -118,8 +116,8 @@ Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source) {
     return not_in_zip(source, start, fmt::format("directory of {} bytes", size_bytes));
   }
   if (size_bytes > kMaxZipDirectoryBytes) {
-    return fail(ErrorCode::kUnsupported, "a zip directory of {} bytes; at most {} are read",
-                size_bytes, kMaxZipDirectoryBytes);
+    return unsupported("a zip directory of {} bytes; at most {} are read", size_bytes,
+                       kMaxZipDirectoryBytes);
   }
   CKPT_ASSIGN(const ZipBytes bytes, read_zip_bytes(source, start, size_bytes));
   std::vector<ZipEntry> out;
@@ -149,8 +147,7 @@ Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source) {
 Result<Slice> find_zip_entry(const SharedSource& source, const ZipEntry& entry) {
   const std::string what = fmt::format("entry '{}' of {} bytes", entry.name, entry.size_bytes);
   if (!entry.is_stored) {
-    return fail(ErrorCode::kUnsupported, "{} is compressed or encrypted; expected a stored one",
-                what);
+    return unsupported("{} is compressed or encrypted; expected a stored one", what);
   }
   const uint64_t size = source->size_bytes();
   if (entry.header_bytes > size || size - entry.header_bytes < kZipLocalBytes) {

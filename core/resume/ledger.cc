@@ -113,7 +113,7 @@ class LedgerParser {
       has_head = true;
       content_.sound_bytes = all.size() - bytes.size();
     }
-    if (!has_head) return fail(ErrorCode::kCorrupt, "no head of a ledger");
+    if (!has_head) return corrupt("no head of a ledger");
     if (written_by_ == boot_) keep_all();
     return std::move(content_);
   }

@@ -55,14 +55,13 @@ Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
   if (const JsonValue* factor = fields.said("block_ffn_dim_multiplier")) {
     const auto value = number(*factor);
     if (!value || !(*value > 0) || *value > 1e6) {
-      return fail(ErrorCode::kCorrupt,
-                  "config.json: block_ffn_dim_multiplier is {}; expected a number above 0",
+      return corrupt("config.json: block_ffn_dim_multiplier is {}; expected a number above 0",
                   factor->dump());
     }
     width = static_cast<uint64_t>(*value * static_cast<double>(width));
   }
   CKPT_ASSIGN(const uint64_t multiple, fields.count("block_multiple_of"));
-  if (multiple == 0) return fail(ErrorCode::kCorrupt, "config.json: block_multiple_of is 0");
+  if (multiple == 0) return corrupt("config.json: block_multiple_of is 0");
   return (width + multiple - 1) / multiple * multiple;
 }
 constexpr NameRule kLfm2Names[] = {   // before the common rows: the first match wins

@@ -23,17 +23,15 @@ Status check_evaluation_value(const std::string& key, const JsonValue& value) {
       value.is_string() && value.get_ref<const std::string&>().size() <= kMaxEvaluationText;
   const bool is_number = value.is_number() && std::isfinite(value.get<double>());
   if (is_number || is_short_text || value.is_null()) return {};
-  return fail(ErrorCode::kCorrupt, "'{}': expected a number, a text of at most {} bytes or null",
-              key, kMaxEvaluationText);
+  return corrupt("'{}': expected a number, a text of at most {} bytes or null", key,
+                 kMaxEvaluationText);
 }
 
 Result<Json> row_of_json(const JsonValue& row) {
   const JsonValue* name = member(row, "name");
-  if (name == nullptr || !name->is_string())
-    return fail(ErrorCode::kCorrupt, "expected an object with a \"name\"");
+  if (name == nullptr || !name->is_string()) return corrupt("expected an object with a \"name\"");
   if (row.size() > kMaxEvaluationColumns) {
-    return fail(ErrorCode::kUnsupported, "{} fields; expected at most {}", row.size(),
-                kMaxEvaluationColumns);
+    return unsupported("{} fields; expected at most {}", row.size(), kMaxEvaluationColumns);
   }
   Json out{{"name", name->get<std::string>()}};
   for (const auto& [key, value] : row.items()) {
@@ -46,7 +44,7 @@ Result<Json> row_of_json(const JsonValue& row) {
 Result<Json> rows_of_json(const JsonValue& json) {
   const JsonValue* rows = json.is_array() ? &json : known(json, "rows");
   if (rows == nullptr || !rows->is_array()) {
-    return fail(ErrorCode::kCorrupt, "expected {{\"rows\": [{{\"name\": ..., \"kl\": ...}}]}}");
+    return corrupt("expected {{\"rows\": [{{\"name\": ..., \"kl\": ...}}]}}");
   }
   Json out = Json::array();
   for (const JsonValue& row : *rows) {
@@ -55,8 +53,7 @@ Result<Json> rows_of_json(const JsonValue& json) {
     out.push_back(std::move(one));
   }
   if (rows->size() <= kMaxEvaluationRows) return out;
-  return fail(ErrorCode::kUnsupported, "{} rows; expected at most {}", rows->size(),
-              kMaxEvaluationRows);
+  return unsupported("{} rows; expected at most {}", rows->size(), kMaxEvaluationRows);
 }
 
 // ---- CSV ----------------------------------------------------------------------------------------
@@ -65,15 +62,15 @@ using CsvCells = std::vector<std::string>;
 
 Result<CsvCells> cells_of_line(std::string_view line) {
   if (line.find('"') != line.npos) {
-    return fail(ErrorCode::kUnsupported, "a quoted cell; expected plain ones between commas");
+    return unsupported("a quoted cell; expected plain ones between commas");
   }
   CsvCells out;
   while (true) {
     const size_t comma = line.find(',');
     out.emplace_back(line.substr(0, comma));
     if (out.back().size() > kMaxEvaluationText) {
-      return fail(ErrorCode::kUnsupported, "a cell of {} bytes; expected at most {}",
-                  out.back().size(), kMaxEvaluationText);
+      return unsupported("a cell of {} bytes; expected at most {}", out.back().size(),
+                         kMaxEvaluationText);
     }
     if (comma == line.npos) return out;
     line.remove_prefix(comma + 1);
@@ -91,9 +88,8 @@ Result<std::vector<CsvCells>> lines_of_csv(std::string_view text) {
     const std::string place = fmt::format("line {}", number);
     CKPT_ASSIGN(CsvCells cells, in(place, cells_of_line(line)));
     if (!out.empty() && cells.size() != out[0].size()) {
-      return in(place, Result<std::vector<CsvCells>>(fail(ErrorCode::kCorrupt,
-                                                          "{} cells; the first line has {}",
-                                                          cells.size(), out[0].size())));
+      return in(place, Result<std::vector<CsvCells>>(corrupt("{} cells; the first line has {}",
+                                                             cells.size(), out[0].size())));
     }
     out.push_back(std::move(cells));
   }
@@ -138,22 +134,22 @@ Json rows_of_types(const std::vector<CsvCells>& lines, const std::string& metric
 
 Result<Json> rows_of_csv(const std::string& path, const std::string& text) {
   if (!text.starts_with("name,") && !text.starts_with("QTYPE,")) {
-    return fail(ErrorCode::kUnsupported,
-                "expected JSON, or lines of CSV of which the first begins with name or QTYPE");
+    return unsupported(
+        "expected JSON, or lines of CSV of which the first begins with name or QTYPE");
   }
   CKPT_ASSIGN(const std::vector<CsvCells> lines, lines_of_csv(text));
-  if (lines.size() < 2) return fail(ErrorCode::kCorrupt, "no line of figures");
+  if (lines.size() < 2) return corrupt("no line of figures");
   const bool is_of_types = lines[0][0] == "QTYPE";
   const bool is_turned = is_of_types && lines[0].size() > 2;
   const size_t rows = is_turned ? lines[0].size() : lines.size();
   const size_t columns = is_turned ? lines.size() : lines[0].size();
   if (rows - 1 > kMaxEvaluationRows || columns > kMaxEvaluationColumns) {
-    return fail(ErrorCode::kUnsupported, "{} rows of {} figures; expected at most {} of {}",
-                rows - 1, columns - 1, kMaxEvaluationRows, kMaxEvaluationColumns - 1);
+    return unsupported("{} rows of {} figures; expected at most {} of {}", rows - 1, columns - 1,
+                       kMaxEvaluationRows, kMaxEvaluationColumns - 1);
   }
   const auto& first = lines[0];
   if (std::set<std::string>(first.begin(), first.end()).size() != first.size()) {
-    return fail(ErrorCode::kCorrupt, "line 1: two columns have the same name");
+    return corrupt("line 1: two columns have the same name");
   }
   if (is_of_types) return rows_of_types(lines, metric_of(path));
   Json out = Json::array();

@@ -58,7 +58,7 @@ Result<Tensor> unrounded(const Slice& slice, const Codec& codec, uint64_t column
     return unrounded(inner, from, columns, which);
   }
   if (!is_cut_by_rows || reads_sum(*slice.source)) {
-    return fail(ErrorCode::kUnsupported, "{}: not rows of the base", slice.source->name());
+    return unsupported("{}: not rows of the base", slice.source->name());
   }
   Tensor rows{"", {slice.size_bytes / row_bytes, columns}, &codec, Stored{{{slice}}}, "", ""};
   return stored_as_f32(rows, f32);
@@ -67,7 +67,7 @@ Result<Tensor> unrounded(const Slice& slice, const Codec& codec, uint64_t column
 // The values as F32: without what adapters add, or with it and not rounded.
 Result<Tensor> unrounded(const Tensor& stored, Products which) {
   if (stored.codec->parts.size() != 1 || stored.codec->parts[0].tile_rows != 1) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': not in one part", stored.name);
+    return unsupported("tensor '{}': not in one part", stored.name);
   }
   std::vector<Tensor> pieces;
   for (const Slice& slice : stored.stored().parts[0]) {
@@ -85,7 +85,7 @@ Result<std::vector<float>> values_of_rows(const Tensor& made, uint64_t first, ui
   for (const ValueOp& op : made.ops()) {
     if (std::holds_alternative<RoundTo>(op)) continue;
     if (std::holds_alternative<ScaleRows>(op)) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': rows are scaled", made.name);
+      return unsupported("tensor '{}': rows are scaled", made.name);
     }
     CKPT_ASSIGN(floats, with_op(std::move(floats), op));
   }

@@ -136,8 +136,8 @@ bool may_change(const fs::path& path, const std::string& name) {
 Status check_names(const Patch& patch) {
   for (const PatchedFile& file : patch.files) {
     if (may_change(patch.path, file.path)) continue;
-    return fail(ErrorCode::kUnsupported, "{}: '{}' has no name that files of a checkpoint have",
-                patch.path.string(), file.path);
+    return unsupported("{}: '{}' has no name that files of a checkpoint have", patch.path.string(),
+                       file.path);
   }
   return {};
 }

@@ -243,7 +243,7 @@ Result<std::string> OciRepository::fetch_token(const std::string& challenge) {
     const std::string* const token = json ? text_of(*json, key) : nullptr;
     if (token != nullptr && token->find_first_of("\r\n") == token->npos) return *token;
   }
-  return fail(ErrorCode::kCorrupt, "{}: expected a token as JSON", realm.shown());
+  return corrupt("{}: expected a token as JSON", realm.shown());
 }
 
 Result<std::string> OciRepository::read_manifest(const std::string& reference) {
@@ -294,9 +294,8 @@ Status OciRepository::finish_upload(const Url& session, const std::string& sha25
   if (response.is_good()) return {};
   const std::string words = registry_words(response);
   if (response.status == 400 && words.starts_with("DIGEST_INVALID")) {
-    return fail(ErrorCode::kCorrupt,
-                "{} received other bytes than were hashed; expected the digest sha256:{}",
-                address_.shown(), sha256);
+    return corrupt("{} received other bytes than were hashed; expected the digest sha256:{}",
+                   address_.shown(), sha256);
   }
   return refused(response);
 }
@@ -429,8 +428,8 @@ Status OciRepository::put_manifest(const std::string& reference, std::string_vie
   const std::string* const digest = response.header("docker-content-digest");
   const std::string expected = blob_digest(sha256_of(content));
   if (digest == nullptr || *digest == expected) return {};
-  return fail(ErrorCode::kCorrupt, "{}: {}: stored as {}; expected {}", address_.shown(), reference,
-              *digest, expected);
+  return corrupt("{}: {}: stored as {}; expected {}", address_.shown(), reference, *digest,
+                 expected);
 }
 
 }  // namespace ckpt

@@ -172,7 +172,7 @@ constexpr std::array kSamplingNames{
 // Fails: kCorrupt.
 Status check_sampling(std::string_view key, bool is_number, double value) {
   if (is_number && std::isfinite(value)) return {};
-  return fail(ErrorCode::kCorrupt, "{}: expected a finite number", key);
+  return corrupt("{}: expected a finite number", key);
 }
 
 // Empty: the file does not say it. Fails: kCorrupt.
@@ -208,8 +208,7 @@ Result<std::vector<OllamaParameter>> parameters_in(const fs::path& path) {
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxOllamaTextBytes));
   CKPT_ASSIGN(const JsonValue values, parse_json(path.string(), text));
   if (!values.is_object() || !is_finite(values)) {
-    return fail(ErrorCode::kCorrupt, "{}: expected a JSON object of parameters without NaN or Inf",
-                path.string());
+    return corrupt("{}: expected a JSON object of parameters without NaN or Inf", path.string());
   }
   CKPT_ASSIGN(const JsonText params, in(path.string(), JsonText::parse(text)));
   std::vector<OllamaParameter> out;

@@ -102,7 +102,7 @@ Result<HubUpload> upload_of(size_t index, const HubFile& file, const JsonValue& 
   HubUpload out{index, {}, 0, "", ""};
   const JsonValue* const action = known(actions, "upload");
   const std::string* const href = text_of(action, "href");
-  if (href == nullptr) return fail(ErrorCode::kCorrupt, "{}: no place to upload it to", file.path);
+  if (href == nullptr) return corrupt("{}: no place to upload it to", file.path);
   if (const std::string* url = text_of(known(actions, "verify"), "href")) out.verify = *url;
   const JsonValue* const header = known(action, "header");
   const std::string* const chunk = text_of(header, "chunk_size");
@@ -123,8 +123,8 @@ Result<HubUpload> upload_of(size_t index, const HubFile& file, const JsonValue& 
       out.part_bytes == 0 ? 0 : (file.size_bytes + out.part_bytes - 1) / out.part_bytes;
   if (out.parts.empty() || out.parts.size() != expected || parts.begin()->first != 1 ||
       parts.rbegin()->first != expected) {
-    return fail(ErrorCode::kCorrupt, "{}: the hub gave {} places for {} parts", file.path,
-                out.parts.size(), expected);
+    return corrupt("{}: the hub gave {} places for {} parts", file.path, out.parts.size(),
+                   expected);
   }
   return out;
 }
@@ -175,8 +175,7 @@ Status HubRepository::ask(std::vector<HubFile>& files) const {
       by_path.erase(file);
     }
     if (by_path.empty()) continue;
-    return fail(ErrorCode::kCorrupt, "{}: the hub did not say how to upload it",
-                by_path.begin()->first);
+    return corrupt("{}: the hub did not say how to upload it", by_path.begin()->first);
   }
   return {};
 }
@@ -263,7 +262,7 @@ Result<std::string> HubRepository::commit(const std::string& lines) const {
                    "application/x-ndjson"));
   const std::string* const oid = text_of(answer, "commitOid");
   if (oid != nullptr) return *oid;
-  return fail(ErrorCode::kCorrupt, "{}: expected the commit as \"commitOid\"", name_);
+  return corrupt("{}: expected the commit as \"commitOid\"", name_);
 }
 
 constexpr uint64_t kSampleBytes = 512;
@@ -384,8 +383,8 @@ class HubSender {
         value["oid"] = file.sha256;
         value["size"] = file.size_bytes;
       } else if (file.size_bytes > kMaxSmallBytes) {
-        return fail(ErrorCode::kUnsupported, "{}: {} bytes that the hub wants inside the commit",
-                    file.path, file.size_bytes);
+        return unsupported("{}: {} bytes that the hub wants inside the commit", file.path,
+                           file.size_bytes);
       } else {
         CKPT_ASSIGN(const std::string content, content_of(file.path, file.size_bytes));
         value["content"] = base64(content);

@@ -77,15 +77,15 @@ Result<SensitivityFile> read_sensitivity_file(const std::filesystem::path& path)
   for (const Json& row : evaluation.at("rows")) {
     const auto [place, is_new] = out.divergences.try_emplace(row.at("name").get<std::string>());
     if (!is_new) {
-      return fail(ErrorCode::kCorrupt, "{}: '{}' is there twice", out.name, place->first);
+      return corrupt("{}: '{}' is there twice", out.name, place->first);
     }
     for (const auto& [figure, value] : row.items()) {
       has_perplexities |= figure.starts_with("perplexity");
       if (!is_divergence(figure) || !value.is_number()) continue;
       const double divergence = value.get<double>();
       if (divergence > kMostDivergence) {
-        return fail(ErrorCode::kCorrupt, "{}: '{}' has {}; expected a KL divergence, at most {}",
-                    out.name, place->first, divergence, kMostDivergence);
+        return corrupt("{}: '{}' has {}; expected a KL divergence, at most {}", out.name,
+                       place->first, divergence, kMostDivergence);
       }
       if (divergence >= kLeastDivergence) place->second[type_of_figure(figure)] = divergence;
     }

@@ -146,7 +146,7 @@ class HeardSource final : public ByteSource {
   HeardSource(uint64_t size, uint32_t seed) : bytes_(bytes_of(size, seed)) {}
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     if (offset_bytes > bytes_.size() || out.size() > bytes_.size() - offset_bytes) {
-      return fail(ErrorCode::kCorrupt, "past the end");
+      return corrupt("past the end");
     }
     std::copy_n(bytes_.begin() + static_cast<long>(offset_bytes), out.size(), out.begin());
     read_bytes += out.size();

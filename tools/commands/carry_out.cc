@@ -283,8 +283,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
   CKPT_ASSIGN(const PlanFile file, plan_file_of(std::move(conversion), planned.plan));
   const std::string text = render_plan_file(file, planned.plan);
   if (text.find("\\ufffd") != text.npos) {
-    return fail(ErrorCode::kUnsupported, "{}: a plan cannot hold a name that is not UTF-8",
-                path.string());
+    return unsupported("{}: a plan cannot hold a name that is not UTF-8", path.string());
   }
   if (to_stdout) {
     // Data for another program: not made printable, as answers are. main() sees to its arrival.

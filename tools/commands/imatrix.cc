@@ -53,13 +53,12 @@ Result<uint64_t> common_chunk_size(const std::vector<ImatrixSums>& files) {
 // Sums and counts of inputs, from those of chunks.
 Status of_inputs(ImatrixEntry& entry, uint64_t chunk_size) {
   if (entry.counts[0] <= 0) {
-    return fail(ErrorCode::kUnsupported,
-                "{} calls; without their number its values cannot be added to others",
-                entry.counts[0]);
+    return unsupported("{} calls; without their number its values cannot be added to others",
+                       entry.counts[0]);
   }
   if (chunk_size > static_cast<uint64_t>(kMaxMergedCount / entry.counts[0])) {
-    return fail(ErrorCode::kUnsupported, "{} calls of {} tokens; expected at most {} in all",
-                entry.counts[0], chunk_size, kMaxMergedCount);
+    return unsupported("{} calls of {} tokens; expected at most {} in all", entry.counts[0],
+                       chunk_size, kMaxMergedCount);
   }
   for (float& sum : entry.sums) sum *= static_cast<float>(chunk_size);
   entry.counts[0] *= static_cast<int64_t>(chunk_size);
@@ -72,14 +71,12 @@ Status add_counts(const std::vector<int64_t>& added, bool is_legacy, ImatrixEntr
   if (into.counts.size() == 1) into.counts.resize(added.size(), into.counts[0]);
   const bool is_of_all = is_legacy && added.size() == 1;
   if (added.size() != into.counts.size() && !is_of_all) {
-    return fail(ErrorCode::kUnsupported, "{} counts; the files before it have {}", added.size(),
-                into.counts.size());
+    return unsupported("{} counts; the files before it have {}", added.size(), into.counts.size());
   }
   for (size_t i = 0; i < into.counts.size(); ++i) {
     into.counts[i] += added[is_of_all ? 0 : i];
     if (std::abs(into.counts[i]) <= kMaxMergedCount) continue;
-    return fail(ErrorCode::kUnsupported, "a count of {}; expected at most {}", into.counts[i],
-                kMaxMergedCount);
+    return unsupported("a count of {}; expected at most {}", into.counts[i], kMaxMergedCount);
   }
   return {};
 }
@@ -88,7 +85,7 @@ Status add_floats(const std::vector<float>& added, std::vector<float>& into) {
   for (size_t i = 0; i < added.size(); ++i) {
     into[i] += added[i];
     if (!std::isfinite(into[i])) {
-      return fail(ErrorCode::kUnsupported, "value {}: the sum is past the range of a float", i);
+      return unsupported("value {}: the sum is past the range of a float", i);
     }
   }
   return {};
@@ -102,8 +99,8 @@ Status add_entry(ImatrixEntry added, bool is_legacy, ImatrixEntry& into, bool& l
     return {};
   }
   if (added.sums.size() != into.sums.size()) {
-    return fail(ErrorCode::kUnsupported, "{} values; the files before it have {}",
-                added.sums.size(), into.sums.size());
+    return unsupported("{} values; the files before it have {}", added.sums.size(),
+                       into.sums.size());
   }
   CKPT_TRY(add_counts(added.counts, is_legacy, into));
   if (added.input_sums.empty() != into.input_sums.empty()) {
@@ -473,7 +470,7 @@ Status fill(const TypedImatrix& typed, const Console& console, const CommonOptio
   const int64_t least = typed.min_count == 0 ? 1 : typed.min_count;
   CKPT_ASSIGN(const uint64_t filled, fill_imatrix(sums, with, least));
   if (sums.chunk_size == 0) {
-    return fail(ErrorCode::kCorrupt, "{}: imatrix.chunk_size is 0", typed.files[0]);
+    return corrupt("{}: imatrix.chunk_size is 0", typed.files[0]);
   }
   if (!sums.other_tensors.empty()) {
     console.warn(fmt::format("left out, as they belong to no weight: {}",

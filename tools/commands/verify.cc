@@ -45,8 +45,7 @@ class ArtifactCheck {
   // A manifest and all that it names: manifests of an index, else blobs.
   Status take_manifest(const std::string& reference, std::optional<uint64_t> size_bytes = {}) {
     if (manifests_.size() == kMaxManifests) {
-      return fail(ErrorCode::kCorrupt, "{}: more than {} manifests", address_.shown(),
-                  kMaxManifests);
+      return corrupt("{}: more than {} manifests", address_.shown(), kMaxManifests);
     }
     CKPT_ASSIGN(const std::string content, repository_.read_manifest(reference));
     const std::string found = blob_digest(sha256_of(content));

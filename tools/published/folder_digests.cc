@@ -132,8 +132,8 @@ Result<Provenance::Input> digest_source(const fs::path& path, const Console& con
     const bool is_same = (listed.sha256.empty() || listed.sha256 == digests[i].sha256) &&
                          (digests[i].git_id.empty() || listed.git_id == digests[i].git_id);
     if (!is_same) {
-      return fail(ErrorCode::kCorrupt, "--source {}: other bytes than its server lists",
-                  (folder / listed.path).string());
+      return corrupt("--source {}: other bytes than its server lists",
+                     (folder / listed.path).string());
     }
   }
   CKPT_ASSIGN(std::string name, name_of_source(path));

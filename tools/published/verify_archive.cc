@@ -34,8 +34,8 @@ class Contents final : public TarSink {
             : member.name == kSignatureName ? &signature.emplace()
                                             : nullptr;
     if (kept_ != nullptr && member.size_bytes > kMaxKeptBytes) {
-      return fail(ErrorCode::kUnsupported, "{} of {} bytes; expected at most {}", member.name,
-                  member.size_bytes, kMaxKeptBytes);
+      return unsupported("{} of {} bytes; expected at most {}", member.name, member.size_bytes,
+                         kMaxKeptBytes);
     }
     hash_ = Sha256();
     return {};

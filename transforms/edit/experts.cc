@@ -64,14 +64,14 @@ Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
     SingleExperts& experts = out[std::string(expert->front)];
     Projection* projection = projection_of(expert->rest, experts);
     if (projection == nullptr || tensor.shape.size() != 2) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}': [{}]; expected {}, {} or {} of two axes, which alone have a stack",
-                  tensor.name, fmt::join(tensor.shape, ", "), kGateWeight, kUpWeight, kDownWeight);
+      return unsupported(
+          "tensor '{}': [{}]; expected {}, {} or {} of two axes, which alone have a stack",
+          tensor.name, fmt::join(tensor.shape, ", "), kGateWeight, kUpWeight, kDownWeight);
     }
     const auto [entry, is_new] = projection->emplace(expert->number, &tensor);
     if (!is_new) {
-      return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are both of expert {}; expected one",
-                  entry->second->name, tensor.name, expert->number);
+      return corrupt("tensors '{}' and '{}' are both of expert {}; expected one",
+                     entry->second->name, tensor.name, expert->number);
     }
   }
   return out;
@@ -93,15 +93,14 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
     for (uint64_t e = 0; e < count; ++e) {
       const auto found = projection->find(e);
       if (found == projection->end()) {
-        return fail(ErrorCode::kCorrupt,
-                    "'{}{}.{}' is missing; expected one of each of {} experts, from 0 on", front, e,
-                    word, count);
+        return corrupt("'{}{}.{}' is missing; expected one of each of {} experts, from 0 on", front,
+                       e, word, count);
       }
       const Tensor& tensor = *found->second;
       if (tensor.shape == like->shape && tensor.codec == like->codec) continue;
-      return fail(ErrorCode::kCorrupt, "tensor '{}': {} [{}]; expected {} [{}] like '{}'",
-                  tensor.name, tensor.codec->name, fmt::join(tensor.shape, ", "), like->codec->name,
-                  fmt::join(like->shape, ", "), like->name);
+      return corrupt("tensor '{}': {} [{}]; expected {} [{}] like '{}'", tensor.name,
+                     tensor.codec->name, fmt::join(tensor.shape, ", "), like->codec->name,
+                     fmt::join(like->shape, ", "), like->name);
     }
   }
   return {};
@@ -213,10 +212,10 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   const bool is_exchanged = takes_exchanged_experts(model.model_type);
   if (keeps_experts_stacked(model.model_type) || (is_exchanged && form == ExpertForm::kFused)) {
-    return fail(ErrorCode::kUnsupported, "experts of model_type {}: {}", model.model_type,
-                is_exchanged ? "their stacks have rows and columns exchanged, which this step does "
-                               "not make; servers read them one by one too"
-                             : "servers read stacks alone; leave them as they are");
+    return unsupported("experts of model_type {}: {}", model.model_type,
+                       is_exchanged ? "their stacks have rows and columns exchanged, which this "
+                                      "step does not make; servers read them one by one too"
+                                    : "servers read stacks alone; leave them as they are");
   }
   CKPT_TRY(check_float_experts(checkpoint));
   const size_t before = checkpoint.tensors.size();

@@ -304,7 +304,7 @@ class KeySetter {
                                 ? std::string_view("UTPASC").find(known->kind) != std::string::npos
                                 : old_list != nullptr;
     if (known && known->kind == 'L' && key != "tokenizer.ggml.suppress_tokens") {
-      return fail(ErrorCode::kUnsupported, "part of the vocabulary, which cannot be set alone");
+      return unsupported("part of the vocabulary, which cannot be set alone");
     }
     const bool is_text_list = known && known->kind == 'C';
     if (is_list && (takes_list || (known && known->kind == 'L') || is_numbers(typed, known))) {

@@ -115,7 +115,7 @@ JsonText mixed_groups(const QuantConfig& config) {
 // ---- reading -----------------------------------------------------------------------------------
 
 Failure wrong_kind(std::string_view key, std::string_view expected) {
-  return fail(ErrorCode::kCorrupt, "'{}' is of another kind; expected {}", key, expected);
+  return corrupt("'{}' is of another kind; expected {}", key, expected);
 }
 
 Result<QuantAlgo> read_algo(const JsonText& json) {

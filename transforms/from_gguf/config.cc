@@ -124,8 +124,8 @@ class ConfigReader {
     const std::string name(family_.name);
     const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
     if (blocks > kMaxModelLayers || blocks > file_.tensors.size()) {
-      return fail(ErrorCode::kCorrupt, "{}.block_count is {}; the file has {} tensors", name,
-                  blocks, file_.tensors.size());
+      return corrupt("{}.block_count is {}; the file has {} tensors", name, blocks,
+                     file_.tensors.size());
     }
     uint64_t largest = 0;
     for (const Tensor& tensor : file_.tensors) {
@@ -135,8 +135,8 @@ class ConfigReader {
     }
     const uint64_t experts = file_.metadata.find_unsigned(name + ".expert_count").value_or(0);
     if (experts <= largest) return {};
-    return fail(ErrorCode::kCorrupt, "{}.expert_count is {}; the largest stack of experts has {}",
-                name, experts, largest);
+    return corrupt("{}.expert_count is {}; the largest stack of experts has {}", name, experts,
+                   largest);
   }
 
   Status take(const KeyRule& rule) {

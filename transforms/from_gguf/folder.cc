@@ -68,8 +68,8 @@ Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made
   for (const Tensor& tensor : made) {
     const auto found = by_name.find(tensor.name);
     if (found == by_name.end()) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; '{}' of the folder becomes it",
-                  tensor.name, tensor.original_name());
+      return corrupt("tensor '{}' is missing; '{}' of the folder becomes it", tensor.name,
+                     tensor.original_name());
     }
     out.push_back(found->second);
   }
@@ -100,8 +100,8 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& 
     if (!first) first = tried.error();
   }
   if (first) return fail_with_hint(first->code, kBaseHint, "{}", first->what);
-  return fail(ErrorCode::kUnsupported,
-              "architecture '{}' is not known; ckpt list families shows those that are", name);
+  return unsupported("architecture '{}' is not known; ckpt list families shows those that are",
+                     name);
 }
 
 Status check_architecture(const Checkpoint& file, const Family& family) {

@@ -65,8 +65,7 @@ Result<Tensor> in_folder_order(const Tensor& from, const std::vector<GridAxis>& 
 }
 
 Failure no_turns(const Tensor& like) {
-  return fail(ErrorCode::kUnsupported, "tensor '{}': its values do not come from the file in turn",
-              like.name);
+  return unsupported("tensor '{}': its values do not come from the file in turn", like.name);
 }
 
 }  // namespace
@@ -86,9 +85,8 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
     const bool is_whole = place != nullptr && source->from().offset_bytes == place->first_byte &&
                           source->from().size_bytes == place->end_byte - place->first_byte;
     if (!is_whole) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}': its values are not those of one tensor of the folder",
-                  made[number].name);
+      return unsupported("tensor '{}': its values are not those of one tensor of the folder",
+                         made[number].name);
     }
     const Tensor& from = folder[place->tensor];
     const bool are_rows = source->element_bytes() * from.rows() == source->from().size_bytes;

@@ -132,8 +132,8 @@ class Returner {
     for (const MovedRows& run : rows) {
       if (run.gguf != rows[0].gguf ||
           run.gguf_first / matrix_rows != rows[0].gguf_first / matrix_rows) {
-        return fail(ErrorCode::kUnsupported, "tensor '{}': its rows have several scales in '{}'",
-                    like.name, gguf.name);
+        return unsupported("tensor '{}': its rows have several scales in '{}'", like.name,
+                           gguf.name);
       }
       CKPT_ASSIGN(runs.emplace_back(), take_rows(gguf, run.gguf_first, run.count));
     }
@@ -169,9 +169,8 @@ class Returner {
     const bool fits = values.size() == (gguf.shape.size() == 3 ? gguf.shape[0] : 1);
     const float value = fits ? values[matrix] : NAN;
     if (std::isfinite(value) && value > 0) return value;
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}': number {} of {} is {}; expected one above zero for each matrix",
-                tensor->name, matrix, values.size(), value);
+    return corrupt("tensor '{}': number {} of {} is {}; expected one above zero for each matrix",
+                   tensor->name, matrix, values.size(), value);
   }
 
   bool has_input_scales() const {

@@ -6,8 +6,7 @@ namespace ckpt {
 namespace {
 
 Failure no_rows(const Tensor& made) {
-  return fail(ErrorCode::kUnsupported,
-              "tensor '{}': its rows are not those of one tensor of the folder", made.name);
+  return unsupported("tensor '{}': its rows are not those of one tensor of the folder", made.name);
 }
 
 // One tensor of the GGUF, from its first row to its last.
@@ -96,8 +95,7 @@ Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made
   for (const ValueOp& op : made.ops()) {
     const auto* permute = std::get_if<PermuteColumns>(&op);
     if (permute == nullptr) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': its values are not those of BASE",
-                  made.name);
+      return unsupported("tensor '{}': its values are not those of BASE", made.name);
     }
     std::vector<uint32_t> next(columns.size());
     for (size_t i = 0; i < next.size(); ++i) next[i] = columns[(*permute->index)[i]];

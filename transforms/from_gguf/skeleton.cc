@@ -19,7 +19,7 @@ class NoBytes final : public ByteSource {
  public:
   NoBytes(std::string name, uint64_t size) : name_(std::move(name)), size_(size) {}
   Status read(uint64_t, std::span<std::byte>) const override {
-    return fail(ErrorCode::kUnsupported, "{}: a parameter without values", name_);
+    return unsupported("{}: a parameter without values", name_);
   }
   uint64_t size_bytes() const override { return size_; }
   const std::string& name() const override { return name_; }
@@ -113,9 +113,8 @@ Status check_values(const Checkpoint& file, std::vector<Parameter>& parameters) 
     const bool fits = values && *values <= left;
     if (!fits && !parameter.is_required) continue;
     if (!fits) {
-      return fail(ErrorCode::kCorrupt,
-                  "a model of these keys has more values than the file, from '{}' of [{}] on",
-                  parameter.name, fmt::join(parameter.shape, ", "));
+      return corrupt("a model of these keys has more values than the file, from '{}' of [{}] on",
+                     parameter.name, fmt::join(parameter.shape, ", "));
     }
     if (parameter.is_required) left -= *values;
     kept.push_back(std::move(parameter));
@@ -152,8 +151,8 @@ Result<std::set<const ByteSource*>> left_out(const Checkpoint& file,
       out.insert(source);
       continue;
     }
-    return fail(ErrorCode::kCorrupt, "tensor '{}' is missing; {} has it ('{}')", tensor.name,
-                family.name, tensor.original_name());
+    return corrupt("tensor '{}' is missing; {} has it ('{}')", tensor.name, family.name,
+                   tensor.original_name());
   }
   return out;
 }
@@ -175,9 +174,8 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, const Model&
   CKPT_TRY(add_early_keys(folder, model, made));
   CKPT_TRY(add_model_keys(folder, model, made));
   const auto differs = [&](const std::string& key, const MetaValue* made_value) -> Status {
-    return fail(ErrorCode::kUnsupported,
-                "key '{}' is {} in the file; a configuration made from it gives {}", key,
-                text_of_value(file.metadata.find(key)), text_of_value(made_value));
+    return unsupported("key '{}' is {} in the file; a configuration made from it gives {}", key,
+                       text_of_value(file.metadata.find(key)), text_of_value(made_value));
   };
   for (const MetaEntry& entry : made.entries) {
     if (!is_of_model(entry.key, model.family->name)) continue;
@@ -200,7 +198,7 @@ Status check_made_values(const Tensor& made, const Tensor& found) {
   CKPT_ASSIGN(const std::vector<float> expected, read_values(made, kMaxMadeValues));
   CKPT_ASSIGN(const std::vector<float> values, read_values(found, kMaxMadeValues));
   if (expected == values) return {};
-  return fail(ErrorCode::kUnsupported, "tensor '{}' follows no rule that is known here", made.name);
+  return unsupported("tensor '{}' follows no rule that is known here", made.name);
 }
 
 }  // namespace
@@ -260,13 +258,13 @@ Status check_forward(const Checkpoint& file, const Checkpoint& folder, const For
     const bool is_scale = tensor.name.ends_with(".scale") || tensor.name.ends_with(".input_scale");
     if (found == made.end() && is_scale) continue;
     if (found == made.end()) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': {} has no tensor that becomes it",
-                  tensor.name, forward.model.architecture);
+      return unsupported("tensor '{}': {} has no tensor that becomes it", tensor.name,
+                         forward.model.architecture);
     }
     if (!std::ranges::equal(bare_shape(found->second->shape), bare_shape(tensor.shape))) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; {} gives it [{}]", tensor.name,
-                  fmt::join(tensor.shape, ", "), forward.model.architecture,
-                  fmt::join(found->second->shape, ", "));
+      return corrupt("tensor '{}' has shape [{}]; {} gives it [{}]", tensor.name,
+                     fmt::join(tensor.shape, ", "), forward.model.architecture,
+                     fmt::join(found->second->shape, ", "));
     }
     CKPT_TRY(check_made_values(*found->second, tensor));
   }

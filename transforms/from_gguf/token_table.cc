@@ -28,16 +28,14 @@ Status check_texts(const TokenTable& table) {
   for (size_t id = 0; id < table.size(); ++id) {
     const std::string& text = table.text(id);
     if (!is_utf8(text)) {
-      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.tokens: token {} is not UTF-8", id);
+      return corrupt("tokenizer.ggml.tokens: token {} is not UTF-8", id);
     }
     if (text.size() > kMaxTokenBytes) {
-      return fail(ErrorCode::kUnsupported,
-                  "tokenizer.ggml.tokens: token {} has {} bytes; at most {}", id, text.size(),
-                  kMaxTokenBytes);
+      return unsupported("tokenizer.ggml.tokens: token {} has {} bytes; at most {}", id,
+                         text.size(), kMaxTokenBytes);
     }
     if (table.type(id) == TokenType::kUnused || seen.insert(text).second) continue;
-    return fail(ErrorCode::kCorrupt, "tokenizer.ggml.tokens: token {} is '{}', as an earlier one",
-                id, text);
+    return corrupt("tokenizer.ggml.tokens: token {} is '{}', as an earlier one", id, text);
   }
   return {};
 }
@@ -81,8 +79,8 @@ Result<TokenTable> read_token_table(const Checkpoint& file) {
   }
   if (const MetaArray* scores = list_at(file, "scores"); scores != nullptr) {
     if (!holds_numbers(*scores) || scores->count() != out.size()) {
-      return fail(ErrorCode::kCorrupt, "tokenizer.ggml.scores has {} numbers for {} tokens",
-                  scores->count(), out.size());
+      return corrupt("tokenizer.ggml.scores has {} numbers for {} tokens", scores->count(),
+                     out.size());
     }
     for (size_t id = 0; id < out.size(); ++id) {
       out.scores.push_back(static_cast<float>(number_at(*scores, id)));

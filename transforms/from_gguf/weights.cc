@@ -19,7 +19,7 @@ Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
     }
     return ValueOp(PermuteColumns{std::make_shared<const std::vector<uint32_t>>(std::move(back))});
   }
-  return fail(ErrorCode::kUnsupported, "tensor '{}': its values cannot be turned back", made.name);
+  return unsupported("tensor '{}': its values cannot be turned back", made.name);
 }
 
 // Rows of one tensor of the file, in the folder's order; of one axis, values.

@@ -18,9 +18,8 @@ Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Imatrix& 
   if (found == expected) return std::make_shared<const ColumnWeights>(ColumnWeights{entry->second});
   // No activations pass through a table that rows are looked up in: such an entry is an accident.
   if (category_of(tensor.name) == Category::kTokenEmbedding) return nullptr;
-  return fail(ErrorCode::kCorrupt,
-              "importance matrix '{}' has {} values; expected {} ({} matrices of {} columns)",
-              imatrix.file, found, expected, matrices, tensor.row_values());
+  return corrupt("importance matrix '{}' has {} values; expected {} ({} matrices of {} columns)",
+                 imatrix.file, found, expected, matrices, tensor.row_values());
 }
 
 Status check_finite(const Imatrix& imatrix) {
@@ -28,10 +27,8 @@ Status check_finite(const Imatrix& imatrix) {
     const auto bad =
         std::ranges::find_if(weights, [](float weight) { return !std::isfinite(weight); });
     if (bad == weights.end()) continue;
-    return fail(ErrorCode::kCorrupt,
-                "importance matrix '{}': value {} for '{}' is {}; expected a "
-                "finite number",
-                imatrix.file, bad - weights.begin(), name, *bad);
+    return corrupt("importance matrix '{}': value {} for '{}' is {}; expected a finite number",
+                   imatrix.file, bad - weights.begin(), name, *bad);
   }
   return {};
 }

@@ -27,9 +27,8 @@ bool is_like_v(Category category) {
 Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
   const int64_t block = block_of(name);
   if (block < 0 || static_cast<uint64_t>(block) >= layers) {
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}': expected 'blk.N.' with N below the {} layers of the model", name,
-                layers);
+    return corrupt("tensor '{}': expected 'blk.N.' with N below the {} layers of the model", name,
+                   layers);
   }
   return static_cast<uint64_t>(block);
 }
@@ -54,9 +53,8 @@ Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
   if (row_values % element_values(target) == 0) return target;
   const Dtype second = info(target).in_short_rows;
   if (second == target && element_values(target) > 32) {
-    return fail(ErrorCode::kUnsupported,
-                "rows of {} values; {} needs a multiple of {}, and no type replaces it", row_values,
-                info(target).name, element_values(target));
+    return unsupported("rows of {} values; {} needs a multiple of {}, and no type replaces it",
+                       row_values, info(target).name, element_values(target));
   }
   return row_values % element_values(second) == 0 ? second : Dtype::kF16;
 }

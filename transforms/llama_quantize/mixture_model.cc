@@ -118,21 +118,19 @@ bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape) {
 Result<ModelFacts> model_facts(const Metadata& metadata) {
   const std::string* arch = metadata.find_text("general.architecture");
   if (arch == nullptr) {
-    return fail(ErrorCode::kCorrupt,
-                "no general.architecture in the metadata; the mixture depends on it");
+    return corrupt("no general.architecture in the metadata; the mixture depends on it");
   }
   ModelFacts facts;
   facts.arch = *arch;
   const auto layers = metadata.find_unsigned(*arch + ".block_count");
   // A projector file ("clip") has no layers in this sense.
   if (!layers && *arch != "clip") {
-    return fail(ErrorCode::kCorrupt, "no {}.block_count in the metadata; the mixture depends on it",
-                *arch);
+    return corrupt("no {}.block_count in the metadata; the mixture depends on it", *arch);
   }
   facts.layers = layers.value_or(0);
   if (facts.layers > kMaxLayers) {
-    return fail(ErrorCode::kCorrupt, "{}.block_count is {}; at most {} layers are believed", *arch,
-                facts.layers, kMaxLayers);
+    return corrupt("{}.block_count is {}; at most {} layers are believed", *arch, facts.layers,
+                   kMaxLayers);
   }
   facts.experts = metadata.find_unsigned(*arch + ".expert_count").value_or(0);
   const uint64_t heads = first_number(metadata, *arch + ".attention.head_count", 0);

@@ -130,8 +130,8 @@ Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype 
                           info(from).name, info(to).name);
   }
   if (tensor.is_stored()) return {};
-  return fail(ErrorCode::kUnsupported, "made as {} by an earlier step; cannot become {} as well",
-              info(from).name, info(to).name);
+  return unsupported("made as {} by an earlier step; cannot become {} as well", info(from).name,
+                     info(to).name);
 }
 
 // An earlier step made it 16 bits wide: those bits are what quantizing would have read.
@@ -171,7 +171,7 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   }
   const Codec* codec = find_target_codec(job.context.codecs, to);
   if (codec == nullptr) {
-    return fail(ErrorCode::kUnsupported, "{}: {} cannot be encoded", place, info(to).name);
+    return unsupported("{}: {} cannot be encoded", place, info(to).name);
   }
   if (is_sum(tensor)) {
     choose_type_of_sum(job, tensor, from, to);
@@ -208,8 +208,8 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
   if (is_kept && !is_sum(tensor)) return tensor;
   const auto from = plain_dtype(*tensor.codec);
   if (!from) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': stored as {}, which no GGUF file holds",
-                tensor.name, tensor.codec->name);
+    return unsupported("tensor '{}': stored as {}, which no GGUF file holds", tensor.name,
+                       tensor.codec->name);
   }
   if (is_kept) return convert(job, std::move(tensor), *from, *from);
   const std::optional<Dtype> given = rule == nullptr ? std::nullopt : rule->type;

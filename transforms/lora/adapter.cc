@@ -60,13 +60,13 @@ Status check_adapter_tensor(const Tensor& tensor) {
   }
   CKPT_ASSIGN(const ValueError sums, measure_error(tensor, tensor, {}, UINT64_MAX));
   if (std::isfinite(sums.signal)) return {};
-  return fail(ErrorCode::kCorrupt, "{}: has NaN or Inf", place);
+  return corrupt("{}: has NaN or Inf", place);
 }
 
 Result<AdapterKey> key_of_trainers(const std::string& name) {
   auto key = parse_adapter_key(name);
   if (key) return std::move(*key);
-  return fail(ErrorCode::kUnsupported, "tensor '{}': not a name that LoRA adapters use", name);
+  return unsupported("tensor '{}': not a name that LoRA adapters use", name);
 }
 
 // As PEFT matches names of modules: whole words, at any depth.
@@ -144,8 +144,7 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
       return is_named && has_any(module, {AdapterPart::kTokens});
     };
     if (rows.empty() || std::ranges::any_of(adapter.modules, has_rows)) continue;
-    return fail(ErrorCode::kCorrupt,
-                "trainable_token_indices lists rows of '{}'; no tensor has them", name);
+    return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them", name);
   }
   for (const std::string& name : adapter.config.saved) {
     const bool is_tied_head = adapter.config.keeps_tie && last_word(name) == "lm_head";
@@ -161,14 +160,14 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
         std::ranges::any_of(adapter.modules, is_saved)) {
       continue;
     }
-    return fail(ErrorCode::kCorrupt, "modules_to_save lists '{}'; no tensor replaces it", name);
+    return corrupt("modules_to_save lists '{}'; no tensor replaces it", name);
   }
   return {};
 }
 
 Failure other_shape(const Tensor& ours, const Tensor& theirs) {
-  return fail(ErrorCode::kCorrupt, "tensor '{}': shape [{}]; the model's '{}' has [{}]", ours.name,
-              fmt::join(ours.shape, ", "), theirs.name, fmt::join(theirs.shape, ", "));
+  return corrupt("tensor '{}': shape [{}]; the model's '{}' has [{}]", ours.name,
+                 fmt::join(ours.shape, ", "), theirs.name, fmt::join(theirs.shape, ", "));
 }
 
 Result<Tensor> turned_factor(const Tensor& tensor) {
@@ -185,15 +184,14 @@ Status group_by_module(Adapter& adapter, const ParseKey& parse) {
     CKPT_TRY(check_adapter_tensor(tensor));
     if (named.empty()) std::tie(named, name_of_first) = std::tie(key.adapter, tensor.name);
     if (!key.adapter.empty() && key.adapter != named) {
-      return fail(ErrorCode::kUnsupported, "tensors '{}' and '{}' are of two adapters",
-                  name_of_first, tensor.name);
+      return unsupported("tensors '{}' and '{}' are of two adapters", name_of_first, tensor.name);
     }
     AdapterModule& module = modules[key.module];
     module.name = key.module;
     const auto [at, is_new] = module.parts.emplace(key.part, &tensor);
     if (!is_new) {
-      return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are the same part of one module",
-                  at->second->name, tensor.name);
+      return corrupt("tensors '{}' and '{}' are the same part of one module", at->second->name,
+                     tensor.name);
     }
   }
   for (auto& [name, module] : modules) adapter.modules.push_back(std::move(module));

@@ -16,21 +16,19 @@ Status check_layer(const AdapterConfig& config, const AdapterModule& module) {
   rest = rest.substr(0, rest.find('.'));
   const auto is_layer = [&](uint64_t layer) { return fmt::format("{}", layer) == rest; };
   if (std::ranges::any_of(layers, is_layer)) return {};
-  return fail(ErrorCode::kCorrupt, "tensor '{}': layers_to_transform lists [{}], not layer {}",
-              module.first_tensor(), fmt::join(layers, ", "), rest);
+  return corrupt("tensor '{}': layers_to_transform lists [{}], not layer {}", module.first_tensor(),
+                 fmt::join(layers, ", "), rest);
 }
 
 Status check_magnitude(const AdapterConfig& config, const AdapterModule& module,
                        bool has_product) {
   const Tensor* magnitude = module.find(AdapterPart::kMagnitude);
   if (magnitude != nullptr && !has_product) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", magnitude->name,
-                module.name);
+    return corrupt("tensor '{}': '{}' has no lora_A", magnitude->name, module.name);
   }
   if (!has_product || (magnitude != nullptr) == config.has_magnitudes) return {};
-  return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has {} magnitudes; use_dora says {}",
-              module.first_tensor(), module.name, magnitude != nullptr ? "DoRA's" : "no",
-              config.has_magnitudes);
+  return corrupt("tensor '{}': '{}' has {} magnitudes; use_dora says {}", module.first_tensor(),
+                 module.name, magnitude != nullptr ? "DoRA's" : "no", config.has_magnitudes);
 }
 
 // Each part with those that it needs.
@@ -51,15 +49,13 @@ Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
   for (const Needs& each : kNeeds) {
     const Tensor* found = module.find(each.part);
     if (found == nullptr || module.find(each.other) != nullptr) continue;
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", found->name, module.name,
-                each.name);
+    return corrupt("tensor '{}': '{}' has no {}", found->name, module.name, each.name);
   }
   const Tensor* b = module.find(AdapterPart::kB);
   const bool lacks_bias = config.has_biases && b != nullptr &&
                           !is_stack_of_experts(module) && !module.find(AdapterPart::kBBias);
   if (lacks_bias) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_B.bias; lora_bias is true",
-                b->name, module.name);
+    return corrupt("tensor '{}': '{}' has no lora_B.bias; lora_bias is true", b->name, module.name);
   }
   const int products = int(module.parts.contains(AdapterPart::kA)) +
                        int(module.parts.contains(AdapterPart::kTurnedA)) +
@@ -67,12 +63,11 @@ Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
   const Tensor* first = module.parts.begin()->second;
   const bool replaces = module.find(AdapterPart::kNewWeight) != nullptr;
   if (products + int(replaces) > 1) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has more than one new weight",
-                first->name, module.name);
+    return corrupt("tensor '{}': '{}' has more than one new weight", first->name, module.name);
   }
   const Tensor* copy = module.find(AdapterPart::kBaseCopy);
   if (copy != nullptr && products == 0) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no lora_A", copy->name, module.name);
+    return corrupt("tensor '{}': '{}' has no lora_A", copy->name, module.name);
   }
   return check_magnitude(config, module, products > 0);
 }
@@ -88,9 +83,8 @@ Status check_rank(const AdapterConfig& config, const AdapterModule& module, cons
                   uint64_t rank) {
   const double expected = config.rank_of(module.name);
   if (static_cast<double>(rank) == expected) return {};
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}': shape [{}] has rank {}; the configuration says {}", factor.name,
-              fmt::join(factor.shape, ", "), rank, expected);
+  return corrupt("tensor '{}': shape [{}] has rank {}; the configuration says {}", factor.name,
+                 fmt::join(factor.shape, ", "), rank, expected);
 }
 
 }  // namespace ckpt

@@ -90,21 +90,18 @@ class AdapterConfigReader {
   }
 
   Failure wrong(std::string_view key, std::string_view expected) const {
-    return fail(ErrorCode::kCorrupt, "{} is {}; expected {}", key, root_.find(key)->dump(0),
-                expected);
+    return corrupt("{} is {}; expected {}", key, root_.find(key)->dump(0), expected);
   }
 
   Status check_kind() const {
-    if (!root_.is_object()) return fail(ErrorCode::kCorrupt, "expected a JSON object");
+    if (!root_.is_object()) return corrupt("expected a JSON object");
     if (const JsonText* type = known("peft_type"); type != nullptr && type->as_text() != "LORA") {
-      return fail(ErrorCode::kUnsupported, "peft_type is {}; only LORA adapters can be merged",
-                  type->dump(0));
+      return unsupported("peft_type is {}; only LORA adapters can be merged", type->dump(0));
     }
     for (const std::string_view key : kRefusedKeys) {
       const JsonText* value = known(key);
       if (value == nullptr || !is_given(*value)) continue;
-      return fail(ErrorCode::kUnsupported, "{} is {}; such adapters cannot be merged", key,
-                  value->dump(0));
+      return unsupported("{} is {}; such adapters cannot be merged", key, value->dump(0));
     }
     const JsonText* start = known("init_lora_weights");
     if (start == nullptr) return {};
@@ -126,7 +123,7 @@ class AdapterConfigReader {
 
   Result<double> read_number(std::string_view key) const {
     const JsonText* value = known(key);
-    if (value == nullptr) return fail(ErrorCode::kCorrupt, "no {}", key);
+    if (value == nullptr) return corrupt("no {}", key);
     const auto found = number_in(*value);
     if (!found) return wrong(key, "a number");
     return *found;
@@ -159,11 +156,11 @@ class AdapterConfigReader {
   Status read_mlx(const JsonText& mlx) {
     for (const char* key : {"r", "lora_alpha"}) {
       if (known(key) == nullptr) continue;
-      return fail(ErrorCode::kCorrupt, "both {} and lora_parameters, of PEFT and of MLX", key);
+      return corrupt("both {} and lora_parameters, of PEFT and of MLX", key);
     }
     const std::string kind = root_.find_text("fine_tune_type").value_or("lora");
     if (kind != "lora" && kind != "dora") {
-      return fail(ErrorCode::kUnsupported, "fine_tune_type is '{}'; expected lora or dora", kind);
+      return unsupported("fine_tune_type is '{}'; expected lora or dora", kind);
     }
     if (known("fine_tune_type") != nullptr) out_.has_magnitudes = kind == "dora";
     const AdapterConfigReader inner(mlx);
@@ -295,7 +292,7 @@ Result<Regex> module_regex(std::string_view key) {
   auto regex = Regex::parse(key);  // by itself, so that "a)|(b" is none
   if (regex) regex = Regex::parse(fmt::format("^(?:.*\\.)?(?:{})$", key));
   if (!regex) {
-    return fail(ErrorCode::kUnsupported, "'{}': not a regular expression that is read here", key);
+    return unsupported("'{}': not a regular expression that is read here", key);
   }
   return regex;
 }

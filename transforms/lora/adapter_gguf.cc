@@ -38,18 +38,17 @@ Status check_adapter_keys(const Checkpoint& file) {
     return fail(ErrorCode::kUsage, "general.type is {}; expected 'adapter'", said("general.type"));
   }
   if (said("adapter.type") != "'lora'") {
-    return fail(ErrorCode::kUnsupported, "adapter.type is {}; expected 'lora'",
-                said("adapter.type"));
+    return unsupported("adapter.type is {}; expected 'lora'", said("adapter.type"));
   }
   const std::string* architecture = file.metadata.find_text("general.architecture");
   if (architecture == nullptr || architecture->empty()) {
-    return fail(ErrorCode::kCorrupt, "general.architecture is missing");
+    return corrupt("general.architecture is missing");
   }
   for (const MetaEntry& entry : file.metadata.entries) {
     const bool is_known = !entry.key.starts_with("adapter.") || entry.key == kAlphaKey ||
                           std::ranges::find(kIdleKeys, entry.key) != std::end(kIdleKeys);
     if (is_known) continue;
-    return fail(ErrorCode::kUnsupported, "{} is set; such adapters cannot be merged", entry.key);
+    return unsupported("{} is set; such adapters cannot be merged", entry.key);
   }
   return {};
 }
@@ -58,7 +57,7 @@ Result<double> alpha_of_file(const Checkpoint& file, const Context& context) {
   const MetaValue* found = file.metadata.find(kAlphaKey);
   if (found != nullptr && (found->type != MetaType::kF32 ||
                            !std::isfinite(std::get<double>(found->value)))) {
-    return fail(ErrorCode::kCorrupt, "{} is not a finite number of type f32", kAlphaKey);
+    return corrupt("{} is not a finite number of type f32", kAlphaKey);
   }
   const double alpha = found == nullptr ? 0 : std::get<double>(found->value);
   if (alpha == 0) {
@@ -80,9 +79,8 @@ Result<AdapterKey> key_in_gguf(const std::string& name) {
                                                                    : AdapterPart::kEmbeddingB};
   }
   if (name.ends_with("_norm.weight")) return AdapterKey{module_of(name), AdapterPart::kNewWeight};
-  return fail(ErrorCode::kUnsupported,
-              "tensor '{}': expected NAME.weight.lora_a, NAME.weight.lora_b or NAME_norm.weight",
-              name);
+  return unsupported(
+      "tensor '{}': expected NAME.weight.lora_a, NAME.weight.lora_b or NAME_norm.weight", name);
 }
 
 // Both factors of each module, and their rank.
@@ -93,8 +91,8 @@ Status check_ranks(Adapter& adapter) {
     const Tensor* b = module.find(is_embedding ? AdapterPart::kEmbeddingB : AdapterPart::kB);
     if (a == nullptr && b == nullptr) continue;
     if (a == nullptr || b == nullptr) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' has no {}", (a != nullptr ? a : b)->name,
-                  module.name, a != nullptr ? "lora_b" : "lora_a");
+      return corrupt("tensor '{}': '{}' has no {}", (a != nullptr ? a : b)->name, module.name,
+                     a != nullptr ? "lora_b" : "lora_a");
     }
     const size_t axes = a->shape.size(), last = b->shape.size();
     const bool are_alike = axes == last && (axes == 2 || (axes == 3 && !is_embedding)) &&
@@ -103,8 +101,8 @@ Status check_ranks(Adapter& adapter) {
       adapter.config.own_ranks[module.name] = static_cast<double>(b->shape.back());
       continue;
     }
-    return fail(ErrorCode::kCorrupt, "tensors '{}' [{}] and '{}' [{}]: their ranks differ", a->name,
-                fmt::join(a->shape, ", "), b->name, fmt::join(b->shape, ", "));
+    return corrupt("tensors '{}' [{}] and '{}' [{}]: their ranks differ", a->name,
+                   fmt::join(a->shape, ", "), b->name, fmt::join(b->shape, ", "));
   }
   return {};
 }
@@ -113,8 +111,8 @@ Status take_tensors(Checkpoint file, Adapter& out, const Context& context) {
   const Codec& f32 = plain_codec(context.codecs, Dtype::kF32);
   for (Tensor& tensor : file.tensors) {
     if (tensor.codec->decode == nullptr) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': stored as {}; expected floats or q8_0",
-                  tensor.name, tensor.codec->name);
+      return unsupported("tensor '{}': stored as {}; expected floats or q8_0", tensor.name,
+                         tensor.codec->name);
     }
     if (!tensor.is_plain_float()) tensor = stored_as_f32(tensor, f32);
     const bool is_turned = tensor.name == std::string(kTokenEmbeddings) + std::string(kFirstFactor);
@@ -171,8 +169,8 @@ class FolderNames {
         continue;
       }
       if (found == by_name_.end()) {
-        return fail(ErrorCode::kCorrupt, "tensor '{}': the base, as GGUF, has no '{}{}'", first,
-                    module.name, kWeight);
+        return corrupt("tensor '{}': the base, as GGUF, has no '{}{}'", first, module.name,
+                       kWeight);
       }
       const Tensor& made = made_[found->second];
       if (module.find(AdapterPart::kNewWeight) == nullptr && changes_values(module, made)) {

@@ -113,8 +113,8 @@ class AdapterToGguf {
     if (out.before != nullptr && is_of_expert(module.name)) {
       return no_gguf(out.before->name, "a tensor of all experts");
     }
-    return fail(ErrorCode::kCorrupt, "tensor '{}': the base, as GGUF, has no tensor made of '{}{}'",
-                module.first_tensor(), module.name, kWeight);
+    return corrupt("tensor '{}': the base, as GGUF, has no tensor made of '{}{}'",
+                   module.first_tensor(), module.name, kWeight);
   }
 
   Result<Tensor> typed(Tensor tensor, std::string name, Dtype type) const {
@@ -150,9 +150,9 @@ class AdapterToGguf {
     } else {
       CKPT_ASSIGN(const std::vector<RowRun> runs, row_runs(weight));
       if (b->rows() != weight.before->rows() || a->row_values() != weight.before->row_values()) {
-        return fail(ErrorCode::kCorrupt, "tensors '{}' [{}] and '{}' [{}] do not fit '{}' [{}]",
-                    b->name, fmt::join(b->shape, ", "), a->name, fmt::join(a->shape, ", "),
-                    weight.before->name, fmt::join(weight.before->shape, ", "));
+        return corrupt("tensors '{}' [{}] and '{}' [{}] do not fit '{}' [{}]", b->name,
+                       fmt::join(b->shape, ", "), a->name, fmt::join(a->shape, ", "),
+                       weight.before->name, fmt::join(weight.before->shape, ", "));
       }
       if (runs.size() > 1) {
         CKPT_ASSIGN(left, reorder_rows(*b, runs));
@@ -170,8 +170,8 @@ class AdapterToGguf {
         a->rows() == b->row_values()) {
       return {};
     }
-    return fail(ErrorCode::kCorrupt, "tensor '{}': '{}' lacks A or B, or their ranks differ",
-                module.first_tensor(), module.name);
+    return corrupt("tensor '{}': '{}' lacks A or B, or their ranks differ", module.first_tensor(),
+                   module.name);
   }
 
   // Where the rows of the converted weight were in the base.

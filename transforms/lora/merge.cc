@@ -82,7 +82,7 @@ class LoraMerge {
       CKPT_TRY(apply(module));
     }
     if (weights_.added() + replaced_ == 0) {
-      return fail(ErrorCode::kCorrupt, "nothing in it changes a tensor of the model");
+      return corrupt("nothing in it changes a tensor of the model");
     }
     note_unknown_order();
     return {};
@@ -103,8 +103,7 @@ class LoraMerge {
   // The tensor of the model that `part` changes.
   Result<Tensor*> target(const AdapterModule& module, const Tensor& part, std::string_view ending) {
     if (Tensor* found = find(module.name, ending)) return found;
-    return fail(ErrorCode::kCorrupt, "tensor '{}': the model has no '{}{}'", part.name, module.name,
-                ending);
+    return corrupt("tensor '{}': the model has no '{}{}'", part.name, module.name, ending);
   }
 
   // Unsloth wrote the columns of lora_B in another order without saying so until late 2026.
@@ -214,8 +213,8 @@ class LoraMerge {
 
   Status check_matrix(const Tensor& tensor) const {
     if (tensor.shape.size() == 2) return {};
-    return fail(ErrorCode::kUnsupported, "tensor '{}': shape [{}]; expected a matrix", tensor.name,
-                fmt::join(tensor.shape, ", "));
+    return unsupported("tensor '{}': shape [{}]; expected a matrix", tensor.name,
+                       fmt::join(tensor.shape, ", "));
   }
 
   LowRankUpdate update_of(const AdapterModule& module, Tensor left, Tensor right) const {
@@ -283,8 +282,8 @@ class LoraMerge {
     CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
     const std::vector<uint64_t> made = {a.shape[0], b.shape[1], a.shape[2]};
     if (weight->shape != made) {
-      return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' are for [{}]; '{}' has [{}]", a.name,
-                  b.name, fmt::join(made, ", "), weight->name, fmt::join(weight->shape, ", "));
+      return corrupt("tensors '{}' and '{}' are for [{}]; '{}' has [{}]", a.name, b.name,
+                     fmt::join(made, ", "), weight->name, fmt::join(weight->shape, ", "));
     }
     for (uint64_t expert = 0; expert < made[0]; ++expert) {
       CKPT_ASSIGN(Tensor left, take_rows(b, expert * made[1], made[1]));
@@ -341,11 +340,11 @@ class LoraMerge {
     for (const auto& [name, rows] : adapter_.config.token_rows) {
       if (module.name != name && !module.name.ends_with("." + name)) continue;
       if (rows.size() == values.rows()) return rows;
-      return fail(ErrorCode::kCorrupt, "tensor '{}': {} rows; trainable_token_indices lists {}",
-                  values.name, values.rows(), rows.size());
+      return corrupt("tensor '{}': {} rows; trainable_token_indices lists {}", values.name,
+                     values.rows(), rows.size());
     }
-    return fail(ErrorCode::kCorrupt, "tensor '{}': trainable_token_indices does not list '{}'",
-                values.name, module.name);
+    return corrupt("tensor '{}': trainable_token_indices does not list '{}'", values.name,
+                   module.name);
   }
 
   // The values in the type of `like`, stored.
@@ -363,16 +362,15 @@ class LoraMerge {
     CKPT_ASSIGN(Tensor* const target, this->target(module, values, kWeight));
     CKPT_TRY(weights_.claim(*target));
     if (!target->is_stored() || !target->is_plain_float()) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}': '{}' is {}; expected stored floats",
-                  values.name, target->name, target->codec->name);
+      return unsupported("tensor '{}': '{}' is {}; expected stored floats", values.name,
+                         target->name, target->codec->name);
     }
     CKPT_ASSIGN(const Tensor typed, in_type_of(*target, values));
     std::map<uint64_t, uint64_t> by_row;
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows[i] < target->rows() && by_row.emplace(rows[i], i).second) continue;
-      return fail(ErrorCode::kCorrupt,
-                  "trainable_token_indices lists {}; expected each row once, below {}", rows[i],
-                  target->rows());
+      return corrupt("trainable_token_indices lists {}; expected each row once, below {}", rows[i],
+                     target->rows());
     }
     std::vector<Tensor> pieces;
     uint64_t next = 0;

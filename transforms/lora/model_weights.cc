@@ -79,8 +79,8 @@ Status ModelWeights::claim(const Tensor& weight, uint64_t first, uint64_t end) {
   std::vector<Claim>& claims = claims_[weight.name];
   for (const Claim& each : claims) {
     if (each.changer == changer_ || each.end <= first || end <= each.first) continue;
-    return fail(ErrorCode::kCorrupt, "tensors '{}' and '{}' both change the model's '{}'",
-                each.changer, changer_, weight.name);
+    return corrupt("tensors '{}' and '{}' both change the model's '{}'", each.changer, changer_,
+                   weight.name);
   }
   claims.push_back({first, end, changer_});
   return {};
@@ -129,9 +129,8 @@ Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate up
     return {};
   }
   if (!weight.is_stored() || !weight.is_plain_float() || end > weight.rows()) {
-    return fail(ErrorCode::kUnsupported,
-                "tensor '{}', {} [{}]: rows {} to {} cannot be changed alone", weight.name,
-                weight.codec->name, fmt::join(weight.shape, ", "), first, end);
+    return unsupported("tensor '{}', {} [{}]: rows {} to {} cannot be changed alone", weight.name,
+                       weight.codec->name, fmt::join(weight.shape, ", "), first, end);
   }
   std::vector<Tensor> pieces;
   if (first > 0) {

@@ -62,7 +62,7 @@ class StackMerge {
 
   Status choose_parameter() {
     if (module_.find(AdapterPart::kMagnitude) != nullptr) {
-      return fail(ErrorCode::kUnsupported, "{}: experts with DoRA's magnitudes", place());
+      return unsupported("{}: experts with DoRA's magnitudes", place());
     }
     const bool is_inner = module_.name != stem_;
     if (is_inner || (targets(kGateUpParameter) && !targets(kDownParameter))) {
@@ -70,9 +70,8 @@ class StackMerge {
     } else if (targets(kDownParameter) || sibling() != nullptr) {
       name_ = kDownParameter;
     } else {
-      return fail(ErrorCode::kUnsupported,
-                  "{}: target_parameters does not say whether it is gate_up_proj or down_proj",
-                  place());
+      return unsupported(
+          "{}: target_parameters does not say whether it is gate_up_proj or down_proj", place());
     }
     return {};
   }
@@ -99,8 +98,8 @@ class StackMerge {
   }
 
   Failure no_parameter() const {
-    return fail(ErrorCode::kCorrupt, "{}: the model has no '{}.{}' of three axes, and no experts",
-                place(), stem_, name_);
+    return corrupt("{}: the model has no '{}.{}' of three axes, and no experts", place(), stem_,
+                   name_);
   }
 
   Tensor* single(uint64_t expert, std::string_view name) {
@@ -125,10 +124,9 @@ class StackMerge {
                       static_cast<double>(rank_) == expected &&
                       axes_of(module_, place_.rows, place_.columns) != Axes::kNone;
     if (fits) return {};
-    return fail(ErrorCode::kCorrupt,
-                "{} [{}] and '{}' [{}] do not fit '{}.{}', {} experts of [{}, {}], at rank {}",
-                place(), fmt::join(a().shape, ", "), b().name, fmt::join(b().shape, ", "), stem_,
-                name_, place_.experts, place_.rows, place_.columns, expected);
+    return corrupt("{} [{}] and '{}' [{}] do not fit '{}.{}', {} experts of [{}, {}], at rank {}",
+                   place(), fmt::join(a().shape, ", "), b().name, fmt::join(b().shape, ", "), stem_,
+                   name_, place_.experts, place_.rows, place_.columns, expected);
   }
 
   // By shape; of a square matrix by the other parameter of the layer; else by PEFT's version.
@@ -138,8 +136,8 @@ class StackMerge {
       CKPT_ASSIGN(axes, axes_of_sibling(*other));
     }
     if (axes == Axes::kEither && place_.stack != nullptr && config().peft_version) {
-      return fail(ErrorCode::kUnsupported,
-                  "{}: A and B fit '{}.{}' both ways, because it is square", place(), stem_, name_);
+      return unsupported("{}: A and B fit '{}.{}' both ways, because it is square", place(), stem_,
+                         name_);
     }
     is_crossed_ = axes == Axes::kEither
                       ? config().peft_version.value_or(AdapterConfig::Version{}) < kInputsOfA
@@ -255,9 +253,9 @@ Result<bool> merge_expert_into_stack(const std::string& module, LowRankUpdate up
   const uint64_t rows = stack->shape[1], part = is_down ? rows : rows / 2;
   if (expert->number >= stack->shape[0] || update.left.rows() != part ||
       update.right.row_values() != stack->shape[2]) {
-    return fail(ErrorCode::kCorrupt, "'{}' [{}] and '{}' [{}] do not fit '{}' [{}]",
-                update.left.name, fmt::join(update.left.shape, ", "), update.right.name,
-                fmt::join(update.right.shape, ", "), stack->name, fmt::join(stack->shape, ", "));
+    return corrupt("'{}' [{}] and '{}' [{}] do not fit '{}' [{}]", update.left.name,
+                   fmt::join(update.left.shape, ", "), update.right.name,
+                   fmt::join(update.right.shape, ", "), stack->name, fmt::join(stack->shape, ", "));
   }
   CKPT_TRY(
       weights.merge_rows(*stack, expert->number * rows + (is_up ? part : 0), std::move(update)));

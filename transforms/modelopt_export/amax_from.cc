@@ -24,8 +24,7 @@ constexpr std::string_view kStackInputScale = "_proj_input_scale";  // "….expe
 Status take_list(const std::string& text, Calibration& out) {
   CKPT_ASSIGN(const JsonText json, JsonText::parse(text));
   if (!json.is_object() || json.members().empty()) {
-    return fail(ErrorCode::kCorrupt,
-                "no activation maxima in it; expected {{\"MODULE\": NUMBER, ...}}");
+    return corrupt("no activation maxima in it; expected {{\"MODULE\": NUMBER, ...}}");
   }
   for (const auto& [module, value] : json.members()) {
     const std::string& token = value.token();
@@ -33,8 +32,8 @@ Status take_list(const std::string& text, Calibration& out) {
     const float amax = std::strtof(token.c_str(), &end);
     const bool is_number = value.kind() == JsonText::Kind::kToken && *end == '\0' && end != token;
     if (!is_number || !std::isfinite(amax) || amax <= 0) {
-      return fail(ErrorCode::kCorrupt, "'{}' is {}; expected a number above zero", module,
-                  value.kind() == JsonText::Kind::kToken ? token : "a list or an object");
+      return corrupt("'{}' is {}; expected a number above zero", module,
+                     value.kind() == JsonText::Kind::kToken ? token : "a list or an object");
     }
     out.inputs[input_key(module)] = {amax, 1};
   }

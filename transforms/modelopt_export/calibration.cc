@@ -97,7 +97,7 @@ class Taker {
   static Status set_whole(WeightAmax& weight, const Tensor& tensor) {
     CKPT_ASSIGN(const float amax, read_scalar(tensor));
     if (weight.amax && *weight.amax != amax) {
-      return fail(ErrorCode::kCorrupt, "the weight has two maxima, {} and {}", *weight.amax, amax);
+      return corrupt("the weight has two maxima, {} and {}", *weight.amax, amax);
     }
     weight.amax = amax;
     return {};
@@ -227,8 +227,8 @@ const InputAmax* find_input_amax(const Calibration& calibration, std::string_vie
 
 Result<float> read_scalar(const Tensor& tensor) {
   if (tensor.values() != 1) {
-    return fail(ErrorCode::kUnsupported, "shape [{}]; expected one value for the whole tensor",
-                fmt::join(tensor.shape, ", "));
+    return unsupported("shape [{}]; expected one value for the whole tensor",
+                       fmt::join(tensor.shape, ", "));
   }
   CKPT_ASSIGN(const std::vector<float> values, read_values(tensor, 1));
   return values[0];

@@ -174,9 +174,9 @@ Status take_recipe_cache(const Checkpoint& checkpoint, Calibration& calibration,
     CKPT_ASSIGN(const auto cache, choose_cache(*options.recipe, parent));
     if (!cache) continue;
     if (found && *found != *cache) {
-      return fail(ErrorCode::kUnsupported,
-                  "preset {}: '{}' has another cache than layers before it; expected one for all",
-                  options.recipe->name, parent);
+      return unsupported(
+          "preset {}: '{}' has another cache than layers before it; expected one for all",
+          options.recipe->name, parent);
     }
     found = cache;
   }

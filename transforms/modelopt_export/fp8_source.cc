@@ -91,10 +91,9 @@ Status check_kept_scales(const Tensor& scales) {
   const auto bad =
       std::ranges::find_if(values, [](float scale) { return !std::isfinite(scale) || scale < 0; });
   if (bad == values.end()) return {};
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}': value {} is {}; expected a finite number of at least 0, because it "
-              "scales FP8",
-              scales.name, bad - values.begin(), *bad);
+  return corrupt(
+      "tensor '{}': value {} is {}; expected a finite number of at least 0, because it scales FP8",
+      scales.name, bad - values.begin(), *bad);
 }
 
 Status check_kept(const Tensor& weight, const Fp8Source::Pair* pair, Codecs codecs) {

@@ -88,8 +88,8 @@ Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
     const auto layer = layers.find(expert->front);
     if (layer == layers.end()) continue;
     if (!layer->second[expert->rest].insert(expert->number).second) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} has another '{}'; expected one",
-                  tensor.name, expert->number, expert->rest);
+      return corrupt("tensor '{}': expert {} has another '{}'; expected one", tensor.name,
+                     expert->number, expert->rest);
     }
     uint64_t& found = counts[expert->front];
     found = std::max(found, expert->number + 1);

@@ -39,19 +39,16 @@ Status add_entry(const Tensor& tensor, const Imatrix& imatrix, Importance& out) 
   if (entry == imatrix.weights.end() || tensor.shape.size() < 2) return {};
   const uint64_t matrices = tensor.rows() / tensor.shape[tensor.shape.size() - 2];
   if (entry->second.size() != matrices * tensor.row_values()) {
-    return fail(ErrorCode::kCorrupt,
-                "importance matrix '{}' has {} values for '{}'; expected {} ({} matrices of {} "
-                "columns)",
-                imatrix.file, entry->second.size(), tensor.name, matrices * tensor.row_values(),
-                matrices, tensor.row_values());
+    return corrupt(
+        "importance matrix '{}' has {} values for '{}'; expected {} ({} matrices of {} columns)",
+        imatrix.file, entry->second.size(), tensor.name, matrices * tensor.row_values(), matrices,
+        tensor.row_values());
   }
   ColumnWeights weights{entry->second};
   for (const float weight : weights.weights) {
     if (std::isfinite(weight) && weight >= 0) continue;
-    return fail(ErrorCode::kCorrupt,
-                "importance matrix '{}' has {} for '{}'; expected finite "
-                "numbers from zero on",
-                imatrix.file, weight, tensor.name);
+    return corrupt("importance matrix '{}' has {} for '{}'; expected finite numbers from zero on",
+                   imatrix.file, weight, tensor.name);
   }
   undo_permutation(tensor, weights.weights);
   const std::string module = input_key(without(tensor.source_name, kWeight));

@@ -74,9 +74,8 @@ Result<Mxfp4Exponents> count_mxfp4_exponents(const Tensor& tensor) {
     return {};
   }));
   if (out.blocks[kNanExponent] == 0) return out;
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}': {} of {} block scales are NaN (byte 255); expected powers of two",
-              tensor.name, out.blocks[kNanExponent], out.total());
+  return corrupt("tensor '{}': {} of {} block scales are NaN (byte 255); expected powers of two",
+                 tensor.name, out.blocks[kNanExponent], out.total());
 }
 
 Result<uint64_t> count_mxfp4_zeros(const Tensor& tensor, int smallest) {

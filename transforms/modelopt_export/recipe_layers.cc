@@ -29,10 +29,10 @@ Result<QuantizerState> state_of(const QuantRecipe& recipe, const std::string& na
   }
   if (!is_on) return QuantizerState();
   if (form) return form;
-  return fail(ErrorCode::kUnsupported,
-              "preset {}: '{}' is enabled without a format, which ModelOpt treats as 8-bit "
-              "integers; expected a cfg",
-              recipe.name, name);
+  return unsupported(
+      "preset {}: '{}' is enabled without a format, which ModelOpt treats as 8-bit integers; "
+      "expected a cfg",
+      recipe.name, name);
 }
 
 // The part before "weight_quantizer" in the names that a layer may have.
@@ -79,10 +79,10 @@ Result<QuantizerState> layer_state(const QuantRecipe& recipe, const RecipeLayer&
       out = state;
       first = name;
     } else if (*out != state) {
-      return fail(ErrorCode::kUnsupported,
-                  "preset {}: '{}' and '{}' are one quantizer, by whether the model holds its "
-                  "experts one by one, and the recipe makes two things of them",
-                  recipe.name, first, name);
+      return unsupported(
+          "preset {}: '{}' and '{}' are one quantizer, by whether the model holds its experts one "
+          "by one, and the recipe makes two things of them",
+          recipe.name, first, name);
     }
   }
   return *out;
@@ -136,17 +136,17 @@ Result<std::optional<RecipeCache>> choose_cache(const QuantRecipe& recipe,
     CKPT_ASSIGN(states[i], state_of(recipe, front + std::string(kBeside[i]) + "_quantizer", false));
   }
   if (states[0] || states[1] || states[2] || states[3] != states[4]) {
-    return fail(ErrorCode::kUnsupported,
-                "preset {}: '{}': of attention the keys and values alone are quantized here, both "
-                "in the same way",
-                recipe.name, module);
+    return unsupported(
+        "preset {}: '{}': of attention the keys and values alone are quantized here, both in the "
+        "same way",
+        recipe.name, module);
   }
   if (!states[3]) return std::optional<RecipeCache>();
   const QuantizerForm& form = *states[3];
   if (form.numbers == NumberForm::kFp8Blocks || form.constant_amax) {
-    return fail(ErrorCode::kUnsupported,
-                "preset {}: '{}.k_bmm_quantizer': expected fp8 or nvfp4 without constant_amax",
-                recipe.name, module);
+    return unsupported(
+        "preset {}: '{}.k_bmm_quantizer': expected fp8 or nvfp4 without constant_amax", recipe.name,
+        module);
   }
   const bool is_fp8 = form.numbers == NumberForm::kFp8;
   return std::optional(RecipeCache{is_fp8 ? "FP8" : "NVFP4", form.is_cast});

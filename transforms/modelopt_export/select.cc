@@ -179,10 +179,7 @@ bool has_weight(const std::string& module, const std::set<std::string>& seen) {
 Status check_claimed(const Calibration& calibration, const std::set<std::string>& seen) {
   for (const auto& [module, amax] : calibration.weights) {
     if (has_weight(module, seen)) continue;
-    return fail(ErrorCode::kCorrupt,
-                "'{}' has the maximum of a weight; the weight itself is "
-                "missing",
-                module);
+    return corrupt("'{}' has the maximum of a weight; the weight itself is missing", module);
   }
   return {};
 }

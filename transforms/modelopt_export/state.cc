@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kPickleName = "/data.pkl";
 
 Result<std::string_view> find_pickle(std::string_view file) {
-  if (!file.starts_with("PK\x03\x04")) return fail(ErrorCode::kCorrupt, "not a zip");
+  if (!file.starts_with("PK\x03\x04")) return corrupt("not a zip");
   const auto* const first = reinterpret_cast<const std::byte*>(file.data());
   const SharedSource zip = make_blob("modelopt_state.pth", {first, first + file.size()});
   CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(*zip));
@@ -18,8 +18,7 @@ Result<std::string_view> find_pickle(std::string_view file) {
     CKPT_ASSIGN(const Slice found, find_zip_entry(zip, entry));
     return file.substr(found.offset_bytes, found.size_bytes);
   }
-  return fail(ErrorCode::kCorrupt, "a zip of {} entries; none is called '*{}'", entries.size(),
-              kPickleName);
+  return corrupt("a zip of {} entries; none is called '*{}'", entries.size(), kPickleName);
 }
 
 using Node = Pickle::Node;
@@ -37,7 +36,7 @@ Status read_bits(const Pickle& pickle, const Node& node, QuantizerFormat& out) {
     return {};
   }
   if (node.kind != Kind::kList || node.items.size() != 2) {
-    return fail(ErrorCode::kCorrupt, "_num_bits is neither a number nor a pair of them");
+    return corrupt("_num_bits is neither a number nor a pair of them");
   }
   out.exponent_bits = pickle.node(node.items[0]).whole;
   out.mantissa_bits = pickle.node(node.items[1]).whole;
@@ -107,7 +106,7 @@ Result<ModeloptState> read_modelopt_state(std::string_view file) {
   }
   const Node* quantizers = find_quantizers(pickle);
   if (quantizers == nullptr) {
-    return fail(ErrorCode::kCorrupt, "no quantizer_state in any mode of modelopt_state_dict");
+    return corrupt("no quantizer_state in any mode of modelopt_state_dict");
   }
   for (size_t i = 0; i + 1 < quantizers->items.size(); i += 2) {
     const std::string& path = pickle.node(quantizers->items[i]).text;

@@ -185,10 +185,8 @@ class Maker {
           share_statistics(sharing);
           return {};
         }
-        return fail(ErrorCode::kCorrupt,
-                    "'{}' has a stored maximum of {}; expected a finite "
-                    "number above zero",
-                    module(i), amax);
+        return corrupt("'{}' has a stored maximum of {}; expected a finite number above zero",
+                       module(i), amax);
       }
       largest = std::max(largest, amax);
     }
@@ -207,11 +205,10 @@ class Maker {
     const uint64_t rows = weight.rows() * (found.half == 0 ? 1 : 2);
     const uint64_t blocks = found.amax->blocks->values();
     if (type(index) == ExportType::kFp8 || blocks != rows * row_blocks) {
-      return fail(ErrorCode::kUnsupported, "{} stored maxima; {} needs one{}", blocks,
-                  job_.options.type_name(),
-                  job_.options.type == ExportType::kFp8
-                      ? std::string()
-                      : fmt::format(", or {} for blocks of 16", rows * row_blocks));
+      return unsupported("{} stored maxima; {} needs one{}", blocks, job_.options.type_name(),
+                         job_.options.type == ExportType::kFp8
+                             ? std::string()
+                             : fmt::format(", or {} for blocks of 16", rows * row_blocks));
     }
     CKPT_ASSIGN(Tensor grid, reshape(*found.amax->blocks, {rows, row_blocks}));
     if (found.half != 0) {
@@ -266,10 +263,9 @@ class Maker {
   // Zero is what an expert has that no token reached; the others of its layer replace it.
   Status check_uncalibrated(size_t index, const InputAmax& found) const {
     if (found.amax() == 0 && is_of_expert(module(index))) return {};
-    return fail(ErrorCode::kCorrupt,
-                "the input of '{}' has a stored maximum of {}; expected a "
-                "finite number above zero",
-                module(index), found.amax());
+    return corrupt(
+        "the input of '{}' has a stored maximum of {}; expected a finite number above zero",
+        module(index), found.amax());
   }
 
   float scale_of(const InputAmax& input, ExportType as) const {

@@ -29,8 +29,8 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& o
                           "base is missing, the checkpoint that was quantized; {}", found);
   }
   if (!has_known_layers(model.model_type)) {
-    return fail(ErrorCode::kUnsupported,
-                "model type '{}': which layers read which norm is not known", model.model_type);
+    return unsupported("model type '{}': which layers read which norm is not known",
+                       model.model_type);
   }
   CKPT_ASSIGN(const BaseWeights base, BaseWeights::open(*folder, context));
   CKPT_ASSIGN(const FoldRepair repair, repair_norm_folds(checkpoint, model, base));

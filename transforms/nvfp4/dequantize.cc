@@ -53,8 +53,8 @@ ColumnScales find_column_scales(const Checkpoint& checkpoint) {
 // Multiplies the columns by what the input would have been multiplied by.
 Result<Tensor> fold(Tensor weight, const Tensor& scale) {
   if (scale.values() != weight.row_values()) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': {} values; its weight has {} columns",
-                scale.name, scale.values(), weight.row_values());
+    return corrupt("tensor '{}': {} values; its weight has {} columns", scale.name, scale.values(),
+                   weight.row_values());
   }
   CKPT_ASSIGN(std::vector<float> factors, read_scales(scale, kMaxDequantizedColumns));
   return with_op(std::move(weight),

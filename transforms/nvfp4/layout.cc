@@ -74,9 +74,8 @@ class Mover {
       return out;
     }
     if (tensor.has_scales() || tensor.name.ends_with(".pre_quant_scale")) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}' ({}): only plain NVFP4 can change its layout", tensor.name,
-                  tensor.codec->name);
+      return unsupported("tensor '{}' ({}): only plain NVFP4 can change its layout", tensor.name,
+                         tensor.codec->name);
     }
     if (tensor.name.ends_with(kLayoutInputScale) && fp8_.contains(module_of(tensor.name))) {
       return reshape(tensor, number_shape());
@@ -124,8 +123,7 @@ class Mover {
 
   Result<Tensor> weight(const Tensor& tensor) {
     if (!tensor.is_stored()) {
-      return fail(ErrorCode::kUnsupported, "tensor '{}' is computed; only stored NVFP4 can move",
-                  tensor.name);
+      return unsupported("tensor '{}' is computed; only stored NVFP4 can move", tensor.name);
     }
     const Tensor scale = part_as_tensor(tensor, kTensorScalePart, context_.codecs);
     CKPT_ASSIGN(const float value, reciprocal(scale, tensor.name));
@@ -142,9 +140,8 @@ class Mover {
     const float value = found.empty() ? 0 : found[0];
     const float out = 1.0f / value;
     if (!std::isnormal(value) || !std::isnormal(out) || value < 0) {
-      return fail(ErrorCode::kCorrupt,
-                  "tensor '{}' is {}; expected a number above zero whose reciprocal is one",
-                  scale.name, value);
+      return corrupt("tensor '{}' is {}; expected a number above zero whose reciprocal is one",
+                     scale.name, value);
     }
     // A product of two floats is exact as a double.
     const double product = static_cast<double>(value) * static_cast<double>(out);
@@ -206,15 +203,14 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
   out.has_input_scales = !scaled.empty();
   for (const std::string& module : out.quantized) {
     if (!out.has_input_scales || scaled.count(module) != 0) continue;
-    return fail(ErrorCode::kCorrupt, "'{}{}' is missing; other layers have one", module,
-                side.input_scale);
+    return corrupt("'{}{}' is missing; other layers have one", module, side.input_scale);
   }
   const auto is_scaled = [&](const std::string& module) { return fp8_scaled.contains(module); };
   out.has_fp8_input_scales = std::ranges::any_of(out.fp8, is_scaled);
   if (!out.has_fp8_input_scales || std::ranges::all_of(out.fp8, is_scaled)) {
     return out;
   }
-  return fail(ErrorCode::kCorrupt, "some FP8 layers have an input_scale and others none");
+  return corrupt("some FP8 layers have an input_scale and others none");
 }
 
 bool holds(const Checkpoint& checkpoint, const Side& side) {

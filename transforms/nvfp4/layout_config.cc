@@ -88,24 +88,22 @@ bool is_empty(const JsonText* json) {
   return json == nullptr || json->is_null() || (json->is_object() && json->members().empty());
 }
 
-Failure unsupported(std::string_view what) {
-  return fail(ErrorCode::kUnsupported,
-              "config.json: quantization_config: {} is set; only plain "
-              "NVFP4 can change its layout",
-              what);
+Failure not_plain(std::string_view what) {
+  return unsupported(
+      "config.json: quantization_config: {} is set; only plain NVFP4 can change its layout", what);
 }
 
 Status check_group(const JsonText& group) {
   for (const char* key : {"weights", "input_activations"}) {
     const JsonText* numbers = group.find(key);
     if (is_empty(numbers)) continue;
-    if (!is_empty(numbers->find("actorder"))) return unsupported("actorder");
+    if (!is_empty(numbers->find("actorder"))) return not_plain("actorder");
     const bool is_fp4 = numbers->find_whole("num_bits") == 4u &&
                         numbers->find_whole("group_size") == 16u &&
                         numbers->find_text("type") == "float";
-    if (!is_fp4) return unsupported(std::string(key) + " other than 4-bit floats in groups of 16");
+    if (!is_fp4) return not_plain(std::string(key) + " other than 4-bit floats in groups of 16");
   }
-  return is_empty(group.find("output_activations")) ? Status() : unsupported("output_activations");
+  return is_empty(group.find("output_activations")) ? Status() : not_plain("output_activations");
 }
 
 }  // namespace
@@ -113,18 +111,18 @@ Status check_group(const JsonText& group) {
 Result<bool> check_configuration(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const std::optional<QuantConfig> modelopt, read_quant_config(checkpoint));
   if (modelopt && modelopt->kv_cache_algo && *modelopt->kv_cache_algo != "FP8") {
-    return unsupported("a KV cache other than FP8");
+    return not_plain("a KV cache other than FP8");
   }
   if (modelopt) return modelopt->kv_cache_algo.has_value();
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
   const JsonText* found = &statement.said;
   for (const char* key : {"transform_config", "sparsity_config"}) {
-    if (!is_empty(found->find(key))) return unsupported(key);
+    if (!is_empty(found->find(key))) return not_plain(key);
   }
   const JsonText* cache = found->find("kv_cache_scheme");
   if (!is_empty(cache) &&
       (cache->find_whole("num_bits") != 8u || cache->find_text("type") != "float")) {
-    return unsupported("a kv_cache_scheme other than FP8");
+    return not_plain("a kv_cache_scheme other than FP8");
   }
   const JsonText* groups = found->find("config_groups");
   if (groups != nullptr && groups->is_object()) {

@@ -98,8 +98,8 @@ class Folder {
     if (at < 0) return {};
     Tensor made = tensor(at);
     if (made.values() != factors.size()) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; its readers have {} columns",
-                  name, made.values(), factors.size());
+      return corrupt("tensor '{}' has {} values; its readers have {} columns", name, made.values(),
+                     factors.size());
     }
     if (adds_one) {
       CKPT_ASSIGN(made, with_op(std::move(made), AddScalar{1}));

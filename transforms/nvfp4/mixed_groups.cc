@@ -83,9 +83,8 @@ class Grouper {
       const std::string parent = module(at).substr(0, module(at).size() - member.size());
       const std::string other = parent + std::string(partner);
       if (job_.model.find(other) != nullptr) continue;
-      return fail(ErrorCode::kCorrupt,
-                  "'{}' is {} and '{}', which servers join with it, is missing", module(at),
-                  layer(at).was(), other);
+      return corrupt("'{}' is {} and '{}', which servers join with it, is missing", module(at),
+                     layer(at).was(), other);
     }
     return {};
   }
@@ -224,9 +223,8 @@ class Grouper {
     float shared = adopted;
     while (shared * 1.0001f < needed) shared *= 2;
     if (!(shared > 0x1p-100f && shared < 0x1p100f)) {
-      return fail(ErrorCode::kCorrupt,
-                  "'{}' and what is joined with it need a weight_scale_2 of {}", module(members[0]),
-                  shared);
+      return corrupt("'{}' and what is joined with it need a weight_scale_2 of {}",
+                     module(members[0]), shared);
     }
     if (!made.empty()) {
       const SharedScale found = reach(shared);

@@ -38,11 +38,11 @@ Failure unjoined(const Checkpoint& checkpoint, const TensorIndex& index, const T
     const Tensor& scale = checkpoint.tensors[static_cast<size_t>(at)];
     found += fmt::format("{}{} is {}", found.empty() ? "" : ", ", scale.name, describe(scale));
   }
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}' is {} and has no scales that fit: {}; expected {}_scale f8_e4m3 [N, "
-              "K/16] and {}_scale_2 f32 []",
-              weight.name, describe(weight), found.empty() ? "none is there" : found, weight.name,
-              weight.name);
+  return corrupt(
+      "tensor '{}' is {} and has no scales that fit: {}; expected {}_scale f8_e4m3 [N, K/16] and "
+      "{}_scale_2 f32 []",
+      weight.name, describe(weight), found.empty() ? "none is there" : found, weight.name,
+      weight.name);
 }
 
 Status check_entries(const Checkpoint& checkpoint, const TensorIndex& index) {
@@ -56,8 +56,8 @@ Status check_entries(const Checkpoint& checkpoint, const TensorIndex& index) {
     const bool is_left =
         std::ranges::any_of(kLeftOver, [&](auto ending) { return tensor.name.ends_with(ending); });
     if (!is_left) continue;
-    return fail(ErrorCode::kUnsupported, "tensor '{}' ({}) belongs to no weight that is known",
-                tensor.name, describe(tensor));
+    return unsupported("tensor '{}' ({}) belongs to no weight that is known", tensor.name,
+                       describe(tensor));
   }
   return {};
 }
@@ -83,16 +83,15 @@ Status check_companions(const Checkpoint& checkpoint, const MixedLayer& layer) {
   if (layer.input_scale >= 0) {
     const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.input_scale)];
     if (scale.values() != 1) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected one number", scale.name,
-                  describe(scale));
+      return corrupt("tensor '{}' is {}; expected one number", scale.name, describe(scale));
     }
     CKPT_TRY(read_scales(scale, 1));
   }
   if (layer.pre_quant_scale >= 0) {
     const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.pre_quant_scale)];
     if (scale.values() != weight.row_values()) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; its weight has {} columns", scale.name,
-                  describe(scale), weight.row_values());
+      return corrupt("tensor '{}' is {}; its weight has {} columns", scale.name, describe(scale),
+                     weight.row_values());
     }
   }
   return {};
@@ -106,8 +105,8 @@ Result<std::vector<MixedLayer>> find_layers(const Checkpoint& checkpoint,
     CKPT_ASSIGN(const LayerKind kind, kind_of(tensor));
     if (!tensor.name.ends_with(kWeight) || tensor.shape.size() != 2) {
       if (kind == LayerKind::kPlain) continue;
-      return fail(ErrorCode::kUnsupported, "tensor '{}' is {}; expected the weight of a layer",
-                  tensor.name, describe(tensor));
+      return unsupported("tensor '{}' is {}; expected the weight of a layer", tensor.name,
+                         describe(tensor));
     }
     MixedLayer layer;
     layer.module = module_of(tensor.name);
@@ -134,10 +133,9 @@ Status check_listed(const MixedModel& model, const TensorIndex& index) {
       return inner != nullptr && inner->is_quantized();
     });
     if (holds) continue;
-    return fail(ErrorCode::kCorrupt,
-                "quantized_layers names '{}' as {}, and the file has no quantized weight of that "
-                "name{}",
-                name, algo.name, layer == nullptr ? "" : " (it is stored as plain floats)");
+    return corrupt(
+        "quantized_layers names '{}' as {}, and the file has no quantized weight of that name{}",
+        name, algo.name, layer == nullptr ? "" : " (it is stored as plain floats)");
   }
   return {};
 }
@@ -179,8 +177,7 @@ Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
   MixedModel out;
   CKPT_ASSIGN(std::optional<QuantConfig> config, read_quant_config(checkpoint));
   if (!config) {
-    return fail(ErrorCode::kUnsupported,
-                "no hf_quant_config.json and no quantization_config of ModelOpt's");
+    return unsupported("no hf_quant_config.json and no quantization_config of ModelOpt's");
   }
   out.config = std::move(*config);
   CKPT_TRY(check_algo(out.config.algo.name, "the quantization configuration"));
@@ -201,8 +198,8 @@ Result<std::vector<float>> read_scales(const Tensor& tensor, uint64_t limit_valu
   const auto bad =
       std::ranges::find_if(values, [](float value) { return !std::isfinite(value) || value <= 0; });
   if (bad == values.end()) return values;
-  return fail(ErrorCode::kCorrupt, "tensor '{}': value {} is {}; expected a number above zero",
-              tensor.name, bad - values.begin(), *bad);
+  return corrupt("tensor '{}': value {} is {}; expected a number above zero", tensor.name,
+                 bad - values.begin(), *bad);
 }
 
 }  // namespace ckpt

@@ -64,7 +64,7 @@ Result<BitsState> read_bits_state(const Tensor& tensor) {
                         out.block % 8 == 0 && out.block != 0 &&
                         std::isfinite(out.nested_offset.value_or(0));
   if (is_known) return out;
-  return fail(ErrorCode::kCorrupt, "{}: no shape and blocksize of a multiple of 8 in it", place);
+  return corrupt("{}: no shape and blocksize of a multiple of 8 in it", place);
 }
 
 Result<std::shared_ptr<const std::vector<float>>> read_map(const Tensor& map, uint64_t count) {
@@ -91,10 +91,10 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
   CKPT_ASSIGN(const Tensor* map, job.need(weight.name + ".nested_quant_map", weight));
   out.parts.insert(out.parts.end(), {nested, map});
   if (state.nested_block == 0 || !state.nested_offset) {
-    return fail(ErrorCode::kCorrupt,
-                "tensor '{}' has codes of their own for its scales; expected numbers "
-                "nested_blocksize and nested_offset in its quant_state",
-                weight.name);
+    return corrupt(
+        "tensor '{}' has codes of their own for its scales; expected numbers nested_blocksize and "
+        "nested_offset in its quant_state",
+        weight.name);
   }
   CodedMatrix matrix;
   matrix.rows = 1;

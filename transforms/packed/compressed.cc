@@ -113,9 +113,8 @@ Status check_parts(const PackedJob& job, const StatedWeights& stated, const Tens
 }
 
 Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view found) {
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}' holds {}; no group of {}'s quantization_config has such weights",
-              tensor.name, found, job.statement.place);
+  return corrupt("tensor '{}' holds {}; no group of {}'s quantization_config has such weights",
+                 tensor.name, found, job.statement.place);
 }
 
 // The parts of `stem` that accompany a weight and have no use in floats.
@@ -207,9 +206,9 @@ Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, con
                         (*numbers)[0] == static_cast<int64_t>(out.rows) &&
                         static_cast<uint64_t>((*numbers)[1]) <= words * 32;
   if (!is_known) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' says [{}]; '{}' has {} rows of {} words",
-                shape.name, numbers ? fmt::format("{}", fmt::join(*numbers, ", ")) : "?",
-                packed.name, out.rows, words);
+    return corrupt("tensor '{}' says [{}]; '{}' has {} rows of {} words", shape.name,
+                   numbers ? fmt::format("{}", fmt::join(*numbers, ", ")) : "?", packed.name,
+                   out.rows, words);
   }
   out.columns = static_cast<uint64_t>((*numbers)[1]);
   CKPT_TRY(find_packing(job, packed, widths, out));
@@ -228,8 +227,8 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_order(const Tensor& g
   std::vector<uint32_t> out;
   for (const int64_t group : *read) {
     if (group < 0 || static_cast<uint64_t>(group) >= groups) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': input {} is of group {}; there are {} groups",
-                  g_idx.name, out.size(), group, groups);
+      return corrupt("tensor '{}': input {} is of group {}; there are {} groups", g_idx.name,
+                     out.size(), group, groups);
     }
     out.push_back(static_cast<uint32_t>(group));
   }

@@ -34,10 +34,9 @@ Result<std::vector<uint64_t>> said_block(const PackedJob& job) {
   if (block == nullptr || block->is_null()) return out;
   for (const JsonText& item : block->items()) out.push_back(item.as_whole().value_or(0));
   if (out.size() == 2 && out[0] != 0 && out[1] != 0) return out;
-  return fail(ErrorCode::kCorrupt,
-              "{}: {} is {}; expected two whole numbers above zero: rows and columns that share a "
-              "scale",
-              job.statement.place, kBlockKey, block->dump(0));
+  return corrupt(
+      "{}: {} is {}; expected two whole numbers above zero: rows and columns that share a scale",
+      job.statement.place, kBlockKey, block->dump(0));
 }
 
 bool is_scaled_fp8(const PackedJob& job, const Tensor& tensor) {
@@ -113,11 +112,9 @@ Status check_said_block(const PackedJob& job, const Tensor& tensor) {
   const bool is_one = tensor.rows() <= std::min(tile_rows, block[0]) &&
                       tensor.row_values() <= std::min(tile_columns, block[1]);
   if (is_one) return {};
-  return fail(ErrorCode::kCorrupt,
-              "tensor '{}' has a scale for each {} x {} values; expected {} x {}, which is the {} "
-              "of {}",
-              tensor.name, tile_rows, tile_columns, block[0], block[1], kBlockKey,
-              job.statement.place);
+  return corrupt(
+      "tensor '{}' has a scale for each {} x {} values; expected {} x {}, which is the {} of {}",
+      tensor.name, tile_rows, tile_columns, block[0], block[1], kBlockKey, job.statement.place);
 }
 
 std::span<const PackedKind> fp8_kinds() { return kFp8Kinds; }

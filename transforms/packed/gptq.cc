@@ -146,8 +146,8 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   for (uint64_t k = 0; k < inputs; ++k) {
     const int64_t found = (*read)[k];
     if (found < 0 || static_cast<uint64_t>(found) >= parts.groups()) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': input {} is of group {}; there are {} groups",
-                  g_idx.name, k, found, parts.groups());
+      return corrupt("tensor '{}': input {} is of group {}; there are {} groups", g_idx.name, k,
+                     found, parts.groups());
     }
     out[k] = static_cast<uint32_t>(found);
     is_plain = is_plain && out[k] == k / group;

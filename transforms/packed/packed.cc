@@ -35,8 +35,8 @@ Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights&
   for (const Tensor* part : made.parts) {
     const auto [found, is_new] = out.users.emplace(part->name, first.name);
     if (is_new) continue;
-    return fail(ErrorCode::kCorrupt, "tensor '{}' belongs to '{}' and to '{}'", part->name,
-                found->second, first.name);
+    return corrupt("tensor '{}' belongs to '{}' and to '{}'", part->name, found->second,
+                   first.name);
   }
   return {};
 }
@@ -67,9 +67,8 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
     if (const Tensor* twice = job.find(made.weight.name); twice != nullptr) {
       const bool is_part = std::ranges::count(made.parts, twice) != 0;
       if (!is_part) {
-        return fail(ErrorCode::kCorrupt,
-                    "'{}' and '{}' are both the weight of one layer; expected one of them",
-                    tensor.name, made.weight.name);
+        return corrupt("'{}' and '{}' are both the weight of one layer; expected one of them",
+                       tensor.name, made.weight.name);
       }
     }
     CKPT_TRY(claim_parts(tensor, made, out));
@@ -219,8 +218,8 @@ bool is_float_grid(const Tensor& tensor, size_t axes) {
 Slice only_slice(const Tensor& tensor) { return tensor.stored().parts[0][0]; }
 
 Failure wrong_part(const Tensor& tensor, std::string_view expected) {
-  return fail(ErrorCode::kCorrupt, "tensor '{}' is {} [{}]; expected {}", tensor.name,
-              tensor.codec->name, fmt::join(tensor.shape, ", "), expected);
+  return corrupt("tensor '{}' is {} [{}]; expected {}", tensor.name, tensor.codec->name,
+                 fmt::join(tensor.shape, ", "), expected);
 }
 
 Status add_byte_zeros(const Tensor& zeros, std::string_view which, CodedMatrix& matrix) {

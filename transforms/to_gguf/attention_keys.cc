@@ -29,10 +29,8 @@ Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char
     if (value == nullptr) continue;
     const auto count = whole(*value);
     if (count && *count <= INT32_MAX) return count;
-    return fail(ErrorCode::kCorrupt,
-                "config.json: per_layer_config has {} {} for layer {}; "
-                "expected a whole number",
-                field, value->dump(), i);
+    return corrupt("config.json: per_layer_config has {} {} for layer {}; expected a whole number",
+                   field, value->dump(), i);
   }
   return std::optional<uint64_t>();
 }
@@ -40,14 +38,13 @@ Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char
 Result<uint64_t> full_head(const Model& model) {
   CKPT_ASSIGN(const auto found, of_full_attention(model, "global_head_dim", "head_dim"));
   if (found) return *found;
-  return fail(ErrorCode::kCorrupt,
-              "config.json: no global_head_dim, and no head_dim in per_layer_config");
+  return corrupt("config.json: no global_head_dim, and no head_dim in per_layer_config");
 }
 
 Result<std::vector<int32_t>> by_layer(const std::vector<bool>& choose, uint64_t yes, uint64_t no) {
   if (yes > INT32_MAX || no > INT32_MAX) {
-    return fail(ErrorCode::kCorrupt, "config.json: a size of {} for a layer; at most {}",
-                std::max(yes, no), INT32_MAX);
+    return corrupt("config.json: a size of {} for a layer; at most {}", std::max(yes, no),
+                   INT32_MAX);
   }
   std::vector<int32_t> out;
   for (const bool chosen : choose) out.push_back(static_cast<int32_t>(chosen ? yes : no));
@@ -69,8 +66,7 @@ KeyValue full_or_sliding_heads(const Model& model) {
 KeyValue wide_feed_forward(const Model& model) {
   const JsonValue* is_wide = member(model.config, "use_double_wide_mlp");
   if (is_wide != nullptr && is_wide->is_null()) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: use_double_wide_mlp is null; expected true or false");
+    return corrupt("config.json: use_double_wide_mlp is null; expected true or false");
   }
   if (!is_truthy(is_wide)) return std::optional<MetaValue>();
   CKPT_ASSIGN(const uint64_t size, model.count("intermediate_size"));
@@ -93,7 +89,7 @@ KeyValue rotary_part(const KeyRule& rule, const Model& model) {
   CKPT_ASSIGN(const double part, share_of(model.field(rule.fields), rule.fields));
   CKPT_ASSIGN(const uint64_t hidden, model.count("hidden_size"));
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
-  if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_attention_heads is 0");
+  if (heads == 0) return corrupt("config.json: num_attention_heads is 0");
   const auto turned = static_cast<uint64_t>(part * static_cast<double>(hidden / heads));
   return std::optional(MetaValue::u32(turned));
 }
@@ -111,9 +107,9 @@ KeyValue sliding_layers_of(const KeyRule& rule, const Model& model) {
   const auto* letters = pattern == nullptr ? nullptr : pattern->get_ptr<const std::string*>();
   const auto step = pattern == nullptr ? std::optional<uint64_t>(4) : whole(*pattern);
   if (letters == nullptr ? !step || *step == 0 : letters->empty()) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: sliding_window_pattern is {}; expected a number above 0 or letters",
-                pattern->dump());
+    return corrupt(
+        "config.json: sliding_window_pattern is {}; expected a number above 0 or letters",
+        pattern->dump());
   }
   for (uint64_t i = 0; i < model.layers; ++i) {
     flags.push_back(letters == nullptr ? (i + 1) % *step != 0
@@ -126,7 +122,7 @@ KeyValue shared_width(const KeyRule& rule, const Model& model) {
   if (!is_truthy(model.field(rule.fields))) return std::optional<MetaValue>();
   CKPT_ASSIGN(const uint64_t width, model.count("intermediate_size"));
   CKPT_ASSIGN(const uint64_t heads, model.count("num_key_value_heads"));
-  if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_key_value_heads is 0");
+  if (heads == 0) return corrupt("config.json: num_key_value_heads is 0");
   return std::optional(MetaValue::u32(width / heads));
 }
 
@@ -135,8 +131,7 @@ KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
   const JsonValue* layers = vision == nullptr ? nullptr : known(*vision, rule.fields);
   if (layers == nullptr) return std::optional(MetaValue::u32(3));
   if (layers->is_array()) return std::optional(MetaValue::u32(layers->size()));
-  return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a list", rule.fields,
-              layers->dump());
+  return corrupt("config.json: {} is {}; expected a list", rule.fields, layers->dump());
 }
 
 KeyValue sliding_window(const Model& model) {
@@ -156,14 +151,13 @@ Result<std::vector<float>> proportional_factors(const Model& model) {
   const JsonValue* factor = full == nullptr ? nullptr : known(*full, "partial_rotary_factor");
   const double part = factor == nullptr ? -1 : number(*factor).value_or(-1);
   if (type == nullptr || *type != "proportional" || !(part >= 0) || part > 1) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: rope_parameters of full_attention are {}; "
-                "expected rope_type "
-                "proportional and a partial_rotary_factor of 0 to 1",
-                full == nullptr ? "missing" : full->dump());
+    return unsupported(
+        "config.json: rope_parameters of full_attention are {}; expected rope_type proportional "
+        "and a partial_rotary_factor of 0 to 1",
+        full == nullptr ? "missing" : full->dump());
   }
   CKPT_ASSIGN(const uint64_t head, full_head(model));
-  if (head > 65536) return fail(ErrorCode::kCorrupt, "config.json: heads of {} values", head);
+  if (head > 65536) return corrupt("config.json: heads of {} values", head);
   const auto turned = static_cast<uint64_t>(static_cast<double>(head) * part / 2);
   std::vector<float> out(turned, 1.0f);
   out.resize(head / 2, 1e30f);

@@ -90,8 +90,8 @@ Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& m
 }  // namespace
 
 Failure wrong_shape(const Tensor& tensor, std::string_view expected) {
-  return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; expected {}", tensor.name,
-              fmt::join(tensor.shape, ", "), expected);
+  return corrupt("tensor '{}' has shape [{}]; expected {}", tensor.name,
+                 fmt::join(tensor.shape, ", "), expected);
 }
 
 Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,

@@ -25,7 +25,7 @@ Result<std::vector<bool>> recurrent_by_interval(const Model& model) {
   if (model.config.contains("full_attention_interval")) {
     CKPT_ASSIGN(interval, model.count("full_attention_interval"));
   }
-  if (interval == 0) return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval is 0");
+  if (interval == 0) return corrupt("config.json: full_attention_interval is 0");
   std::vector<bool> out;
   for (uint64_t layer = 1; layer <= model.layers; ++layer) out.push_back(layer % interval != 0);
   return out;
@@ -49,23 +49,22 @@ struct KeyWriter {
     if (type == MetaType::kU32) {
       const auto count = whole(value);
       if (!count || *count > UINT32_MAX) {
-        return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a whole number",
-                    full(key), value.dump());
+        return corrupt("config.json: {} would be {}; expected a whole number", full(key),
+                       value.dump());
       }
       return set_count(key, *count);
     }
     if (type == MetaType::kBool) {
       if (!value.is_boolean() && !value.is_number()) {  // defaults are numbers
-        return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected true or false",
-                    full(key), value.dump());
+        return corrupt("config.json: {} would be {}; expected true or false", full(key),
+                       value.dump());
       }
       out.set(full(key), MetaValue::boolean(is_truthy(&value)));
       return {};
     }
     const auto real = number(value);
     if (!real) {
-      return fail(ErrorCode::kCorrupt, "config.json: {} would be {}; expected a number", full(key),
-                  value.dump());
+      return corrupt("config.json: {} would be {}; expected a number", full(key), value.dump());
     }
     out.set(full(key), MetaValue::f32(*real));
     return {};
@@ -80,9 +79,8 @@ struct KeyWriter {
     for (const char* key : {"rope_type", "type"}) {
       const JsonValue* said = member(rope(), key);
       if (said == nullptr || said->is_string()) continue;
-      return fail(ErrorCode::kCorrupt,
-                  "config.json: {} of the rotary scaling is {}; expected a text", key,
-                  said->dump());
+      return corrupt("config.json: {} of the rotary scaling is {}; expected a text", key,
+                     said->dump());
     }
     const std::string* type = text_of(rope(), "rope_type");
     if (type == nullptr) return {};
@@ -98,8 +96,7 @@ struct KeyWriter {
     const JsonValue* context = member(rope(), "original_max_position_embeddings");
     if (context == nullptr) context = model.field("max_position_embeddings");
     if (context == nullptr) {
-      return fail(ErrorCode::kCorrupt,
-                  "config.json: yarn scaling without original_max_position_embeddings");
+      return corrupt("config.json: yarn scaling without original_max_position_embeddings");
     }
     CKPT_TRY(set("rope.scaling.original_context_length", MetaType::kU32, *context));
     struct YarnRow {
@@ -129,8 +126,7 @@ struct KeyWriter {
       numbers.push_back(static_cast<int32_t>(*value));
     }
     if (!sections->is_array() || (numbers.size() < sections->size() && numbers.size() < 4)) {
-      return fail(ErrorCode::kCorrupt, "config.json: mrope_section is {}; expected whole numbers",
-                  sections->dump());
+      return corrupt("config.json: mrope_section is {}; expected whole numbers", sections->dump());
     }
     numbers.resize(4, 0);
     out.set(full("rope.dimension_sections"), MetaValue::array(make_i32_array(numbers)));
@@ -152,10 +148,9 @@ struct KeyWriter {
     if (*value == "softmax") return set_count(rule.key, 1);
     if (*value == "sigmoid") return set_count(rule.key, 2);
     if (*value == "sqrtsoftplus") return set_count(rule.key, 4);
-    return fail(ErrorCode::kUnsupported,
-                "config.json: experts are chosen by {}; known are softmax, "
-                "sigmoid and sqrtsoftplus",
-                value->dump());
+    return unsupported(
+        "config.json: experts are chosen by {}; known are softmax, sigmoid and sqrtsoftplus",
+        value->dump());
   }
 
   Status product(const KeyRule& rule) const {
@@ -187,7 +182,7 @@ struct KeyWriter {
       if (type == nullptr || path == nullptr || !type->ends_with("Pooling")) continue;
       const std::string file = *path + "/config.json";
       CKPT_ASSIGN(const auto config, read_object(checkpoint, file));
-      if (!config) return fail(ErrorCode::kCorrupt, "{}: named by modules.json, but missing", file);
+      if (!config) return corrupt("{}: named by modules.json, but missing", file);
       const JsonValue* mode = known(*config, "pooling_mode");
       if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);
       if (is_truthy(known(*config, "pooling_mode_cls_token"))) return set_count(rule.key, 2);
@@ -195,7 +190,7 @@ struct KeyWriter {
       if (mode != nullptr && *mode == "mean") return set_count(rule.key, 1);
       if (mode != nullptr && *mode == "cls") return set_count(rule.key, 2);
       if (mode != nullptr && *mode == "lasttoken") return set_count(rule.key, 3);
-      return fail(ErrorCode::kUnsupported, "{}: pooling other than mean, cls and lasttoken", file);
+      return unsupported("{}: pooling other than mean, cls and lasttoken", file);
     }
     return {};
   }
@@ -224,15 +219,14 @@ struct KeyWriter {
   Status rope_field(const KeyRule& rule) const {
     const JsonValue* value = known(model.rope, rule.fields);
     if (value != nullptr) return set(rule.key, rule.type, *value);
-    return fail(ErrorCode::kCorrupt, "config.json: rope_parameters have no {}", rule.fields);
+    return corrupt("config.json: rope_parameters have no {}", rule.fields);
   }
 
   // nullptr where there is none.
   Result<const JsonValue*> list(const KeyRule& rule) const {
     const JsonValue* found = model.field(rule.fields);
     if (found == nullptr || found->is_array()) return found;
-    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a list", rule.fields,
-                found->dump());
+    return corrupt("config.json: {} is {}; expected a list", rule.fields, found->dump());
   }
 
   Status full_layers(const KeyRule& rule) const {

@@ -86,7 +86,7 @@ Result<const Family*> variant_of(const Family* family, const JsonValue& config) 
   for (const FamilyVariant& variant : family->variants) {
     if (!variant.applies(config)) continue;
     if (variant.family != nullptr) return variant_of(variant.family, config);
-    return fail(ErrorCode::kUnsupported, "config.json: {} is not converted", variant.refused_as);
+    return unsupported("config.json: {} is not converted", variant.refused_as);
   }
   return family;
 }
@@ -202,24 +202,22 @@ Result<std::vector<LayerMixer>> mixers_of_pattern(const Model& model, const std:
   std::vector<LayerMixer> out;
   for (const char letter : pattern) {
     if (letter == 'E') {
-      return fail(ErrorCode::kUnsupported,
-                  "config.json: hybrid_override_pattern has layers of experts (E); known are M, * "
-                  "and -");
+      return unsupported(
+          "config.json: hybrid_override_pattern has layers of experts (E); known are M, * and -");
     }
     out.push_back(letter == 'M'   ? LayerMixer::kMamba
                   : letter == '*' ? LayerMixer::kAttention
                                   : LayerMixer::kNone);
   }
   if (out.size() == model.layers) return out;
-  return fail(ErrorCode::kCorrupt,
-              "config.json: hybrid_override_pattern has {} letters; expected {}", out.size(),
-              model.layers);
+  return corrupt("config.json: hybrid_override_pattern has {} letters; expected {}", out.size(),
+                 model.layers);
 }
 
 Status check_layer_types(const JsonValue* types, const Model& model) {
   if (types != nullptr && types->is_array() && types->size() == model.layers) return {};
-  return fail(ErrorCode::kCorrupt, "config.json: layer_types has {} entries; expected {}",
-              types == nullptr ? 0 : types->size(), model.layers);
+  return corrupt("config.json: layer_types has {} entries; expected {}",
+                 types == nullptr ? 0 : types->size(), model.layers);
 }
 
 // full_attn_idxs lists the layers that have no convolution; without it all have attention.
@@ -245,11 +243,10 @@ const JsonValue* Model::field(std::string_view fields) const {
 
 Result<uint64_t> Model::count(std::string_view fields) const {
   const JsonValue* found = field(fields);
-  if (found == nullptr) return fail(ErrorCode::kCorrupt, "config.json: no {}", fields);
+  if (found == nullptr) return corrupt("config.json: no {}", fields);
   const auto value = whole(*found);
   if (!value || *value > UINT32_MAX) {
-    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a whole number", fields,
-                found->dump());
+    return corrupt("config.json: {} is {}; expected a whole number", fields, found->dump());
   }
   return *value;
 }
@@ -258,7 +255,7 @@ Result<uint64_t> Model::head_values() const {
   if (field("head_dim") != nullptr) return count("head_dim");
   CKPT_ASSIGN(const uint64_t hidden, count("hidden_size"));
   CKPT_ASSIGN(const uint64_t heads, count("num_attention_heads"));
-  if (heads == 0) return fail(ErrorCode::kCorrupt, "config.json: num_attention_heads is 0");
+  if (heads == 0) return corrupt("config.json: num_attention_heads is 0");
   return hidden / heads;
 }
 
@@ -294,9 +291,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   }
   CKPT_ASSIGN(model.layers, model.count("n_layers num_hidden_layers n_layer num_layers"));
   if (model.family->may_be_reranker && is_reranker(checkpoint, model)) {
-    return fail(ErrorCode::kUnsupported,
-                "rerankers are not converted: their head is made of rows "
-                "of the embedding");
+    return unsupported("rerankers are not converted: their head is made of rows of the embedding");
   }
   return model;
 }
@@ -308,9 +303,8 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
   const JsonValue* types = model.field("layer_types");
   if (types == nullptr && model.family->norm_groups.empty()) return mixers_without_types(model);
   if (types == nullptr) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: no layer_types or hybrid_override_pattern; {} needs one of them",
-                model.architecture);
+    return corrupt("config.json: no layer_types or hybrid_override_pattern; {} needs one of them",
+                   model.architecture);
   }
   CKPT_TRY(check_layer_types(types, model));
   std::vector<LayerMixer> out;

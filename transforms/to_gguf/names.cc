@@ -59,8 +59,7 @@ Result<uint64_t> expert_number(const Match& match, const std::string& tensor, ui
   const std::string& digits = match.numbers[1];
   const uint64_t number = digits.size() > 9 ? UINT64_MAX : std::stoull(digits);
   if (number < count) return number;
-  return fail(ErrorCode::kCorrupt, "tensor '{}' is expert {}; config.json has {} experts", tensor,
-              digits, count);
+  return corrupt("tensor '{}' is expert {}; config.json has {} experts", tensor, digits, count);
 }
 
 }  // namespace ckpt

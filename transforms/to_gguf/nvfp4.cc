@@ -21,8 +21,7 @@ Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
   const bool divides = part.name.ends_with("_global_scale");
   const float scale = divides ? 1.0f / found[0] : found[0];
   if (std::isfinite(scale) && scale > 0) return scale;
-  return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
-              part.name, found[0]);
+  return corrupt("tensor '{}' is {}; expected a finite number above zero", part.name, found[0]);
 }
 
 // llama.cpp's converter leaves out what changes nothing; numpy's allclose for stacks.
@@ -38,13 +37,11 @@ bool is_trivial(const std::vector<float>& scales) {
 Status check_rule(const NamedTensor& named, const Match* match, const Model& model) {
   const std::string& source = named.tensor.name;
   if (match == nullptr) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': family {} has none of this name", source,
-                model.family->name);
+    return unsupported("tensor '{}': family {} has none of this name", source, model.family->name);
   }
   if (named.tensor.shape.size() != 2 || match->suffix != kWeight) {
-    return fail(ErrorCode::kUnsupported,
-                "tensor '{}' has shape [{}]; GGUF takes NVFP4 as matrices with a scale each",
-                source, fmt::join(named.tensor.shape, ", "));
+    return unsupported("tensor '{}' has shape [{}]; GGUF takes NVFP4 as matrices with a scale each",
+                       source, fmt::join(named.tensor.shape, ", "));
   }
   if (match->rule->store != Store::kF32 && match->rule->to != "token_embd") return {};
   return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
@@ -114,8 +111,7 @@ Status Nvfp4Tensors::add_expert(const NamedTensor& named, const Match& match) {
   const std::string name = gguf_name(match.rule->to, match);
   std::map<uint64_t, NamedTensor>& list = experts_[name];
   if (!list.insert({number, named}).second) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} comes twice", named.tensor.name,
-                number);
+    return corrupt("tensor '{}': expert {} comes twice", named.tensor.name, number);
   }
   if (list.size() < count) return {};
   const std::map<uint64_t, NamedTensor> whole = std::move(list);
@@ -130,13 +126,11 @@ Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
   std::vector<float> input_scales;
   for (const auto& [number, expert] : experts) {
     if (expert.tensor.shape != first.shape || expert.tensor.codec != first.codec) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' has shape [{}]; the first expert has [{}]",
-                  expert.tensor.name, fmt::join(expert.tensor.shape, ", "),
-                  fmt::join(first.shape, ", "));
+      return corrupt("tensor '{}' has shape [{}]; the first expert has [{}]", expert.tensor.name,
+                     fmt::join(expert.tensor.shape, ", "), fmt::join(first.shape, ", "));
     }
     if (expert.tensor.is_stored() != first.is_stored()) {
-      return fail(ErrorCode::kUnsupported, "'{}': some experts are NVFP4 and others are yet to be",
-                  name);
+      return unsupported("'{}': some experts are NVFP4 and others are yet to be", name);
     }
     input_scales.push_back(expert.input_scale.value_or(1.0f));
     tensors.push_back(expert.tensor);
@@ -179,8 +173,8 @@ Result<std::vector<Tensor>> Nvfp4Tensors::finish() {
   if (experts_.empty()) return std::move(out_);
   const auto& [name, list] = *experts_.begin();
   CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
-  return fail(ErrorCode::kCorrupt, "'{}' has {} NVFP4 experts (the first: '{}'); expected {}", name,
-              list.size(), list.begin()->second.tensor.name, count);
+  return corrupt("'{}' has {} NVFP4 experts (the first: '{}'); expected {}", name, list.size(),
+                 list.begin()->second.tensor.name, count);
 }
 
 }  // namespace ckpt

@@ -24,8 +24,7 @@ Status read_number(const JsonValue& rope, const char* field, double& out) {
   if (found == nullptr) return {};
   const auto value = number(*found);
   if (!value || !(*value > 0)) {
-    return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected a number above 0", field,
-                found->dump());
+    return corrupt("config.json: {} is {}; expected a number above 0", field, found->dump());
   }
   out = *value;
   return {};
@@ -54,8 +53,8 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   const std::string* type = text_of(rope, "rope_type");
   const bool is_llama3 = type != nullptr && (*type == "llama3" || *type == "LLAMA3");
   if (is_llama3 && model.family->refused_rope == "llama3") {
-    return fail(ErrorCode::kUnsupported, "config.json: rope scaling {}: llama.cpp has none for {}",
-                *type, model.architecture);
+    return unsupported("config.json: rope scaling {}: llama.cpp has none for {}", *type,
+                       model.architecture);
   }
   if (!model.family->has_rope_factors || !is_llama3) return std::vector<float>();
   Scaling scaling;
@@ -66,7 +65,7 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   CKPT_TRY(read_number(rope, "original_max_position_embeddings", scaling.context));
   CKPT_ASSIGN(const uint64_t head_values, model.head_values());
   if (head_values > 65536) {
-    return fail(ErrorCode::kCorrupt, "config.json: heads of {} values", head_values);
+    return corrupt("config.json: heads of {} values", head_values);
   }
   std::vector<float> out;
   for (uint64_t i = 0; i * 2 < head_values; ++i) out.push_back(factor_of(scaling, i, head_values));
@@ -77,16 +76,15 @@ Result<std::vector<float>> number_list(const JsonValue& rope, const char* field,
   const JsonValue* list = known(rope, field);
   const uint64_t found = list != nullptr && list->is_array() ? list->size() : 0;
   if (found != count || list == nullptr) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: {} has {} numbers; expected {}, one for two rotated values of a head",
-                field, found, count);
+    return corrupt(
+        "config.json: {} has {} numbers; expected {}, one for two rotated values of a head", field,
+        found, count);
   }
   std::vector<float> out;
   for (const JsonValue& entry : *list) {
     const auto value = number(entry);
     if (!value) {
-      return fail(ErrorCode::kCorrupt, "config.json: {} has {}; expected numbers", field,
-                  entry.dump());
+      return corrupt("config.json: {} has {}; expected numbers", field, entry.dump());
     }
     out.push_back(static_cast<float>(*value));
   }
@@ -99,8 +97,8 @@ Result<double> share_of(const JsonValue* found, std::string_view name,
                         std::optional<double> otherwise) {
   const auto share = found == nullptr ? otherwise : number(*found);
   if (share && *share >= 0 && *share <= 1) return *share;
-  return fail(ErrorCode::kCorrupt, "config.json: {} is {}; expected 0 to 1", name,
-              found == nullptr ? "missing" : found->dump());
+  return corrupt("config.json: {} is {}; expected 0 to 1", name,
+                 found == nullptr ? "missing" : found->dump());
 }
 
 Result<uint64_t> partial_rotary_values(const Model& model) {
@@ -109,9 +107,8 @@ Result<uint64_t> partial_rotary_values(const Model& model) {
   const JsonValue* factor = known(model.rope, "partial_rotary_factor");
   const auto part = factor == nullptr ? std::optional<double>(1.0) : number(*factor);
   if (!part || !(*part > 0) || *part > 1 || heads == 0) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: {} heads, of which the share {} is rotated; expected above 0 to 1",
-                heads, factor == nullptr ? "1" : factor->dump());
+    return corrupt("config.json: {} heads, of which the share {} is rotated; expected above 0 to 1",
+                   heads, factor == nullptr ? "1" : factor->dump());
   }
   return static_cast<uint64_t>(*part * static_cast<double>(hidden)) / heads;
 }
@@ -123,16 +120,15 @@ Result<std::optional<double>> long_rope_attention(const Model& model) {
   const std::string* type = text_of(model.rope, "rope_type");
   const bool is_long = type != nullptr && (*type == "longrope" || *type == "su" || *type == "yarn");
   if (!is_long) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: long_factor with rope_type {}; expected longrope or su",
-                type == nullptr ? "none" : *type);
+    return unsupported("config.json: long_factor with rope_type {}; expected longrope or su",
+                       type == nullptr ? "none" : *type);
   }
   CKPT_ASSIGN(const uint64_t longest, model.count("n_positions max_position_embeddings"));
   double original = 0;
   CKPT_TRY(read_number(model.rope, "original_max_position_embeddings", original));
   if (original <= 1) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: original_max_position_embeddings is {}; expected above 1", original);
+    return corrupt("config.json: original_max_position_embeddings is {}; expected above 1",
+                   original);
   }
   const double scale = static_cast<double>(longest) / original;
   return std::optional(scale > 1 ? std::sqrt(1 + std::log(scale) / std::log(original)) : 1.0);

@@ -141,8 +141,8 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
     CKPT_ASSIGN(const std::vector<float> found, read_values(tensor, 1));
     const float scale = found.empty() ? 0 : divides ? 1.0f / found[0] : found[0];
     if (!std::isfinite(scale) || scale <= 0) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' is {}; expected a finite number above zero",
-                  tensor.name, found.empty() ? 0 : found[0]);
+      return corrupt("tensor '{}' is {}; expected a finite number above zero", tensor.name,
+                     found.empty() ? 0 : found[0]);
     }
     out[module_of(tensor.name) + ".weight"] = scale;
   }
@@ -159,9 +159,8 @@ Status count_nextn(bool keep_mtp, Model& model) {
     model.mtp_layers = keep_mtp ? count : 0;
     return {};
   }
-  return fail(ErrorCode::kCorrupt,
-              "config.json: {} layers and {} {}, but tensors of layer {} are there", model.layers,
-              count, field, model.layers + model.mtp_layers - 1);
+  return corrupt("config.json: {} layers and {} {}, but tensors of layer {} are there",
+                 model.layers, count, field, model.layers + model.mtp_layers - 1);
 }
 
 // A head that a GGUF has no place for: the embeddings once more, or the model would be another.

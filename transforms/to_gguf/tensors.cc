@@ -58,8 +58,8 @@ class TensorList {
     CKPT_ASSIGN(out_, list.finish());
     for (const Tensor& tensor : out_) {
       if (names_.insert(tensor.name).second) continue;
-      return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
-                  tensor.source_name, tensor.name);
+      return corrupt("tensor '{}' gives '{}', which another tensor gave already",
+                     tensor.source_name, tensor.name);
     }
     return {};
   }
@@ -94,17 +94,17 @@ class TensorList {
   Result<std::vector<Tensor>> finish() {
     if (!unknown_.empty()) {
       const size_t shown = std::min(unknown_.size(), kNamesShown);
-      return fail(ErrorCode::kUnsupported, "{} tensors that family {} does not have, such as '{}'",
-                  unknown_.size(), model_.family->name,
-                  fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
+      return unsupported(
+          "{} tensors that family {} does not have, such as '{}'", unknown_.size(),
+          model_.family->name,
+          fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
     }
     if (!experts_.empty()) {
       const auto& [layer, experts] = *experts_.begin();
       uint64_t seen = 0;
       for (const auto& [rule, list] : experts) seen += list.size();
       CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
-      return fail(ErrorCode::kCorrupt, "layer {} has {} tensors of experts; expected {} x 3", layer,
-                  seen, count);
+      return corrupt("layer {} has {} tensors of experts; expected {} x 3", layer, seen, count);
     }
     return std::move(out_);
   }
@@ -118,8 +118,7 @@ class TensorList {
     const auto [entry, is_new] =
         layer[match.rule].try_emplace(number, Expert{name, std::move(named.tensor)});
     if (!is_new) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}': expert {} comes twice",
-                  entry->second.tensor.name, number);
+      return corrupt("tensor '{}': expert {} comes twice", entry->second.tensor.name, number);
     }
     uint64_t seen = 0;
     for (const auto& [rule, list] : layer) seen += list.size();
@@ -135,10 +134,8 @@ class TensorList {
       std::vector<Tensor> tensors;
       for (const auto& [number, expert] : list) {
         if (!expert.tensor.is_stored()) {
-          return fail(ErrorCode::kUnsupported,
-                      "tensor '{}': experts that are computed cannot be "
-                      "stacked",
-                      expert.tensor.name);
+          return unsupported("tensor '{}': experts that are computed cannot be stacked",
+                             expert.tensor.name);
         }
         tensors.push_back(expert.tensor);
       }
@@ -151,8 +148,7 @@ class TensorList {
 
   Status store(Tensor tensor, std::string name, Store store, std::string_view source) {
     if (!names_.insert(name).second) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
-                  source, name);
+      return corrupt("tensor '{}' gives '{}', which another tensor gave already", source, name);
     }
     const Codec& codec = codec_for(tensor, name, store);
     const bool may_keep = model_.keeps_codes && plain_dtype(codec) != Dtype::kF32;

@@ -63,8 +63,7 @@ Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
   const bool by_row = std::ranges::any_of(
       recoded.ops, [](const ValueOp& op) { return std::holds_alternative<ScaleRows>(op); });
   if (by_row) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': rows that are scaled cannot be reordered",
-                tensor.name);
+    return unsupported("tensor '{}': rows that are scaled cannot be reordered", tensor.name);
   }
   CKPT_ASSIGN(Tensor from, reorder_rows(*recoded.from, runs));
   recoded.from = std::make_shared<const Tensor>(std::move(from));
@@ -106,9 +105,8 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   if (!heads.reorders()) return tensor;
   const uint64_t size = heads.value_values;
   if (!tensor.is_stored() && tensor.recoded().block_amax != nullptr) {
-    return fail(ErrorCode::kUnsupported,
-                "tensor '{}': its blocks have stored maxima, which cannot change columns",
-                tensor.name);
+    return unsupported("tensor '{}': its blocks have stored maxima, which cannot change columns",
+                       tensor.name);
   }
   CKPT_TRY(check_rows(tensor, tensor.row_values(), {0, heads.value, size}, "columns"));
   auto index = std::make_shared<std::vector<uint32_t>>();
@@ -124,8 +122,8 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
   const uint64_t rows = row_count(tensor);
   if (heads == 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected {} heads of an even size",
-                tensor.name, rows, heads);
+    return corrupt("tensor '{}' has {} rows; expected {} heads of an even size", tensor.name, rows,
+                   heads);
   }
   const uint64_t half = rows / heads / 2;
   std::vector<RowRun> runs;
@@ -144,8 +142,8 @@ Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
   const uint64_t rows = row_count(tensor);
   if (heads == 0 || heads > rows / 3 || rows % (3 * heads) != 0) {
-    return fail(ErrorCode::kCorrupt, "tensor '{}' has {} rows; expected q, k and v of {} heads",
-                tensor.name, rows, heads);
+    return corrupt("tensor '{}' has {} rows; expected q, k and v of {} heads", tensor.name, rows,
+                   heads);
   }
   const uint64_t size = rows / heads / 3;
   std::vector<RowRun> runs;
@@ -196,10 +194,8 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
       runs.push_back({expert * half * 2 + part * half, half});
     }
     if (!tensor.is_stored()) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}': fused experts that are computed cannot be "
-                  "split",
-                  tensor.name);
+      return unsupported("tensor '{}': fused experts that are computed cannot be split",
+                         tensor.name);
     }
     CKPT_ASSIGN(Tensor taken, reorder_rows(tensor, runs));
     std::vector<uint64_t> shape = tensor.shape;
@@ -224,8 +220,7 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
   const uint64_t head_rows = 2 * heads.key_values + 2 * values;
   CKPT_TRY(check_rows(tensor, row_count(tensor), {0, heads.key, head_rows}, "rows"));
   if (!tensor.is_stored()) {
-    return fail(ErrorCode::kUnsupported, "tensor '{}': computed values cannot be split",
-                tensor.name);
+    return unsupported("tensor '{}': computed values cannot be split", tensor.name);
   }
   std::vector<RowRun> kept, gate;
   uint64_t first = 0;
@@ -272,8 +267,7 @@ Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
   if (groups != 0 && values % groups == 0) {
     return reshape(std::move(tensor), {groups, values / groups});
   }
-  return fail(ErrorCode::kCorrupt, "tensor '{}' has {} values; expected {} groups", tensor.name,
-              values, groups);
+  return corrupt("tensor '{}' has {} values; expected {} groups", tensor.name, values, groups);
 }
 
 Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {

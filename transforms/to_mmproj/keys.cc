@@ -46,8 +46,8 @@ Status add_colors(const char* field, const ProjectorModel& model, Metadata& meta
   }
   auto values = model.preprocessor.reals(field);
   if (values && values->size() != kColors) {
-    values = fail(ErrorCode::kCorrupt, "{}: {} has {} numbers; expected {}",
-                  model.preprocessor.where, field, values->size(), kColors);
+    values = corrupt("{}: {} has {} numbers; expected {}", model.preprocessor.where, field,
+                     values->size(), kColors);
   }
   if (!values && values.error().hint.empty()) values.error().hint = kReleased;
   if (!values) return Failure(std::move(values.error()));

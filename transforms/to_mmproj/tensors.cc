@@ -77,10 +77,10 @@ class ProjectorTensors {
     if (rule.to.empty() || is_no_break) return {};
     const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
     if (!tensor.is_plain_float() && !is_decodable) {
-      return fail(ErrorCode::kUnsupported,
-                  "tensor '{}' is stored as {}; a projector takes floats, and NVFP4 and FP8 with "
-                  "their scales",
-                  tensor.name, tensor.codec->name);
+      return unsupported(
+          "tensor '{}' is stored as {}; a projector takes floats, and NVFP4 and FP8 with their "
+          "scales",
+          tensor.name, tensor.codec->name);
     }
     CKPT_TRY(count_layer("v", model_.vision, match, tensor.name));
     CKPT_TRY(count_layer("a", model_.audio, match, tensor.name));
@@ -104,8 +104,7 @@ class ProjectorTensors {
  private:
   Status store(Tensor tensor, std::string name, TowerStore store, const std::string& source) {
     if (!names_.insert(name).second) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' gives '{}', which another tensor gave already",
-                  source, name);
+      return corrupt("tensor '{}' gives '{}', which another tensor gave already", source, name);
     }
     const Codec& codec = codec_for(tensor, name, store);
     CKPT_ASSIGN(Tensor encoded, encode_as(std::move(tensor), codec));
@@ -133,8 +132,8 @@ class ProjectorTensors {
       uint64_t merger = 0;
       std::string_view digits = numbers[0];
       if (!take_number(digits, merger) || merger >= model_.deepstack.size()) {
-        return fail(ErrorCode::kCorrupt, "merger {} is there; {} has {} deepstack_visual_indexes",
-                    numbers[0], model_.vision.where, model_.deepstack.size());
+        return corrupt("merger {} is there; {} has {} deepstack_visual_indexes", numbers[0],
+                       model_.vision.where, model_.deepstack.size());
       }
       numbers[0] = fmt::format("{}", model_.deepstack[merger]);
     }
@@ -148,8 +147,8 @@ class ProjectorTensors {
     uint64_t layer = 0;
     std::string_view digits = match.numbers[0];
     if (!take_number(digits, layer) || layer >= count) {
-      return fail(ErrorCode::kCorrupt, "tensor '{}' is of layer {}; {} has {} layers", source,
-                  match.numbers[0], part.where, count);
+      return corrupt("tensor '{}' is of layer {}; {} has {} layers", source, match.numbers[0],
+                     part.where, count);
     }
     layers_[tower].insert(layer);
     return {};
@@ -174,10 +173,10 @@ class ProjectorTensors {
 Failure unknown_of_towers(const std::vector<std::string>& names, const ProjectorFamily& family) {
   constexpr size_t kShown = 5;
   const size_t shown = std::min(names.size(), kShown);
-  return fail(ErrorCode::kUnsupported,
-              "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
-              names.size(), family.name,
-              fmt::join(names.begin(), names.begin() + static_cast<long>(shown), "', '"));
+  return unsupported(
+      "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
+      names.size(), family.name,
+      fmt::join(names.begin(), names.begin() + static_cast<long>(shown), "', '"));
 }
 
 }  // namespace

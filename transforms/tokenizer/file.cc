@@ -71,7 +71,7 @@ std::string_view find(const std::vector<TokenizerFile::Member>& members, std::st
 bool flag(const JsonValue& json, std::string_view key) { return is_truthy(member(json, key)); }
 
 Failure bad_part(std::string_view what, std::string_view expected) {
-  return fail(ErrorCode::kCorrupt, "{}: {}; expected {}", kTokenizerJson, what, expected);
+  return corrupt("{}: {}; expected {}", kTokenizerJson, what, expected);
 }
 
 Status put_token(std::vector<std::string>& out, std::string_view text, uint64_t id) {

@@ -241,7 +241,7 @@ class TokenizerFix {
   Status write_slow_files() {
     CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
     if (type != "BPE") {
-      return fail(ErrorCode::kUnsupported, "slow=yes for a model that is not BPE; expected BPE");
+      return unsupported("slow=yes for a model that is not BPE; expected BPE");
     }
     CKPT_ASSIGN(const std::vector<std::string> tokens, read_tokens(file_));
     std::string vocabulary = "{";

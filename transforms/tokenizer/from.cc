@@ -25,8 +25,7 @@ Result<Checkpoint> open_donor(const std::string& folder, const Context& context)
   CKPT_ASSIGN(donor.documents, context.documents(folder));
   for (const std::string_view path : {kTokenizerJson, kTokenizerConfig}) {
     if (donor.find_document(path) != nullptr) continue;
-    return fail(ErrorCode::kUnsupported, "{}: no {}; expected a folder with a tokenizer", folder,
-                path);
+    return unsupported("{}: no {}; expected a folder with a tokenizer", folder, path);
   }
   return donor;
 }
@@ -62,8 +61,8 @@ Status check_size(const TokenizerModel& model, uint64_t tokens) {
   const std::optional<uint64_t> rows =
       model.embedding_rows ? model.embedding_rows : model.vocab_size;
   if (!rows || tokens <= *rows) return {};
-  return fail(ErrorCode::kUnsupported, "ids up to {}; expected less than {}, the {}", tokens - 1,
-              *rows, model.embedding_rows ? "rows of the embedding" : "vocab_size of config.json");
+  return unsupported("ids up to {}; expected less than {}, the {}", tokens - 1, *rows,
+                     model.embedding_rows ? "rows of the embedding" : "vocab_size of config.json");
 }
 
 // The ids that the model names must be the tokens that the donor names.

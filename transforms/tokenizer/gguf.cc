@@ -80,8 +80,7 @@ Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionVal
              const Context& context) {
   const uint64_t tokens = texts_at(made, kTokens).size();
   if (const auto rows = embedding_rows(checkpoint); rows && *rows != tokens) {
-    return fail(ErrorCode::kUnsupported, "{} tokens; expected {}, the rows of token_embd.weight",
-                tokens, *rows);
+    return unsupported("{} tokens; expected {}, the rows of token_embd.weight", tokens, *rows);
   }
   if (texts_at(checkpoint.metadata, kTokens).empty()) {
     context.note(

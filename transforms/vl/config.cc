@@ -58,8 +58,8 @@ const JsonText* nested_text(const JsonText& config) {
 Result<std::string> model_type_of(const JsonText& config) {
   const auto model_type = config.find_text("model_type");
   if (!model_type) {
-    return fail(ErrorCode::kCorrupt, "config.json: no model_type; expected one, as {}",
-                all_vl_families().front().texts.front().outside);
+    return corrupt("config.json: no model_type; expected one, as {}",
+                   all_vl_families().front().texts.front().outside);
   }
   return *model_type;
 }
@@ -69,8 +69,7 @@ Result<std::string> architecture_of(const JsonText& config) {
   const bool has_one = all != nullptr && all->is_array() && all->items().size() == 1;
   const auto name = has_one ? all->items()[0].as_text() : std::nullopt;
   if (!name) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: no architectures; expected one, as Qwen3_5ForCausalLM");
+    return corrupt("config.json: no architectures; expected one, as Qwen3_5ForCausalLM");
   }
   return *name;
 }
@@ -78,8 +77,7 @@ Result<std::string> architecture_of(const JsonText& config) {
 Status check_nesting(const JsonText& config) {
   const JsonText* text = nested_text(config);
   if (text == nullptr || nested_text(*text) == nullptr) return {};
-  return fail(ErrorCode::kCorrupt,
-              "config.json: the text model's configuration is nested twice; expected once");
+  return corrupt("config.json: the text model's configuration is nested twice; expected once");
 }
 
 std::string names_of(const std::vector<const VlFamily*>& families) {
@@ -93,10 +91,10 @@ std::string names_of(const std::vector<const VlFamily*>& families) {
 Result<const VlFamily*> choose(const std::string& model_type, const VlFamily* base) {
   const std::vector<const VlFamily*> families = vl_families_for_text(model_type);
   if (families.empty()) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: model_type '{}' is that of no text model whose vision-language "
-                "wrapper is known",
-                model_type);
+    return unsupported(
+        "config.json: model_type '{}' is that of no text model whose vision-language wrapper is "
+        "known",
+        model_type);
   }
   if (base != nullptr) {
     if (std::find(families.begin(), families.end(), base) != families.end()) return base;
@@ -115,16 +113,15 @@ Result<const VlText*> text_row(const VlFamily& family, const JsonText& config) {
   const std::string inner = text == nullptr ? "" : text->find_text("model_type").value_or("");
   if (const VlText* row = find_vl_text(family, inner)) return row;
   if (family.texts.size() == 1) return &family.texts[0];
-  return fail(ErrorCode::kUnsupported,
-              "config.json: a {} around a text model of model_type '{}', which is not known",
-              family.model_type, inner);
+  return unsupported("config.json: a {} around a text model of model_type '{}', which is not known",
+                     family.model_type, inner);
 }
 
 Status check_architecture(const JsonText& config, const VlModel& model) {
   CKPT_ASSIGN(const std::string name, architecture_of(config));
   if (name == model.text->architecture || name == model.family->architecture) return {};
-  return fail(ErrorCode::kUnsupported, "config.json: architectures says '{}'; expected {} or {}",
-              name, model.text->architecture, model.family->architecture);
+  return unsupported("config.json: architectures says '{}'; expected {} or {}", name,
+                     model.text->architecture, model.family->architecture);
 }
 
 // A mixture of experts under the name of the dense model would be loaded as one.
@@ -133,8 +130,7 @@ Status check_experts(const JsonText& config, const VlFamily& family) {
   const JsonText& text = nested == nullptr ? config : *nested;
   const std::string moe = std::string(family.model_type) + "_moe";
   if (text.find_whole("num_experts").value_or(0) == 0 || find_vl_family(moe) == nullptr) return {};
-  return fail(ErrorCode::kCorrupt, "config.json: num_experts in a {}; expected a {}",
-              family.model_type, moe);
+  return corrupt("config.json: num_experts in a {}; expected a {}", family.model_type, moe);
 }
 
 // ---- sizes and ids -----------------------------------------------------------------------------
@@ -149,8 +145,8 @@ Status check_base_width(const JsonText& text, const JsonText& base_text) {
 Status check_out_size(const JsonText& vision, const JsonText& text, const VlFamily& family) {
   const auto out = vision.find_whole(family.out_size_key), width = text.find_whole("hidden_size");
   if (family.out_size_key.empty() || !out || !width || *out == *width) return {};
-  return fail(ErrorCode::kCorrupt, "vision_config: {} {}; the text model's hidden_size is {}",
-              family.out_size_key, *out, *width);
+  return corrupt("vision_config: {} {}; the text model's hidden_size is {}", family.out_size_key,
+                 *out, *width);
 }
 
 void take_from_base(JsonText& top, const JsonText& base, const VlFamily& family) {
@@ -299,9 +295,8 @@ Result<VlModel> identify_vl_wrapper(const JsonText& config) {
   CKPT_TRY(check_architecture(config, out));
   CKPT_TRY(check_experts(config, *out.family));
   if (nested_text(config) == nullptr && !config.find_whole("hidden_size")) {
-    return fail(ErrorCode::kCorrupt,
-                "config.json: no {}; expected an object, the text model's configuration",
-                out.family->text_key);
+    return corrupt("config.json: no {}; expected an object, the text model's configuration",
+                   out.family->text_key);
   }
   return out;
 }

@@ -169,8 +169,7 @@ Status trim_layer_types(JsonText& types, const JsonText& text, uint64_t layers) 
   const uint64_t mtp = text.find_whole("mtp_num_hidden_layers").value_or(0);
   if (found == layers) return {};
   if (found < layers || found - layers != mtp) {
-    return fail(ErrorCode::kCorrupt, "config.json: layer_types names {} layers; expected {}", found,
-                layers);
+    return corrupt("config.json: layer_types names {} layers; expected {}", found, layers);
   }
   types.items().resize(layers);
   return {};
@@ -179,11 +178,11 @@ Status trim_layer_types(JsonText& types, const JsonText& text, uint64_t layers) 
 Status complete_layer_types(JsonText& text, const Context& context) {
   const auto layers = text.find_whole("num_hidden_layers");
   if (!layers || *layers == 0 || *layers > kMaxLayers) {
-    return fail(ErrorCode::kCorrupt, "config.json: no num_hidden_layers; expected a whole number");
+    return corrupt("config.json: no num_hidden_layers; expected a whole number");
   }
   const auto said = text.find_whole("full_attention_interval");
   if (said && (*said == 0 || *said > kMaxLayers)) {
-    return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval {}", *said);
+    return corrupt("config.json: full_attention_interval {}", *said);
   }
   JsonText* types = text.find("layer_types");
   if (types == nullptr || !types->is_array()) {
@@ -199,8 +198,8 @@ Status complete_layer_types(JsonText& text, const Context& context) {
         "config.json: layer_types has no period, so full_attention_interval cannot be set; "
         "SGLang needs it");
   } else if (*said != *interval) {
-    return fail(ErrorCode::kCorrupt, "config.json: full_attention_interval {}; layer_types says {}",
-                *said, *interval);
+    return corrupt("config.json: full_attention_interval {}; layer_types says {}", *said,
+                   *interval);
   }
   return {};
 }

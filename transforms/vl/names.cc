@@ -236,16 +236,16 @@ Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, V
       const auto& source = [](const Tensor& each) -> const std::string& {
         return each.source_name.empty() ? each.name : each.source_name;
       };
-      return fail(ErrorCode::kCorrupt,
-                  "tensors '{}' and '{}': names of a text model and of a wrapped one; expected "
-                  "one of the two",
-                  source(*first[0]), source(*first[1]));
+      return corrupt(
+          "tensors '{}' and '{}': names of a text model and of a wrapped one; expected one of the "
+          "two",
+          source(*first[0]), source(*first[1]));
     }
   }
   for (Tensor& tensor : checkpoint.tensors) {
     std::string name = rename_vl_module(tensor.name, family, side);
     if (!names.insert(name).second) {
-      return fail(ErrorCode::kCorrupt, "two tensors would be called '{}'", name);
+      return corrupt("two tensors would be called '{}'", name);
     }
     if (name == tensor.name) continue;
     if (tensor.source_name.empty()) tensor.source_name = tensor.name;

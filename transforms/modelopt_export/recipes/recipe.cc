@@ -42,7 +42,7 @@ constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put 
 
 template <class... T>
 Failure bad_import(fmt::format_string<T...> text, T&&... values) {
-  return fail(ErrorCode::kUnsupported, text, std::forward<T>(values)...);
+  return unsupported(text, std::forward<T>(values)...);
 }
 
 // Of kSchemas, by the leading comments; empty where they name none.
@@ -376,7 +376,7 @@ Status check_algorithm(const JsonValue& algorithm) {
 
 Result<std::vector<QuantizerRule>> read_rules(const JsonValue& recipe) {
   const JsonValue *metadata = member(recipe, "metadata"), *quantize = member(recipe, "quantize");
-  if (metadata == nullptr) return fail(ErrorCode::kUnsupported, "no metadata; expected a recipe");
+  if (metadata == nullptr) return unsupported("no metadata; expected a recipe");
   CKPT_TRY(check_fields(*metadata, "metadata", {"recipe_type", "description"}));
   const JsonValue* type = member(*metadata, "recipe_type");
   if (!is_one_of(type, "ptq")) {
@@ -384,7 +384,7 @@ Result<std::vector<QuantizerRule>> read_rules(const JsonValue& recipe) {
                    is_one_of(type, "auto_quantize") ? kMeasuring : std::string_view());
   }
   CKPT_TRY(check_fields(recipe, "recipe", {"metadata", "quantize"}));
-  if (quantize == nullptr) return fail(ErrorCode::kUnsupported, "no quantize; expected a recipe");
+  if (quantize == nullptr) return unsupported("no quantize; expected a recipe");
   CKPT_TRY(check_fields(*quantize, "quantize", {"algorithm", "quant_cfg"}));
   const JsonValue *algorithm = known(*quantize, "algorithm"),
                   *list = member(*quantize, "quant_cfg");

@@ -249,8 +249,8 @@ Status put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
     } else {
       constexpr const char* kExpected[] = {"a text", "a number", "a whole number"};
       const int type = row.type == MetaType::kText ? 0 : row.type == MetaType::kF32 ? 1 : 2;
-      return fail(ErrorCode::kCorrupt, "generation_config.json: {} is {}; expected {}", row.field,
-                  value->dump(), kExpected[type]);
+      return corrupt("generation_config.json: {} is {}; expected {}", row.field, value->dump(),
+                     kExpected[type]);
     }
   }
   return {};

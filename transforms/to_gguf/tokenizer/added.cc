@@ -94,7 +94,7 @@ Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_nu
     const std::string* text = text_of(entry, "content");
     const JsonValue* id = member(entry, "id");
     if (text == nullptr || id == nullptr) {
-      return fail(ErrorCode::kCorrupt, "tokenizer.json: an added token without content or id");
+      return corrupt("tokenizer.json: an added token without content or id");
     }
     CKPT_ASSIGN(const uint64_t number, added_id(id, "tokenizer.json", *text));
     const uint64_t counted = adder.next_id(*text);
@@ -118,10 +118,9 @@ Result<AddedList> read_table(const JsonValue& table) {
     const bool is_number =
         !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == std::string::npos;
     if (text == nullptr || !is_number) {
-      return fail(ErrorCode::kCorrupt,
-                  "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its "
-                  "token",
-                  key);
+      return corrupt(
+          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
+          key);
     }
     const JsonValue id(std::stoull(key));
     CKPT_ASSIGN(const uint64_t number, added_id(&id, "tokenizer_config.json", *text));
@@ -203,8 +202,8 @@ Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& check
 Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text) {
   const auto value = id == nullptr ? std::nullopt : whole(*id);
   if (value && *value < kMaxTokens) return *value;
-  return fail(ErrorCode::kCorrupt, "{}: token '{}' has id {}; expected 0 to {}", file, text,
-              id == nullptr ? "none" : id->dump(), kMaxTokens - 1);
+  return corrupt("{}: token '{}' has id {}; expected 0 to {}", file, text,
+                 id == nullptr ? "none" : id->dump(), kMaxTokens - 1);
 }
 
 bool looks_special(std::string_view text) {

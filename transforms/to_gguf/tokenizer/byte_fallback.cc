@@ -273,8 +273,8 @@ Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonVa
     std::string& text = token.text;
     const bool is_added = id >= texts.base_count;
     if (out.tokens.size() < texts.base_count && id != out.tokens.size()) {
-      return fail(ErrorCode::kCorrupt, "tokenizer.json: {} tokens, none of which has id {}",
-                  texts.base_count, out.tokens.size());
+      return corrupt("tokenizer.json: {} tokens, none of which has id {}", texts.base_count,
+                     out.tokens.size());
     }
     const TokenType otherwise = is_added ? TokenType::kUserDefined : TokenType::kNormal;
     TokenType type = special.contains(text) ? TokenType::kControl : otherwise;

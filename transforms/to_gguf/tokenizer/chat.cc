@@ -20,7 +20,7 @@ std::string file_stem(std::string_view path) {
 Result<std::string> read_lines(const Document& document) {
   const std::string& text = document.text();
   if (!is_utf8(text)) {
-    return fail(ErrorCode::kCorrupt, "{}: not UTF-8; expected a template as text", document.path);
+    return corrupt("{}: not UTF-8; expected a template as text", document.path);
   }
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

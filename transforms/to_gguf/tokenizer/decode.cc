@@ -56,10 +56,10 @@ Result<std::string> decode(std::string text, const JsonValue& decoder) {
   }
   const JsonValue* list = known(decoder, "decoders");
   if (type == nullptr || *type != "Sequence" || list == nullptr || !list->is_array()) {
-    return fail(ErrorCode::kUnsupported,
-                "tokenizer.json: added token '{}' is not normalized, and its text passes a decoder "
-                "of type {}; known are ByteLevel and Fuse",
-                text, type == nullptr ? "unknown" : *type);
+    return unsupported(
+        "tokenizer.json: added token '{}' is not normalized, and its text passes a decoder of type "
+        "{}; known are ByteLevel and Fuse",
+        text, type == nullptr ? "unknown" : *type);
   }
   for (const JsonValue& step : *list) {
     CKPT_ASSIGN(text, decode(std::move(text), step));

@@ -77,8 +77,8 @@ Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
     CKPT_ASSIGN(const uint64_t id, added_id(&number, "added_tokens.json", text));
     const auto [first, is_new] = seen.emplace(id, text);
     if (!is_new) {
-      return fail(ErrorCode::kCorrupt, "added_tokens.json: '{}' and '{}' have the same id {}",
-                  first->second, text, id);
+      return corrupt("added_tokens.json: '{}' and '{}' have the same id {}", first->second, text,
+                     id);
     }
     out.add(id, text, TokenType::kUserDefined);
   }
@@ -92,7 +92,7 @@ struct AddedEntry {
 
 Result<AddedEntry> added_entry(const JsonValue& entry, const char* place) {
   const std::string* text = text_of(entry, "content");
-  if (text == nullptr) return fail(ErrorCode::kCorrupt, "{} has a token without content", place);
+  if (text == nullptr) return corrupt("{} has a token without content", place);
   return AddedEntry{*text, is_truthy(known(entry, "special"))};
 }
 
@@ -112,7 +112,7 @@ Status add_decoder_table(const JsonValue& config, bool keeps_text, PieceVocabula
     const bool is_number =
         !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == key.npos;
     if (!is_number || !entries.emplace(std::stoull(key), std::move(entry)).second) {
-      return fail(ErrorCode::kCorrupt, "{} has '{}'; expected ids, each of them once", kPlace, key);
+      return corrupt("{} has '{}'; expected ids, each of them once", kPlace, key);
     }
   }
   for (auto& [id, entry] : entries) add_entry(id, std::move(entry), keeps_text, out);

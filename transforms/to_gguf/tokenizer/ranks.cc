@@ -57,8 +57,7 @@ Result<std::vector<RankedToken>> read_lines(std::string_view text) {
     const bool is_number = !digits.empty() && digits.size() <= 8 &&
                            digits.find_first_not_of("0123456789") == digits.npos;
     if (!bytes || bytes->empty() || bytes->size() > kMaxRankBytes || !is_number) {
-      return fail(ErrorCode::kCorrupt, "{}: line {}: expected a token in base64 and its rank",
-                  kRanksFile, line);
+      return corrupt("{}: line {}: expected a token in base64 and its rank", kRanksFile, line);
     }
     out.push_back({*bytes, std::stoull(digits)});
   }
@@ -115,10 +114,9 @@ Result<std::map<uint64_t, std::string>> named_tokens(const JsonValue& config) {
     const bool is_number =
         !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == key.npos;
     if (text == nullptr || !is_number) {
-      return fail(ErrorCode::kCorrupt,
-                  "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its "
-                  "token",
-                  key);
+      return corrupt(
+          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
+          key);
     }
     out[std::stoull(key)] = *text;
   }

@@ -57,8 +57,8 @@ constexpr uint64_t kMaxFieldNumber = (1u << 29) - 1;
 Status ProtoMessage::expect_bytes(uint64_t count) const {
   const uint64_t left = end_ - cursor_.position_bytes();
   if (count <= left) return {};
-  return fail(ErrorCode::kCorrupt, "at byte {}: {} bytes are left of the message; expected {}",
-              cursor_.position_bytes(), left, count);
+  return corrupt("at byte {}: {} bytes are left of the message; expected {}",
+                 cursor_.position_bytes(), left, count);
 }
 
 Result<uint64_t> ProtoMessage::varint() {
@@ -70,8 +70,7 @@ Result<uint64_t> ProtoMessage::varint() {
     out |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
     if (byte < 0x80) return out;
   }
-  return fail(ErrorCode::kCorrupt, "at byte {}: a number of more than {} bytes", start,
-              kMaxVarintBytes);
+  return corrupt("at byte {}: a number of more than {} bytes", start, kMaxVarintBytes);
 }
 
 Result<ProtoField> ProtoMessage::next() {
@@ -79,8 +78,7 @@ Result<ProtoField> ProtoMessage::next() {
   CKPT_ASSIGN(const uint64_t key, varint());
   const uint64_t number = key >> 3;
   if (number == 0 || number > kMaxFieldNumber) {
-    return fail(ErrorCode::kCorrupt, "at byte {}: field number {}; expected 1 to {}", start, number,
-                kMaxFieldNumber);
+    return corrupt("at byte {}: field number {}; expected 1 to {}", start, number, kMaxFieldNumber);
   }
   ProtoField field{static_cast<uint32_t>(number), static_cast<WireType>(key & 7)};
   switch (field.type) {
@@ -104,8 +102,8 @@ Result<ProtoField> ProtoMessage::next() {
       return field;
     }
   }
-  return fail(ErrorCode::kCorrupt, "at byte {}: field {} has wire type {}; expected 0, 1, 2 or 5",
-              start, number, key & 7);
+  return corrupt("at byte {}: field {} has wire type {}; expected 0, 1, 2 or 5", start, number,
+                 key & 7);
 }
 
 namespace {
@@ -114,8 +112,8 @@ constexpr uint64_t kBytePieces = 256;
 
 Status expect_type(const ProtoField& field, WireType type, const char* what) {
   if (field.type == type) return {};
-  return fail(ErrorCode::kCorrupt, "{} (field {}) has wire type {}; expected {}", what,
-              field.number, static_cast<int>(field.type), static_cast<int>(type));
+  return corrupt("{} (field {}) has wire type {}; expected {}", what, field.number,
+                 static_cast<int>(field.type), static_cast<int>(type));
 }
 
 Status skip_field(Cursor& cursor, const ProtoField& field) {
@@ -129,8 +127,7 @@ Result<TextPiece> read_piece(Cursor& cursor, uint64_t size_bytes) {
     if (field.number == 1) {
       CKPT_TRY(expect_type(field, WireType::kBytes, "its text"));
       if (field.value > kMaxPieceBytes) {
-        return fail(ErrorCode::kCorrupt, "a text of {} bytes; at most {}", field.value,
-                    kMaxPieceBytes);
+        return corrupt("a text of {} bytes; at most {}", field.value, kMaxPieceBytes);
       }
       CKPT_ASSIGN(piece.text, cursor.text(field.value));
     } else if (field.number == 2) {
@@ -139,7 +136,7 @@ Result<TextPiece> read_piece(Cursor& cursor, uint64_t size_bytes) {
     } else if (field.number == 3) {
       CKPT_TRY(expect_type(field, WireType::kVarint, "its type"));
       if (field.value < 1 || field.value > static_cast<uint64_t>(PieceType::kByte)) {
-        return fail(ErrorCode::kCorrupt, "type {}; expected 1 to 6", field.value);
+        return corrupt("type {}; expected 1 to 6", field.value);
       }
       piece.type = static_cast<PieceType>(field.value);
     } else {
@@ -155,7 +152,7 @@ Status read_trainer(Cursor& cursor, uint64_t size_bytes, SentencePieceModel& out
     if (field.number == 3) {
       CKPT_TRY(expect_type(field, WireType::kVarint, "model_type"));
       if (field.value < 1 || field.value > static_cast<uint64_t>(PieceModel::kChar)) {
-        return fail(ErrorCode::kUnsupported, "model_type {}; expected 1 to 4", field.value);
+        return unsupported("model_type {}; expected 1 to 4", field.value);
       }
       out.model = static_cast<PieceModel>(field.value);
     } else if (field.number == 35) {
@@ -195,8 +192,8 @@ Status check_texts_differ(const std::vector<TextPiece>& pieces) {
   });
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i]->text != order[i - 1]->text) continue;
-    return fail(ErrorCode::kCorrupt, "pieces {} and {} are both '{}'; expected different texts",
-                order[i - 1] - pieces.data(), order[i] - pieces.data(), order[i]->text);
+    return corrupt("pieces {} and {} are both '{}'; expected different texts",
+                   order[i - 1] - pieces.data(), order[i] - pieces.data(), order[i]->text);
   }
   return {};
 }
@@ -207,31 +204,29 @@ Status check_pieces(const SentencePieceModel& model) {
   for (const TextPiece& piece : model.pieces) {
     const std::string place = fmt::format("piece {}", &piece - model.pieces.data());
     if (piece.text.empty()) {
-      return fail(ErrorCode::kCorrupt, "{} has no text", place);
+      return corrupt("{} has no text", place);
     }
     if (!is_utf8(piece.text)) {
-      return fail(ErrorCode::kCorrupt, "{} is not UTF-8", place);
+      return corrupt("{} is not UTF-8", place);
     }
     unknown += piece.type == PieceType::kUnknown ? 1 : 0;
     if (piece.type != PieceType::kByte) continue;
     ++bytes;
     if (!is_byte_text(piece.text)) {
-      return fail(ErrorCode::kCorrupt,
-                  "{} stands for a byte and is '{}'; expected <0x00> to <0xFF>", place, piece.text);
+      return corrupt("{} stands for a byte and is '{}'; expected <0x00> to <0xFF>", place,
+                     piece.text);
     }
     if (!model.has_byte_fallback) {
-      return fail(ErrorCode::kCorrupt,
-                  "{} stands for a byte, but trainer_spec has no byte_fallback", place);
+      return corrupt("{} stands for a byte, but trainer_spec has no byte_fallback", place);
     }
   }
   CKPT_TRY(check_texts_differ(model.pieces));
   if (unknown != 1) {
-    return fail(ErrorCode::kCorrupt, "{} pieces for unknown text among {}; expected one", unknown,
-                model.pieces.size());
+    return corrupt("{} pieces for unknown text among {}; expected one", unknown,
+                   model.pieces.size());
   }
   if (model.has_byte_fallback && bytes != kBytePieces) {
-    return fail(ErrorCode::kCorrupt, "byte_fallback, and {} pieces for bytes; expected {}", bytes,
-                kBytePieces);
+    return corrupt("byte_fallback, and {} pieces for bytes; expected {}", bytes, kBytePieces);
   }
   return {};
 }
@@ -243,7 +238,7 @@ Status read_field(Cursor& cursor, const ProtoField& field, SentencePieceModel& o
   if (field.number == 2) return in(kModelFields[2], read_trainer(cursor, field.value, out));
   if (field.number == 3) return in(kModelFields[3], read_normalizer(cursor, field.value, out));
   if (out.pieces.size() >= kMaxPieces) {
-    return fail(ErrorCode::kCorrupt, "more than {} pieces", kMaxPieces);
+    return corrupt("more than {} pieces", kMaxPieces);
   }
   CKPT_ASSIGN(TextPiece piece,
               in(fmt::format("piece {}", out.pieces.size()), read_piece(cursor, field.value)));

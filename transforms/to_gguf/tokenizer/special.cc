@@ -115,7 +115,7 @@ class Specials {
   Status set_id(const std::string& kind, const JsonValue& id) {
     if (!id.is_number_integer()) return {};
     if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
-      return fail(ErrorCode::kCorrupt, "special token {} has id {}", kind, id.dump());
+      return corrupt("special token {} has id {}", kind, id.dump());
     }
     if (id.get<uint64_t>() >= vocab_size_) return {};
     const bool is_set =
@@ -133,9 +133,8 @@ class Specials {
       const std::string text(word.substr(sign + 1));
       const JsonValue id = find_added(tokenizer_, text);
       if (!id.is_number_integer()) {
-        return fail(ErrorCode::kCorrupt,
-                    "tokenizer.json: no added token '{}', which this family's {} token is", text,
-                    word.substr(0, sign));
+        return corrupt("tokenizer.json: no added token '{}', which this family's {} token is", text,
+                       word.substr(0, sign));
       }
       CKPT_TRY(set_id(std::string(word.substr(0, sign)), id));
     }

@@ -107,14 +107,13 @@ Status check_kind(const JsonValue& tokenizer) {
   const JsonValue* model = known(tokenizer, "model");
   const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
   if (type == nullptr || *type != "BPE") {
-    return fail(ErrorCode::kUnsupported,
-                "tokenizer.json: a {} model; only byte-level BPE is converted",
-                type == nullptr ? "nameless" : *type);
+    return unsupported("tokenizer.json: a {} model; only byte-level BPE is converted",
+                       type == nullptr ? "nameless" : *type);
   }
   if (is_truthy(known(*model, "byte_fallback"))) {
-    return fail(ErrorCode::kUnsupported,
-                "tokenizer.json: BPE with byte fallback, as in SentencePiece; only byte-level "
-                "BPE is converted");
+    return unsupported(
+        "tokenizer.json: BPE with byte fallback, as in SentencePiece; only byte-level BPE is "
+        "converted");
   }
   return {};
 }

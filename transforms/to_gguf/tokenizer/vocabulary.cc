@@ -20,8 +20,8 @@ Result<uint64_t> token_id(const TokenLists& lists, const TokenLists::Token& toke
   const JsonValue id = lists.id_value(token);
   const auto value = whole(id);
   if (!value || *value >= kMaxTokens) {
-    return fail(ErrorCode::kCorrupt, "tokenizer.json: token '{}' has id {}; expected 0 to {}",
-                token.text, id.dump(), kMaxTokens - 1);
+    return corrupt("tokenizer.json: token '{}' has id {}; expected 0 to {}", token.text, id.dump(),
+                   kMaxTokens - 1);
   }
   return *value;
 }
@@ -29,7 +29,7 @@ Result<uint64_t> token_id(const TokenLists& lists, const TokenLists::Token& toke
 // By number. Fails: kCorrupt: an ID out of range, or of two tokens, one of which a GGUF would lose.
 Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
   if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) {
-    return fail(ErrorCode::kCorrupt, "tokenizer.json: no model.vocab");
+    return corrupt("tokenizer.json: no model.vocab");
   }
   std::vector<TextById> out;
   out.reserve(lists.tokens.size());
@@ -179,8 +179,8 @@ Status check_merges(const TokenLists& lists) {
   const auto is_wrong = [](const auto& merge) { return !merge.is_text() && !merge.is_pair(); };
   const auto wrong = std::ranges::find_if(lists.merges, is_wrong);
   if (wrong == lists.merges.end()) return {};
-  return fail(ErrorCode::kCorrupt, "tokenizer.json: merge {} is neither a text nor a pair",
-              wrong - lists.merges.begin());
+  return corrupt("tokenizer.json: merge {} is neither a text nor a pair",
+                 wrong - lists.merges.begin());
 }
 
 Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint) {

@@ -62,8 +62,7 @@ Status add_gemma3_scale(const ProjectorModel& model, Metadata& metadata) {
   CKPT_ASSIGN(const uint64_t image, model.vision.count("image_size"));
   CKPT_ASSIGN(const uint64_t patch, model.vision.count("patch_size"));
   if (side == 0 || patch == 0) {
-    return fail(ErrorCode::kCorrupt, "image_seq_length is {}, patch_size {}; expected more than 0",
-                tokens, patch);
+    return corrupt("image_seq_length is {}, patch_size {}; expected more than 0", tokens, patch);
   }
   const uint64_t scale = image / patch / side;
   if (scale == 0 || scale == kUsualScale) return {};

@@ -47,15 +47,15 @@ Status add_llama4_keys(const ProjectorModel& model, Metadata& metadata) {
   CKPT_ASSIGN(const double ratio, model.vision.real("pixel_shuffle_ratio"));
   constexpr double kLeastRatio = 1e-6;
   if (!(ratio >= kLeastRatio)) {
-    return fail(ErrorCode::kCorrupt, "{}: pixel_shuffle_ratio is {}; expected more than 0",
-                model.vision.where, ratio);
+    return corrupt("{}: pixel_shuffle_ratio is {}; expected more than 0", model.vision.where,
+                   ratio);
   }
   metadata.append("clip.vision.projector.scale_factor",
                   MetaValue::u32(static_cast<uint64_t>(1.0 / ratio)));
   CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));
   if (activation != "gelu") {
-    return fail(ErrorCode::kUnsupported, "{}: hidden_act is '{}'; llama.cpp has gelu alone",
-                model.vision.where, activation);
+    return unsupported("{}: hidden_act is '{}'; llama.cpp has gelu alone", model.vision.where,
+                       activation);
   }
   metadata.append("clip.use_gelu", MetaValue::boolean(true));
   return {};

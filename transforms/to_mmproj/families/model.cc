@@ -13,8 +13,8 @@ namespace {
 
 Failure wrong_kind(const ConfigPart& part, std::string_view fields, const JsonValue& found,
                    std::string_view expected) {
-  return fail(ErrorCode::kCorrupt, "{}: {} is {}; expected {}", part.where, fields,
-              found.dump().substr(0, 60), expected);
+  return corrupt("{}: {} is {}; expected {}", part.where, fields, found.dump().substr(0, 60),
+                 expected);
 }
 
 // The members of `defaults`, overridden by those of `given`.
@@ -80,8 +80,8 @@ Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
   const ProjectorFamily& family = *model.family;
   const JsonValue* vision = model.root.find("vision_config");
   if (vision == nullptr || !vision->is_object()) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: no vision_config; a projector is made of a model's vision tower");
+    return unsupported(
+        "config.json: no vision_config; a projector is made of a model's vision tower");
   }
   CKPT_ASSIGN(model.vision.json, filled(family.vision_defaults, vision));
   CKPT_ASSIGN(model.text.json, filled(family.text_defaults, model.root.find("text_config")));
@@ -104,7 +104,7 @@ Result<const JsonValue*> ConfigPart::first(std::string_view fields) const {
   for (std::string_view left = fields; !left.empty();) {
     if (const JsonValue* found = member(json, take_word(left))) return found;
   }
-  return fail(ErrorCode::kCorrupt, "{}: no {}", where, fields.substr(0, fields.find(' ')));
+  return corrupt("{}: no {}", where, fields.substr(0, fields.find(' ')));
 }
 
 Result<uint64_t> ConfigPart::count(std::string_view fields) const {
@@ -153,9 +153,8 @@ Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
   model.preprocessor.where = "preprocessor_config.json";
   model.family = find_projector_family(*root);
   if (model.family == nullptr) {
-    return fail(ErrorCode::kUnsupported,
-                "config.json: {} has no projector here; those that have one: {}",
-                architecture_of(*root), architectures_known());
+    return unsupported("config.json: {} has no projector here; those that have one: {}",
+                       architecture_of(*root), architectures_known());
   }
   CKPT_TRY(read_parts(checkpoint, model));
   if (model.family->complete != nullptr) CKPT_TRY(model.family->complete(checkpoint, model));

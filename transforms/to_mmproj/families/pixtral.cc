@@ -77,9 +77,8 @@ std::optional<uint64_t> token_of_tokenizer(const JsonValue& tokenizer) {
 Status complete_pixtral(const Checkpoint& checkpoint, ProjectorModel& model) {
   CKPT_ASSIGN(const std::string type, model.vision.word("model_type"));
   if (type != "pixtral") {
-    return fail(ErrorCode::kUnsupported,
-                "{}: model_type is '{}'; of this architecture the tower 'pixtral' is known",
-                model.vision.where, type);
+    return unsupported("{}: model_type is '{}'; of this architecture the tower 'pixtral' is known",
+                       model.vision.where, type);
   }
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
   if (config) model.break_token = token_of_decoder(*config);
@@ -95,8 +94,8 @@ Status add_pixtral_keys(const ProjectorModel& model, Metadata& metadata) {
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));
   if (activation != "silu" && activation != "gelu") {
-    return fail(ErrorCode::kUnsupported, "{}: hidden_act is '{}'; llama.cpp has silu and gelu",
-                model.vision.where, activation);
+    return unsupported("{}: hidden_act is '{}'; llama.cpp has silu and gelu", model.vision.where,
+                       activation);
   }
   metadata.append(fmt::format("clip.use_{}", activation), MetaValue::boolean(true));
   if (model.root.find("spatial_merge_size") != nullptr) {

@@ -48,9 +48,8 @@ Status read_deepstack(ProjectorModel& model, uint64_t layers) {
   for (const JsonValue& item : *list) {
     const auto layer = whole(item);
     if (!list->is_array() || !layer || *layer >= layers) {
-      return fail(ErrorCode::kCorrupt,
-                  "{}: deepstack_visual_indexes is {}; expected numbers of its {} layers",
-                  model.vision.where, list->dump(), layers);
+      return corrupt("{}: deepstack_visual_indexes is {}; expected numbers of its {} layers",
+                     model.vision.where, list->dump(), layers);
     }
     model.deepstack.push_back(*layer);
   }

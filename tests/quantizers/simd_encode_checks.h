@@ -151,8 +151,8 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
       values.insert(values.begin(), 0.0f);
       const auto weights = make_column_weights(kMost * block + 1, 5);
       std::vector<std::byte> expected;
-      for (size_t blocks = kMost - s % 5; blocks > 0 && !HasFailure();
-           blocks -= std::min(blocks, size_t{5})) {
+      for (size_t blocks = kMost - s % 8; blocks > 0 && !HasFailure();
+           blocks -= std::min(blocks, size_t{8})) {
         const size_t count = blocks * block;
         const ConstFloatRows row{std::span<const float>(values).subspan(1, count), count};
         const auto row_weights = std::span<const float>(weights).subspan(1, count);
@@ -172,7 +172,7 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
       const WeightSet& set = weight_sets()[s];
       Dice dice(3);
       set.fill(values, dice);
-      for (size_t row_blocks = 1 + s % 6; row_blocks <= 24 && !HasFailure(); row_blocks += 6) {
+      for (size_t row_blocks = 1 + s % 12; row_blocks <= 24 && !HasFailure(); row_blocks += 12) {
         const size_t row = row_blocks * block;
         const size_t count = std::min(values.size() / row, 19 + row_blocks % 5) * row;
         compare({std::span<const float>(values).subspan(0, count), row},

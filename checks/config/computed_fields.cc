@@ -74,8 +74,8 @@ void look_mamba_heads(const Look& look) {
   const auto heads = number_of_fields(table, on.text_config(), "mamba_n_heads");
   constexpr const char* kPlace = "config.json: mamba_n_heads";
   if (!width || !heads || *heads == 0 || *width == 0) {
-    look.report(kPlace, "it, mamba_expand and hidden_size are not all whole numbers above zero");
-    return;
+    return look.report(kPlace,
+                       "it, mamba_expand and hidden_size are not all whole numbers above zero");
   }
   const JsonValue* said = member(on.text_config(), "mamba_d_head");
   const bool is_made = said == nullptr || *said == "auto";
@@ -151,8 +151,8 @@ void look_windows(const Look& look) {
               fmt::format("{}; this class slides in all {} layers or in none", full, layers));
 }
 
-Status look_computed_fields(const Look& look) {
-  if (look.on.is_gguf || !look.on.parameters.is_compared()) return {};
+void look_computed_fields(const Look& look) {
+  if (look.on.is_gguf || !look.on.parameters.is_compared()) return;
   look_rows(look, "text_config", look.on.text_config());
   const JsonValue* vision = known(look.on.config, "vision_config");
   if (vision != nullptr && vision->is_object()) look_rows(look, "vision_config", *vision);
@@ -160,7 +160,6 @@ Status look_computed_fields(const Look& look) {
   look_unread(look);
   look_windows(look);
   look_rotating_layers(look);
-  return {};
 }
 
 constexpr Check kComputedFieldChecks[] = {

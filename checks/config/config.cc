@@ -30,8 +30,8 @@ std::string_view type_of_class(const Examined& on) {
   return on.has_text_config() ? outer_type(*table) : table->text_type();
 }
 
-Status look_readable(const Look& look) {
-  if (look.on.is_gguf) return {};
+void look_readable(const Look& look) {
+  if (look.on.is_gguf) return;
   const auto broken = look.on.broken.find(std::string(kConfig));
   if (broken != look.on.broken.end()) {
     look.report(std::string(kConfig), broken->second);
@@ -46,7 +46,6 @@ Status look_readable(const Look& look) {
     }
     look.out.push_back(std::move(found));
   }
-  return {};
 }
 
 // Half-wrapped: said to be a wrapper, written flat.
@@ -54,9 +53,9 @@ bool is_half_wrapped(const Examined& on) {
   return is_flat_wrapper(on.model_type) && !on.has_text_config();
 }
 
-Status look_model_type(const Look& look) {
+void look_model_type(const Look& look) {
   const Examined& on = look.on;
-  if (on.model_type.empty() || knows_model_type(look.profile, on.model_type)) return {};
+  if (on.model_type.empty() || knows_model_type(look.profile, on.model_type)) return;
   Found found{"config.json: model_type",
               fmt::format("'{}', which {} does not know", on.model_type, look.profile.help),
               {},
@@ -69,7 +68,6 @@ Status look_model_type(const Look& look) {
     found.fix = Fix{{}, {}, "a newer release; this one does not know the model", false, 0};
   }
   look.out.push_back(std::move(found));
-  return {};
 }
 
 // vLLM takes the bare model of model_type then, where transformers has one.
@@ -85,14 +83,11 @@ void look_no_class(const Look& look) {
   look.out.push_back(std::move(found));
 }
 
-Status look_model_class(const Look& look) {
+void look_model_class(const Look& look) {
   const Examined& on = look.on;
-  if (on.config.is_null() || on.is_gguf) return {};
-  if (on.model_class.empty()) {
-    look_no_class(look);
-    return {};
-  }
-  if (knows_model_class(look.profile, on.model_class)) return {};
+  if (on.config.is_null() || on.is_gguf) return;
+  if (on.model_class.empty()) return look_no_class(look);
+  if (knows_model_class(look.profile, on.model_class)) return;
   Found found{"config.json: architectures",
               fmt::format("'{}', which {} does not have", on.model_class, look.profile.help)};
   if (look.profile.program == Program::kSglang) {
@@ -105,7 +100,7 @@ Status look_model_class(const Look& look) {
     found.symptom = fmt::format("unsupported architecture \"{}\"", on.model_class);
     found.fix = gguf_instead(on);
     look.out.push_back(std::move(found));
-    return {};
+    return;
   }
   const bool may_fall_back =
       look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
@@ -119,7 +114,6 @@ Status look_model_class(const Look& look) {
     found.fix = Fix{{}, {}, "a program or release that has this class", false, 0};
   }
   look.out.push_back(std::move(found));
-  return {};
 }
 
 // A wrapper's class asks a text model's configuration for parts that it does not have.
@@ -132,7 +126,7 @@ bool is_text_under_wrapper(const Look& look) {
          on.model_class.ends_with("ForConditionalGeneration");
 }
 
-Status look_half_wrapped(const Look& look) {
+void look_half_wrapped(const Look& look) {
   const Examined& on = look.on;
   constexpr const char* kPlace = "config.json: text_config";
   if (is_half_wrapped(on)) {
@@ -146,29 +140,27 @@ Status look_half_wrapped(const Look& look) {
                             on.model_class, on.model_type),
                 Severity::kUnloaded, "object has no attribute 'vision_config'");
   }
-  return {};
 }
 
-Status look_text_type(const Look& look) {
-  if (!is_flat_wrapper(look.on.model_type) || !look.on.has_text_config()) return {};
+void look_text_type(const Look& look) {
+  if (!is_flat_wrapper(look.on.model_type) || !look.on.has_text_config()) return;
   const std::string_view expected = table_of_model_type(look.on.model_type)->text_type();
   // Without one the class's own holds.
-  if (look.on.text_type == expected) return {};
-  if (member(look.on.text_config(), "model_type") == nullptr) return {};
+  if (look.on.text_type == expected) return;
+  if (member(look.on.text_config(), "model_type") == nullptr) return;
   Found found{"config.json: text_config.model_type",
               fmt::format("'{}'; expected '{}'", look.on.text_type, expected)};
   found.fix = Fix{};
   found.fix->step = fmt::format("config:set=text_config.model_type=\"{}\"", expected);
   look.out.push_back(std::move(found));
-  return {};
 }
 
 constexpr std::array<std::string_view, 4> kRopeKeys = {"rope_parameters", "rope_scaling",
                                                        "rope_theta", "partial_rotary_factor"};
 
-Status look_rope(const Look& look) {
+void look_rope(const Look& look) {
   const Examined& on = look.on;
-  if (!has_quirk(on.text_type, "theta_inside") || !on.has_text_config()) return {};
+  if (!has_quirk(on.text_type, "theta_inside") || !on.has_text_config()) return;
   for (const std::string_view key : kRopeKeys) {
     if (known(on.config, key) != nullptr) {
       look.report(fmt::format("config.json: {}", key),
@@ -183,10 +175,9 @@ Status look_rope(const Look& look) {
                   "no rope_theta; the default of the class is 10000");
     }
   }
-  return {};
 }
 
-Status look_rope_type(const Look& look) {
+void look_rope_type(const Look& look) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     const JsonValue* rope = known(look.on.text_config(), key);
     if (rope == nullptr) continue;
@@ -197,17 +188,15 @@ Status look_rope_type(const Look& look) {
     look.report(fmt::format("config.json: {}", key),
                 fmt::format("type '{}' and rope_type '{}' differ", *old_name, *new_name));
   }
-  return {};
 }
 
-Status look_dtype(const Look& look) {
-  if (look.on.config.is_null()) return {};
+void look_dtype(const Look& look) {
+  if (look.on.config.is_null()) return;
   const auto has = [](const JsonValue& json) {
     return known(json, "dtype") != nullptr || known(json, "torch_dtype") != nullptr;
   };
-  if (has(look.on.config) || has(look.on.text_config())) return {};
+  if (has(look.on.config) || has(look.on.text_config())) return;
   look.report("config.json: dtype", "no dtype at all; a reader may take float32");
-  return {};
 }
 
 // Layers that carry the tensors of the other kind.
@@ -229,15 +218,15 @@ constexpr std::string_view kNewerTypes = " deepseek_sparse_attention ";
 // Classes of configuration that vLLM has itself and that compare the list with nothing.
 constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 ";
 
-Status look_layer_types(const Look& look) {
+void look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
   const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
-  if (types.empty() || count == nullptr) return {};
+  if (types.empty() || count == nullptr) return;
   const bool is_old = look.profile.reads_old_tokenizers_alone();
   // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
   const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
                        (is_old && has_quirk(look.on.text_type, "ignores_layer_types"));
-  if (look.profile.program == Program::kVllm && is_free) return {};
+  if (look.profile.program == Program::kVllm && is_free) return;
   const auto layers = whole(*count);
   const bool may_be_longer = look.profile.program == Program::kVllm &&
                              has_quirk(look.on.text_type, "takes_longer_layer_types");
@@ -258,22 +247,17 @@ Status look_layer_types(const Look& look) {
         (!is_newer && has_quirk(ruling_type(look), fmt::format("layer_type:{}", type)))) {
       continue;
     }
-    look.report("config.json: layer_types", fmt::format("'{}' is not a layer type{}", type,
-                                                        is_newer ? " for this server" : ""));
-    return {};
+    return look.report("config.json: layer_types", fmt::format("'{}' is not a layer type{}", type,
+                                                               is_newer ? " for this server" : ""));
   }
   if (has_quirk(look.on.text_type, "delta_class")) look_layer_kinds(look, types);
-  return {};
 }
 
-Status look_vision_config(const Look& look) {
+void look_vision_config(const Look& look) {
   const Examined& on = look.on;
-  if (!is_flat_wrapper(on.model_type) || !on.has_text_config()) return {};
+  if (!is_flat_wrapper(on.model_type) || !on.has_text_config()) return;
   const JsonValue* vision = known(on.config, "vision_config");
-  if (vision == nullptr) {
-    look.report("config.json: vision_config", "absent from a wrapper");
-    return {};
-  }
+  if (vision == nullptr) return look.report("config.json: vision_config", "absent from a wrapper");
   const JsonValue* out = known(*vision, "out_hidden_size");
   const JsonValue* hidden = known(on.text_config(), "hidden_size");
   if (out != nullptr && hidden != nullptr && *out != *hidden) {
@@ -283,34 +267,30 @@ Status look_vision_config(const Look& look) {
                 fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
                 weight);
   }
-  return {};
 }
 
-Status look_interval(const Look& look) {
+void look_interval(const Look& look) {
   const Examined& on = look.on;
-  if (!has_quirk(on.text_type, "full_attention_interval") || !on.has_text_config()) return {};
-  if (known(on.text_config(), "full_attention_interval") != nullptr) return {};
+  if (!has_quirk(on.text_type, "full_attention_interval") || !on.has_text_config()) return;
+  if (known(on.text_config(), "full_attention_interval") != nullptr) return;
   look.report("config.json: text_config.full_attention_interval",
               "absent; the loader does not derive it from layer_types");
-  return {};
 }
 
-Status look_no_vision(const Look& look) {
+void look_no_vision(const Look& look) {
   const Examined& on = look.on;
-  if (known(on.config, "vision_config") == nullptr || on.has_vision_tensors()) return {};
+  if (known(on.config, "vision_config") == nullptr || on.has_vision_tensors()) return;
   look.report("config.json: vision_config", "the weights hold no vision tower");
-  return {};
 }
 
-Status look_remote_code(const Look& look) {
-  if (known(look.on.config, "auto_map") == nullptr) return {};
+void look_remote_code(const Look& look) {
+  if (known(look.on.config, "auto_map") == nullptr) return;
   // Its converter runs the tokenizer's code for these (conversion/{deepseek,nemotron}.py).
   const bool is_trusted =
       look.profile.program == Program::kLlamaCpp &&
       has_word(" DeepseekV3ForCausalLM NemotronHForCausalLM ", look.on.model_class);
-  if (is_trusted) return {};
+  if (is_trusted) return;
   look.report("config.json: auto_map", "the folder asks for code of its own");
-  return {};
 }
 
 constexpr Check kConfigChecks[] = {

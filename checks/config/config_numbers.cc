@@ -120,24 +120,17 @@ void look_numbers(const Look& look, char weight) {
   }
 }
 
-Status look_refused(const Look& look) {
-  look_numbers(look, 'U');
-  return {};
-}
-Status look_taken(const Look& look) {
-  look_numbers(look, 'S');
-  return {};
-}
+void look_refused(const Look& look) { look_numbers(look, 'U'); }
+void look_taken(const Look& look) { look_numbers(look, 'S'); }
 
-Status look_length(const Look& look) {
+void look_length(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* length = member(on.text_config(), "max_position_embeddings");
-  if (on.is_gguf || length == nullptr) return {};
-  if (length->is_boolean() && length->get<bool>()) return {};
-  if (length->is_number() && *number(*length) >= 1) return {};
+  if (on.is_gguf || length == nullptr) return;
+  if (length->is_boolean() && length->get<bool>()) return;
+  if (length->is_number() && *number(*length) >= 1) return;
   look.report("config.json: max_position_embeddings",
               fmt::format("{}; expected a number of tokens", length->dump()));
-  return {};
 }
 
 const JsonValue* experts_of(const Examined& on) {
@@ -148,41 +141,39 @@ const JsonValue* experts_of(const Examined& on) {
 }
 
 // DeepSeek and those like it choose groups of experts first.
-Status look_groups(const Look& look) {
+void look_groups(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* said = known(on.text_config(), "n_group");
   const JsonValue* experts = experts_of(on);
-  if (on.is_gguf || said == nullptr || experts == nullptr) return {};
+  if (on.is_gguf || said == nullptr || experts == nullptr) return;
   const uint64_t groups = whole(*said).value_or(0);
   const uint64_t count = whole(*experts).value_or(0);
-  if (groups == 0 || count == 0) return {};  // C21, C42, C43
+  if (groups == 0 || count == 0) return;  // C21, C42, C43
   if (count % groups != 0) {
     look.report("config.json: n_group",
                 fmt::format("{}, which does not divide {} experts", groups, count));
   }
   const JsonValue* chosen = known(on.text_config(), "topk_group");
   const auto most = chosen == nullptr ? std::nullopt : whole(*chosen);
-  if (!most || *most <= groups) return {};
+  if (!most || *most <= groups) return;
   look.report("config.json: topk_group",
               fmt::format("{}; there are {} groups (n_group)", *most, groups));
-  return {};
 }
 
 // The class makes its embedding with the row of this token.
-Status look_padding(const Look& look) {
+void look_padding(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* pad = known(on.text_config(), "pad_token_id");
   const JsonValue* size = known(on.text_config(), "vocab_size");
-  if (on.is_gguf || pad == nullptr || size == nullptr || !pad->is_number_integer()) return {};
+  if (on.is_gguf || pad == nullptr || size == nullptr || !pad->is_number_integer()) return;
   const bool is_read = has_listed(look.profile, "embeddings with padding", on.text_type, false);
   const auto rows = number(*size);
-  if (!is_read || !rows || !(*rows > 0)) return {};
+  if (!is_read || !rows || !(*rows > 0)) return;
   const double id = *number(*pad);
-  if (id < *rows && id >= -*rows) return {};
+  if (id < *rows && id >= -*rows) return;
   const std::string_view level = on.has_text_config() ? "text_config." : "";
   look.report(fmt::format("config.json: {}pad_token_id", level),
               fmt::format("{}; vocab_size is {}", pad->dump(), size->dump()));
-  return {};
 }
 
 // Fields that a GGUF's key of the family comes from.
@@ -217,9 +208,9 @@ void look_chosen_experts(const Look& look) {
 }
 
 // Read while it computes, or not at all: nothing stops the loader.
-Status look_small_numbers(const Look& look) {
+void look_small_numbers(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return {};
+  if (on.is_gguf) return;
   for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
     const JsonValue* value = member(on.text_config(), key);
     const bool may_be_unread = !look.profile.serves() && family_of_type(on.text_type) == nullptr;
@@ -230,13 +221,12 @@ Status look_small_numbers(const Look& look) {
                 fmt::format("{}; expected a small number above zero", value->dump()));
   }
   look_chosen_experts(look);
-  return {};
 }
 
 // rope_theta next to the dictionary; inside it where the class has none.
-Status look_theta_number(const Look& look) {
+void look_theta_number(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return {};
+  if (on.is_gguf) return;
   const bool is_class = !look.profile.serves();
   const JsonValue* theta = is_class ? member(on.text_config(), "rope_theta")
                                     : known(on.text_config(), "rope_theta");
@@ -246,19 +236,18 @@ Status look_theta_number(const Look& look) {
       !look.profile.reads_old_tokenizers_alone() || has_quirk(on.text_type, "theta_inside");
   const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
                          has_quirk(on.text_type, "other_theta");
-  if (is_class && is_unread) return {};
+  if (is_class && is_unread) return;
   // transformers 5 reads the dictionary first, which C17 is about.
   const bool has_inner = rope != nullptr && rope->is_object() && !rope->empty() &&
                          (rope->contains("rope_theta") || rope->begin()->is_object());
-  if (is_class && reads_inner && has_inner) return {};
+  if (is_class && reads_inner && has_inner) return;
   if (theta == nullptr && rope != nullptr && reads_inner && !is_class) {
     theta = member(*rope, "rope_theta");
   }
-  if (theta == nullptr || theta->is_number() || theta->is_boolean()) return {};
+  if (theta == nullptr || theta->is_number() || theta->is_boolean()) return;
   const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
-  if (is_by_layer && look.profile.program == Program::kVllm) return {};
+  if (is_by_layer && look.profile.program == Program::kVllm) return;
   look.report("config.json: rope_theta", fmt::format("{}; expected a number", theta->dump()));
-  return {};
 }
 
 void look_base(const Look& look, const std::string& place, const JsonValue& base) {
@@ -267,11 +256,11 @@ void look_base(const Look& look, const std::string& place, const JsonValue& base
 }
 
 // Rotation divides by powers of these, wherever they are.
-Status look_bases(const Look& look) {
+void look_bases(const Look& look) {
   const Examined& on = look.on;
   const JsonValue& text = on.text_config();
   const JsonValue* positions = known(text, "position_embedding_type");
-  if (on.is_gguf || (positions != nullptr && *positions != "rope")) return {};
+  if (on.is_gguf || (positions != nullptr && *positions != "rope")) return;
   const std::string prefix = on.text_place();
   for (const std::string_view key : {"rope_theta", "rope_local_base_freq", "local_rope_theta",
                                      "global_rope_theta", "rotary_emb_base"}) {
@@ -287,7 +276,6 @@ Status look_bases(const Look& look) {
       if (name == "rope_theta") look_base(look, place + name, value);
     }
   }
-  return {};
 }
 
 constexpr Check kConfigNumberChecks[] = {

@@ -74,8 +74,8 @@ std::vector<WordLevel> word_levels(const Examined& on) {
   return out;
 }
 
-Status look_dtype_word(const Look& look) {
-  if (look.on.is_gguf) return {};
+void look_dtype_word(const Look& look) {
+  if (look.on.is_gguf) return;
   for (const WordLevel& level : word_levels(look.on)) {
     std::string_view key = "dtype";
     const JsonValue* said = known(*level.json, key);
@@ -87,7 +87,6 @@ Status look_dtype_word(const Look& look) {
     look.report(fmt::format("{}{}", level.prefix, key),
                 fmt::format("{}, which PyTorch does not have", said->dump()));
   }
-  return {};
 }
 
 // Experts of these families always use silu; their dense layers read the field.
@@ -192,38 +191,36 @@ void look_activation_names(const Look& look, const Family& family) {
   }
 }
 
-Status look_activation(const Look& look) {
+void look_activation(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return {};
+  if (on.is_gguf) return;
   if (look.profile.serves()) look_activation_rules(look);
   if (const Family* family = family_of_type(ruling_type(look))) {
     look.profile.serves() ? look_family_activation(look, *family)
                           : look_activation_names(look, *family);
   }
-  if (!look.profile.serves()) return {};
+  if (!look.profile.serves()) return;
   const JsonValue* vision = known(on.config, "vision_config");
   const bool is_read = vision != nullptr && has_quirk(on.text_type, "strict_tower");
   const JsonValue* said = is_read ? member(*vision, "hidden_act") : nullptr;
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   const auto* name = said->get_ptr<const std::string*>();
-  if (name != nullptr && has_word(kActivations, *name)) return {};
+  if (name != nullptr && has_word(kActivations, *name)) return;
   look.report("config.json: vision_config.hidden_act",
               fmt::format("{}, which {} does not have", said->dump(), look.profile.help));
-  return {};
 }
 
-Status look_layer_words(const Look& look) {
+void look_layer_words(const Look& look) {
   const JsonValue* said = known(look.on.text_config(), "layer_types");
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
                                                        [](auto& item) { return item.is_string(); });
   const JsonValue* count = member(look.on.text_config(), "num_hidden_layers");
   if (!is_list || (said->empty() && count != nullptr && whole(*count) != 0u)) {
-    look.report("config.json: layer_types", "no list of a type for each layer");
-    return {};
+    return look.report("config.json: layer_types", "no list of a type for each layer");
   }
   // Without a number of layers the class's default holds.
-  if (count != nullptr || !has_quirk(look.on.text_type, "counts_layers_by_default")) return {};
+  if (count != nullptr || !has_quirk(look.on.text_type, "counts_layers_by_default")) return;
   const Family& table = *table_of_model_type(look.on.text_type);
   const auto usual = number_of_fields(table, look.on.text_config(), "num_hidden_layers");
   if (usual && *usual != said->size()) {
@@ -231,16 +228,14 @@ Status look_layer_words(const Look& look) {
         "config.json: num_hidden_layers",
         fmt::format("absent, which is {}; layer_types has {} entries", *usual, said->size()));
   }
-  return {};
 }
 
-Status look_architectures(const Look& look) {
+void look_architectures(const Look& look) {
   const JsonValue* said = member(look.on.config, "architectures");
-  if (look.on.is_gguf || !is_truthy(said)) return {};  // C03
+  if (look.on.is_gguf || !is_truthy(said)) return;  // C03
   const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
                                                        [](auto& item) { return item.is_string(); });
   if (!is_list) look.report("config.json: architectures", "no list of class names");
-  return {};
 }
 
 // Classes whose constructors read other keys than configurations of other types have.
@@ -300,14 +295,11 @@ void look_auto_class(const Look& look, const Family& table) {
               "another model; weights that only its class has are random");
 }
 
-Status look_class_type(const Look& look) {
+void look_class_type(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return {};
+  if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return;
   const Family* table = on.parameters.table;
-  if (!look.profile.serves() && table != nullptr) {
-    look_auto_class(look, *table);
-    return {};
-  }
+  if (!look.profile.serves() && table != nullptr) return look_auto_class(look, *table);
   const auto report = [&] {
     look.report("config.json: architectures",
                 fmt::format("'{}' does not read a configuration of type '{}'", on.model_class,
@@ -318,8 +310,7 @@ Status look_class_type(const Look& look) {
   const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
                                                    on.model_class.starts_with("Mistral"));
   if (is_wrapper && !reads_any && !on.model_class.starts_with("Qwen3_5") && !has_all_fields(on)) {
-    report();
-    return {};
+    return report();
   }
   for (const ClassTypes& entry : class_types()) {
     const std::string_view rest =
@@ -331,19 +322,17 @@ Status look_class_type(const Look& look) {
     const bool asks = asserts || !has_all_fields(on);
     if (is_of_stem && !has_word(entry.types, on.model_type) && asks) report();
   }
-  return {};
 }
 
 // A wrapper whose text model declares an encoder gets a scheduler of another kind.
-Status look_encoder(const Look& look) {
+void look_encoder(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
   if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) {
-    return {};
+    return;
   }
   look.report("config.json: is_encoder_decoder",
               fmt::format("{}; models of type {} only decode", encodes->dump(), on.text_type));
-  return {};
 }
 
 // Wrappers that look up the classes of their parts by model_type.
@@ -369,17 +358,16 @@ void look_part_types(const Look& look) {
   }
 }
 
-Status look_nesting(const Look& look) {
+void look_nesting(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* inner = member(on.config, "text_config");
   if (!on.is_gguf) look_part_types(look);
-  if (on.is_gguf || inner == nullptr || inner->is_null()) return {};
+  if (on.is_gguf || inner == nullptr || inner->is_null()) return;
   if (!inner->is_object()) {
-    look.report("config.json: text_config",
-                fmt::format("a JSON {}; expected an object", inner->type_name()));
-    return {};
+    return look.report("config.json: text_config",
+                       fmt::format("a JSON {}; expected an object", inner->type_name()));
   }
-  if (!look.profile.serves()) return {};  // transformers keeps what it does not know
+  if (!look.profile.serves()) return;  // transformers keeps what it does not know
   if (has_quirk(on.model_type, "text_class")) {
     look.report(
         "config.json: text_config",
@@ -392,7 +380,6 @@ Status look_nesting(const Look& look) {
   if (deep != nullptr && !deep->is_structured() && !deep->is_string()) {
     look.report("config.json: vision_config.deepstack_visual_indexes", "no list");
   }
-  return {};
 }
 
 constexpr Check kConfigWordChecks[] = {

@@ -11,11 +11,11 @@
 namespace ckpt {
 namespace {
 
-Status look_dense_layers(const Look& look) {
+void look_dense_layers(const Look& look) {
   const Examined& on = look.on;
   const auto* rule = std::ranges::find_if(
       kDenseLayersByCount, [&](const auto& row) { return row.model_type == on.text_type; });
-  if (on.is_gguf || rule == std::end(kDenseLayersByCount)) return {};
+  if (on.is_gguf || rule == std::end(kDenseLayersByCount)) return;
   const JsonValue* types = known(on.text_config(), "mlp_layer_types");
   const bool is_listed = types != nullptr && types->is_array();
   uint64_t dense = 0, all_dense = 0;
@@ -25,10 +25,9 @@ Status look_dense_layers(const Look& look) {
     if (dense == i) ++dense;
   }
   if (all_dense != dense) {
-    look.report(on.text_place("mlp_layer_types"),
-                "dense layers behind sparse ones; this server has them in front alone", {}, {},
-                Fix{"", "", "none: this server cannot run such a model", false, 0});
-    return {};
+    return look.report(on.text_place("mlp_layer_types"),
+                       "dense layers behind sparse ones; this server has them in front alone", {},
+                       {}, Fix{"", "", "none: this server cannot run such a model", false, 0});
   }
   const JsonValue* count = known(on.text_config(), "first_k_dense_replace");
   const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);
@@ -39,27 +38,25 @@ Status look_dense_layers(const Look& look) {
     look.report(on.text_place("first_k_dense_replace"),
                 fmt::format("{}; mlp_layer_types has {}", *counted, dense));
   }
-  return {};
 }
 
-Status look_shared_cache(const Look& look) {
+void look_shared_cache(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* count = known(on.text_config(), "num_kv_shared_layers");
   const bool shares = has_quirk(on.text_type, "shares_cache") || on.text_type == "gemma3n_text";
-  if (on.is_gguf || count == nullptr || !shares) return {};
+  if (on.is_gguf || count == nullptr || !shares) return;
   const std::vector<std::string> types = on.layer_types();
   const uint64_t shared = whole(*count).value_or(0);
-  if (shared == 0 || shared > types.size()) return {};
+  if (shared == 0 || shared > types.size()) return;
   const auto first = types.end() - static_cast<ptrdiff_t>(shared);
   const auto alone = std::find_if(first, types.end(), [&](const std::string& type) {
     return std::find(types.begin(), first, type) == first;
   });
-  if (alone == types.end()) return {};
+  if (alone == types.end()) return;
   look.report(on.text_place("num_kv_shared_layers"),
               fmt::format("{}: layer {} takes keys and values from the last {} layer before layer "
                           "{}, and there is none",
                           shared, alone - types.begin(), *alone, first - types.begin()));
-  return {};
 }
 
 constexpr Check kLayerFieldChecks[] = {

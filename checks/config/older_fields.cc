@@ -14,27 +14,26 @@
 namespace ckpt {
 namespace {
 
-Status look_expert_count(const Look& look) {
+void look_expert_count(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || !has_word(kReadNumExperts, on.text_type)) return {};
+  if (on.is_gguf || !has_word(kReadNumExperts, on.text_type)) return;
   const JsonValue* count = known(on.text_config(), "num_local_experts");
-  if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return {};
+  if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return;
   look.report(on.text_place("num_local_experts"),
               fmt::format("{}, without num_experts; transformers 4.57 reads that alone, and takes "
                           "its default instead",
                           count->dump()));
-  return {};
 }
 
-Status look_rope_by_layer_type(const Look& look) {
+void look_rope_by_layer_type(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || known(on.text_config(), "rope_scaling") != nullptr) return {};
+  if (on.is_gguf || known(on.text_config(), "rope_scaling") != nullptr) return;
   const JsonValue* rope = known(on.text_config(), "rope_parameters");
   const bool is_nested = rope != nullptr && rope->is_object() && !rope->empty() &&
                          std::ranges::all_of(rope->items(), [](auto& item) {
                            return item.key().ends_with("_attention") && item.value().is_object();
                          });
-  if (!is_nested) return {};
+  if (!is_nested) return;
   const bool has_fix = std::ranges::any_of(
       kRopeByLayerType, [&](const RopeByLayerType& row) { return row.model_type == on.text_type; });
   Found found{on.text_place("rope_parameters"),
@@ -42,59 +41,53 @@ Status look_rope_by_layer_type(const Look& look) {
               "rope_scaling"};
   if (!has_fix) found.fix = Fix{"", "", "take config.json from the source model", false, 0};
   look.out.push_back(std::move(found));
-  return {};
 }
 
 // Released configurations have both fields; 5 saves hidden_activation alone.
-Status look_two_activations(const Look& look) {
+void look_two_activations(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || !has_quirk(on.text_type, "two_activations")) return {};
+  if (on.is_gguf || !has_quirk(on.text_type, "two_activations")) return;
   const JsonValue* value = known(on.text_config(), "hidden_act");
-  if (value != nullptr && *value == "gelu_pytorch_tanh") return {};
+  if (value != nullptr && *value == "gelu_pytorch_tanh") return;
   look.report(on.text_place("hidden_act"),
               fmt::format("{}; this server expects \"gelu_pytorch_tanh\" in it and in "
                           "hidden_activation",
                           value == nullptr ? "absent" : value->dump()));
-  return {};
 }
 
-Status look_unsaved_fields(const Look& look) {
+void look_unsaved_fields(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return {};
+  if (on.is_gguf) return;
   for (const UnsavedField& field : kUnsavedFields) {
     if (look.profile.program == Program::kVllm && field.is_optional_in_vllm) continue;
     if (!has_word(field.model_types, on.text_type)) continue;
     const JsonValue* said = known(on.text_config(), field.name);
     if (said != nullptr && !said->is_structured()) continue;
-    look.report(on.text_place(field.name),
-                fmt::format("absent, as transformers 5 omits it; expected {}", field.value));
-    return {};
+    return look.report(on.text_place(field.name),
+                       fmt::format("absent, as transformers 5 omits it; expected {}", field.value));
   }
-  return {};
 }
 
-Status look_vision_rope(const Look& look) {
-  if (look.on.is_gguf) return {};
+void look_vision_rope(const Look& look) {
+  if (look.on.is_gguf) return;
   const JsonValue* vision = known(look.on.config, "vision_config");
   const std::string* type = text_of(known(vision, "rope_parameters"), "rope_type");
   const std::string* model = text_of(vision, "model_type");
-  if (type == nullptr || model == nullptr || *type != "axial" || *model != "pixtral") return {};
+  if (type == nullptr || model == nullptr || *type != "axial" || *model != "pixtral") return;
   look.report("config.json: vision_config.rope_parameters.rope_type",
               "\"axial\", which this server's transformers does not know; expected \"default\"");
-  return {};
 }
 
 // The server runs the tower as Qwen3-VL's, whose list of mergers has three by default.
-Status look_mergers(const Look& look) {
+void look_mergers(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* vision = known(on.config, "vision_config");
-  if (on.is_gguf || vision == nullptr || !vision->is_object()) return {};
+  if (on.is_gguf || vision == nullptr || !vision->is_object()) return;
   const bool is_asked = has_quirk(on.text_type, "deepstack_list");
-  if (!is_asked || vision->contains("deepstack_visual_indexes")) return {};
+  if (!is_asked || vision->contains("deepstack_visual_indexes")) return;
   look.report("config.json: vision_config.deepstack_visual_indexes",
               "absent, as transformers 5 omits it; this server makes three mergers of random "
               "numbers; expected []");
-  return {};
 }
 
 constexpr Check kOlderFieldChecks[] = {

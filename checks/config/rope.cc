@@ -343,22 +343,21 @@ std::string fault_of(const Look& look, const Rope& rope) {
   return fault_of_numbers(rope, *type, rotated_pairs(look.on, rope));
 }
 
-Status look_rope_words(const Look& look) {
+void look_rope_words(const Look& look) {
   for (const Rope& rope : ropes_of(look)) {
     std::string fault = fault_of(look, rope);
     if (!fault.empty()) look.report(rope.place, std::move(fault));
   }
   // That of a vision part is not computed with, but is read.
   const JsonValue* rope = known(known(look.on.config, "vision_config"), "rope_parameters");
-  if (rope == nullptr) return {};
+  if (rope == nullptr) return;
   if (member(*rope, "rope_type") == nullptr && member(*rope, "type") == nullptr) {
     look.report("config.json: vision_config.rope_parameters", "no rope_type");
   }
-  return {};
 }
 
 // Half of the rotated values must be what the sections of M-RoPE sum to.
-Status look_sections(const Look& look) {
+void look_sections(const Look& look) {
   for (const Rope& rope : ropes_of(look)) {
     const JsonValue* sections =
         rope.said->is_object() ? known(*rope.said, "mrope_section") : nullptr;
@@ -375,7 +374,6 @@ Status look_sections(const Look& look) {
     look.report(rope.place + ".mrope_section",
                 fmt::format("sums to {}; half of the rotary dimension is {}", sum, *pairs));
   }
-  return {};
 }
 
 // vLLM puts a share that stands alone, under any of these names, into a dictionary.
@@ -392,13 +390,12 @@ void look_lone_share(const Look& look) {
     const bool is_one = said->is_boolean() && said->get<bool>();
     const double share = is_one ? 1 : number(*said).value_or(-1);
     if (share > 0 && share <= 1) return;
-    look.report(fmt::format("config.json: {}", key),
-                fmt::format("{}; expected a number above 0, at most 1", said->dump()));
-    return;
+    return look.report(fmt::format("config.json: {}", key),
+                       fmt::format("{}; expected a number above 0, at most 1", said->dump()));
   }
 }
 
-Status look_share(const Look& look) {
+void look_share(const Look& look) {
   const std::vector<Rope> ropes = ropes_of(look);
   if (ropes.empty()) look_lone_share(look);
   for (const Rope& rope : ropes) {
@@ -408,7 +405,6 @@ Status look_share(const Look& look) {
     look.report("config.json: partial_rotary_factor",
                 fmt::format("{}; expected a number above 0, at most 1", rope.find(kShare)->dump()));
   }
-  return {};
 }
 
 double default_theta(const Family& table) {
@@ -421,10 +417,10 @@ double default_theta(const Family& table) {
 
 // Classes of transformers 4.57 read rope_theta next to the dictionary; where it is only inside,
 // as 5.x writes it, their default goes before it.
-Status look_theta(const Look& look) {
+void look_theta(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || known(on.text_config(), "rope_theta") != nullptr) return {};
-  if (!has_quirk(on.text_type, "theta_outside")) return {};
+  if (on.is_gguf || known(on.text_config(), "rope_theta") != nullptr) return;
+  if (!has_quirk(on.text_type, "theta_outside")) return;
   const double usual = default_theta(*table_of_model_type(on.text_type));
   for (const Rope& rope : ropes_of(look)) {
     const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
@@ -433,7 +429,6 @@ Status look_theta(const Look& look) {
                 fmt::format("{}, not set next to it; transformers 4.57 then uses {}", theta->dump(),
                             usual));
   }
-  return {};
 }
 
 constexpr Check kRopeChecks[] = {

@@ -223,12 +223,12 @@ void look_base_types(const Look& look) {
   }
 }
 
-Status look_types(const Look& look) {
+void look_types(const Look& look) {
   const Examined& on = look.on;
   const std::string& type = on.text_type;
   const bool is_delta = has_quirk(type, "delta_class");
   const bool has_class = has_quirk(type, "text_class") || is_delta;
-  if (on.is_gguf || on.config.is_null()) return {};
+  if (on.is_gguf || on.config.is_null()) return;
   look_base_types(look);
   const std::string prefix = on.text_place();
   const JsonValue& text = on.text_config();
@@ -236,10 +236,7 @@ Status look_types(const Look& look) {
   if (on.has_text_config() && !is_strict_tower) {
     look_listed_types(look, look.profile, "config.json: ", on.config, on.model_type);
   }
-  if (!has_class) {
-    look_listed_types(look, look.profile, prefix, text, type);
-    return {};
-  }
+  if (!has_class) return look_listed_types(look, look.profile, prefix, text, type);
   const bool is_dense = !has_quirk(type, "experts_alone");
   for (const Field& field : kTextFields) {
     if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
@@ -254,14 +251,13 @@ Status look_types(const Look& look) {
       if (letter == demand.substr(sign + 1)) look_field(look, prefix, text, field);
     }
   }
-  if (!is_strict_tower) return {};
+  if (!is_strict_tower) return;
   for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);
   const JsonValue* vision = known(on.config, "vision_config");
-  if (vision == nullptr || !vision->is_object()) return {};
+  if (vision == nullptr || !vision->is_object()) return;
   for (const Field& field : kVisionFields) {
     look_field(look, "config.json: vision_config.", *vision, field);
   }
-  return {};
 }
 
 constexpr Check kStrictTypeChecks[] = {

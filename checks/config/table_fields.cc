@@ -67,8 +67,7 @@ void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue
   const auto heads =
       said->is_boolean() ? std::optional<uint64_t>(said->get<bool>() ? 1 : 0) : whole(*said);
   if (!heads || *heads == 0) {
-    look.report(place, fmt::format("{}; expected a whole number above zero", said->dump()));
-    return;
+    return look.report(place, fmt::format("{}; expected a whole number above zero", said->dump()));
   }
   const JsonValue* width = known(vision, "embed_dim");
   if (width == nullptr) width = known(vision, "hidden_size");
@@ -77,10 +76,10 @@ void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue
   look.report(place, fmt::format("{}, of which {} values are not a multiple", *heads, *size));
 }
 
-Status look_table_fields(const Look& look) {
+void look_table_fields(const Look& look) {
   const Examined& on = look.on;
   const ParameterReport& report = on.parameters;
-  if (!report.is_compared() || on.is_gguf) return {};
+  if (!report.is_compared() || on.is_gguf) return;
   constexpr std::string_view kPlace = "config.json: ";
   const bool is_absent = report.bad_field.find(": no ") != report.bad_field.npos;
   if (!report.bad_field.empty() && !is_absent && !report.is_beyond_limits) {
@@ -97,10 +96,9 @@ Status look_table_fields(const Look& look) {
   const JsonValue* vision = known(on.config, "vision_config");
   const TowerTable* tower = tower_of(on.model_type);
   const bool has_tower = tower != nullptr && vision != nullptr && vision->is_object();
-  if (!has_tower || !on.has_vision_tensors()) return {};
+  if (!has_tower || !on.has_vision_tensors()) return;
   look_nulls(look, "config.json: vision_config.", *vision, tower->defaults);
   look_tower_heads(look, *tower, *vision);
-  return {};
 }
 
 constexpr Check kTableFieldChecks[] = {

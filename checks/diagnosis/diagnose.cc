@@ -169,7 +169,9 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
     const auto rated = rating(*check, profile);
     if (!rated || (check->is_deep && !examination.deep)) continue;
     std::vector<Found> found;
-    CKPT_TRY(check->look({on, profile, served, found}));
+    Status failed;
+    check->look({on, profile, served, found, failed});
+    CKPT_TRY(std::move(failed));
     for (Found& entry : found) {
       Fix fix = fix_of(*check, entry, on, examination);
       const Severity severity = entry.severity.value_or(*rated);

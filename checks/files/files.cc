@@ -10,53 +10,47 @@
 namespace ckpt {
 namespace {
 
-Status look_format(const Look& look) {
-  if (look.on.checkpoint.format != "safetensors") return {};
+void look_format(const Look& look) {
+  if (look.on.checkpoint.format != "safetensors") return;
   for (const auto& [file, metadata] : look.on.checkpoint.file_metadata) {
     if (!file.ends_with(".safetensors") || metadata.find("format") != nullptr) continue;
-    look.report(fmt::format("{}: __metadata__", file), "no \"format\": \"pt\"");
-    return {};
+    return look.report(fmt::format("{}: __metadata__", file), "no \"format\": \"pt\"");
   }
-  return {};
 }
 
 // Readers that go by the index read its "metadata" too, and look for no other names of files.
 // Source: transformers src/transformers/utils/hub.py (get_checkpoint_shard_files).
-Status look_index(const Look& look) {
+void look_index(const Look& look) {
   const auto& files = look.on.checkpoint.file_metadata;
   const bool is_folder = look.on.checkpoint.format == "safetensors" && !look.on.config.is_null();
   constexpr const char* kIndex = "model.safetensors.index.json";
-  if (!is_folder || files.empty() || files.contains("model.safetensors")) return {};
-  if (files.contains(kIndex)) return {};
+  if (!is_folder || files.empty() || files.contains("model.safetensors")) return;
+  if (files.contains(kIndex)) return;
   look.report(kIndex, "missing, or without an object \"metadata\"");
-  return {};
 }
 
-Status look_documents(const Look& look) {
+void look_documents(const Look& look) {
   for (const auto& [path, why] : look.on.broken) {
     if (path == "config.json" || path.starts_with("tokenizer")) continue;  // C01, T01
     look.report(path, why);
   }
-  return {};
 }
 
-Status look_keys_set_twice(const Look& look) {
+void look_keys_set_twice(const Look& look) {
   for (const auto& [path, fault] : look.on.set_twice) look.report(path, fault);
-  return {};
 }
 
-Status look_generation(const Look& look) {
+void look_generation(const Look& look) {
   const JsonValue& json = look.on.generation_config;
   const JsonValue* sampled = known(json, "do_sample");
   const bool samples = sampled != nullptr && is_truthy(sampled);
-  if (samples) return {};
+  if (samples) return;
   for (const std::string_view key : {"top_k", "top_p", "temperature"}) {
     const JsonValue* value = known(json, key);
     if (value == nullptr || (key != "top_k" && number(*value) == 1.0)) continue;
-    look.report(fmt::format("generation_config.json: {}", key), "set while do_sample is false");
-    return {};
+    return look.report(fmt::format("generation_config.json: {}", key),
+                       "set while do_sample is false");
   }
-  return {};
 }
 
 // The checks whose findings come from a newer writer: "C02, T02 and T03".
@@ -76,9 +70,9 @@ std::string found_for_age(const Look& look) {
   return fmt::format("{} and {}", fmt::join(out, ", "), last);
 }
 
-Status look_newer(const Look& look) {
+void look_newer(const Look& look) {
   const std::string* version = text_of(look.on.config, "transformers_version");
-  if (version == nullptr || !version->starts_with("5.")) return {};
+  if (version == nullptr || !version->starts_with("5.")) return;
   Found found{"config.json: transformers_version",
               fmt::format("written by transformers {}, read with 4.57", *version)};
   if (const std::string checks = found_for_age(look); !checks.empty()) {
@@ -88,13 +82,11 @@ Status look_newer(const Look& look) {
         checks);
   }
   look.out.push_back(std::move(found));
-  return {};
 }
 
-Status look_trainer(const Look& look) {
-  if (!look.on.has_document("modelopt_state.pth")) return {};
+void look_trainer(const Look& look) {
+  if (!look.on.has_document("modelopt_state.pth")) return;
   look.report("modelopt_state.pth", "a trainer's record of its quantizers");
-  return {};
 }
 
 constexpr Check kFileChecks[] = {

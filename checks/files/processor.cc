@@ -18,33 +18,30 @@ bool has_nested(const Examined& on) {
   return nested && *nested && known(**nested, "image_processor") != nullptr;
 }
 
-Status look_present(const Look& look) {
+void look_present(const Look& look) {
   const Examined& on = look.on;
-  if (!wants_processor(on) || on.has_document("preprocessor_config.json")) return {};
-  if (has_nested(on)) return {};
+  if (!wants_processor(on) || on.has_document("preprocessor_config.json")) return;
+  if (has_nested(on)) return;
   look.report("preprocessor_config.json", "missing; config.json has a vision_config");
-  return {};
 }
 
-Status look_nested(const Look& look) {
+void look_nested(const Look& look) {
   const Examined& on = look.on;
   if (!wants_processor(on) || on.has_document("preprocessor_config.json") || !has_nested(on)) {
-    return {};
+    return;
   }
   look.report("processor_config.json", "holds the image processor, as transformers 5 writes it");
-  return {};
 }
 
-Status look_type(const Look& look) {
-  if (!wants_processor(look.on) || look.on.preprocessor.is_null()) return {};
-  if (known(look.on.preprocessor, "image_processor_type") != nullptr) return {};
+void look_type(const Look& look) {
+  if (!wants_processor(look.on) || look.on.preprocessor.is_null()) return;
+  if (known(look.on.preprocessor, "image_processor_type") != nullptr) return;
   look.report("preprocessor_config.json: image_processor_type", "absent");
-  return {};
 }
 
-Status look_sizes(const Look& look) {
+void look_sizes(const Look& look) {
   const JsonValue* vision = known(look.on.config, "vision_config");
-  if (vision == nullptr || look.on.preprocessor.is_null()) return {};
+  if (vision == nullptr || look.on.preprocessor.is_null()) return;
   struct Pair {
     std::string_view here, there;
   };
@@ -58,15 +55,13 @@ Status look_sizes(const Look& look) {
     look.report(fmt::format("preprocessor_config.json: {}", pair.here),
                 fmt::format("{}; vision_config.{} is {}", here->dump(), pair.there, there->dump()));
   }
-  return {};
 }
 
-Status look_video(const Look& look) {
+void look_video(const Look& look) {
   const Examined& on = look.on;
-  if (!wants_processor(on) || known(on.config, "video_token_id") == nullptr) return {};
-  if (on.has_document("video_preprocessor_config.json") || has_nested(on)) return {};
+  if (!wants_processor(on) || known(on.config, "video_token_id") == nullptr) return;
+  if (on.has_document("video_preprocessor_config.json") || has_nested(on)) return;
   look.report("video_preprocessor_config.json", "missing; config.json has a video_token_id");
-  return {};
 }
 
 constexpr Check kProcessorChecks[] = {

@@ -58,15 +58,14 @@ std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
   return array == nullptr ? std::nullopt : std::optional(array->count());
 }
 
-Status look_architecture(const Look& look) {
-  if (!look.on.is_gguf || patched_by(look.on, look.profile) != nullptr) return {};
+void look_architecture(const Look& look) {
+  if (!look.on.is_gguf || patched_by(look.on, look.profile) != nullptr) return;
   const std::string name = architecture(look);
   if (name.empty()) {
     look.report("general.architecture", "missing");
   } else if (!is_known(look, "gguf architectures", name)) {
     look.report("general.architecture", fmt::format("'{}'", name));
   }
-  return {};
 }
 
 // Requirements of llama.cpp's tools/mtmd/clip.cpp for each tower of a projector.
@@ -105,9 +104,9 @@ void look_alignment(const Look& look) {
                                                *alignment, offset, kMappedAlignment));
 }
 
-Status look_keys(const Look& look) {
+void look_keys(const Look& look) {
   if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
-  if (!is_asked(look) || !is_known(look, "gguf architectures", architecture(look))) return {};
+  if (!is_asked(look) || !is_known(look, "gguf architectures", architecture(look))) return;
   look_alignment(look);
   for (const std::string_view key : {"embedding_length", "block_count"}) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
@@ -119,21 +118,18 @@ Status look_keys(const Look& look) {
   return look_gguf_keys(look, architecture(look));
 }
 
-Status look_tokenizer(const Look& look) {
-  if (!is_asked(look)) return {};
+void look_tokenizer(const Look& look) {
+  if (!is_asked(look)) return;
   const std::string* model = keys(look).find_text("tokenizer.ggml.model");
   if (model == nullptr || !is_in(kTokenizerModels, *model)) {
-    look.report("tokenizer.ggml.model", model == nullptr ? "missing" : fmt::format("'{}'", *model));
-    return {};
+    return look.report("tokenizer.ggml.model",
+                       model == nullptr ? "missing" : fmt::format("'{}'", *model));
   }
-  if (has_word(kGgufNoTokenizer, *model)) return {};
+  if (has_word(kGgufNoTokenizer, *model)) return;
   const auto tokens = array_count(look, "tokenizer.ggml.tokens");
-  if (!tokens) {
-    look.report("tokenizer.ggml.tokens", "missing");
-    return {};
-  }
+  if (!tokens) return look.report("tokenizer.ggml.tokens", "missing");
   const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
-  CKPT_TRY(look_gguf_tokens(look));
+  look_gguf_tokens(look);
   const bool needs_merges = is_in(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
   if (needs_merges && !array_count(look, "tokenizer.ggml.merges")) {
     look.report("tokenizer.ggml.merges", "missing");
@@ -149,13 +145,12 @@ Status look_tokenizer(const Look& look) {
     look.report("tokenizer.ggml.tokens", fmt::format("{} tokens; token_embd.weight has {} rows",
                                                      *tokens, embedding->shape[0]));
   }
-  return {};
 }
 
-Status look_pre_tokenizer(const Look& look) {
-  if (!is_asked(look)) return {};
+void look_pre_tokenizer(const Look& look) {
+  if (!is_asked(look)) return;
   const std::string* model = keys(look).find_text("tokenizer.ggml.model");
-  if (model == nullptr || *model != "gpt2") return {};  // others cut without one
+  if (model == nullptr || *model != "gpt2") return;  // others cut without one
   const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
   if (pre == nullptr || pre->empty()) {
     look.report("tokenizer.ggml.pre", "missing", Severity::kUnsound,
@@ -164,32 +159,31 @@ Status look_pre_tokenizer(const Look& look) {
   } else if (!is_known(look, "gguf pre-tokenizers", *pre)) {
     look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
   }
-  return {};
 }
 
-Status look_special_tokens(const Look& look) {
-  if (!is_asked(look)) return {};
+void look_special_tokens(const Look& look) {
+  if (!is_asked(look)) return;
   const auto tokens = array_count(look, "tokenizer.ggml.tokens");
-  if (!tokens) return {};
+  if (!tokens) return;
   for (const std::string_view name : {"bos", "eos", "unknown", "padding", "eot", "eom"}) {
     const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
     const auto id = keys(look).find_unsigned(key);
     if (id && *id >= *tokens) look.report(key, fmt::format("{} of {} tokens", *id, *tokens));
   }
-  return {};
 }
 
-Status look_blocks(const Look& look) {
-  if (!is_asked(look)) return {};
+void look_blocks(const Look& look) {
+  if (!is_asked(look)) return;
   const auto count = keys(look).find_unsigned(architecture(look) + ".block_count");
   const GgufArchitecture* rules = find_gguf_architecture(architecture(look));
   if (rules != nullptr) {
     std::vector<Found> faults;  // without its keys, what the tensors should be is not known
-    CKPT_TRY(look_keys({look.on, look.profile, look.served, faults}));
-    return faults.empty() ? look_gguf_tensors(look, *rules) : Status();
+    look_keys({look.on, look.profile, look.served, faults, look.failed});
+    if (faults.empty()) look.failed = look_gguf_tensors(look, *rules);
+    return;
   }
   const bool is_listed = is_known(look, "gguf architectures", architecture(look));
-  if (!count || *count > kMaxBlocks || !is_listed) return {};
+  if (!count || *count > kMaxBlocks || !is_listed) return;
   std::vector<bool> has(*count);
   std::string beyond;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
@@ -200,22 +194,21 @@ Status look_blocks(const Look& look) {
     if (at >= *count && beyond.empty()) beyond = tensor.name;
   }
   // Vocabularies alone, and encoders that count their blocks under another name.
-  if (std::ranges::find(has, true) == has.end()) return {};
+  if (std::ranges::find(has, true) == has.end()) return;
   const auto missing = std::ranges::find(has, false);
   if (missing != has.end()) {
     look.report(fmt::format("blk.{}", missing - has.begin()),
                 fmt::format("no tensor; block_count is {}", *count));
   }
   if (!beyond.empty()) look.report(beyond, fmt::format("block_count is {}", *count));
-  return {};
 }
 
 bool is_nvfp4(const Tensor& tensor) {
   return tensor.codec->scheme == Scheme::kNvfp4 || plain_dtype(*tensor.codec) == Dtype::kNvfp4;
 }
 
-Status look_scales(const Look& look) {
-  if (!is_asked(look)) return {};
+void look_scales(const Look& look) {
+  if (!is_asked(look)) return;
   constexpr std::string_view kScale = ".scale";
   Mismatch bare;
   size_t scaled = 0;
@@ -247,7 +240,6 @@ Status look_scales(const Look& look) {
       look.report(tensor.name, fmt::format("next to a weight in {}", weight->codec->name));
     }
   }
-  return {};
 }
 
 // ---- other programs than llama.cpp -----------------------------------------------------------
@@ -274,11 +266,11 @@ std::optional<Found> unread_by(const Look& look) {
   return std::nullopt;
 }
 
-Status look_other_programs(const Look& look) {
-  if (!look.on.is_gguf) return {};
+void look_other_programs(const Look& look) {
+  if (!look.on.is_gguf) return;
   if (look.profile.reads_gguf()) {
     if (auto unread = unread_by(look)) look.out.push_back(std::move(*unread));
-    return {};
+    return;
   }
   Found found{"GGUF", "a format that this program does not read"};
   if (look.profile.program == Program::kVllm) {
@@ -288,7 +280,6 @@ Status look_other_programs(const Look& look) {
         "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here";
   }
   look.out.push_back(std::move(found));
-  return {};
 }
 
 constexpr Check kGgufChecks[] = {

@@ -137,12 +137,12 @@ void look_bases(const Look& look, const std::string& architecture) {
 }  // namespace
 
 // Once a text stands twice, the library's two tables of tokens differ, and it stops.
-Status look_gguf_tokens(const Look& look) {
+void look_gguf_tokens(const Look& look) {
   const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
-  if (model == nullptr || has_word(kGgufNoTokenizer, *model)) return {};
+  if (model == nullptr || has_word(kGgufNoTokenizer, *model)) return;
   look_token_lists(look);
   const MetaArray* tokens = look.on.checkpoint.metadata.find_array("tokenizer.ggml.tokens");
-  if (tokens == nullptr || tokens->element != MetaType::kText) return {};
+  if (tokens == nullptr || tokens->element != MetaType::kText) return;
   std::unordered_set<std::string_view> seen;
   for (uint64_t id = 0; id < tokens->texts.size(); ++id) {
     const std::string& text = tokens->texts[id];
@@ -151,10 +151,9 @@ Status look_gguf_tokens(const Look& look) {
                 {}, "GGML_ASSERT(id_to_token.size() == token_to_id.size())");
     break;
   }
-  return {};
 }
 
-Status look_gguf_keys(const Look& look, const std::string& architecture) {
+void look_gguf_keys(const Look& look, const std::string& architecture) {
   const uint64_t blocks =
       look.on.checkpoint.metadata.find_unsigned(architecture + ".block_count").value_or(0);
   const uint64_t nextn =
@@ -164,17 +163,16 @@ Status look_gguf_keys(const Look& look, const std::string& architecture) {
   look_nested_arrays(look);
   look_keys_of_file(look, counts);
   const GgufArchitecture* rules = find_gguf_architecture(architecture);
-  if (rules == nullptr) return {};
+  if (rules == nullptr) return;
   look_keys_of(look, architecture, kGgufCommonKeys, counts);
   look_keys_of(look, architecture, rules->keys, counts);
   look_bases(look, architecture);
-  if (look.out.size() != before) return {};  // numbers of unknown keys say nothing
+  if (look.out.size() != before) return;  // numbers of unknown keys say nothing
   const GgufNumbers numbers(look.on.checkpoint, *rules);
-  if (blocks == 0 || blocks > 512) return {};
+  if (blocks == 0 || blocks > 512) return;
   if (std::string fault = numbers.fault(); !fault.empty()) {
     look.report(architecture, std::move(fault), {}, "GGML_ASSERT(...) failed");
   }
-  return {};
 }
 
 const GgufArchitecture* find_gguf_architecture(std::string_view name) {

@@ -66,9 +66,9 @@ std::span<const GgufArchitecture> gguf_hybrid_architectures();
 
 struct Look;
 // Keys that must be there, their types, and numbers that do not go together.
-Status look_gguf_keys(const Look& look, const std::string& architecture);
+void look_gguf_keys(const Look& look, const std::string& architecture);
 // Lists of tokens: their types, and texts that stand twice.
-Status look_gguf_tokens(const Look& look);
+void look_gguf_tokens(const Look& look);
 // Tensors that are missing, too many or of another shape.
 Status look_gguf_tensors(const Look& look, const GgufArchitecture& rules);
 

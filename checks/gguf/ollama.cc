@@ -41,8 +41,8 @@ bool is_converted(const Tensor& tensor, const Examined& on) {
   return type == Dtype::kF32 || type == Dtype::kF16 || type == Dtype::kBF16 || type == Dtype::kU8;
 }
 
-Status look_converted_types(const Look& look) {
-  if (look.on.is_gguf) return {};
+void look_converted_types(const Look& look) {
+  if (look.on.is_gguf) return;
   Mismatch found;
   std::string_view type;
   bool is_fp8 = false;
@@ -53,33 +53,30 @@ Status look_converted_types(const Look& look) {
     is_fp8 |= std::ranges::any_of(tensor.codec->parts,
                                   [](const auto& part) { return part.dtype == Dtype::kF8E4M3; });
   }
-  if (found.count == 0) return {};
+  if (found.count == 0) return;
   look.report(
       found.first,
       found.text_at_first(fmt::format("in {}, which `ollama create` does not convert", type)), {},
       is_fp8 ? "missing fp8 block size metadata for tensor" : "unknown data type",
       gguf_instead(look.on));
-  return {};
 }
 
 // ---- GGUF files ------------------------------------------------------------------------------
 
 // Not where a program of Ollama's takes the template's place, nor of a model that does not chat.
-Status look_ollama_template(const Look& look) {
+void look_ollama_template(const Look& look) {
   const Metadata& metadata = look.on.checkpoint.metadata;
   const std::string_view architecture = ollama_architecture(look.on);
   const bool chats = look.on.is_gguf && architecture != "clip" &&
                      metadata.find(fmt::format("{}.pooling_type", architecture)) == nullptr;
-  if (!chats || !ollama_renderer(architecture).empty()) return {};
+  if (!chats || !ollama_renderer(architecture).empty()) return;
   const std::string* text = metadata.find_text("tokenizer.chat_template");
   if (text == nullptr || text->empty()) {
-    look.report("tokenizer.chat_template", "missing", Severity::kWarning,
-                "prompts are sent as they are typed",
-                Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"});
-    return {};
+    return look.report("tokenizer.chat_template", "missing", Severity::kWarning,
+                       "prompts are sent as they are typed",
+                       Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"});
   }
   look.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");
-  return {};
 }
 
 // As llama-quantize writes a file, which therefore copies it unchanged.
@@ -96,22 +93,20 @@ bool is_as_quantized(const Checkpoint& checkpoint) {
          std::ranges::adjacent_find(tensors, after) == tensors.end();
 }
 
-Status look_same_bytes(const Look& look) {
+void look_same_bytes(const Look& look) {
   const Checkpoint& checkpoint = look.on.checkpoint;
   const bool is_copied = look.on.is_gguf && ollama_architecture(look.on) != "clip" &&
                          !is_split(checkpoint) &&
                          std::ranges::none_of(checkpoint.tensors, is_embedded);
-  if (!is_copied || is_as_quantized(checkpoint)) return {};
+  if (!is_copied || is_as_quantized(checkpoint)) return;
   look.report("the file",
               "its tensors or keys are not in the order of llama-quantize, which "
               "`ollama create` writes");
-  return {};
 }
 
-Status look_split(const Look& look) {
-  if (!look.on.is_gguf || !is_split(look.on.checkpoint)) return {};
+void look_split(const Look& look) {
+  if (!look.on.is_gguf || !is_split(look.on.checkpoint)) return;
   look.report("the file", "split; a Modelfile must name the folder, or each file in a FROM line");
-  return {};
 }
 
 constexpr Check kOllamaChecks[] = {

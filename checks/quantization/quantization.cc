@@ -33,9 +33,9 @@ size_t count_pre_scales(const Examined& on) {
                     [](const auto& entry) { return entry.second.has_pre_quant_scale; }));
 }
 
-Status look_stated(const Look& look) {
+void look_stated(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return {};
+  if (on.is_gguf) return;
   if (on.quantizations.empty() && on.is_quantized()) {
     look.report("config.json: quantization_config",
                 "absent, but weights are stored as codes with scales");
@@ -45,23 +45,19 @@ Status look_stated(const Look& look) {
     if (flat == nullptr) {
       flat = &said;
     } else if (is_modelopt(said) && is_modelopt(*flat) && said.algo != flat->algo) {
-      look.out.push_back({said.place,
-                          fmt::format("says {}; {} says {}", said.algo, flat->place, flat->algo),
-                          Severity::kWarning,
-                          {},
-                          {}});
+      look.report(said.place,
+                  fmt::format("says {}; {} says {}", said.algo, flat->place, flat->algo),
+                  Severity::kWarning);
     }
   }
-  return {};
 }
 
 // A statement that is for nothing: every weight is plain.
-Status look_stale(const Look& look) {
+void look_stale(const Look& look) {
   const Quantization* said = look.on.quantization();
   const bool has_codes = look.on.is_quantized() || !look.on.packed.by_codes.empty();
-  if (said == nullptr || has_codes || look.on.is_gguf || !is_modelopt(*said)) return {};
+  if (said == nullptr || has_codes || look.on.is_gguf || !is_modelopt(*said)) return;
   look.report(said->place, fmt::format("says {}, but no weight is quantized", said->algo));
-  return {};
 }
 
 // Quirk of models whose norms multiply by 1 + w, which ModelOpt's AWQ takes for w.
@@ -84,12 +80,11 @@ bool is_algo_read(const Look& look, const Quantization& said) {
   return said.method.starts_with("modelopt") || member(*said.json, "producer") != nullptr;
 }
 
-Status look_algo(const Look& look) {
+void look_algo(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo.empty() || look.on.is_gguf) return {};
-  if (has_word(look.profile.algos, said->algo) || !is_algo_read(look, *said)) return {};
-  if (look.profile.program == Program::kSglang && said->algo == "MIXED_PRECISION")
-    return {};  // Q03
+  if (said == nullptr || said->algo.empty() || look.on.is_gguf) return;
+  if (has_word(look.profile.algos, said->algo) || !is_algo_read(look, *said)) return;
+  if (look.profile.program == Program::kSglang && said->algo == "MIXED_PRECISION") return;  // Q03
   Found found{said->place,
               fmt::format("quant_algo {}, which {} does not take", said->algo, look.profile.help),
               {},
@@ -97,20 +92,16 @@ Status look_algo(const Look& look) {
               mend_of_algo(look.on, *said)};
   found.symptom = "ModelOpt currently only supports: ...";
   look.out.push_back(std::move(found));
-  return {};
 }
 
-Status look_mixed(const Look& look) {
+void look_mixed(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo != "MIXED_PRECISION") return {};
+  if (said == nullptr || said->algo != "MIXED_PRECISION") return;
   if (look.profile.program == Program::kSglang) {
-    if (look.on.model_class.starts_with("NemotronH")) return {};
-    look.out.push_back({said->place,
-                        "MIXED_PRECISION, which this server reads as another program's W4A8",
-                        {},
-                        "KeyError '...input_scale', or an assertion over shapes",
-                        mend_of_algo(look.on, *said)});
-    return {};
+    if (look.on.model_class.starts_with("NemotronH")) return;
+    return look.report(
+        said->place, "MIXED_PRECISION, which this server reads as another program's W4A8", {},
+        "KeyError '...input_scale', or an assertion over shapes", mend_of_algo(look.on, *said));
   }
   if (look.profile.program == Program::kVllm && said->is_nested) {
     look.report(said->place, "only hf_quant_config.json declares MIXED_PRECISION");
@@ -118,42 +109,36 @@ Status look_mixed(const Look& look) {
   if (said->layers.empty()) {
     look.report(said->place, "MIXED_PRECISION without quantized_layers");
   }
-  return {};
 }
 
-Status look_nested_quantization(const Look& look) {
+void look_nested_quantization(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->is_nested || look.profile.program != Program::kVllm) return {};
+  if (said == nullptr || !said->is_nested || look.profile.program != Program::kVllm) return;
   if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
-    return {};
+    return;
   }
   look.report(said->place, fmt::format("only hf_quant_config.json declares {}", said->algo));
-  return {};
 }
 
-Status look_method(const Look& look) {
+void look_method(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->method.empty() || said->is_nested) return {};
+  if (said == nullptr || !said->method.empty() || said->is_nested) return;
   look.report(said->place, "no quant_method");
-  return {};
 }
 
-Status look_group_size(const Look& look) {
+void look_group_size(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo != "NVFP4") return {};
+  if (said == nullptr || said->algo != "NVFP4") return;
   const bool is_own = said->is_nested || member(*said->json, "group_size") != nullptr;
   if (said->group_size && *said->group_size != 16) {
     // vLLM reads the key next to quant_algo only, and uses 16 without one.
     const bool is_read = is_own || look.profile.program != Program::kVllm;
-    look.out.push_back({said->place,
-                        fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
-                        is_read ? std::nullopt : std::optional(Severity::kWarning),
-                        {},
-                        {}});
+    look.report(said->place,
+                fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
+                is_read ? std::nullopt : std::optional(Severity::kWarning));
   }
   const bool is_needed = said->is_nested || look.profile.program == Program::kSglang;
   if (!said->group_size && is_needed) look.report(said->place, "no group_size");
-  return {};
 }
 
 // Whether all groups of compressed-tensors quantize the inputs of their layers.
@@ -206,59 +191,50 @@ bool are_codes_alone(const Examined& on, const Tensor& codes, const Quantization
   return algo.find("NVFP4") != std::string::npos || said.method == "compressed-tensors";
 }
 
-Status look_quantization_scales(const Look& look) {
+void look_quantization_scales(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   constexpr const char* kAlone = "codes without scales of fitting shape, for blocks and tensor";
   for (const auto& [name, module] : look.on.modules) {
     if (module.weight == nullptr || module.form != Form::kOther) continue;
     if (!are_codes_alone(look.on, *module.weight, *said, name)) continue;
-    look.report(name, kAlone);
-    return {};
+    return look.report(name, kAlone);
   }
   for (const Tensor* tensor : look.on.stray) {
     const std::string module = tensor->name.substr(0, tensor->name.rfind('.'));
     if (last_word(tensor->name) != "weight_packed") continue;
     if (!are_codes_alone(look.on, *tensor, *said, module)) continue;
-    look.report(module, kAlone);
-    return {};
+    return look.report(module, kAlone);
   }
   const Mismatch found = without_input_scale(look.on, *said);
   if (found.count != 0) look.report(found.first, found.text_at_first("without an input_scale"));
-  return {};
 }
 
-Status look_awq(const Look& look) {
+void look_awq(const Look& look) {
   const size_t count = count_pre_scales(look.on);
   const Quantization* said = look.on.quantization();
-  if (count == 0 || said == nullptr) return {};
-  look.out.push_back({said->place,
-                      fmt::format("{} modules have a pre_quant_scale; without it their answers "
-                                  "are wrong",
-                                  count),
-                      {},
-                      {},
-                      mend_of_algo(look.on, *said)});
-  return {};
+  if (count == 0 || said == nullptr) return;
+  look.report(said->place,
+              fmt::format("{} modules have a pre_quant_scale; without it their answers "
+                          "are wrong",
+                          count),
+              {}, {}, mend_of_algo(look.on, *said));
 }
 
-Status look_norm_fold(const Look& look) {
+void look_norm_fold(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (!has_quirk(look.on.text_type, kPlainFolds) || said == nullptr || !says_awq(*said)) return {};
+  if (!has_quirk(look.on.text_type, kPlainFolds) || said == nullptr || !says_awq(*said)) return;
   Fix repair = mend_of_algo(look.on, *said);
   if (has_word(look.profile.algos, said->algo) && said->algo != "MIXED_PRECISION") {
     repair.step = "awq-fold-repair:base=BASE";
   }
-  look.out.push_back({"input_layernorm, post_attention_layernorm",
-                      "an AWQ export of a model whose norms multiply by 1 + w: the exporter folds "
-                      "w s where (1 + w) s - 1 is right",
-                      {},
-                      {},
-                      std::move(repair)});
-  return {};
+  look.report("input_layernorm, post_attention_layernorm",
+              "an AWQ export of a model whose norms multiply by 1 + w: the exporter folds "
+              "w s where (1 + w) s - 1 is right",
+              {}, {}, std::move(repair));
 }
 
-Status look_rows(const Look& look) {
+void look_rows(const Look& look) {
   const uint64_t multiple = look.profile.program == Program::kLlamaCpp ? 64 : 16;
   Mismatch found;
   for (const auto& [name, module] : look.on.modules) {
@@ -266,19 +242,16 @@ Status look_rows(const Look& look) {
     if (is_fp4 && module.weight->row_values() % multiple != 0) found.add(name);
   }
   if (found.count != 0) {
-    look.out.push_back(
-        {found.first,
-         found.text_at_first(fmt::format("whose row length is not a multiple of {}", multiple)),
-         {},
-         {},
-         Fix{"", "", fmt::format("{{again}} --keep '*.{}'", last_word(found.first)), true, 0}});
+    look.report(
+        found.first,
+        found.text_at_first(fmt::format("whose row length is not a multiple of {}", multiple)), {},
+        {}, Fix{"", "", fmt::format("{{again}} --keep '*.{}'", last_word(found.first)), true, 0});
   }
-  return {};
 }
 
-Status look_cache(const Look& look) {
+void look_cache(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   const bool has =
       std::any_of(look.on.stray.begin(), look.on.stray.end(), [](const Tensor* tensor) {
         return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
@@ -286,10 +259,9 @@ Status look_cache(const Look& look) {
   if (said->has_kv_scheme && !has) look.report(said->place, "an FP8 KV cache, but no k_scale");
   if (!said->has_kv_scheme && has)
     look.report(said->place, "k_scale, but no FP8 KV cache is declared");
-  return {};
 }
 
-Status look_leftovers(const Look& look) {
+void look_leftovers(const Look& look) {
   const bool asks_for_attention = look.profile.program == Program::kVllm &&
                                   has_quirk(ruling_type(look), "looks_up_attention_alone");
   Mismatch found;
@@ -298,7 +270,7 @@ Status look_leftovers(const Look& look) {
     if (asks_for_attention && name.find(".mlp.") != name.npos) continue;
     if (name.ends_with("_amax") || name.find("_quantizer.") != name.npos) found.add(name);
   }
-  if (found.count == 0) return {};
+  if (found.count == 0) return;
   Found out{found.first,
             fmt::format("{} tensors of quantizers: this is a trainer's checkpoint, not an export",
                         found.count),
@@ -310,21 +282,19 @@ Status look_leftovers(const Look& look) {
       look.profile.rules == Rules::kVllm17 || look.profile.program == Program::kSglang;
   if (passes_over && look.on.model_class.starts_with("Qwen3_5")) out.severity = Severity::kWarning;
   look.out.push_back(std::move(out));
-  return {};
 }
 
-Status look_draft(const Look& look) {
+void look_draft(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo != "NVFP4") return {};
+  if (said == nullptr || said->algo != "NVFP4") return;
   const auto first = look.on.modules.lower_bound("mtp.");
-  if (first == look.on.modules.end() || !first->first.starts_with("mtp.")) return {};
+  if (first == look.on.modules.end() || !first->first.starts_with("mtp.")) return;
   const bool is_named =
       std::any_of(said->exclude.begin(), said->exclude.end(),
                   [](const std::string& entry) { return entry.find("mtp") != entry.npos; });
   if (first->second.form == Form::kPlain && !is_named) {
     look.report(said->place, "mtp.* is unquantized, and the list does not exclude it");
   }
-  return {};
 }
 
 constexpr Check kQuantizationChecks[] = {

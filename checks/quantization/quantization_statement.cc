@@ -35,37 +35,34 @@ const JsonValue* statement(const Examined& on) {
   return outer != nullptr ? outer : member(on.text_config(), "quantization_config");
 }
 
-Status look_object(const Look& look) {
+void look_object(const Look& look) {
   const JsonValue* said = statement(look.on);
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   if (!said->is_object()) {
-    look.report("config.json: quantization_config",
-                fmt::format("a JSON {}; expected an object", kind_of(*said)));
-    return {};
+    return look.report("config.json: quantization_config",
+                       fmt::format("a JSON {}; expected an object", kind_of(*said)));
   }
-  if (!look.profile.serves()) return {};
+  if (!look.profile.serves()) return;
   const JsonValue* producer = member(*said, "producer");
   if (producer != nullptr && !producer->is_object()) {
     look.report("config.json: quantization_config.producer",
                 fmt::format("a JSON {}; expected an object", kind_of(*producer)));
   }
-  return {};
 }
 
 // Words of compressed-tensors that its own classes check.
 constexpr std::string_view kStrategies =
     " tensor channel group block token tensor_group attn_head ";
 
-Status look_statement_method(const Look& look) {
+void look_statement_method(const Look& look) {
   const JsonValue* said = statement(look.on);
   const JsonValue* method = said == nullptr ? nullptr : member(*said, "quant_method");
-  if (method == nullptr) return {};  // Q05
+  if (method == nullptr) return;  // Q05
   const std::string& name = look.on.quantizations.empty() ? "" : look.on.quantizations[0].method;
   const bool is_known = has_listed(look.profile, "quantization methods", name, true);
-  if (method->is_string() && (is_known || name.empty())) return {};
+  if (method->is_string() && (is_known || name.empty())) return;
   look.report("config.json: quantization_config.quant_method",
               fmt::format("{}, which {} does not have", method->dump(), look.profile.help));
-  return {};
 }
 
 bool is_list_of_texts(const JsonValue& json) {
@@ -106,10 +103,10 @@ std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValu
   return out;
 }
 
-Status look_statement_keys(const Look& look) {
+void look_statement_keys(const Look& look) {
   const JsonValue* json = statement(look.on);
   const Quantization* said = look.on.quantization();
-  if (json == nullptr || !json->is_object() || said == nullptr) return {};
+  if (json == nullptr || !json->is_object() || said == nullptr) return;
   const auto report = [&](std::string_view key, std::string found) {
     look.report(fmt::format("config.json: quantization_config.{}", key), std::move(found));
   };
@@ -125,7 +122,7 @@ Status look_statement_keys(const Look& look) {
   if (said->method == "compressed-tensors" && look.profile.program == Program::kVllm) {
     for (const auto& [key, fault] : faults_of_groups(*json)) report(key, fault);
   }
-  if (!said->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return {};
+  if (!said->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return;
   const JsonValue* algo = member(*json, "quant_algo");
   if (!is_truthy(algo) || !algo->is_string()) {
     report("quant_algo",
@@ -134,9 +131,8 @@ Status look_statement_keys(const Look& look) {
     report("quant_algo", fmt::format("{}; the method modelopt_fp4 is for NVFP4", said->algo));
   }
   const JsonValue* ignore = member(*json, "ignore");
-  if (ignore == nullptr) return {};
+  if (ignore == nullptr) return;
   if (!is_list_of_texts(*ignore)) report("ignore", "no list of names");
-  return {};
 }
 
 // Programs by their reaction to floats where codes are declared: transformers 5 decodes nothing
@@ -179,21 +175,18 @@ void look_floats(const Look& look, const Quantization& said) {
     const bool is_asked = name.find(said.method == "mxfp4" ? ".experts" : ".layers.") != name.npos;
     if (!is_asked || !module.is_linear()) continue;
     if (excluded.matches(name) || excluded.holds_part_of(name)) continue;
-    look.out.push_back({said.place,
-                        fmt::format("says {}, but '{}' is stored as floats", said.method, name),
-                        weight_of_floats(look, said.method),
-                        {},
-                        {}});
-    return;
+    return look.report(said.place,
+                       fmt::format("says {}, but '{}' is stored as floats", said.method, name),
+                       weight_of_floats(look, said.method));
   }
 }
 
 // Weights whose layout belongs to another method than the one that is named.
-Status look_layout(const Look& look) {
+void look_layout(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || look.on.is_gguf) return {};
+  if (said == nullptr || look.on.is_gguf) return;
   look_floats(look, *said);
-  if (!look.profile.serves()) return {};
+  if (!look.profile.serves()) return;
   const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said->method);
   const bool is_packed = said->method == "compressed-tensors";
   const bool has_format = said->json != nullptr && known(*said->json, "format") != nullptr;
@@ -203,11 +196,9 @@ Status look_layout(const Look& look) {
         !(is_other || (is_packed && (!has_format || module.form == Form::kNvfp4)))) {
       continue;
     }
-    look.report(said->place, fmt::format("says {}, but '{}' is stored as ModelOpt's {}",
-                                         said->method, name, form_name(module.form)));
-    return {};
+    return look.report(said->place, fmt::format("says {}, but '{}' is stored as ModelOpt's {}",
+                                                said->method, name, form_name(module.form)));
   }
-  return {};
 }
 
 constexpr Check kQuantizationStatementChecks[] = {

@@ -32,9 +32,9 @@ bool is_fp8(const Tensor& weight) {
   return is_fp8_codes(*weight.codec) || is_fp8(weight.codec->scheme);
 }
 
-Status look_numbers(const Look& look) {
+void look_numbers(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->method.starts_with("modelopt")) return {};
+  if (said == nullptr || !said->method.starts_with("modelopt")) return;
   Mismatch found;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale");
@@ -44,10 +44,9 @@ Status look_numbers(const Look& look) {
     if ((is_of_fp8 || is_of_tensor) && !is_one_number(tensor)) found.add(tensor.name);
   }
   if (found.count != 0) look.report(found.first, found.text_at_first("no single number"));
-  return {};
 }
 
-Status look_second(const Look& look) {
+void look_second(const Look& look) {
   Mismatch found;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale_2");
@@ -55,7 +54,6 @@ Status look_second(const Look& look) {
   }
   if (found.count != 0)
     look.report(found.first, found.text_at_first("next to an FP8 weight, which has none"));
-  return {};
 }
 
 // Whether a tensor is codes of FP8 with nothing that could scale them, in whatever shape.
@@ -69,9 +67,9 @@ bool is_bare_fp8(const Examined& on, const Tensor& tensor) {
       [&](const char* end) { return on.tensor(tensor.name + end) != nullptr; });
 }
 
-Status look_bare(const Look& look) {
+void look_bare(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   Mismatch found;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     if (!is_bare_fp8(look.on, tensor)) continue;
@@ -82,7 +80,6 @@ Status look_bare(const Look& look) {
   }
   if (found.count != 0)
     look.report(found.first, found.text_at_first("of FP8 codes without a scale"));
-  return {};
 }
 
 constexpr uint64_t kBlockRows = 128;
@@ -136,9 +133,9 @@ std::optional<Severity> fault_of_module(const Look& look, const Module& first,
   return fault_of_parts(look, rows, parts[0] == "q_a_proj");
 }
 
-Status look_parts_of_fp8(const Look& look) {
+void look_parts_of_fp8(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || (said->method != "fp8" && said->method != "compressed-tensors")) return {};
+  if (said == nullptr || (said->method != "fp8" && said->method != "compressed-tensors")) return;
   Mismatch refused, shifted;
   for (const auto& [name, module] : look.on.modules) {
     const std::string word = name.substr(name.rfind('.') + 1);
@@ -150,14 +147,12 @@ Status look_parts_of_fp8(const Look& look) {
   }
   const bool is_refused = refused.count != 0;
   const Mismatch& found = is_refused ? refused : shifted;
-  if (found.count == 0) return {};
-  look.out.push_back({found.first,
-                      found.text_at_first("of rows that are not whole blocks of 128, run as one "
-                                          "with others"),
-                      is_refused ? std::nullopt : std::optional(Severity::kUnsound),
-                      is_refused ? "" : "rows are multiplied by another block's scale: noise",
-                      {}});
-  return {};
+  if (found.count == 0) return;
+  look.report(found.first,
+              found.text_at_first("of rows that are not whole blocks of 128, run as one "
+                                  "with others"),
+              is_refused ? std::nullopt : std::optional(Severity::kUnsound),
+              is_refused ? "" : "rows are multiplied by another block's scale: noise");
 }
 
 constexpr Check kScaleShapeChecks[] = {

@@ -30,25 +30,19 @@ std::string module_of_blocks(const Examined& on) {
   return {};
 }
 
-Status look_fp8_blocks(const Look& look, const Quantization& said) {
+void look_fp8_blocks(const Look& look, const Quantization& said) {
   const JsonValue* block = known(*said.json, "weight_block_size");
   const std::string* scheme = text_of(*said.json, "activation_scheme");
   if (block != nullptr && scheme != nullptr && *scheme == "static") {
-    look.out.push_back({said.place + ".activation_scheme",
-                        "static, with a weight_block_size",
-                        {},
-                        "The block-wise quantization only supports dynamic activation scheme",
-                        {}});
+    look.report(said.place + ".activation_scheme", "static, with a weight_block_size", {},
+                "The block-wise quantization only supports dynamic activation scheme");
   }
-  if (block != nullptr) return {};
+  if (block != nullptr) return;
   if (const std::string name = module_of_blocks(look.on); !name.empty()) {
-    look.out.push_back({said.place + ".weight_block_size",
-                        fmt::format("absent, but '{}' has a scale for each block", name),
-                        {},
-                        "KeyError: '...weight_scale_inv'",
-                        {}});
+    look.report(said.place + ".weight_block_size",
+                fmt::format("absent, but '{}' has a scale for each block", name), {},
+                "KeyError: '...weight_scale_inv'");
   }
-  return {};
 }
 
 // Whether some group of compressed-tensors is of floats of `bits` in groups of `size`, if any.
@@ -64,28 +58,26 @@ bool has_float_group(const JsonValue& groups, uint64_t bits, std::optional<uint6
   });
 }
 
-Status look_groups_of_floats(const Look& look, const Quantization& said) {
+void look_groups_of_floats(const Look& look, const Quantization& said) {
   const JsonValue* groups = known(*said.json, "config_groups");
-  if (groups == nullptr || !groups->is_object()) return {};
+  if (groups == nullptr || !groups->is_object()) return;
   for (const auto& [name, module] : look.on.modules) {
     const bool is_fp4 = module.form == Form::kPackedNvfp4;
     if (!is_fp4 && module.form != Form::kFp8) continue;
     const bool has = is_fp4 ? has_float_group(*groups, 4, 16) : has_float_group(*groups, 8, {});
     if (has) continue;
-    look.report(said.place + ".config_groups",
-                fmt::format("'{}' is stored as {}, and no group declares {}", name,
-                            form_name(module.form),
-                            is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits"));
-    return {};
+    return look.report(
+        said.place + ".config_groups",
+        fmt::format("'{}' is stored as {}, and no group declares {}", name, form_name(module.form),
+                    is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits"));
   }
-  return {};
 }
 
-Status look_scheme(const Look& look) {
+void look_scheme(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->json == nullptr || look.on.is_gguf) return {};
+  if (said == nullptr || said->json == nullptr || look.on.is_gguf) return;
   if (said->method == "fp8") return look_fp8_blocks(look, *said);
-  return said->method == "compressed-tensors" ? look_groups_of_floats(look, *said) : Status{};
+  if (said->method == "compressed-tensors") look_groups_of_floats(look, *said);
 }
 
 constexpr Check kSchemeChecks[] = {

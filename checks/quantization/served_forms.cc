@@ -71,8 +71,8 @@ bool is_as_served(const Examined& on, const Module& module, const Served& served
          (module.form == Form::kPlain) == served.algo.empty();
 }
 
-Status look_lists(const Look& look) {
-  if (!is_judged(look.on, look.profile)) return {};
+void look_lists(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return;
   Mismatch narrow, plain, codes;
   const bool has_narrow = has_lists(look.on) && reads_as_codes(look.on);
   for (const auto& [name, served] : look.served) {
@@ -91,34 +91,27 @@ Status look_lists(const Look& look) {
       look.on.quantizations.empty() ? std::string("config.json") : look.on.quantization()->place;
   const Fix add = list_mend(look.on, "name these modules in '{}', or quantize them too");
   if (plain.count != 0) {
-    look.out.push_back({place,
-                        plain.text("unquantized, but the list does not exclude it"),
-                        {},
-                        "assert param_data.shape == loaded_weight.shape",
-                        add});
+    look.report(place, plain.text("unquantized, but the list does not exclude it"), {},
+                "assert param_data.shape == loaded_weight.shape", add);
   }
   if (narrow.count != 0) {
-    look.out.push_back(
-        {place,
-         narrow.text(has_lists(look.on) ? "unquantized, but would be read as codes"
-                                        : "unquantized, but would be read as FP8"),
-         Severity::kUnsound, "scales are never filled", add});
+    look.report(place,
+                narrow.text(has_lists(look.on) ? "unquantized, but would be read as codes"
+                                               : "unquantized, but would be read as FP8"),
+                Severity::kUnsound, "scales are never filled", add);
   }
   if (codes.count != 0) {
-    look.out.push_back({place,
-                        codes.text("quantized, where the server expects something else"),
-                        {},
-                        has_lists(look.on)
-                            ? "KeyError: '...qweight', '...weight_packed', '...weight_scale_inv'"
-                            : "There is no module or parameter named '...input_scale'; KeyError",
-                        list_mend(look.on, "take these modules off '{}'; or dequantize them")});
+    look.report(place, codes.text("quantized, where the server expects something else"), {},
+                has_lists(look.on)
+                    ? "KeyError: '...qweight', '...weight_packed', '...weight_scale_inv'"
+                    : "There is no module or parameter named '...input_scale'; KeyError",
+                list_mend(look.on, "take these modules off '{}'; or dequantize them"));
   }
-  return {};
 }
 
 // Targets that name nothing of the model.
-Status look_targets(const Look& look) {
-  if (!has_lists(look.on)) return {};
+void look_targets(const Look& look) {
+  if (!has_lists(look.on)) return;
   Mismatch found;
   for (const auto& [name, served] : look.served) {
     if (!served.has_no_group) continue;
@@ -128,10 +121,9 @@ Status look_targets(const Look& look) {
       if (!is_kept) found.add(shard->name);
     }
   }
-  if (found.count == 0) return {};
+  if (found.count == 0) return;
   look.report(look.on.quantization()->place + ".config_groups",
               found.text("fitted by no target, and by no entry of ignore"));
-  return {};
 }
 
 // vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
@@ -155,25 +147,21 @@ bool is_mixture(const Examined& on, const Served& served) {
                              [&](const Module* shard) { return kind(*shard) != first; });
 }
 
-Status look_shards(const Look& look) {
-  if (!is_judged(look.on, look.profile)) return {};
+void look_shards(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return;
   for (const auto& [name, served] : look.served) {
     const bool is_mixed = is_mixture(look.on, served) && !served.is_unclear;
     if (!served.is_partial && !is_mixed) continue;
-    look.out.push_back(
-        {served.shards.front()->name,
-         is_mixed ? fmt::format("the parts of {} are stored in different ways", name)
-                  : fmt::format("the list names some parts of {} only", name),
-         is_taken_as_numbers(look, served) ? std::optional(Severity::kUnsound) : std::nullopt,
-         {},
-         {}});
-    return {};
+    return look.report(
+        served.shards.front()->name,
+        is_mixed ? fmt::format("the parts of {} are stored in different ways", name)
+                 : fmt::format("the list names some parts of {} only", name),
+        is_taken_as_numbers(look, served) ? std::optional(Severity::kUnsound) : std::nullopt);
   }
-  return {};
 }
 
-Status look_forced_plain(const Look& look) {
-  if (!is_judged(look.on, look.profile)) return {};
+void look_forced_plain(const Look& look) {
+  if (!is_judged(look.on, look.profile)) return;
   Mismatch found;
   const PlainModules* plain = nullptr;
   for (const auto& [name, served] : look.served) {
@@ -184,24 +172,22 @@ Status look_forced_plain(const Look& look) {
       if (shard->form != Form::kPlain) found.add(shard->name);
     }
   }
-  if (found.count == 0) return {};
+  if (found.count == 0) return;
   Found out{found.first, fmt::format("{}; this server runs {} in BF16 alone",
                                      found.text_at_first("quantized"), plain->called)};
   out.symptom = std::string(plain->symptom);
   if (!plain->hint.empty()) out.fix = Fix{"", "", std::string(plain->hint), true, 0};
   look.out.push_back(std::move(out));
-  return {};
 }
 
 // Its loader asks every quantization for a method that none has.
 // Source: SGLang 0.5.12 python/sglang/srt/models/granitemoehybrid.py.
-Status look_class_of_floats(const Look& look) {
+void look_class_of_floats(const Look& look) {
   const Examined& on = look.on;
-  if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return {};
+  if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return;
   look.report("config.json: quantization_config",
               fmt::format("weights of {} are quantized; this server reads its floats alone",
                           on.model_class));
-  return {};
 }
 
 // Matrices that are one on the disk and that servers run as several.
@@ -236,10 +222,10 @@ bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
 // Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
-Status look_joined_on_disk(const Look& look) {
+void look_joined_on_disk(const Look& look) {
   const Examined& on = look.on;
   const Quantization* said = on.quantization();
-  if (said == nullptr) return {};
+  if (said == nullptr) return;
   const bool is_sglang = look.profile.program == Program::kSglang;
   Mismatch found;
   std::set<std::string_view> kept;
@@ -258,33 +244,28 @@ Status look_joined_on_disk(const Look& look) {
       if (!row.merged_with.empty()) kept.insert(row.merged_with);
     }
   }
-  if (found.count == 0) return {};
+  if (found.count == 0) return;
   std::string advice(kAgain);
   for (const std::string_view name : kept) advice += fmt::format(" --keep '*{}'", name);
-  look.out.push_back({found.first,
-                      fmt::format("{}; one matrix of what this server runs as several, and it "
-                                  "fills the scales of the first alone",
-                                  found.text_at_first(form_name(form))),
-                      {},
-                      {},
-                      Fix{"", "", advice + "; or serve it with vLLM 0.32", true, 0}});
-  return {};
+  look.report(found.first,
+              fmt::format("{}; one matrix of what this server runs as several, and it "
+                          "fills the scales of the first alone",
+                          found.text_at_first(form_name(form))),
+              {}, {}, Fix{"", "", advice + "; or serve it with vLLM 0.32", true, 0});
 }
 
 // ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was asked;
 // the loaders of the others read such stacks in MXFP4 and in floats alone.
-Status look_stacked_experts(const Look& look) {
-  if (look.on.is_gguf) return {};
+void look_stacked_experts(const Look& look) {
+  if (look.on.is_gguf) return;
   for (const auto& [codes, form] : look.on.packed.by_codes) {
     if (!codes.ends_with(".experts.gate_up_proj") && !codes.ends_with(".experts.down_proj"))
       continue;
-    look.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
-    return {};
+    return look.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
   }
-  return {};
 }
 
-Status look_head(const Look& look) {
+void look_head(const Look& look) {
   for (const auto& [name, module] : look.on.modules) {
     const bool is_head = name == "lm_head" || name.ends_with(".lm_head");
     const bool is_embedding = name.ends_with("embed_tokens");
@@ -295,10 +276,8 @@ Status look_head(const Look& look) {
     if (module.form == Form::kOther && look.on.is_gguf) continue;
     const bool is_cast = look.profile.program == Program::kVllm && module.form == Form::kOther &&
                          has_word(" i8 i16 i32 i64 ", module.weight->codec->name);
-    look.out.push_back(
-        {name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt, {}, {}});
+    look.report(name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt);
   }
-  return {};
 }
 
 constexpr Check kServedChecks[] = {

@@ -220,6 +220,7 @@ struct Look {
   const Profile& profile;
   const ServedModules& served;
   std::vector<Found>& out;
+  Status& failed;  // set by a check that cannot finish; the diagnosis fails then
   // Without a severity, symptom or fix: as the entry of the check says.
   void report(std::string place, std::string found, std::optional<Severity> severity = {},
               std::string symptom = {}, std::optional<Fix> fix = {}) const {
@@ -245,7 +246,7 @@ struct Check {
   std::string_view id, title, ratings, symptom;
   std::string_view step;    // that fixes it, or empty
   std::string_view advice;  // for a person
-  Status (*look)(const Look&);
+  void (*look)(const Look&);
   bool is_deep = false;
 };
 

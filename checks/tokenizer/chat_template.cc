@@ -46,17 +46,13 @@ void look_gguf(const Look& look) {
   }
 }
 
-Status look_chat_template(const Look& look) {
-  if (look.on.is_gguf) {
-    look_gguf(look);
-    return {};
-  }
+void look_chat_template(const Look& look) {
+  if (look.on.is_gguf) return look_gguf(look);
   const bool is_converter = look.profile.program == Program::kLlamaCpp;
   const bool has_field = known(look.on.tokenizer_config, "chat_template") != nullptr;
   const bool has_file = look.on.has_document("chat_template.jinja");
   if (has_field && (is_converter || !has_file)) {
-    look_field(look, look.on.tokenizer_config, "tokenizer_config.json");
-    return {};
+    return look_field(look, look.on.tokenizer_config, "tokenizer_config.json");
   }
   for (const Document& document : look.on.checkpoint.documents) {
     if (!document.path.ends_with(".jinja") ||
@@ -66,9 +62,8 @@ Status look_chat_template(const Look& look) {
     look_jinja(look, document.path, document.text(), document.path == "chat_template.jinja");
   }
   const Document* processor = look.on.checkpoint.find_document("chat_template.json");
-  if (has_file || processor == nullptr) return {};
+  if (has_file || processor == nullptr) return;
   if (const auto values = processor->values()) look_field(look, **values, processor->path);
-  return {};
 }
 
 constexpr Check kChatTemplateChecks[] = {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
-Status look_tokenizer_present(const Look& look) {
-  if (look.on.is_gguf) return {};
+void look_tokenizer_present(const Look& look) {
+  if (look.on.is_gguf) return;
   const bool has = std::ranges::any_of(look.on.checkpoint.documents, [](const Document& each) {
     return each.path != "merges.txt" && is_document_of(DocumentKind::kVocabulary, each.path);
   });
@@ -27,50 +27,44 @@ Status look_tokenizer_present(const Look& look) {
     const auto broken = look.on.broken.find(std::string(path));
     if (broken != look.on.broken.end()) look.report(std::string(path), broken->second);
   }
-  return {};
 }
 
-Status look_class(const Look& look) {
+void look_class(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
-  if (name == nullptr || knows_tokenizer_class(look.profile, *name)) return {};
+  if (name == nullptr || knows_tokenizer_class(look.profile, *name)) return;
   look.report(
       "tokenizer_config.json: tokenizer_class",
       fmt::format("'{}', a class of transformers 5", *name), {},
       fmt::format("Tokenizer class {} does not exist or is not currently imported.", *name));
-  return {};
 }
 
-Status look_extra_tokens(const Look& look) {
+void look_extra_tokens(const Look& look) {
   const JsonValue* extra = known(look.on.tokenizer_config, "extra_special_tokens");
-  if (extra == nullptr || extra->is_object()) return {};
-  if (extra->is_array() && !look.profile.reads_old_tokenizers_alone()) return {};
+  if (extra == nullptr || extra->is_object()) return;
+  if (extra->is_array() && !look.profile.reads_old_tokenizers_alone()) return;
   look.report("tokenizer_config.json: extra_special_tokens",
               extra->is_array() ? "a list, as transformers 5 writes it; 4.57 expects an object"
                                 : "no object");
-  return {};
 }
 
-Status look_clutter(const Look& look) {
+void look_clutter(const Look& look) {
   for (const std::string_view key : {"backend", "is_local", "local_files_only"}) {
     if (member(look.on.tokenizer_config, key) == nullptr) continue;
-    look.report(fmt::format("{}: {}", kTokenizerConfig, key), "a key of transformers 5");
-    return {};
+    return look.report(fmt::format("{}: {}", kTokenizerConfig, key), "a key of transformers 5");
   }
-  return {};
 }
 
-Status look_slow_files(const Look& look) {
+void look_slow_files(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
   if (name == nullptr || name->ends_with("Fast") || look.on.has_document("tokenizer.json")) {
-    return {};
+    return;
   }
   const bool has = look.on.has_document("tokenizer.model") ||
                    look.on.has_document("tiktoken.model") ||
                    (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
-  if (has || look.on.tokenizer_config.is_null()) return {};
+  if (has || look.on.tokenizer_config.is_null()) return;
   look.report(std::string(kTokenizerConfig),
               fmt::format("class '{}' without tokenizer.json and without its own files", *name));
-  return {};
 }
 
 // The regular expressions of all Split pre-tokenizers, one after the other.
@@ -86,48 +80,45 @@ std::string split_patterns(const JsonValue& pre_tokenizer) {
   return out;
 }
 
-Status look_pattern(const Look& look) {
-  if (!has_quirk(look.on.text_type, "splits_marks")) return {};
+void look_pattern(const Look& look) {
+  if (!has_quirk(look.on.text_type, "splits_marks")) return;
   const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
-  if (pre == nullptr) return {};
+  if (pre == nullptr) return;
   const std::string pattern = split_patterns(*pre);
-  if (pattern.empty() || pattern.find("\\p{M}") != pattern.npos) return {};
+  if (pattern.empty() || pattern.find("\\p{M}") != pattern.npos) return;
   look.report("tokenizer.json: pre_tokenizer",
               "the pattern has no \\p{M}: it is Qwen2's, not Qwen3.5's");
-  return {};
 }
 
 // transformers 5 builds the rules of the class that is named, and does not read the file's.
-Status look_class_rules(const Look& look) {
+void look_class_rules(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
   const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
-  if (name == nullptr || pre == nullptr) return {};
-  if (!has_quirk(look.on.text_type, "splits_marks")) return {};
-  if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return {};
-  if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return {};
+  if (name == nullptr || pre == nullptr) return;
+  if (!has_quirk(look.on.text_type, "splits_marks")) return;
+  if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return;
+  if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return;
   // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
   const JsonValue* keeps = known(look.on.tokenizer_config, "trust_remote_code");
-  if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return {};
+  if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return;
   // 5.19 goes by the wrapper's model_type first.
   const bool goes_by_type =
       look.profile.rules == Rules::kVllm32 && has_quirk(look.on.model_type, "tokenizer_by_type");
-  if (goes_by_type) return {};
+  if (goes_by_type) return;
   look.report("tokenizer_config.json: tokenizer_class",
               fmt::format("'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name));
-  return {};
 }
 
-Status look_truncation(const Look& look) {
+void look_truncation(const Look& look) {
   for (const std::string_view key : {"truncation", "padding"}) {
     if (known(look.on.tokenizer, key) == nullptr) continue;
     look.report(fmt::format("tokenizer.json: {}", key), "left over from a training");
   }
   const JsonValue* dropout = known(known(look.on.tokenizer, "model"), "dropout");
-  if (dropout == nullptr || !dropout->is_number() || dropout->get<double>() <= 0) return {};
+  if (dropout == nullptr || !dropout->is_number() || dropout->get<double>() <= 0) return;
   look.report("tokenizer.json: model.dropout",
               fmt::format("{}; left over from a training", dropout->dump()), Severity::kUnsound,
               "a text gets other ids at every call");
-  return {};
 }
 
 // Of the vocabulary and of added tokens; nullopt where one of these is not a whole number.
@@ -152,9 +143,9 @@ std::optional<uint64_t> largest_id(const Examined& on, std::set<uint64_t>& added
   return largest;
 }
 
-Status look_ids(const Look& look) {
+void look_ids(const Look& look) {
   const JsonValue* size = known(look.on.text_config(), "vocab_size");
-  if (look.on.tokenizer.is_null() || size == nullptr) return {};
+  if (look.on.tokenizer.is_null() || size == nullptr) return;
   std::set<uint64_t> added;
   bool repeats = false;
   const auto largest = largest_id(look.on, added, repeats);
@@ -166,7 +157,6 @@ Status look_ids(const Look& look) {
     look.report("tokenizer.json",
                 fmt::format("token id {}; config.json's vocab_size is {}", *largest, *vocab_size));
   }
-  return {};
 }
 
 std::set<uint64_t> ids_of(const JsonValue* json) {
@@ -180,14 +170,13 @@ std::set<uint64_t> ids_of(const JsonValue* json) {
   return out;
 }
 
-Status look_end(const Look& look) {
+void look_end(const Look& look) {
   const auto chat_end = added_token_id(look.on.tokenizer_config, look.on.tokenizer, "eos_token");
-  if (!chat_end || look.on.generation_config.is_null()) return {};
+  if (!chat_end || look.on.generation_config.is_null()) return;
   const auto ends = ids_of(known(look.on.generation_config, "eos_token_id"));
-  if (ends.empty() || ends.count(*chat_end) != 0) return {};
+  if (ends.empty() || ends.count(*chat_end) != 0) return;
   look.report("generation_config.json: eos_token_id",
               fmt::format("does not hold {}, the tokenizer's eos_token", *chat_end));
-  return {};
 }
 
 const std::string* chat_template(const Examined& on, bool& differs) {
@@ -197,8 +186,8 @@ const std::string* chat_template(const Examined& on, bool& differs) {
   return file != nullptr ? &file->text() : inside;
 }
 
-Status look_template(const Look& look) {
-  if (look.on.is_gguf || look.on.tokenizer_config.is_null()) return {};
+void look_template(const Look& look) {
+  if (look.on.is_gguf || look.on.tokenizer_config.is_null()) return;
   bool differs = false;
   const std::string* text = chat_template(look.on, differs);
   if (text == nullptr && !look.on.has_document("chat_template.json")) {
@@ -207,27 +196,24 @@ Status look_template(const Look& look) {
   if (differs) {
     look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
   }
-  return {};
 }
 
-Status look_tools(const Look& look) {
+void look_tools(const Look& look) {
   bool differs = false;
   const std::string* text = chat_template(look.on, differs);
-  if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
+  if (text == nullptr || text->find("<tool_call>") == text->npos) return;
   const bool is_xml = text->find("<function=") != text->npos;
   look.report("chat_template.jinja",
               fmt::format("tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
                           is_xml ? "XML" : "JSON", is_xml ? "qwen3_coder" : "hermes"));
-  return {};
 }
 
-Status look_llama_ids(const Look& look) {
+void look_llama_ids(const Look& look) {
   // Of a folder it is about llama.cpp's converter.
-  if (!look.on.is_gguf && look.profile.program != Program::kLlamaCpp) return {};
+  if (!look.on.is_gguf && look.profile.program != Program::kLlamaCpp) return;
   for (const Finding& each : look.on.llama_tokenizer) {
     look.report(each.place, each.found, each.severity, each.symptom, each.fix);
   }
-  return {};
 }
 
 constexpr Check kTokenizerChecks[] = {

@@ -169,8 +169,8 @@ bool is_made_of_model(const Look& look) {
          known(config, "add_prefix_space") != nullptr && look.on.has_document("tokenizer.model");
 }
 
-Status look_schema(const Look& look) {
-  if (is_made_of_model(look)) return {};
+void look_schema(const Look& look) {
+  if (is_made_of_model(look)) return;
   for (const TokenizerFault& fault : look.on.tokenizer_faults()) {
     look.report(fault.place, fault.found);
   }
@@ -182,17 +182,16 @@ Status look_schema(const Look& look) {
   if (reads_added && tokenizer.is_object() && member(tokenizer, "added_tokens") == nullptr) {
     look.report("tokenizer.json: added_tokens", "missing; expected a list");
   }
-  return {};
 }
 
 // A token outside the vocabulary gets the number after the last, in the order of the list; some
 // classes of transformers 5 go by the IDs instead.
 // Source: tokenizers src/tokenizer/added_vocabulary.rs (add_tokens).
-Status look_order(const Look& look) {
+void look_order(const Look& look) {
   const JsonValue* list = known(look.on.tokenizer, "added_tokens");
   const TokenLists& lists = *look.on.token_lists;
-  if (list == nullptr || !list->is_array() || !look.on.tokenizer_faults().empty()) return {};
-  if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) return {};
+  if (list == nullptr || !list->is_array() || !look.on.tokenizer_faults().empty()) return;
+  if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) return;
   std::map<std::string_view, uint64_t> added;
   uint64_t next = lists.tokens.size();
   for (const JsonValue& token : *list) {
@@ -206,15 +205,14 @@ Status look_order(const Look& look) {
     const auto [place, is_new] = added.emplace(text, next);
     next += is_new ? 1 : 0;
     if (place->second == stated) continue;
-    look.report(fmt::format("tokenizer.json: added_tokens: '{}'", text),
-                fmt::format("ID {}, but {} by the order of the list", stated, place->second));
-    return {};
+    return look.report(
+        fmt::format("tokenizer.json: added_tokens: '{}'", text),
+        fmt::format("ID {}, but {} by the order of the list", stated, place->second));
   }
-  return {};
 }
 
 // IDs far beyond the number of tokens are not compared.
-Status look_shared_ids(const Look& look) {
+void look_shared_ids(const Look& look) {
   const auto& tokens = look.on.token_lists->tokens;
   std::vector<bool> is_seen(2 * tokens.size() + (size_t{1} << 16));
   for (const TokenLists::Token& token : tokens) {
@@ -224,11 +222,10 @@ Status look_shared_ids(const Look& look) {
       continue;
     }
     const auto first = std::ranges::find(tokens, token.id, &TokenLists::Token::id);
-    look.report("tokenizer.json: model.vocab",
-                fmt::format("'{}' and '{}' both have ID {}", first->text, token.text, token.id));
-    return {};
+    return look.report(
+        "tokenizer.json: model.vocab",
+        fmt::format("'{}' and '{}' both have ID {}", first->text, token.text, token.id));
   }
-  return {};
 }
 
 constexpr Check kTokenizerSchemaChecks[] = {

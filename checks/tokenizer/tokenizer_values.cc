@@ -76,7 +76,7 @@ bool is_replaced(const Look& look, std::string_view key) {
   return json && (*json)->is_object() && member(**json, key) != nullptr;
 }
 
-Status look_special(const Look& look) {
+void look_special(const Look& look) {
   look_special_map(look);
   look_added_list(look);
   const JsonValue& config = look.on.tokenizer_config;
@@ -103,7 +103,6 @@ Status look_special(const Look& look) {
     look.report(fmt::format("{}: {}", kPlace, key),
                 fmt::format("{}; expected \"left\" or \"right\"", value->dump()));
   }
-  return {};
 }
 
 // The fault of one entry of added_tokens_decoder; empty: none.
@@ -120,20 +119,17 @@ std::string fault_of(const std::string& id, const JsonValue& token) {
   return {};
 }
 
-Status look_decoder(const Look& look) {
+void look_decoder(const Look& look) {
   const JsonValue* decoder = member(look.on.tokenizer_config, "added_tokens_decoder");
-  if (decoder == nullptr) return {};
+  if (decoder == nullptr) return;
   if (!decoder->is_object()) {
-    look.report(fmt::format("{}: added_tokens_decoder", kPlace), "no object");
-    return {};
+    return look.report(fmt::format("{}: added_tokens_decoder", kPlace), "no object");
   }
   for (const auto& [id, token] : decoder->items()) {
     std::string fault = fault_of(id, token);
     if (fault.empty()) continue;
-    look.report(fmt::format("{}: added_tokens_decoder.{}", kPlace, id), std::move(fault));
-    return {};
+    return look.report(fmt::format("{}: added_tokens_decoder.{}", kPlace, id), std::move(fault));
   }
-  return {};
 }
 
 // Classes whose fast form changes tokenizer.json's normalizer, less "Tokenizer" or "TokenizerFast".
@@ -149,7 +145,7 @@ void look_normalizer(const Look& look, std::string_view name) {
 }
 
 // Classes that put bos_token before every text, unless add_bos_token is false.
-Status look_first_token(const Look& look) {
+void look_first_token(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
   if (name != nullptr) look_normalizer(look, *name);
@@ -157,42 +153,39 @@ Status look_first_token(const Look& look) {
       !has_word(" LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast"
                 " GemmaTokenizer GemmaTokenizerFast ",
                 *name)) {
-    return {};
+    return;
   }
   const JsonValue* adds = member(config, "add_bos_token");
   const JsonValue* first = member(config, "bos_token");
-  if (first == nullptr || !first->is_null() || (adds != nullptr && !is_truthy(adds))) return {};
+  if (first == nullptr || !first->is_null() || (adds != nullptr && !is_truthy(adds))) return;
   look.report(fmt::format("{}: bos_token", kPlace),
               fmt::format("null, and {} puts it before every text", *name));
-  return {};
 }
 
 // Without a class the model's is taken, which transformers finds by model_type.
-Status look_tokenizer_class(const Look& look) {
+void look_tokenizer_class(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.model_type.empty()) return {};
+  if (on.is_gguf || on.model_type.empty()) return;
   const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
   if (name != nullptr && !name->is_string() && !name->is_null()) {
-    look.report(fmt::format("{}: tokenizer_class", kPlace),
-                fmt::format("{}; expected a name", name->dump()));
-    return {};
+    return look.report(fmt::format("{}: tokenizer_class", kPlace),
+                       fmt::format("{}; expected a name", name->dump()));
   }
-  if (name != nullptr && name->is_string()) return {};
-  if (text_of(on.config, "tokenizer_class") != nullptr) return {};
+  if (name != nullptr && name->is_string()) return;
+  if (text_of(on.config, "tokenizer_class") != nullptr) return;
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
   // 4.57 knows a class without a fast form for them.
   if (has_quirk(on.model_type, "slow_tokenizer_by_type") && !has_words) {
-    look.report(std::string(kPlace),
-                fmt::format("no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
-                            "merges.txt are not there",
-                            on.model_type));
-    return {};
+    return look.report(
+        std::string(kPlace),
+        fmt::format("no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
+                    "merges.txt are not there",
+                    on.model_type));
   }
-  if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return {};
+  if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return;
   look.report(
       std::string(kPlace),
       fmt::format("no tokenizer_class, and transformers 4.57 does not know '{}'", on.model_type));
-  return {};
 }
 
 // Words that transformers asks for when it reads the file; "" where `value` is one.
@@ -249,22 +242,20 @@ void look_generation_rules(const Look& look, const JsonValue& json) {
 }
 
 // The file is read whether or not it is needed; numbers in it are compared with numbers.
-Status look_generation_values(const Look& look) {
+void look_generation_values(const Look& look) {
   const Document* document = look.on.checkpoint.find_document("generation_config.json");
-  if (document == nullptr) return {};
+  if (document == nullptr) return;
   const auto json = document->values();
-  if (!json) return {};  // passed over, with a warning
+  if (!json) return;  // passed over, with a warning
   if (!(*json)->is_object()) {
-    look.report("generation_config.json",
-                fmt::format("a JSON {}; expected an object", (*json)->type_name()));
-    return {};
+    return look.report("generation_config.json",
+                       fmt::format("a JSON {}; expected an object", (*json)->type_name()));
   }
   look_generation_rules(look, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
-  if (pad == nullptr || pad->is_number() || pad->is_boolean()) return {};
+  if (pad == nullptr || pad->is_number() || pad->is_boolean()) return;
   look.report("generation_config.json: pad_token_id",
               fmt::format("{}; expected a number", pad->dump()));
-  return {};
 }
 
 // Fields of tokenizer_config.json in transformers 5, as 5.17.0 took or refused each kind of value
@@ -342,9 +333,9 @@ void look_older_files(const Look& look) {
   }
 }
 
-Status look_config_kinds(const Look& look) {
+void look_config_kinds(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
-  if (look.on.is_gguf || !config.is_object()) return {};
+  if (look.on.is_gguf || !config.is_object()) return;
   const auto report = [&](std::string_view key, std::string_view why) {
     look.report(fmt::format("{}: {}", kPlace, key),
                 fmt::format("{}, {}", member(config, key)->dump(), why));
@@ -370,7 +361,6 @@ Status look_config_kinds(const Look& look) {
     report("add_prefix_space", "and GPT2Tokenizer takes only true or false");
   }
   look_older_files(look);
-  return {};
 }
 
 constexpr Check kTokenizerValueChecks[] = {

@@ -130,7 +130,7 @@ Rating rate_missing(const Look& look, const Deviation& missing) {
   return std::nullopt;
 }
 
-Status look_missing(const Look& look) {
+void look_missing(const Look& look) {
   Gathered found;
   for (const Deviation& missing : look.on.parameters.missing) {
     found.add(rate_missing(look, missing), missing.name, fmt::format("'{}'", missing.name));
@@ -140,7 +140,6 @@ Status look_missing(const Look& look) {
                {"", "speculative decoding fails to start",
                 "weights that nothing fills: wrong answers without a word",
                 "Following weights were not initialized from checkpoint; missing tensor"});
-  return {};
 }
 
 // ---- of another shape ---------------------------------------------------------------------------
@@ -216,7 +215,7 @@ void look_embedding(const Look& look, Gathered& found) {
   }
 }
 
-Status look_shapes(const Look& look) {
+void look_shapes(const Look& look) {
   const ParameterReport& report = look.on.parameters;
   Gathered found;
   if (!report.is_compared()) look_embedding(look, found);
@@ -233,7 +232,6 @@ Status look_shapes(const Look& look) {
                {"", "speculative decoding fails to start",
                 "the part that fits is taken without a word: wrong answers",
                 "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"});
-  return {};
 }
 
 // ---- that the model does not have ---------------------------------------------------------------
@@ -352,8 +350,8 @@ void look_uncounted(const Look& look) {
               "KeyError: 'model.layers.2.eh_proj.weight'");
 }
 
-Status look_extra(const Look& look) {
-  if (!is_asked(look, ModelPart::kText)) return {};
+void look_extra(const Look& look) {
+  if (!is_asked(look, ModelPart::kText)) return;
   look_uncounted(look);
   Gathered found;
   look_cache_scales(look, found);
@@ -366,14 +364,13 @@ Status look_extra(const Look& look) {
                {"", "passed over", "passed over: what is computed is another model's",
                 "KeyError; There is no module or parameter named ...; Can not map tensor"},
                true);
-  return {};
 }
 
 // The layers that draft tokens: declared, and left out by whoever saved the model.
-Status look_draft_layers(const Look& look) {
+void look_draft_layers(const Look& look) {
   const Examined& on = look.on;
   const Family* table = on.parameters.table;
-  if (on.is_gguf || table == nullptr) return {};
+  if (on.is_gguf || table == nullptr) return;
   const bool is_mtp = table->has_mtp;
   const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
   const JsonValue* count = known(on.text_config(), field);
@@ -381,7 +378,7 @@ Status look_draft_layers(const Look& look) {
   const bool is_mtp_there = std::ranges::any_of(
       on.checkpoint.tensors, [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
   if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
-    return {};
+    return;
   }
   const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
   const uint64_t first = layers == nullptr ? 0 : whole(*layers).value_or(0);
@@ -392,7 +389,6 @@ Status look_draft_layers(const Look& look) {
       fmt::format("{}, but no tensor is called {}", declared, names), {}, {},
       Fix{"", "", fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names),
           true, 0});
-  return {};
 }
 
 constexpr Check kParameterChecks[] = {

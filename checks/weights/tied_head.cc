@@ -59,14 +59,14 @@ bool is_tied_by_default(const Examined& on) {
   return ties_head_by_default(configuration == nullptr ? *on.parameters.table : *configuration);
 }
 
-Status look_tied(const Look& look) {
+void look_tied(const Look& look) {
   const Examined& on = look.on;
-  if (on.config.is_null() || on.is_gguf) return {};
+  if (on.config.is_null() || on.is_gguf) return;
   const JsonValue* outer = known(on.config, "tie_word_embeddings");
   const JsonValue* inner = known(on.text_config(), "tie_word_embeddings");
   if (outer != nullptr && inner != nullptr && *outer != *inner) {
-    look.report("config.json: tie_word_embeddings", "differs between the wrapper and text_config");
-    return {};
+    return look.report("config.json: tie_word_embeddings",
+                       "differs between the wrapper and text_config");
   }
   const JsonValue* said = member(on.text_config(), "tie_word_embeddings");
   if (said == nullptr) said = outer;
@@ -75,17 +75,16 @@ Status look_tied(const Look& look) {
     const bool is_tied = said == nullptr ? is_tied_by_default(on) : is_truthy(said);
     const std::string_view fault = fault_of_ties(look, is_tied);
     if (!fault.empty()) {
-      look.report("config.json: tie_word_embeddings",
-                  fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
-                  Severity::kUnloaded);
-      return {};
+      return look.report("config.json: tie_word_embeddings",
+                         fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
+                         Severity::kUnloaded);
     }
   }
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
   const bool is_untied = is_compared && !is_tied_by_default(on);
   const bool is_known = said == nullptr ? is_untied : !is_truthy(said);
-  if (!is_known || !is_causal || on.checkpoint.has_head()) return {};
+  if (!is_known || !is_causal || on.checkpoint.has_head()) return;
   // Without quantization vLLM looks for parameters that nothing filled.
   const bool is_refused =
       look.profile.program == Program::kVllm && look.on.quantization() == nullptr;
@@ -93,7 +92,6 @@ Status look_tied(const Look& look) {
               fmt::format("{}, but lm_head.weight is missing: the head would be random",
                           said == nullptr ? "absent" : said->dump()),
               is_refused ? Severity::kUnloaded : Severity::kUnsound);
-  return {};
 }
 
 constexpr Check kTiedHeadChecks[] = {

@@ -149,39 +149,34 @@ void report_names(const Look& look, const std::vector<std::string>& names, std::
                                  : fmt::format("{}; so are {} more", what, names.size() - 1));
 }
 
-Status look_finite(const Look& look) {
+void look_finite(const Look& look) {
   report_names(look, look.on.values.nonfinite, "NaN or Inf among its values");
-  return {};
 }
 
-Status look_scale_values(const Look& look) {
+void look_scale_values(const Look& look) {
   report_names(look, look.on.values.bad_scales, "a scale of zero or below, NaN or Inf");
-  return {};
 }
 
-Status look_zero_rows(const Look& look) {
+void look_zero_rows(const Look& look) {
   const auto& found = look.on.values.zero_rows;
-  if (found.empty()) return {};
+  if (found.empty()) return;
   uint64_t rows = 0;
   for (const auto& entry : found) rows += entry.rows;
   look.report(found.front().tensor,
               fmt::format("rows of zeros: {} in {} quantized tensors", rows, found.size()));
-  return {};
 }
 
-Status look_unequal(const Look& look) {
+void look_unequal(const Look& look) {
   const auto& found = look.on.values.unequal_scales;
-  if (found.empty()) return {};
+  if (found.empty()) return;
   look.report(found.front(), fmt::format("{} groups that are run as one have unlike scales; the "
                                          "server takes the largest for all",
                                          found.size()));
-  return {};
 }
 
-Status look_inputs(const Look& look) {
-  if (!look.on.values.are_inputs_constant) return {};
+void look_inputs(const Look& look) {
+  if (!look.on.values.are_inputs_constant) return;
   look.report("*.input_scale", "nearly all equal: probably not calibrated on text");
-  return {};
 }
 
 constexpr Check kValueChecks[] = {

@@ -39,7 +39,7 @@ Fix renaming(const Examined& on) {
   return out;
 }
 
-Status look_prefix(const Look& look) {
+void look_prefix(const Look& look) {
   const Examined& on = look.on;
   const std::string& root = on.parameters.root;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
@@ -51,7 +51,7 @@ Status look_prefix(const Look& look) {
   }
   const bool finds_any =
       look.profile.program == Program::kVllm && runs_by_fallback(look.profile, on.model_class);
-  if (!on.parameters.is_compared() || finds_any) return {};
+  if (!on.parameters.is_compared() || finds_any) return;
   // Some text classes take the wrapper's names too.
   const bool is_bare =
       (root.empty() && !on.model_class.ends_with("Model")) || root == "language_model.";
@@ -69,7 +69,6 @@ Status look_prefix(const Look& look) {
     if (!has_quirk(on.text_type, "takes_wrapper_names")) found.fix = renaming(on);
     look.out.push_back(std::move(found));
   }
-  return {};
 }
 
 // Codes and scales of MXFP4: X_blocks next to X_scales.
@@ -84,7 +83,7 @@ bool is_mxfp4_part(const Checkpoint& checkpoint, const std::string& name) {
   return false;
 }
 
-Status look_unknown(const Look& look) {
+void look_unknown(const Look& look) {
   size_t count = 0;
   std::string first;
   for (const Tensor* tensor : look.on.stray) {
@@ -102,26 +101,23 @@ Status look_unknown(const Look& look) {
   }
   if (count != 0)
     look.report(first, fmt::format("{} tensors of codes without their scales", count));
-  return {};
 }
 
-Status look_packed(const Look& look) {
+void look_packed(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (look.on.packed.fault.empty()) return {};
+  if (look.on.packed.fault.empty()) return;
   look.report(said == nullptr ? "config.json" : said->place, look.on.packed.fault);
-  return {};
 }
 
 // Some classes read stacks of experts; transformers 5 has all others' so in memory alone.
-Status look_stacks(const Look& look) {
+void look_stacks(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || has_quirk(ruling_type(look), "stacked_experts")) return {};
+  if (on.is_gguf || has_quirk(ruling_type(look), "stacked_experts")) return;
   for (const Tensor& tensor : on.checkpoint.tensors) {
     if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
-    look.report(tensor.name, "all experts in one tensor, as transformers 5 has them in memory");
-    return {};
+    return look.report(tensor.name,
+                       "all experts in one tensor, as transformers 5 has them in memory");
   }
-  return {};
 }
 
 constexpr Check kWeightChecks[] = {

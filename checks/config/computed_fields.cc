@@ -89,13 +89,11 @@ void look_mamba_heads(const Look& look) {
 void look_rotating_layers(const Look& look) {
   const JsonValue& text = look.on.text_config();
   if (!has_quirk(look.on.text_type, "lists_rotating_layers")) return;
-  const JsonValue* said = known(text, "no_rope_layers");
-  const JsonValue* count = known(text, "num_hidden_layers");
-  if (said == nullptr || count == nullptr || !said->is_array() || said->empty()) return;
-  const uint64_t layers = whole(*count).value_or(0);
-  if (said->size() >= layers) return;
+  const size_t entries = list_in(text, "no_rope_layers").size();
+  const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
+  if (entries == 0 || entries >= layers) return;
   look.report("config.json: no_rope_layers",
-              fmt::format("{} entries; num_hidden_layers is {}", said->size(), layers));
+              fmt::format("{} entries; num_hidden_layers is {}", entries, layers));
 }
 
 // Fields that vLLM's classes ignore; they compute with the usual value.
@@ -133,9 +131,8 @@ void look_unread(const Look& look) {
 void look_windows(const Look& look) {
   const JsonValue& text = look.on.text_config();
   if (!has_quirk(ruling_type(look), "slides_in_all_or_none")) return;
-  const JsonValue* count = known(text, "num_hidden_layers");
   const JsonValue* first = known(text, "max_window_layers");
-  const uint64_t layers = count == nullptr ? 0 : whole(*count).value_or(0);
+  const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
   const uint64_t full = first == nullptr ? 28 : whole(*first).value_or(layers);
   const std::vector<std::string> types = look.on.layer_types();
   bool is_mixed =

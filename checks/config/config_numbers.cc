@@ -143,18 +143,14 @@ const JsonValue* experts_of(const Examined& on) {
 // DeepSeek and those like it choose groups of experts first.
 void look_groups(const Look& look) {
   const Examined& on = look.on;
-  const JsonValue* said = known(on.text_config(), "n_group");
-  const JsonValue* experts = experts_of(on);
-  if (on.is_gguf || said == nullptr || experts == nullptr) return;
-  const uint64_t groups = whole(*said).value_or(0);
-  const uint64_t count = whole(*experts).value_or(0);
-  if (groups == 0 || count == 0) return;  // C21, C42, C43
+  const uint64_t groups = whole(known(on.text_config(), "n_group")).value_or(0);
+  const uint64_t count = whole(experts_of(on)).value_or(0);
+  if (on.is_gguf || groups == 0 || count == 0) return;  // C21, C42, C43
   if (count % groups != 0) {
     look.report("config.json: n_group",
                 fmt::format("{}, which does not divide {} experts", groups, count));
   }
-  const JsonValue* chosen = known(on.text_config(), "topk_group");
-  const auto most = chosen == nullptr ? std::nullopt : whole(*chosen);
+  const auto most = whole(known(on.text_config(), "topk_group"));
   if (!most || *most <= groups) return;
   look.report("config.json: topk_group",
               fmt::format("{}; there are {} groups (n_group)", *most, groups));
@@ -190,7 +186,7 @@ std::string_view fields_of_key(const Family* family, std::string_view key) {
 void look_chosen_experts(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* experts = experts_of(on);
-  const uint64_t most = experts == nullptr ? UINT64_MAX : whole(*experts).value_or(UINT64_MAX);
+  const uint64_t most = whole(experts).value_or(UINT64_MAX);
   const Family* family = family_of_type(on.text_type);
   for (const auto field : words_after(fields_of_key(family, "expert_used_count"), "")) {
     const JsonValue* chosen = member(on.text_config(), field);
@@ -267,11 +263,9 @@ void look_bases(const Look& look) {
     if (const JsonValue* base = known(text, key)) look_base(look, prefix + std::string(key), *base);
   }
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
-    const JsonValue* rope = known(text, key);
-    if (rope == nullptr || !rope->is_object()) continue;
     const std::string place = fmt::format("{}{}.", prefix, key);
-    for (const auto& [name, value] : rope->items()) {
-      const JsonValue* inner = value.is_object() ? known(value, "rope_theta") : nullptr;
+    for (const auto& [name, value] : object_in(text, key).items()) {
+      const JsonValue* inner = known(value, "rope_theta");
       if (inner != nullptr) look_base(look, fmt::format("{}{}.rope_theta", place, name), *inner);
       if (name == "rope_theta") look_base(look, place + name, value);
     }

@@ -213,8 +213,7 @@ void look_activation(const Look& look) {
 void look_layer_words(const Look& look) {
   const JsonValue* said = known(look.on.text_config(), "layer_types");
   if (said == nullptr) return;
-  const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
-                                                       [](auto& item) { return item.is_string(); });
+  const bool is_list = is_list_of_texts(*said);
   const JsonValue* count = member(look.on.text_config(), "num_hidden_layers");
   if (!is_list || (said->empty() && count != nullptr && whole(*count) != 0u)) {
     return look.report("config.json: layer_types", "no list of a type for each layer");
@@ -233,9 +232,7 @@ void look_layer_words(const Look& look) {
 void look_architectures(const Look& look) {
   const JsonValue* said = member(look.on.config, "architectures");
   if (look.on.is_gguf || !is_truthy(said)) return;  // C03
-  const bool is_list = said->is_array() && std::all_of(said->begin(), said->end(),
-                                                       [](auto& item) { return item.is_string(); });
-  if (!is_list) look.report("config.json: architectures", "no list of class names");
+  if (!is_list_of_texts(*said)) look.report("config.json: architectures", "no list of class names");
 }
 
 // Classes whose constructors read other keys than configurations of other types have.

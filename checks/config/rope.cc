@@ -56,7 +56,7 @@ struct Rope {
 
   // Of the dictionary, or of the numbers that may be next to it.
   const JsonValue* find(std::string_view key) const {
-    const JsonValue* inner = said->is_object() ? known(*said, key) : nullptr;
+    const JsonValue* inner = known(*said, key);
     const bool is_beside =
         has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key);
     const JsonValue* outer = is_beside ? known(*around, key) : nullptr;
@@ -107,11 +107,9 @@ double rotated_share(const Examined& on, const Rope& rope) {
 std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
   const JsonValue& text = on.text_config();
   const JsonValue* head = known(text, "head_dim");
-  const JsonValue* hidden = known(text, "hidden_size");
-  const JsonValue* heads = known(text, "num_attention_heads");
-  uint64_t size = head == nullptr ? 0 : whole(*head).value_or(0);
-  const uint64_t count = heads == nullptr ? 0 : whole(*heads).value_or(0);
-  if (head == nullptr && hidden != nullptr && count != 0) size = whole(*hidden).value_or(0) / count;
+  uint64_t size = whole(head).value_or(0);
+  const uint64_t count = whole(known(text, "num_attention_heads")).value_or(0);
+  if (head == nullptr && count != 0) size = whole(known(text, "hidden_size")).value_or(0) / count;
   const double share = rotated_share(on, rope);
   if (size == 0 || !(share > 0 && share <= 1)) return std::nullopt;
   return static_cast<uint64_t>(static_cast<double>(size) * share) / 2;
@@ -325,8 +323,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   if (computed.ends_with("yarn")) {
     std::string fault = fault_of_yarn(said, is_deepseek);
     if (!fault.empty()) return fault;
-    const JsonValue* theta = rope.find("rope_theta");
-    const auto base = theta == nullptr ? std::nullopt : number(*theta);
+    const auto base = number(rope.find("rope_theta"));
     if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
   const auto* type = std::ranges::find(kTypes, computed, &RopeType::name);
@@ -359,10 +356,9 @@ void look_rope_words(const Look& look) {
 // Half of the rotated values must be what the sections of M-RoPE sum to.
 void look_sections(const Look& look) {
   for (const Rope& rope : ropes_of(look)) {
-    const JsonValue* sections =
-        rope.said->is_object() ? known(*rope.said, "mrope_section") : nullptr;
+    const JsonValue* sections = known(*rope.said, "mrope_section");
     const auto pairs = rotated_pairs(look.on, rope);
-    const std::string type = rope.said->is_object() ? type_of(rope) : "";
+    const std::string type = type_of(rope);
     if (!is_truthy(sections) || (type != "default" && type != "mrope")) continue;
     if (!sections->is_array()) {
       look.report(rope.place + ".mrope_section", "no list");
@@ -423,7 +419,7 @@ void look_theta(const Look& look) {
   if (!has_quirk(on.text_type, "theta_outside")) return;
   const double usual = default_theta(*table_of_model_type(on.text_type));
   for (const Rope& rope : ropes_of(look)) {
-    const JsonValue* theta = rope.said->is_object() ? known(*rope.said, "rope_theta") : nullptr;
+    const JsonValue* theta = known(*rope.said, "rope_theta");
     if (theta == nullptr || number(*theta) == usual) continue;
     look.report(rope.place + ".rope_theta",
                 fmt::format("{}, not set next to it; transformers 4.57 then uses {}", theta->dump(),

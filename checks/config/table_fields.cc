@@ -71,7 +71,7 @@ void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue
   }
   const JsonValue* width = known(vision, "embed_dim");
   if (width == nullptr) width = known(vision, "hidden_size");
-  const auto size = width == nullptr ? std::nullopt : whole(*width);
+  const auto size = whole(width);
   if (!size || *size % *heads == 0) return;
   look.report(place, fmt::format("{}, of which {} values are not a multiple", *heads, *size));
 }

@@ -37,17 +37,14 @@ void add_texts(const JsonValue& list, std::vector<std::string>& out) {
 
 std::vector<std::string> texts_below(const JsonValue& json, std::string_view key) {
   std::vector<std::string> out;
-  const JsonValue* list = known(json, key);
-  if (list != nullptr && list->is_array()) add_texts(*list, out);
+  add_texts(list_in(json, key), out);
   return out;
 }
 
 // A group of one target that is an attention is about its cache.
 std::vector<std::string> targets_of(const JsonValue& json) {
   std::vector<std::string> out;
-  const JsonValue* groups = known(json, "config_groups");
-  if (groups == nullptr || !groups->is_object()) return out;
-  for (const JsonValue& group : *groups) {
+  for (const JsonValue& group : object_in(json, "config_groups")) {
     if (!group.is_object()) continue;
     const std::vector<std::string> targets = texts_below(group, "targets");
     if (targets.size() == 1 && targets[0].ends_with("Attention")) continue;
@@ -63,11 +60,9 @@ bool has_other_rules(const JsonValue& json, const std::string& method) {
     return layers != nullptr && !layers->empty();
   }
   if (method == "torchao") {
-    const JsonValue* type = known(json, "quant_type");
-    const JsonValue* only = type == nullptr ? nullptr : known(*type, "default");
-    const JsonValue* data = only == nullptr ? nullptr : known(*only, "_data");
-    return data != nullptr && (known(*data, "module_fqn_to_config") != nullptr ||
-                               known(*data, "fqn_to_config") != nullptr);
+    const JsonValue* data = known(known(known(json, "quant_type"), "default"), "_data");
+    return known(data, "module_fqn_to_config") != nullptr ||
+           known(data, "fqn_to_config") != nullptr;
   }
   if (method != "compressed-tensors") return false;
   return known(json, "linear_fp8_config") != nullptr || targets_of(json).empty();

@@ -143,9 +143,8 @@ void look_group_size(const Look& look) {
 
 // Whether all groups of compressed-tensors quantize the inputs of their layers.
 bool has_quantized_inputs(const Quantization& said) {
-  const JsonValue* groups = member(*said.json, "config_groups");
-  if (groups == nullptr || !groups->is_object() || groups->empty()) return false;
-  return std::all_of(groups->begin(), groups->end(), [](const JsonValue& group) {
+  const JsonValue& groups = object_in(*said.json, "config_groups");
+  return !groups.empty() && std::ranges::all_of(groups, [](const JsonValue& group) {
     const JsonValue* inputs = member(group, "input_activations");
     return inputs != nullptr && inputs->is_object();
   });

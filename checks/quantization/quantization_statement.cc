@@ -65,11 +65,6 @@ void look_statement_method(const Look& look) {
               fmt::format("{}, which {} does not have", method->dump(), look.profile.help));
 }
 
-bool is_list_of_texts(const JsonValue& json) {
-  return json.is_array() && std::all_of(json.begin(), json.end(),
-                                        [](const JsonValue& item) { return item.is_string(); });
-}
-
 // Of compressed-tensors: a group says which modules it is of, and there is one.
 std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValue& json) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -89,8 +84,7 @@ std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValu
   }
   for (const auto& item : groups->items()) {
     if (!item.value().is_object()) continue;
-    const JsonValue* weights = known(item.value(), "weights");
-    const JsonValue* strategy = weights == nullptr ? nullptr : known(*weights, "strategy");
+    const JsonValue* strategy = known(known(item.value(), "weights"), "strategy");
     const auto* word = strategy == nullptr ? nullptr : strategy->get_ptr<const std::string*>();
     if (strategy != nullptr && (word == nullptr || !has_word(kStrategies, *word))) {
       out.emplace_back(fmt::format("config_groups.{}.weights.strategy", item.key()),
@@ -163,9 +157,7 @@ void look_floats(const Look& look, const Quantization& said) {
   if (is_8bit && look.profile.rules == Rules::kTransformers4 && !look.profile.serves()) return;
   std::vector<std::string> kept = said.exclude;
   for (const char* key : {"modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers"}) {
-    const JsonValue* list = known(*said.json, key);
-    if (list == nullptr || !list->is_array()) continue;
-    for (const JsonValue& entry : *list) {
+    for (const JsonValue& entry : list_in(*said.json, key)) {
       if (entry.is_string()) kept.push_back(entry.get<std::string>());
     }
   }

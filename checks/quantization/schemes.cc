@@ -48,13 +48,10 @@ void look_fp8_blocks(const Look& look, const Quantization& said) {
 // Whether some group of compressed-tensors is of floats of `bits` in groups of `size`, if any.
 bool has_float_group(const JsonValue& groups, uint64_t bits, std::optional<uint64_t> size) {
   return std::ranges::any_of(groups, [&](const JsonValue& group) {
-    const JsonValue* weights = group.is_object() ? known(group, "weights") : nullptr;
-    if (weights == nullptr || !weights->is_object()) return false;
-    const JsonValue* own_bits = known(*weights, "num_bits");
-    const JsonValue* own_size = known(*weights, "group_size");
-    const std::string* type = text_of(*weights, "type");
-    return own_bits != nullptr && whole(*own_bits) == bits && type != nullptr && *type == "float" &&
-           (!size || (own_size != nullptr && whole(*own_size) == size));
+    const JsonValue& weights = object_in(group, "weights");
+    const std::string* type = text_of(weights, "type");
+    return whole(known(weights, "num_bits")) == bits && type != nullptr && *type == "float" &&
+           (!size || whole(known(weights, "group_size")) == size);
   });
 }
 

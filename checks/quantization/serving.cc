@@ -264,8 +264,7 @@ bool is_of_text(const Examined& on, std::string_view name) {
   constexpr std::string_view kLayers = ".layers.";
   const size_t at = name.find(kLayers);
   if (at == name.npos) return false;
-  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
-  const auto count = layers == nullptr ? std::nullopt : whole(*layers);
+  const auto count = whole(known(on.text_config(), "num_hidden_layers"));
   uint64_t number = 0;
   for (const char c : name.substr(at + kLayers.size())) {
     if (c < '0' || c > '9') break;

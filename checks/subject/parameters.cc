@@ -150,8 +150,7 @@ class Comparison {
   }
 
   uint64_t layer_count() const {
-    const JsonValue* said = known(on_.text_config(), "num_hidden_layers");
-    return said == nullptr ? UINT64_MAX : whole(*said).value_or(UINT64_MAX);
+    return whole(known(on_.text_config(), "num_hidden_layers")).value_or(UINT64_MAX);
   }
 
   const Tensor* find(const std::string& name) {

@@ -30,10 +30,9 @@ Form form_of(const Codec& codec) {
   return is_float ? Form::kPlain : Form::kOther;
 }
 
-std::vector<std::string> texts_of(const JsonValue* json) {
+std::vector<std::string> texts_in(const JsonValue& json, std::string_view key) {
   std::vector<std::string> out;
-  if (json == nullptr || !json->is_array()) return out;
-  for (const JsonValue& item : *json) {
+  for (const JsonValue& item : list_in(json, key)) {
     if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
   }
   return out;
@@ -42,18 +41,15 @@ std::vector<std::string> texts_of(const JsonValue* json) {
 // The first group's, where the groups say it.
 std::optional<uint64_t> group_size_of(const JsonValue& json) {
   if (const JsonValue* size = known(json, "group_size")) return whole(*size);
-  const JsonValue* groups = known(json, "config_groups");
-  if (groups == nullptr || !groups->is_object() || groups->empty()) return std::nullopt;
-  const JsonValue* weights = known(*groups->begin(), "weights");
-  const JsonValue* size = weights == nullptr ? nullptr : known(*weights, "group_size");
-  return size == nullptr ? std::nullopt : whole(*size);
+  const JsonValue& groups = object_in(json, "config_groups");
+  if (groups.empty()) return std::nullopt;
+  return whole(known(known(*groups.begin(), "weights"), "group_size"));
 }
 
 bool is_fp8_scheme(const JsonValue* scheme) {
   if (scheme == nullptr) return false;
   if (const auto* text = scheme->get_ptr<const std::string*>()) return upper_case(*text) == "FP8";
-  const JsonValue* bits = known(*scheme, "num_bits");
-  return bits != nullptr && whole(*bits) == 8u && text_or_empty(*scheme, "type") == "float";
+  return whole(known(*scheme, "num_bits")) == 8u && text_or_empty(*scheme, "type") == "float";
 }
 
 // Reads the list into `out`. The entries of an object are its keys.
@@ -61,11 +57,8 @@ void read_excluded(const JsonValue& said, Quantization& out) {
   const std::string_view method = out.is_nested ? kQuantConfigName : std::string_view(out.method);
   for (const ModuleList& list : unquantized_lists(method)) {
     out.exclude_key = list.key;
-    const JsonValue* found = known(said, list.key);
-    out.exclude = texts_of(found);
-    if (found != nullptr && found->is_object()) {
-      for (const auto& item : found->items()) out.exclude.push_back(item.key());
-    }
+    out.exclude = texts_in(said, list.key);
+    for (const auto& item : object_in(said, list.key).items()) out.exclude.push_back(item.key());
     if (!out.exclude.empty()) return;
   }
 }
@@ -83,9 +76,7 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   read_excluded(said, out);
   out.has_kv_scheme =
       is_fp8_scheme(known(said, out.is_nested ? "kv_cache_quant_algo" : "kv_cache_scheme"));
-  const JsonValue* layers = known(said, "quantized_layers");
-  if (layers == nullptr || !layers->is_object()) return out;
-  for (const auto& [name, layer] : layers->items()) {
+  for (const auto& [name, layer] : object_in(said, "quantized_layers").items()) {
     out.layers[name] = upper_case(text_or_empty(layer, "quant_algo"));
   }
   return out;
@@ -192,7 +183,7 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
   by_name_.reserve(checkpoint.tensors.size());
   for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
   model_type = text_or_empty(config, "model_type");
-  const auto classes = texts_of(member(config, "architectures"));
+  const auto classes = texts_in(config, "architectures");
   if (!classes.empty()) model_class = classes.front();
   is_wrapper = has_text_config() || has_quirk(model_type, "flat_wrapper");
   text_type = text_or_empty(text_config(), "model_type");
@@ -309,7 +300,7 @@ bool Examined::has_document(std::string_view path) const {
 }
 
 std::vector<std::string> Examined::layer_types() const {
-  return texts_of(member(text_config(), "layer_types"));
+  return texts_in(text_config(), "layer_types");
 }
 
 std::string_view ruling_type(const Look& look) {
@@ -332,6 +323,10 @@ bool rotates_nothing(const Examined& on) {
   const JsonValue* position = known(on.text_config(), "position_embedding_type");
   return has_quirk(on.text_type, "may_rotate_nothing") &&
          (position == nullptr || *position != "rope");
+}
+
+bool is_list_of_texts(const JsonValue& json) {
+  return json.is_array() && std::ranges::all_of(json, &JsonValue::is_string);
 }
 
 std::string shape_text(const std::vector<uint64_t>& shape) {

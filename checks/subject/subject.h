@@ -293,5 +293,6 @@ std::span<const Check> ollama_checks();
 std::span<const Check> value_checks();
 
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
+bool is_list_of_texts(const JsonValue& json);
 
 }  // namespace ckpt

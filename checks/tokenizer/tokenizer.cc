@@ -70,13 +70,9 @@ void look_slow_files(const Look& look) {
 // The regular expressions of all Split pre-tokenizers, one after the other.
 std::string split_patterns(const JsonValue& pre_tokenizer) {
   std::string out;
-  const JsonValue* parts = known(pre_tokenizer, "pretokenizers");
-  if (parts != nullptr && parts->is_array()) {
-    for (const JsonValue& part : *parts) out += split_patterns(part);
-  }
-  if (const JsonValue* pattern = known(pre_tokenizer, "pattern")) {
-    if (const std::string* regex = text_of(*pattern, "Regex")) out += *regex;
-  }
+  for (const JsonValue& part : list_in(pre_tokenizer, "pretokenizers")) out += split_patterns(part);
+  const std::string* regex = text_of(known(pre_tokenizer, "pattern"), "Regex");
+  if (regex != nullptr) out += *regex;
   return out;
 }
 
@@ -130,15 +126,11 @@ std::optional<uint64_t> largest_id(const Examined& on, std::set<uint64_t>& added
     largest =
         std::max(largest, is_plain ? uint64_t{token.id} : whole(lists.id_value(token)).value_or(0));
   }
-  const JsonValue* tokens = known(on.tokenizer, "added_tokens");
-  if (tokens != nullptr && tokens->is_array()) {
-    for (const JsonValue& token : *tokens) {
-      const JsonValue* id = known(token, "id");
-      const auto value = id == nullptr ? std::nullopt : whole(*id);
-      if (!value) return std::nullopt;
-      repeats = !added.insert(*value).second || repeats;
-      largest = std::max(largest, *value);
-    }
+  for (const JsonValue& token : list_in(on.tokenizer, "added_tokens")) {
+    const auto value = whole(known(token, "id"));
+    if (!value) return std::nullopt;
+    repeats = !added.insert(*value).second || repeats;
+    largest = std::max(largest, *value);
   }
   return largest;
 }

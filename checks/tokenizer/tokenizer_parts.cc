@@ -297,10 +297,9 @@ void look_part(std::string_view part, const std::string& place, const JsonValue&
   if (!look_part_type(part, place, json, out)) return;
   look_values(place, json, out);
   for (const std::string_view list : {"normalizers", "pretokenizers", "processors", "decoders"}) {
-    const JsonValue* inner = known(json, list);
-    if (inner == nullptr || !inner->is_array()) continue;
-    for (size_t i = 0; i < inner->size(); ++i) {
-      look_part(part, fmt::format("{}.{}[{}]", place, list, i), (*inner)[i], out);
+    const JsonValue& inner = list_in(json, list);
+    for (size_t i = 0; i < inner.size(); ++i) {
+      look_part(part, fmt::format("{}.{}[{}]", place, list, i), inner[i], out);
     }
   }
 }

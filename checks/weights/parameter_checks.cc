@@ -373,15 +373,13 @@ void look_draft_layers(const Look& look) {
   if (on.is_gguf || table == nullptr) return;
   const bool is_mtp = table->has_mtp;
   const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
-  const JsonValue* count = known(on.text_config(), field);
-  const uint64_t declared = count == nullptr ? 0 : whole(*count).value_or(0);
+  const uint64_t declared = whole(known(on.text_config(), field)).value_or(0);
   const bool is_mtp_there = std::ranges::any_of(
       on.checkpoint.tensors, [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
   if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
     return;
   }
-  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
-  const uint64_t first = layers == nullptr ? 0 : whole(*layers).value_or(0);
+  const uint64_t first = whole(known(on.text_config(), "num_hidden_layers")).value_or(0);
   const std::string names =
       is_mtp ? std::string("mtp.*") : fmt::format("{}layers.{}.*", on.parameters.root, first);
   look.report(

@@ -41,6 +41,18 @@ const std::string* text_of(const JsonValue& json, std::string_view key) {
   return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
 }
 
+const JsonValue& list_in(const JsonValue& json, std::string_view key) {
+  static const JsonValue kNone = JsonValue::array();
+  const JsonValue* found = member(json, key);
+  return found != nullptr && found->is_array() ? *found : kNone;
+}
+
+const JsonValue& object_in(const JsonValue& json, std::string_view key) {
+  static const JsonValue kNone = JsonValue::object();
+  const JsonValue* found = member(json, key);
+  return found != nullptr && found->is_object() ? *found : kNone;
+}
+
 const JsonValue* member(const JsonValue* json, std::string_view key) {
   return json == nullptr ? nullptr : member(*json, key);
 }
@@ -64,6 +76,14 @@ std::optional<uint64_t> whole(const JsonValue& json) {
 std::optional<double> number(const JsonValue& json) {
   if (!json.is_number()) return std::nullopt;
   return json.get<double>();
+}
+
+std::optional<uint64_t> whole(const JsonValue* json) {
+  return json == nullptr ? std::nullopt : whole(*json);
+}
+
+std::optional<double> number(const JsonValue* json) {
+  return json == nullptr ? std::nullopt : number(*json);
 }
 
 bool is_truthy(const JsonValue* json) {

@@ -26,13 +26,20 @@ const JsonValue* member(const JsonValue& json, std::string_view key);
 const JsonValue* known(const JsonValue& json, std::string_view key);
 // Text of member `key`; nullptr if it is not a text.
 const std::string* text_of(const JsonValue& json, std::string_view key);
-// The same three of what may be absent; nullptr then.
+// The list or the object of member `key`, to be read in a loop; an empty one if it is neither there
+// nor of that kind.
+const JsonValue& list_in(const JsonValue& json, std::string_view key);
+const JsonValue& object_in(const JsonValue& json, std::string_view key);
+// The first three of what may be absent; nullptr then.
 const JsonValue* member(const JsonValue* json, std::string_view key);
 const JsonValue* known(const JsonValue* json, std::string_view key);
 const std::string* text_of(const JsonValue* json, std::string_view key);
 // A whole number >= 0, also if written as 4.0; nullopt otherwise.
 std::optional<uint64_t> whole(const JsonValue& json);
 std::optional<double> number(const JsonValue& json);
+// The same of what may be absent; nullopt then.
+std::optional<uint64_t> whole(const JsonValue* json);
+std::optional<double> number(const JsonValue* json);
 // Whether Python treats the value as true: not null, false, 0, "", [] or {}.
 bool is_truthy(const JsonValue* json);
 

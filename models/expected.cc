@@ -65,9 +65,7 @@ struct LayerKind {
 // The numbers that a list of config.json holds: each layer looks itself up there.
 std::set<uint64_t> numbers_in(const JsonValue& config, std::string_view key) {
   std::set<uint64_t> out;
-  const JsonValue* list = known(config, key);
-  if (list == nullptr || !list->is_array()) return out;
-  for (const JsonValue& number : *list) {
+  for (const JsonValue& number : list_in(config, key)) {
     if (const auto value = whole(number)) out.insert(*value);
   }
   return out;
@@ -152,14 +150,11 @@ class Expansion {
 
   // Of a model that has experts: whether this layer does.
   bool is_sparse(uint64_t layer) const {
-    const JsonValue* types = known(configs_.text, "mlp_layer_types");
-    if (types != nullptr && types->is_array() && layer < types->size()) {
-      return (*types)[layer] == "sparse";
-    }
+    const JsonValue& types = list_in(configs_.text, "mlp_layer_types");
+    if (layer < types.size()) return types[layer] == "sparse";
     if (layer < leading_dense_ || (layer + 1) % sparse_step_ != 0) return false;
     if (sparse_every_ != 0 && layer % sparse_every_ != 0) return false;
-    const JsonValue* last = known(configs_.text, "moe_layer_end_index");
-    const auto end = last == nullptr ? std::nullopt : number(*last);  // -1: the last layer
+    const auto end = number(known(configs_.text, "moe_layer_end_index"));  // -1: the last layer
     if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
     return !dense_.contains(layer);
   }

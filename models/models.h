@@ -324,6 +324,8 @@ Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
 // tokenizer_config.json has under `key` ("eos_token"); nullopt where one of them says nothing.
 std::optional<uint64_t> added_token_id(const JsonValue& tokenizer_config,
                                        const JsonValue& tokenizer, std::string_view key);
+// The same for the text itself.
+std::optional<uint64_t> id_of_added(const JsonValue& tokenizer, std::string_view text);
 
 // Whether the class takes the embedding for its head where config.json does not say.
 bool ties_head_by_default(const Family& table);

@@ -203,6 +203,10 @@ JsonValue TokenLists::id_value(const Token& token) const {
   return std::move(*read);
 }
 
+const std::string* text_of_token(const JsonValue& token) {
+  return token.is_object() ? text_of(token, "content") : token.get_ptr<const std::string*>();
+}
+
 Result<TokenizerJson> parse_tokenizer_json(std::string_view text, Status* set_twice) {
   TokenizerJsonBuilder builder(text);
   CKPT_TRY(json_status(read_json_events(text, &builder), text, set_twice));

@@ -48,6 +48,9 @@ struct TokenLists {
   JsonValue id_value(const Token& token) const;
 };
 
+// The text of a token that a file names as a text, or as an object with its content; else null.
+const std::string* text_of_token(const JsonValue& token);
+
 // Everything else in the file. `values` omits model.vocab if it is an object or a list, and
 // model.merges if it is a list.
 struct TokenizerJson {

@@ -24,8 +24,7 @@ Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char
   const JsonValue* layers = model.field("per_layer_config");
   CKPT_ASSIGN(const std::vector<bool> sliding, sliding_layers(model));
   for (uint64_t i = 0; layers != nullptr && i < sliding.size(); ++i) {
-    const JsonValue* layer = sliding[i] ? nullptr : known(*layers, std::to_string(i));
-    const JsonValue* value = layer == nullptr ? nullptr : known(*layer, field);
+    const JsonValue* value = sliding[i] ? nullptr : known(known(*layers, std::to_string(i)), field);
     if (value == nullptr) continue;
     const auto count = whole(*value);
     if (count && *count <= INT32_MAX) return count;
@@ -127,16 +126,14 @@ KeyValue shared_width(const KeyRule& rule, const Model& model) {
 }
 
 KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
-  const JsonValue* vision = known(model.config, "vision_config");
-  const JsonValue* layers = vision == nullptr ? nullptr : known(*vision, rule.fields);
+  const JsonValue* layers = known(known(model.config, "vision_config"), rule.fields);
   if (layers == nullptr) return std::optional(MetaValue::u32(3));
   if (layers->is_array()) return std::optional(MetaValue::u32(layers->size()));
   return corrupt("config.json: {} is {}; expected a list", rule.fields, layers->dump());
 }
 
 KeyValue sliding_window(const Model& model) {
-  const JsonValue* pattern = model.field("sliding_window_pattern");
-  const bool is_everywhere = pattern != nullptr && whole(*pattern) == 1;
+  const bool is_everywhere = whole(model.field("sliding_window_pattern")) == 1u;
   if (is_everywhere || model.field("sliding_window") == nullptr) return std::optional<MetaValue>();
   CKPT_ASSIGN(const uint64_t window, model.count("sliding_window"));
   return std::optional(MetaValue::u32(window));
@@ -147,9 +144,8 @@ KeyValue sliding_window(const Model& model) {
 Result<std::vector<float>> proportional_factors(const Model& model) {
   if (!model.family->has_proportional_rope) return std::vector<float>();
   const JsonValue* full = known(model.rope, "full_attention");
-  const std::string* type = full == nullptr ? nullptr : text_of(*full, "rope_type");
-  const JsonValue* factor = full == nullptr ? nullptr : known(*full, "partial_rotary_factor");
-  const double part = factor == nullptr ? -1 : number(*factor).value_or(-1);
+  const std::string* type = text_of(full, "rope_type");
+  const double part = number(known(full, "partial_rotary_factor")).value_or(-1);
   if (type == nullptr || *type != "proportional" || !(part >= 0) || part > 1) {
     return unsupported(
         "config.json: rope_parameters of full_attention are {}; expected rope_type proportional "

@@ -52,9 +52,8 @@ std::string nearest_known(std::string_view name, std::string_view Family::*words
 }
 
 const std::string* first_architecture(const JsonValue& json) {
-  const JsonValue* list = known(json, "architectures");
-  if (list == nullptr || !list->is_array() || list->empty()) return nullptr;
-  return list->front().get_ptr<const std::string*>();
+  const JsonValue& list = list_in(json, "architectures");
+  return list.empty() ? nullptr : list.front().get_ptr<const std::string*>();
 }
 
 Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
@@ -92,12 +91,11 @@ Result<const Family*> variant_of(const Family* family, const JsonValue& config) 
 }
 
 const JsonValue* find_text_config(const JsonValue& root) {
-  const JsonValue* thinker = known(root, "thinker_config");
   for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
     if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())
       return found;
   }
-  return thinker == nullptr ? nullptr : known(*thinker, "text_config");
+  return known(known(root, "thinker_config"), "text_config");
 }
 
 // Puts what `source` is at `key`: another field, or a quotient of two.
@@ -107,11 +105,8 @@ void fill_as(JsonValue& config, const std::string& key, std::string_view source)
     if (const JsonValue* other = known(config, source)) config[key] = *other;
     return;
   }
-  const JsonValue* hidden = known(config, source.substr(0, over));
-  const JsonValue* heads = known(config, source.substr(over + 1));
-  if (hidden == nullptr || heads == nullptr) return;
-  const auto width = whole(*hidden);
-  const auto count = whole(*heads);
+  const auto width = whole(known(config, source.substr(0, over)));
+  const auto count = whole(known(config, source.substr(over + 1)));
   if (width && count && *count > 0) config[key] = *width / *count;
 }
 
@@ -316,8 +311,7 @@ Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
   }
   const bool has_mamba = std::ranges::find(out, LayerMixer::kMamba) != out.end();
   if (!model.family->norm_groups.empty() && !has_mamba) {
-    return fail(
-        ErrorCode::kUnsupported,
+    return unsupported(
         "config.json: neither layer_types nor hybrid_override_pattern names a Mamba layer of {}",
         model.architecture);
   }

@@ -73,15 +73,14 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
 }
 
 Result<std::vector<float>> number_list(const JsonValue& rope, const char* field, uint64_t count) {
-  const JsonValue* list = known(rope, field);
-  const uint64_t found = list != nullptr && list->is_array() ? list->size() : 0;
-  if (found != count || list == nullptr) {
+  const JsonValue& list = list_in(rope, field);
+  if (list.size() != count || known(rope, field) == nullptr) {
     return corrupt(
         "config.json: {} has {} numbers; expected {}, one for two rotated values of a head", field,
-        found, count);
+        list.size(), count);
   }
   std::vector<float> out;
-  for (const JsonValue& entry : *list) {
+  for (const JsonValue& entry : list) {
     const auto value = number(entry);
     if (!value) {
       return corrupt("config.json: {} has {}; expected numbers", field, entry.dump());

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/model/json_documents.h"
+#include "core/model/token_lists.h"
 
 namespace ckpt {
 namespace {
@@ -30,13 +31,11 @@ void add_ids(const JsonValue* found, std::vector<uint64_t>& ids) {
 void read_config(const JsonValue& config, TokenizerModel& out) {
   if (const std::string* type = text_of(config, "model_type")) out.model_type = *type;
   out.text_model_type = out.model_type;
-  if (const JsonValue* names = known(config, "architectures"); names && names->is_array()) {
-    out.generates = std::ranges::any_of(*names, [](const JsonValue& name) {
-      const auto* text = name.get_ptr<const std::string*>();
-      return text != nullptr &&
-             (text->ends_with("ForCausalLM") || text->ends_with("ForConditionalGeneration"));
-    });
-  }
+  out.generates |= std::ranges::any_of(list_in(config, "architectures"), [](const JsonValue& name) {
+    const auto* text = name.get_ptr<const std::string*>();
+    return text != nullptr &&
+           (text->ends_with("ForCausalLM") || text->ends_with("ForConditionalGeneration"));
+  });
   for (const char* part : {"text_config", "llm_config"}) {
     const JsonValue* inner = known(config, part);
     if (inner == nullptr) continue;
@@ -54,7 +53,7 @@ std::vector<uint64_t> ids_of(std::string_view kind, const JsonValue& config,
   const std::string key = fmt::format("{}_token_id", kind);
   add_ids(known(config, key), ids);
   for (const char* part : {"text_config", "llm_config"}) {
-    if (const JsonValue* inner = known(config, part)) add_ids(known(*inner, key), ids);
+    add_ids(known(known(config, part), key), ids);
   }
   add_ids(known(generation, key), ids);
   return ids;
@@ -87,9 +86,7 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
 
 std::optional<std::string> special_text(const JsonValue& config, std::string_view kind) {
   const JsonValue* found = known(config, fmt::format("{}_token", kind));
-  if (found == nullptr) return std::nullopt;
-  const std::string* text =
-      found->is_object() ? text_of(*found, "content") : found->get_ptr<const std::string*>();
+  const std::string* text = found == nullptr ? nullptr : text_of_token(*found);
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 

@@ -61,12 +61,10 @@ Result<Base> open_base(const std::string& path, const Context& context) {
 Result<std::map<std::string, uint64_t>> read_token_ids(const Checkpoint& checkpoint) {
   std::map<std::string, uint64_t> out;
   CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
-  const JsonValue* added = tokenizer ? known(*tokenizer, "added_tokens") : nullptr;
-  if (added == nullptr || !added->is_array()) return out;
-  for (const JsonValue& token : *added) {
+  if (!tokenizer) return out;
+  for (const JsonValue& token : list_in(*tokenizer, "added_tokens")) {
     const std::string* content = text_of(token, "content");
-    const JsonValue* id = known(token, "id");
-    const auto number = id == nullptr ? std::nullopt : whole(*id);
+    const auto number = whole(known(token, "id"));
     if (content != nullptr && number) out[*content] = *number;
   }
   return out;

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/numbers.h"
 #include "core/model/json_documents.h"
 
 namespace ckpt {
@@ -36,8 +37,7 @@ TokenizerAddition as_token(const JsonValue& entry, std::string text) {
 
 // A token that is named, as a text or as an object; nullopt for anything else, and for no text.
 std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
-  const auto* text =
-      entry.is_object() ? text_of(entry, "content") : entry.get_ptr<const std::string*>();
+  const std::string* text = text_of_token(entry);
   if (text == nullptr || text->empty()) return std::nullopt;
   return entry.is_object() ? as_token(entry, *text) : TokenizerAddition{*text, true, false};
 }
@@ -88,9 +88,7 @@ class Adder {
 // Some readers count along the list (tokenizers), others keep the ids (Qwen's class of transformers
 // 5): a file where the two differ has no one vocabulary.
 Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_number) {
-  const JsonValue* list = known(tokenizer, "added_tokens");
-  if (list == nullptr || !list->is_array()) return {};
-  for (const JsonValue& entry : *list) {
+  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
     const std::string* text = text_of(entry, "content");
     const JsonValue* id = member(entry, "id");
     if (text == nullptr || id == nullptr) {
@@ -115,14 +113,13 @@ Result<AddedList> read_table(const JsonValue& table) {
   AddedList out;
   for (const auto& [key, entry] : table.items()) {
     const std::string* text = text_of(entry, "content");
-    const bool is_number =
-        !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == std::string::npos;
-    if (text == nullptr || !is_number) {
+    const auto given = id_of_key(key);
+    if (text == nullptr || !given) {
       return corrupt(
           "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
           key);
     }
-    const JsonValue id(std::stoull(key));
+    const JsonValue id(*given);
     CKPT_ASSIGN(const uint64_t number, added_id(&id, "tokenizer_config.json", *text));
     out[number] = as_token(entry, *text);
   }
@@ -200,10 +197,14 @@ Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& check
 }
 
 Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text) {
-  const auto value = id == nullptr ? std::nullopt : whole(*id);
+  const auto value = whole(id);
   if (value && *value < kMaxTokens) return *value;
   return corrupt("{}: token '{}' has id {}; expected 0 to {}", file, text,
                  id == nullptr ? "none" : id->dump(), kMaxTokens - 1);
+}
+
+std::optional<uint64_t> id_of_key(std::string_view key) {
+  return key.size() <= 9 ? number_from<uint64_t>(key) : std::nullopt;
 }
 
 bool looks_special(std::string_view text) {

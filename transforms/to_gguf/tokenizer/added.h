@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,9 @@ Result<VocabularyTokens> added_texts(const Checkpoint& checkpoint, const JsonVal
 
 // The id that `file` gives a token. Fails: kCorrupt: none, or beyond kMaxTokens.
 Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_view text);
+
+// The id that is a key of added_tokens_decoder: at most nine digits.
+std::optional<uint64_t> id_of_key(std::string_view key);
 
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);

@@ -180,9 +180,7 @@ MergeOrder give_places(const std::vector<TokenLists::Merge>& merges, const TextI
 
 // Special ones are control tokens; others user-defined, unless they have a type of their own.
 void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabulary& vocabulary) {
-  const JsonValue* list = known(tokenizer, "added_tokens");
-  if (list == nullptr || !list->is_array()) return;
-  for (const JsonValue& entry : *list) {
+  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
     const std::string* text = text_of(entry, "content");
     const auto id = text == nullptr ? std::nullopt : ids.find(*text);
     if (!id) continue;
@@ -214,14 +212,10 @@ std::map<std::string, std::string> default_tokens(const JsonValue& config) {
   return {};
 }
 
-const std::string* named_text(const JsonValue& entry) {
-  return entry.is_object() ? text_of(entry, "content") : entry.get_ptr<const std::string*>();
-}
-
 void take_named(const JsonValue& file, std::map<std::string, std::string>& named) {
   for (const auto& [key, entry] : file.items()) {
     if (!key.ends_with("_token")) continue;
-    const std::string* text = named_text(entry);
+    const std::string* text = text_of_token(entry);
     if (text != nullptr) named[key] = *text;
     if (entry.is_null()) named.erase(key);
   }
@@ -230,7 +224,7 @@ void take_named(const JsonValue& file, std::map<std::string, std::string>& named
     const JsonValue* entries = known(file, list);
     if (entries == nullptr || !(entries->is_array() || entries->is_object())) continue;
     for (const JsonValue& entry : *entries) {
-      const std::string* text = named_text(entry);
+      const std::string* text = text_of_token(entry);
       if (text != nullptr) named[fmt::format("{} {}", list, count++)] = *text;
     }
   }

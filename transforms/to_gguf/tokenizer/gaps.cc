@@ -40,9 +40,7 @@ void append_steps_of(const JsonValue& step, std::vector<const JsonValue*>& out) 
     return;
   }
   for (const char* key : {"normalizers", "pretokenizers"}) {
-    const JsonValue* inner = known(step, key);
-    if (inner == nullptr || !inner->is_array()) continue;
-    for (const JsonValue& one : *inner) append_steps_of(one, out);
+    for (const JsonValue& one : list_in(step, key)) append_steps_of(one, out);
   }
 }
 
@@ -143,9 +141,7 @@ struct FlaggedTokens {
   std::string first;
 
   FlaggedTokens(const JsonValue& tokenizer, std::initializer_list<const char*> flags) {
-    const JsonValue* list = known(tokenizer, "added_tokens");
-    if (list == nullptr || !list->is_array()) return;
-    for (const JsonValue& token : *list) {
+    for (const JsonValue& token : list_in(tokenizer, "added_tokens")) {
       const bool has_one = std::ranges::any_of(
           flags, [&](const char* flag) { return is_truthy(known(token, flag)); });
       const std::string* text = has_one ? text_of(token, "content") : nullptr;

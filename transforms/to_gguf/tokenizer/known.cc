@@ -4,6 +4,7 @@
 #include "core/base/sha256.h"
 #include "core/base/words.h"
 #include "transforms/facts/byte_level_bpe.h"
+#include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {
 
@@ -24,26 +25,18 @@ struct Added {
 };
 
 void append_ids(const JsonValue& processor, const JsonValue& item, std::vector<uint64_t>& out) {
-  const JsonValue* special = known(item, "SpecialToken");
-  const std::string* text = special == nullptr ? nullptr : text_of(*special, "id");
+  const std::string* text = text_of(known(item, "SpecialToken"), "id");
   const JsonValue* table = known(processor, "special_tokens");
-  const JsonValue* entry = text == nullptr || table == nullptr ? nullptr : known(*table, *text);
-  const JsonValue* ids = entry == nullptr ? nullptr : known(*entry, "ids");
-  if (ids == nullptr || !ids->is_array()) return;
-  for (const JsonValue& id : *ids) out.push_back(whole(id).value_or(0));
+  const JsonValue* entry = text == nullptr ? nullptr : known(table, *text);
+  if (entry == nullptr) return;
+  for (const JsonValue& id : list_in(*entry, "ids")) out.push_back(whole(id).value_or(0));
 }
 
 Added added_ids(const JsonValue& tokenizer) {
   Added out;
-  const JsonValue* processor = known(tokenizer, "post_processor");
-  if (processor == nullptr) return out;
-  const JsonValue* list = known(*processor, "processors");
-  const JsonValue alone = JsonValue::array({*processor});
-  for (const JsonValue& step : list == nullptr ? alone : *list) {
-    const JsonValue* single = known(step, "single");
-    if (single == nullptr || !single->is_array()) continue;
+  for (const JsonValue& step : post_processors(tokenizer)) {
     bool is_behind = false;
-    for (const JsonValue& item : *single) {
+    for (const JsonValue& item : list_in(step, "single")) {
       is_behind = is_behind || known(item, "Sequence") != nullptr;
       append_ids(step, item, is_behind ? out.behind : out.before);
     }

@@ -104,14 +104,11 @@ void add_entry(uint64_t id, AddedEntry entry, bool keeps_text, PieceVocabulary& 
 
 Status add_decoder_table(const JsonValue& config, bool keeps_text, PieceVocabulary& out) {
   constexpr const char* kPlace = "tokenizer_config.json: added_tokens_decoder";
-  const JsonValue* table = known(config, "added_tokens_decoder");
-  if (table == nullptr || !table->is_object()) return {};
   std::map<uint64_t, AddedEntry> entries;  // by number, not in the order of texts
-  for (const auto& [key, value] : table->items()) {
+  for (const auto& [key, value] : object_in(config, "added_tokens_decoder").items()) {
     CKPT_ASSIGN(AddedEntry entry, added_entry(value, kPlace));
-    const bool is_number =
-        !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == key.npos;
-    if (!is_number || !entries.emplace(std::stoull(key), std::move(entry)).second) {
+    const auto id = id_of_key(key);
+    if (!id || !entries.emplace(*id, std::move(entry)).second) {
       return corrupt("{} has '{}'; expected ids, each of them once", kPlace, key);
     }
   }
@@ -121,9 +118,8 @@ Status add_decoder_table(const JsonValue& config, bool keeps_text, PieceVocabula
 
 Status add_json_list(const Checkpoint& checkpoint, PieceVocabulary& out) {
   CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
-  const JsonValue* list = tokenizer ? known(*tokenizer, "added_tokens") : nullptr;
-  if (list == nullptr || !list->is_array()) return {};
-  for (const JsonValue& value : *list) {
+  if (!tokenizer) return {};
+  for (const JsonValue& value : list_in(*tokenizer, "added_tokens")) {
     CKPT_ASSIGN(AddedEntry entry, added_entry(value, "tokenizer.json: added_tokens"));
     CKPT_ASSIGN(const uint64_t id, added_id(member(value, "id"), "tokenizer.json", entry.text));
     add_entry(id, std::move(entry), true, out);

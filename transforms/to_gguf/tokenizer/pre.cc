@@ -8,8 +8,11 @@
 // that behaves the same is chosen.
 #include "transforms/to_gguf/tokenizer/pre.h"
 
+#include <algorithm>
+
 #include "core/base/words.h"
 #include "transforms/to_gguf/tokenizer/known.h"
+#include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {
 namespace {
@@ -138,17 +141,10 @@ void append_steps(const JsonValue& step, std::vector<std::string>& out) {
 
 // Whether the post-processor puts a token in front of a text.
 bool adds_first_token(const JsonValue& tokenizer) {
-  const JsonValue* processor = known(tokenizer, "post_processor");
-  if (processor == nullptr) return false;
-  const JsonValue* list = known(*processor, "processors");
-  const JsonValue alone = JsonValue::array({*processor});
-  for (const JsonValue& step : list == nullptr ? alone : *list) {
-    const JsonValue* single = known(step, "single");
-    const bool has_first = single != nullptr && single->is_array() && single->size() > 1 &&
-                           known(single->front(), "SpecialToken") != nullptr;
-    if (has_first) return true;
-  }
-  return false;
+  return std::ranges::any_of(post_processors(tokenizer), [](const JsonValue& step) {
+    const JsonValue& single = list_in(step, "single");
+    return single.size() > 1 && known(single.front(), "SpecialToken") != nullptr;
+  });
 }
 
 // Names that share their rules, told apart by what else tokenizer.json says.

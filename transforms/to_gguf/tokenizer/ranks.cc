@@ -11,6 +11,7 @@
 
 #include "core/base/lines.h"
 #include "transforms/facts/byte_level_bpe.h"
+#include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
@@ -107,18 +108,15 @@ std::vector<std::string> merges_of(const std::vector<RankedToken>& tokens) {
 
 Result<std::map<uint64_t, std::string>> named_tokens(const JsonValue& config) {
   std::map<uint64_t, std::string> out;
-  const JsonValue* table = known(config, "added_tokens_decoder");
-  if (table == nullptr || !table->is_object()) return out;
-  for (const auto& [key, entry] : table->items()) {
+  for (const auto& [key, entry] : object_in(config, "added_tokens_decoder").items()) {
     const std::string* text = text_of(entry, "content");
-    const bool is_number =
-        !key.empty() && key.size() <= 9 && key.find_first_not_of("0123456789") == key.npos;
-    if (text == nullptr || !is_number) {
+    const auto id = id_of_key(key);
+    if (text == nullptr || !id) {
       return corrupt(
           "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
           key);
     }
-    out[std::stoull(key)] = *text;
+    out[*id] = *text;
   }
   return out;
 }

@@ -36,16 +36,13 @@ JsonValue special_of(const JsonValue& item) {
 }
 
 bool is_sequence(const JsonValue& item, const char* id) {
-  const JsonValue* sequence = known(item, "Sequence");
-  const std::string* found = sequence == nullptr ? nullptr : text_of(*sequence, "id");
+  const std::string* found = text_of(known(item, "Sequence"), "id");
   return found != nullptr && *found == id;
 }
 
 // First match of the text among the added tokens.
 JsonValue find_added(const JsonValue& tokenizer, const std::string& text) {
-  const JsonValue* list = known(tokenizer, "added_tokens");
-  if (list == nullptr || !list->is_array()) return {};
-  for (const JsonValue& entry : *list) {
+  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
     const std::string* content = text_of(entry, "content");
     const JsonValue* id = member(entry, "id");
     if (content != nullptr && *content == text) return id == nullptr ? JsonValue() : *id;
@@ -71,11 +68,7 @@ class Specials {
   }
 
   void read_post_processor() {
-    const JsonValue* processor = known(tokenizer_, "post_processor");
-    if (!is_truthy(processor)) return;
-    const JsonValue* list = known(*processor, "processors");
-    const JsonValue alone = JsonValue::array({*processor});
-    for (const JsonValue& step : list == nullptr ? alone : *list) {
+    for (const JsonValue& step : post_processors(tokenizer_)) {
       const std::string* type = text_of(step, "type");
       if (type == nullptr) continue;
       if (*type == "RobertaProcessing") roberta(step);
@@ -94,8 +87,7 @@ class Specials {
       if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
       const JsonValue* entry = member(config_, fmt::format("{}_token", kind));
       if (entry == nullptr) continue;
-      const std::string* text =
-          entry->is_object() ? text_of(*entry, "content") : entry->get_ptr<const std::string*>();
+      const std::string* text = text_of_token(*entry);
       if (text != nullptr) CKPT_TRY(set_id(kind, find_added(tokenizer_, *text)));
     }
     return {};
@@ -178,8 +170,8 @@ class Specials {
   void roberta(const JsonValue& processor) {
     for (const char* kind : {"bos", "eos", "sep"}) set_flag(kind, true);
     const auto first_of = [&](const char* key, const JsonValue& otherwise) {
-      const JsonValue* list = member(processor, key);
-      return list != nullptr && list->is_array() && !list->empty() ? list->front() : otherwise;
+      const JsonValue& list = list_in(processor, key);
+      return list.empty() ? otherwise : list.front();
     };
     if (!is_truthy(&cls_) && has_config_) rename("cls_token", cls_, first_of("cls", bos_));
     if (!is_truthy(&sep_) && has_config_) rename("sep_token", sep_, first_of("sep", eos_));
@@ -264,12 +256,18 @@ void read_normalizer(const JsonValue& normalizer, NormalizerFlags& flags) {
     if (lower != nullptr) flags.lowercase = is_truthy(lower);
     if (strip != nullptr) flags.strip_accents = is_truthy(strip);
   }
-  const JsonValue* list = known(normalizer, "normalizers");
-  if (*type != "Sequence" || list == nullptr || !list->is_array()) return;
-  for (const JsonValue& step : *list) read_normalizer(step, flags);
+  if (*type != "Sequence") return;
+  for (const JsonValue& step : list_in(normalizer, "normalizers")) read_normalizer(step, flags);
 }
 
 }  // namespace
+
+JsonValue post_processors(const JsonValue& tokenizer) {
+  const JsonValue* processor = known(tokenizer, "post_processor");
+  if (processor == nullptr) return JsonValue::array();
+  const JsonValue* list = known(*processor, "processors");
+  return list == nullptr ? JsonValue::array({*processor}) : *list;
+}
 
 Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                        const SpecialsWanted& wanted, Metadata& metadata) {

@@ -11,6 +11,9 @@
 
 namespace ckpt {
 
+// The steps of tokenizer.json's post_processor, which add special tokens to a text.
+JsonValue post_processors(const JsonValue& tokenizer);
+
 // Which special tokens are looked for; ids from `vocab_size` on are passed over.
 struct SpecialsWanted {
   uint64_t vocab_size = UINT64_MAX;

@@ -16,9 +16,8 @@ const ProjectorFamily* const kProjectorFamilies[] = {
 std::span<const ProjectorFamily* const> projector_families() { return kProjectorFamilies; }
 
 const ProjectorFamily* find_projector_family(const JsonValue& config) {
-  const JsonValue* list = known(config, "architectures");
-  if (list == nullptr || !list->is_array() || list->empty()) return nullptr;
-  const auto* name = list->front().get_ptr<const std::string*>();
+  const JsonValue& list = list_in(config, "architectures");
+  const auto* name = list.empty() ? nullptr : list.front().get_ptr<const std::string*>();
   for (const ProjectorFamily* family : kProjectorFamilies) {
     if (name != nullptr && has_word(family->architectures, *name)) return family;
   }

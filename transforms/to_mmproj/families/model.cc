@@ -29,9 +29,7 @@ Result<JsonValue> flattened(const Checkpoint& checkpoint, std::string_view path,
                             std::string_view inner) {
   CKPT_ASSIGN(const auto read, read_object(checkpoint, path));
   JsonValue out = read ? *read : JsonValue::object();
-  const JsonValue* found = known(out, inner);
-  if (found == nullptr || !found->is_object()) return out;
-  const JsonValue over = *found;
+  const JsonValue over = object_in(out, inner);
   out.update(over);
   return out;
 }
@@ -47,16 +45,15 @@ Result<JsonValue> read_preprocessor(const Checkpoint& checkpoint) {
 // As the converter asks, which takes it for the towers' too.
 Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "hf_quant_config.json"));
-  const JsonValue* quantization = config ? known(*config, "quantization") : nullptr;
+  const JsonValue* quantization = known(config.get(), "quantization");
   if (quantization == nullptr) return false;
   const std::string* algorithm = text_of(*quantization, "quant_algo");
   if (algorithm != nullptr && (*algorithm == "NVFP4" || *algorithm == "W4A16_NVFP4")) return true;
-  const JsonValue* layers = known(*quantization, "quantized_layers");
-  return layers != nullptr && layers->is_object() &&
-         std::ranges::any_of(*layers, [](const JsonValue& layer) {
-           const std::string* each = text_of(layer, "quant_algo");
-           return each != nullptr && each->ends_with("NVFP4");
-         });
+  return std::ranges::any_of(object_in(*quantization, "quantized_layers"),
+                             [](const JsonValue& layer) {
+                               const std::string* each = text_of(layer, "quant_algo");
+                               return each != nullptr && each->ends_with("NVFP4");
+                             });
 }
 
 std::string architectures_known() {
@@ -70,10 +67,10 @@ std::string architectures_known() {
 }
 
 std::string architecture_of(const JsonValue& root) {
-  const JsonValue* list = known(root, "architectures");
-  if (list == nullptr || !list->is_array() || list->empty()) return "no architectures";
-  const auto* name = list->front().get_ptr<const std::string*>();
-  return fmt::format("architecture '{}'", name == nullptr ? list->front().dump() : *name);
+  const JsonValue& list = list_in(root, "architectures");
+  if (list.empty()) return "no architectures";
+  const auto* name = list.front().get_ptr<const std::string*>();
+  return fmt::format("architecture '{}'", name == nullptr ? list.front().dump() : *name);
 }
 
 Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {

@@ -4,6 +4,7 @@
 // models/pixtral/configuration_pixtral.py. The embedding of [IMG_BREAK] is taken only from
 // embeddings whose name has no "language_model.", as the converter does; released folders have it.
 #include "core/model/json_documents.h"
+#include "models/models.h"
 #include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {
@@ -54,22 +55,9 @@ constexpr std::string_view kBreakToken = "[IMG_BREAK]";
 
 // The number of a token among tokenizer_config.json's added_tokens_decoder, by number.
 std::optional<uint64_t> token_of_decoder(const JsonValue& config) {
-  const JsonValue* decoder = known(config, "added_tokens_decoder");
-  if (decoder == nullptr || !decoder->is_object()) return std::nullopt;
-  for (const auto& [number, token] : decoder->items()) {
+  for (const auto& [number, token] : object_in(config, "added_tokens_decoder").items()) {
     const std::string* content = text_of(token, "content");
     if (content != nullptr && *content == kBreakToken) return whole(json_scalar(number));
-  }
-  return std::nullopt;
-}
-
-std::optional<uint64_t> token_of_tokenizer(const JsonValue& tokenizer) {
-  const JsonValue* added = known(tokenizer, "added_tokens");
-  if (added == nullptr || !added->is_array()) return std::nullopt;
-  for (const JsonValue& token : *added) {
-    const std::string* content = text_of(token, "content");
-    const JsonValue* number = known(token, "id");
-    if (content != nullptr && *content == kBreakToken && number != nullptr) return whole(*number);
   }
   return std::nullopt;
 }
@@ -84,7 +72,7 @@ Status complete_pixtral(const Checkpoint& checkpoint, ProjectorModel& model) {
   if (config) model.break_token = token_of_decoder(*config);
   if (model.break_token) return {};
   CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
-  if (tokenizer) model.break_token = token_of_tokenizer(*tokenizer);
+  if (tokenizer) model.break_token = id_of_added(*tokenizer, kBreakToken);
   return {};
 }
 

@@ -71,8 +71,7 @@ Status append_rows(Tensor& to, const Tensor& from, uint64_t first, uint64_t coun
     if (rule.tile_rows == 0) {
       if (parts[i].empty()) parts[i] = from.stored().parts[i];
       if (parts[i] == from.stored().parts[i]) continue;
-      return fail(
-          ErrorCode::kUnsupported,
+      return unsupported(
           "tensor '{}': its {} belongs to the whole tensor; it cannot be joined with others",
           from.name, rule.suffix);
     }

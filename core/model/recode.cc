@@ -8,8 +8,7 @@ namespace {
 
 Status check_not_repacked(const Tensor& tensor) {
   if (tensor.is_stored() || tensor.recoded().repack == nullptr) return {};
-  return fail(
-      ErrorCode::kUnsupported,
+  return unsupported(
       "its bits are moved from {} to {} by an earlier step, which leaves no values to change",
       tensor.recoded().from->codec->name, tensor.codec->name);
 }

@@ -245,8 +245,7 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   }
   if (checkpoint.has_head()) out.has_tied_head = false;
   if (out.next_token_layers != 0 && out.layers == 0) {
-    return fail(
-        ErrorCode::kCorrupt,
+    return corrupt(
         "config.json: num_nextn_predict_layers is {}, and num_hidden_layers is not a whole number "
         "above zero; expected one, because layers for multi-token prediction stand behind it",
         out.next_token_layers);

@@ -33,8 +33,7 @@ Result<Heads> linear_heads(const Model& model) {
   CKPT_ASSIGN(heads.key_values, model.count("linear_key_head_dim"));
   CKPT_ASSIGN(heads.value_values, model.count("linear_value_head_dim"));
   if (heads.reorders() && heads.value % heads.key != 0) {
-    return fail(
-        ErrorCode::kCorrupt,
+    return corrupt(
         "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
         heads.value, heads.key);
   }
@@ -51,9 +50,9 @@ Status check_rows(const Tensor& tensor, uint64_t found, HeadRows heads, const ch
   const auto behind = multiply(heads.count, heads.size);
   const auto expected = behind ? add(*behind, heads.kept) : behind;
   if (expected == found && heads.count <= found) return {};
-  return fail(
-      ErrorCode::kCorrupt, "tensor '{}' has {} {}; config.json makes it {}", tensor.name, found,
-      what, expected ? fmt::to_string(*expected) : fmt::format("{} x {}", heads.count, heads.size));
+  return corrupt(
+      "tensor '{}' has {} {}; config.json makes it {}", tensor.name, found, what,
+      expected ? fmt::to_string(*expected) : fmt::format("{} x {}", heads.count, heads.size));
 }
 
 // Applies a row edit to the bytes below: to the tensor itself, or to what it is decoded from.
@@ -210,8 +209,7 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
 Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   if (heads.key == 0 || heads.value % heads.key != 0) {
-    return fail(
-        ErrorCode::kCorrupt,
+    return corrupt(
         "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
         heads.value, heads.key);
   }

@@ -16,9 +16,9 @@ namespace ckpt {
 namespace {
 
 bool has_subfolder_documents(const std::string& name) {
-  return std::ranges::any_of(document_names(), [&](const DocumentName& document) {
-    const size_t slash = document.glob.find('/');
-    return slash != std::string_view::npos && glob_matches(document.glob.substr(0, slash), name);
+  return std::ranges::any_of(document_globs(), [&](std::string_view glob) {
+    const size_t slash = glob.find('/');
+    return slash != std::string_view::npos && glob_matches(glob.substr(0, slash), name);
   });
 }
 

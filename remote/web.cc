@@ -88,8 +88,8 @@ Result<bool> WebRoot::take_one(const std::string& path) {
 // Where nothing lists the files: those whose whole names are known.
 Status WebRoot::take_known() {
   std::vector<std::string> names(kWeights.begin(), kWeights.end());
-  for (const DocumentName& document : document_names()) {
-    if (document.is_plain()) names.emplace_back(document.glob);
+  for (const std::string_view glob : document_globs()) {
+    if (glob.find_first_of("*?[") == glob.npos) names.emplace_back(glob);
   }
   std::vector<Status> taken(names.size());
   ask_at_once(names.size(), [&](size_t i) {

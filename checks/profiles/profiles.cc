@@ -61,8 +61,7 @@ void read_key(std::string_view key, std::string_view value, Profile& profile) {
   } else if (key == "rules") {
     profile.rules = value_named(kRules, value);
   } else if (key == "rated") {
-    profile.rated.clear();
-    while (!value.empty()) profile.rated.push_back(take_word(value));
+    profile.rated = split_words(value);
   } else {
     CKPT_CHECK(key == "algos");
     profile.algos = fmt::format(" {} ", value);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ckpt {
 
@@ -23,6 +24,14 @@ bool take_number(std::string_view& line, T& number, int base = 10) {
   const std::string_view word = take_word(line);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number, base);
   return error == std::errc() && end == word.data() + word.size() && !word.empty();
+}
+
+// All words of `list`.
+template <class Text = std::string_view>
+std::vector<Text> split_words(std::string_view list) {
+  std::vector<Text> out;
+  while (!list.empty()) out.emplace_back(take_word(list));
+  return out;
 }
 
 // True when `list`, words between spaces, contains `word`.

@@ -1,89 +1,68 @@
 #include "core/model/document_names.h"
 
-#include <array>
+#include <algorithm>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "core/base/glob.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
 using enum DocumentKind;
-constexpr auto kNames = std::to_array<DocumentName>({
-    {"config.json", kModel},
-    {"generation_config.json", kModel},
-    {"hf_quant_config.json", kModel},
-    {"quantize_config.json", kModel},
-    {"recipe.yaml", kModel},
-    {"params.json", kModel},
-    {"adapter_config.json", kModel},
-    // a quantization-aware training's account of its quantizers; read as data, never run
-    {"modelopt_state.pth", kModel},
-    {"tokenizer.json", kVocabulary},
-    {"vocab.json", kVocabulary},
-    {"vocab.txt", kVocabulary},
-    {"merges.txt", kVocabulary},
-    {"tokenizer.model", kVocabulary},
-    {"tokenizer.model.v*", kVocabulary},
-    {"tiktoken.model", kVocabulary},
-    {"tekken.json", kVocabulary},
-    {"spiece.model", kVocabulary},
-    {"sentencepiece.bpe.model", kVocabulary},
-    {"tokenizer_config.json", kTokenizer},
-    {"special_tokens_map.json", kTokenizer},
-    {"added_tokens.json", kTokenizer},
-    {"chat_template.jinja", kTemplate},
-    {"chat_template.json", kTemplate},
-    {"chat_templates.json", kTemplate},
-    {"additional_chat_templates/*.jinja", kTemplate},
-    {"preprocessor_config.json", kInputs},
-    {"video_preprocessor_config.json", kInputs},
-    {"processor_config.json", kInputs},
-    {"image_processor_config.json", kInputs},
-    {"feature_extractor_config.json", kInputs},
-    {"modules.json", kEmbedding},
-    {"sentence_bert_config.json", kEmbedding},
-    {"config_sentence_transformers.json", kEmbedding},
-    {"?_Pooling/config.json", kEmbedding},
-    {"?_Normalize/config.json", kEmbedding},
-    {"README.md", kWords},
-    {"LICENSE", kWords},
-    {"LICENSE.*", kWords},
-    {"LICENCE*", kWords},
-    {"NOTICE", kWords},
-    {"NOTICE.*", kWords},
-    {"USE_POLICY.md", kWords},
-    {"MODEL_CARD.md", kWords},
-});
+struct KindNames {
+  DocumentKind kind;
+  std::string_view globs;
+};
+constexpr KindNames kNames[] = {
+    // modelopt_state.pth: a quantization-aware training's account of its quantizers; read as data,
+    // never run
+    {kModel,
+     "config.json generation_config.json hf_quant_config.json quantize_config.json recipe.yaml "
+     "params.json adapter_config.json modelopt_state.pth"},
+    {kVocabulary,
+     "tokenizer.json vocab.json vocab.txt merges.txt tokenizer.model tokenizer.model.v* "
+     "tiktoken.model tekken.json spiece.model sentencepiece.bpe.model"},
+    {kTokenizer, "tokenizer_config.json special_tokens_map.json added_tokens.json"},
+    {kTemplate,
+     "chat_template.jinja chat_template.json chat_templates.json "
+     "additional_chat_templates/*.jinja"},
+    {kInputs,
+     "preprocessor_config.json video_preprocessor_config.json processor_config.json "
+     "image_processor_config.json feature_extractor_config.json"},
+    {kEmbedding,
+     "modules.json sentence_bert_config.json config_sentence_transformers.json "
+     "?_Pooling/config.json ?_Normalize/config.json"},
+    {kWords, "README.md LICENSE LICENSE.* LICENCE* NOTICE NOTICE.* USE_POLICY.md MODEL_CARD.md"},
+};
 
-const GlobList& globs_of(DocumentKind kind) {
+const std::map<DocumentKind, GlobList>& globs_by_kind() {
   static const auto made = [] {
-    std::map<DocumentKind, std::vector<std::string>> globs;
-    for (const DocumentName& name : kNames) globs[name.kind].emplace_back(name.glob);
     std::map<DocumentKind, GlobList> lists;
-    for (const auto& [of, patterns] : globs) lists.emplace(of, GlobList(patterns));
+    for (const auto& [kind, globs] : kNames) {
+      lists.emplace(kind, GlobList(split_words<std::string>(globs)));
+    }
     return lists;
   }();
-  return made.at(kind);
+  return made;
 }
 
 }  // namespace
 
-std::span<const DocumentName> document_names() { return kNames; }
+std::vector<std::string_view> document_globs() {
+  std::vector<std::string_view> out;
+  for (const KindNames& each : kNames)
+    std::ranges::copy(split_words(each.globs), std::back_inserter(out));
+  return out;
+}
 
 bool is_document(std::string_view path) {
-  static const GlobList all = [] {
-    std::vector<std::string> globs;
-    for (const DocumentName& name : kNames) globs.emplace_back(name.glob);
-    return GlobList(globs);
-  }();
-  return all.matches_any(path);
+  return std::ranges::any_of(globs_by_kind(),
+                             [&](const auto& of_kind) { return of_kind.second.matches_any(path); });
 }
 
 bool is_document_of(DocumentKind kind, std::string_view path) {
-  return globs_of(kind).matches_any(path);
+  return globs_by_kind().at(kind).matches_any(path);
 }
 
 }  // namespace ckpt

@@ -5,8 +5,8 @@
 // Python files (remote code) are omitted too; people copy them after reading them.
 #pragma once
 
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace ckpt {
 
@@ -20,13 +20,8 @@ enum class DocumentKind {
   kWords,       // written by people: a card, a license
 };
 
-struct DocumentName {
-  std::string_view glob;  // over the path, relative to the folder
-  DocumentKind kind;
-
-  bool is_plain() const { return glob.find_first_of("*?[") == glob.npos; }
-};
-std::span<const DocumentName> document_names();
+// The globs of all kinds, over the path relative to the folder.
+std::vector<std::string_view> document_globs();
 
 // Whether `path` is one of those files.
 bool is_document(std::string_view path);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/numbers.h"
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -28,39 +29,24 @@ constexpr RoleFactor kRoleFactors[] = {
 constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
 constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
 
-// The role of a layer in GGUF, by the last word of its name in a folder.
+// The role of a layer in GGUF, by the last word of its name in a folder, one of these.
 struct LayerRole {
-  std::string_view word, role;
+  std::string_view words, role;
 };
 constexpr LayerRole kLayerRoles[] = {
-    {"q_proj", "attn_q"},
-    {"k_proj", "attn_k"},
-    {"v_proj", "attn_v"},
-    {"o_proj", "attn_output"},
-    {"out_proj", "ssm_out"},
-    {"dense", "attn_output"},
-    {"qkv_proj", "attn_qkv"},
-    {"in_proj_qkv", "attn_qkv"},
-    {"in_proj_z", "attn_gate"},
-    {"kv_b_proj", "attn_kv_b"},
-    {"gate_proj", "ffn_gate"},
-    {"kv_a_proj_with_mqa", "attn_kv_a_mqa"},
-    {"up_proj", "ffn_up"},
-    {"down_proj", "ffn_down"},
-    {"w1", "ffn_gate"},
-    {"w2", "ffn_down"},
-    {"w3", "ffn_up"},
-    {"fc2", "ffn_down"},
+    {"q_proj", "attn_q"},         {"k_proj", "attn_k"},
+    {"v_proj", "attn_v"},         {"o_proj dense", "attn_output"},
+    {"out_proj", "ssm_out"},      {"qkv_proj in_proj_qkv query_key_value in_proj_qkvz", "attn_qkv"},
+    {"in_proj_z", "attn_gate"},   {"kv_b_proj", "attn_kv_b"},
+    {"gate_proj w1", "ffn_gate"}, {"kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    {"up_proj w3", "ffn_up"},     {"down_proj w2 fc2 dense_4h_to_h", "ffn_down"},
     {"lm_head", "output"},
-    {"query_key_value", "attn_qkv"},
-    {"dense_4h_to_h", "ffn_down"},
-    {"in_proj_qkvz", "attn_qkv"},
 };
 
 std::string_view role_of_layer(std::string_view module) {
   const std::string_view word = last_word(module);
   for (const LayerRole& each : kLayerRoles) {
-    if (each.word == word) return each.role;
+    if (has_word(each.words, word)) return each.role;
   }
   return word;
 }

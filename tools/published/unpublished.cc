@@ -19,99 +19,39 @@ constexpr size_t kShownUnserved = 8;
 
 // Of a file; case does not count.
 const GlobList& secret_names() {
-  static const GlobList names({".env",
-                               ".env.*",
-                               "*.env",
-                               "*.pem",
-                               "*.key",
-                               "*.p12",
-                               "*.pfx",
-                               "*.jks",
-                               "*.keystore",
-                               "id_rsa",
-                               "id_dsa",
-                               "id_ecdsa",
-                               "id_ed25519",
-                               ".netrc",
-                               "_netrc",
-                               ".pypirc",
-                               ".npmrc",
-                               ".htpasswd",
-                               ".pgpass",
-                               ".git-credentials",
-                               ".hf_token",
-                               "hf_token",
-                               "hf_token.*",
-                               "credentials",
-                               "credentials.json",
-                               ".s3cfg",
-                               ".boto",
-                               "kaggle.json",
-                               ".envrc",
-                               "*.ppk",
-                               "*.kdbx",
-                               "id_*_sk",
-                               "id_rsa.bak",
-                               ".dockercfg",
-                               ".vault-token",
-                               "secrets.json",
-                               "secrets.y*ml",
-                               "secrets.toml",
-                               "client_secret*.json",
-                               "*_credentials.json"});
+  static const GlobList names(split_words<std::string>(
+      ".env .env.* *.env *.pem *.key *.p12 *.pfx *.jks *.keystore id_rsa id_dsa id_ecdsa "
+      "id_ed25519 .netrc _netrc .pypirc .npmrc .htpasswd .pgpass .git-credentials .hf_token "
+      "hf_token hf_token.* credentials credentials.json .s3cfg .boto kaggle.json .envrc *.ppk "
+      "*.kdbx id_*_sk id_rsa.bak .dockercfg .vault-token secrets.json secrets.y*ml secrets.toml "
+      "client_secret*.json *_credentials.json"));
   return names;
 }
 // Templates hold no values.
 const GlobList& templates_of_secrets() {
-  static const GlobList names({".env.example", ".env.sample", ".env.template", ".env.dist"});
+  static const GlobList names(
+      split_words<std::string>(".env.example .env.sample .env.template .env.dist"));
   return names;
 }
 // Of a path: what huggingface_hub, ssh, gpg and the cloud's programs keep.
 const GlobList& secret_paths() {
-  static const GlobList paths({"*huggingface/token", "*huggingface/stored_tokens", ".ssh/*",
-                               "*/.ssh/*", ".aws/*", "*/.aws/*", ".gnupg/*", "*/.gnupg/*",
-                               ".kube/*", "*/.kube/*", ".azure/*", "*/.azure/*",
-                               "*.docker/config.json", "*.config/gcloud/*", "*.config/gh/*"});
+  static const GlobList paths(split_words<std::string>(
+      "*huggingface/token *huggingface/stored_tokens .ssh/* */.ssh/* .aws/* */.aws/* .gnupg/* "
+      "*/.gnupg/* .kube/* */.kube/* .azure/* */.azure/* *.docker/config.json *.config/gcloud/* "
+      "*.config/gh/*"));
   return paths;
 }
 
 // Of "/" and a path: torch, transformers' Trainer, accelerate, DeepSpeed, FSDP, Megatron; editors
 // and operating systems.
 const GlobList& unserved_paths() {
-  static const GlobList paths({"*/optimizer.pt",
-                               "*/optimizer.bin",
-                               "*/optimizer*.pt",
-                               "*/optim*.pt",
-                               "*/optimizer_*/*",
-                               "*_optim_states.pt",
-                               "*_model_states.pt",
-                               "*/optimizer.safetensors",
-                               "*/scheduler.pt",
-                               "*/scheduler.bin",
-                               "*/scaler.pt",
-                               "*/sampler.bin",
-                               "*/rng_state*.pth",
-                               "*/random_states_*.pkl",
-                               "*/trainer_state.json",
-                               "*/training_args.bin",
-                               "*/global_step*/*",
-                               "*/pytorch_model_fsdp_*/*",
-                               "*/zero_to_fp32.py",
-                               "*/events.out.tfevents.*",
-                               "*/wandb/*",
-                               "*/__pycache__/*",
-                               "*.pyc",
-                               "*/.ipynb_checkpoints/*",
-                               "*/.DS_Store",
-                               "*/._*",
-                               "*/Thumbs.db",
-                               "*/desktop.ini",
-                               "*.bak",
-                               "*.orig",
-                               "*~",
-                               "*.swp",
-                               "*/.idea/*",
-                               "*/.vscode/*"});
+  static const GlobList paths(split_words<std::string>(
+      "*/optimizer.pt */optimizer.bin */optimizer*.pt */optim*.pt */optimizer_*/* "
+      "*_optim_states.pt *_model_states.pt */optimizer.safetensors */scheduler.pt */scheduler.bin "
+      "*/scaler.pt */sampler.bin */rng_state*.pth */random_states_*.pkl */trainer_state.json "
+      "*/training_args.bin */global_step*/* */pytorch_model_fsdp_*/* */zero_to_fp32.py "
+      "*/events.out.tfevents.* */wandb/* */__pycache__/* *.pyc */.ipynb_checkpoints/* */.DS_Store "
+      "*/._* */Thumbs.db */desktop.ini *.bak *.orig *~ *.swp */.idea/* */.vscode/*"));
   return paths;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/words.h"
 #include "transforms/llama_quantize/mixture.h"
 
 namespace ckpt {
@@ -27,43 +28,15 @@ constexpr std::array<CategoryRule, 9> kCategories = {{
 }};
 
 // Tensors whose name holds one of these are copied: small, or spoilt by rounding.
-constexpr std::string_view kCopied[] = {
-    "_norm.weight",
-    "ffn_gate_inp.weight",
-    "ffn_gate_tid2eid.weight",
-    "altup",
-    "laurel",
-    "per_layer_model_proj",
-    "ssm_conv1d",
-    "shortconv.conv.weight",
-    "indexer.k_proj.weight",
-    "indexer.q_proj.weight",
-    "time_mix_first.weight",
-    "time_mix_w0.weight",
-    "time_mix_w1.weight",
-    "time_mix_w2.weight",
-    "time_mix_v0.weight",
-    "time_mix_v1.weight",
-    "time_mix_v2.weight",
-    "time_mix_a0.weight",
-    "time_mix_a1.weight",
-    "time_mix_a2.weight",
-    "time_mix_g1.weight",
-    "time_mix_g2.weight",
-    "time_mix_decay_w1.weight",
-    "time_mix_decay_w2.weight",
-    "time_mix_lerp_fused.weight",
-    "attn_rel_b.weight",
-    ".position_embd",
-    "sam.pos_embd",
-    "sam.neck.",
-    "sam.net_",
-    ".rel_pos",
-    ".patch_embd",
-    ".patch_merger",
-    "a.rvq.codebook",
-    "mm.a.code_embd",
-};
+constexpr std::string_view kCopied =
+    "_norm.weight ffn_gate_inp.weight ffn_gate_tid2eid.weight altup laurel per_layer_model_proj "
+    "ssm_conv1d shortconv.conv.weight indexer.k_proj.weight indexer.q_proj.weight "
+    "time_mix_first.weight time_mix_w0.weight time_mix_w1.weight time_mix_w2.weight "
+    "time_mix_v0.weight time_mix_v1.weight time_mix_v2.weight time_mix_a0.weight "
+    "time_mix_a1.weight time_mix_a2.weight time_mix_g1.weight time_mix_g2.weight "
+    "time_mix_decay_w1.weight time_mix_decay_w2.weight time_mix_lerp_fused.weight "
+    "attn_rel_b.weight .position_embd sam.pos_embd sam.neck. sam.net_ .rel_pos .patch_embd "
+    ".patch_merger a.rvq.codebook mm.a.code_embd";
 
 // A number, or the number of the first layer where there is one for each.
 uint64_t first_number(const Metadata& metadata, const std::string& key, uint64_t otherwise) {
@@ -107,8 +80,8 @@ bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape) {
     return false;
   }
   if (name == "position_embd.weight" || name == "token_types.weight") return false;
-  for (std::string_view part : kCopied) {
-    if (name.find(part) != std::string_view::npos) return false;
+  for (std::string_view parts = kCopied; !parts.empty();) {
+    if (name.find(take_word(parts)) != std::string_view::npos) return false;
   }
   // llama.cpp tests `rfind("weight") == size - 6`, which also holds (both are npos) for a name of
   // five characters: it quantizes those, so we do.

@@ -18,32 +18,17 @@ namespace {
 
 // Source: NVIDIA Model-Optimizer
 // modelopt_recipes/configs/ptq/units/default_disabled_quantizers.yaml; globs over quantizers.
-constexpr std::string_view kNeverByDefault[] = {"*block_sparse_moe.gate*",
-                                                "*linear_attn.conv1d*",
-                                                "*self_attention.conv1d*",
-                                                "*linear_attn.in_proj_a*",
-                                                "*linear_attn.in_proj_b*",
-                                                "*lm_head*",
-                                                "*mixer.conv1d*",
-                                                "*mlp.gate.*",
-                                                "*mlp.shared_expert_gate.*",
-                                                "*output_layer*",
-                                                "*proj_out.*",
-                                                "*router*",
-                                                "mtp.*",
-                                                "output.*",
-                                                "*embed_vision*",
-                                                "*vision_tower*",
-                                                "*visual*",
-                                                "*vision_model*",
-                                                "*multi_modal_projector*"};
+constexpr std::string_view kNeverByDefault =
+    "*block_sparse_moe.gate* *linear_attn.conv1d* *self_attention.conv1d* *linear_attn.in_proj_a* "
+    "*linear_attn.in_proj_b* *lm_head* *mixer.conv1d* *mlp.gate.* *mlp.shared_expert_gate.* "
+    "*output_layer* *proj_out.* *router* mtp.* output.* *embed_vision* *vision_tower* *visual* "
+    "*vision_model* *multi_modal_projector*";
 // nvfp4_mlp_only and nvfp4_experts_only of modelopt_recipes/configs/ptq/presets/model.
-constexpr std::string_view kMlpOnly[] = {
-    "*mlp*weight_quantizer", "*.mixer.up_proj.weight_quantizer",
-    "*.mixer.down_proj.weight_quantizer", "*block_sparse_moe*weight_quantizer",
-    "*.experts.*weight_quantizer"};
-constexpr std::string_view kExpertsOnly[] = {"*block_sparse_moe*weight_quantizer",
-                                             "*.experts.*weight_quantizer"};
+constexpr std::string_view kMlpOnly =
+    "*mlp*weight_quantizer *.mixer.up_proj.weight_quantizer *.mixer.down_proj.weight_quantizer "
+    "*block_sparse_moe*weight_quantizer *.experts.*weight_quantizer";
+constexpr std::string_view kExpertsOnly =
+    "*block_sparse_moe*weight_quantizer *.experts.*weight_quantizer";
 // Last words of the names of tables that rows are looked up in.
 constexpr std::string_view kTables[] = {"wte", "wpe", "shared", "tok_embeddings"};
 
@@ -64,9 +49,7 @@ bool is_next_token_layer(std::string_view module, const ExportModel& model) {
   return index && *index >= model.layers;
 }
 
-GlobList compiled(std::span<const std::string_view> globs) {
-  return GlobList({globs.begin(), globs.end()});
-}
+GlobList compiled(std::string_view globs) { return GlobList(split_words<std::string>(globs)); }
 
 // The choice of layers by `options`, except for their preset.
 bool in_preset(const std::string& module, const ExportModel& model, const ExportOptions& options,

@@ -12,8 +12,8 @@
 // models/*/processing_*.py (tokenizer_class). The class that hub checkpoints of Qwen3.5 name,
 // Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
 #include <algorithm>
-#include <array>
 
+#include "core/base/words.h"
 #include "models/models.h"
 #include "transforms/tokenizer/file.h"
 #include "transforms/tokenizer/jobs.h"
@@ -23,134 +23,29 @@ namespace ckpt {
 namespace {
 
 // Names before "Tokenizer" or "TokenizerFast" that 4.57 resolves.
-constexpr auto kStems = std::to_array<std::string_view>({
-    "Albert",
-    "Bart",
-    "Barthez",
-    "Bartpho",
-    "Bert",
-    "BertGeneration",
-    "BertJapanese",
-    "Bertweet",
-    "BigBird",
-    "BioGpt",
-    "Blenderbot",
-    "BlenderbotSmall",
-    "Bloom",
-    "ByT5",
-    "CLIP",
-    "CTRL",
-    "Camembert",
-    "Canine",
-    "Clvp",
-    "CodeGen",
-    "CodeLlama",
-    "Cohere",
-    "ConvBert",
-    "Cpm",
-    "CpmAnt",
-    "DPRQuestionEncoder",
-    "Deberta",
-    "DebertaV2",
-    "Dia",
-    "DistilBert",
-    "Electra",
-    "ErnieM",
-    "Esm",
-    "FNet",
-    "FSMT",
-    "FastSpeech2Conformer",
-    "Flaubert",
-    "Funnel",
-    "GPT2",
-    "GPTNeoX",
-    "GPTNeoXJapanese",
-    "GPTSanJapanese",
-    "GPTSw3",
-    "Gemma",
-    "Herbert",
-    "Jukebox",
-    "LED",
-    "LayoutLM",
-    "LayoutLMv2",
-    "LayoutLMv3",
-    "LayoutXLM",
-    "Llama",
-    "Longformer",
-    "Luke",
-    "Lxmert",
-    "M2M100",
-    "MBart",
-    "MBart50",
-    "MLuke",
-    "MPNet",
-    "MT5",
-    "Marian",
-    "Mgpstr",
-    "MistralCommon",
-    "MobileBert",
-    "Mvp",
-    "MyT5",
-    "Nllb",
-    "OpenAIGPT",
-    "PLBart",
-    "Pegasus",
-    "Perceiver",
-    "Phobert",
-    "PreTrained",
-    "ProphetNet",
-    "Qwen2",
-    "Rag",
-    "Realm",
-    "Reformer",
-    "RemBert",
-    "RetriBert",
-    "RoCBert",
-    "RoFormer",
-    "Roberta",
-    "SeamlessM4T",
-    "Siglip",
-    "Speech2Text",
-    "Speech2Text2",
-    "SpeechT5",
-    "Splinter",
-    "SqueezeBert",
-    "T5",
-    "Tapas",
-    "Tapex",
-    "TransfoXL",
-    "Udop",
-    "Vits",
-    "Wav2Vec2CTC",
-    "Wav2Vec2PhonemeCTC",
-    "Whisper",
-    "XGLM",
-    "XLM",
-    "XLMProphetNet",
-    "XLMRoberta",
-    "XLNet",
-});
+constexpr std::string_view kStems =
+    "Albert Bart Barthez Bartpho Bert BertGeneration BertJapanese Bertweet BigBird BioGpt "
+    "Blenderbot BlenderbotSmall Bloom ByT5 CLIP CTRL Camembert Canine Clvp CodeGen CodeLlama "
+    "Cohere ConvBert Cpm CpmAnt DPRQuestionEncoder Deberta DebertaV2 Dia DistilBert Electra "
+    "ErnieM Esm FNet FSMT FastSpeech2Conformer Flaubert Funnel GPT2 GPTNeoX GPTNeoXJapanese "
+    "GPTSanJapanese GPTSw3 Gemma Herbert Jukebox LED LayoutLM LayoutLMv2 LayoutLMv3 LayoutXLM "
+    "Llama Longformer Luke Lxmert M2M100 MBart MBart50 MLuke MPNet MT5 Marian Mgpstr "
+    "MistralCommon MobileBert Mvp MyT5 Nllb OpenAIGPT PLBart Pegasus Perceiver Phobert PreTrained "
+    "ProphetNet Qwen2 Rag Realm Reformer RemBert RetriBert RoCBert RoFormer Roberta SeamlessM4T "
+    "Siglip Speech2Text Speech2Text2 SpeechT5 Splinter SqueezeBert T5 Tapas Tapex TransfoXL Udop "
+    "Vits Wav2Vec2CTC Wav2Vec2PhonemeCTC Whisper XGLM XLM XLMProphetNet XLMRoberta XLNet";
 
 // Model types whose processor in 4.57 (or in vLLM 0.17 with it) takes one class only. Families say
 // it by the quirk "processor_tokenizer:CLASS"; these are types without a table.
 struct ProcessorRow {
-  std::string_view model_type, name;
+  std::string_view model_types, name;
 };
 constexpr std::string_view kQwen2Pattern = "Qwen2TokenizerFast";
-constexpr std::string_view kLlama = "LlamaTokenizerFast";
-constexpr std::string_view kGemma = "GemmaTokenizerFast";
 constexpr ProcessorRow kProcessors[] = {
-    {"qwen2_5_omni", kQwen2Pattern},
-    {"qwen3_omni_moe", kQwen2Pattern},
-    {"colqwen2", kQwen2Pattern},
-    {"chameleon", kLlama},
-    {"idefics", kLlama},
-    {"janus", kLlama},
-    {"llava_next_video", kLlama},
-    {"colpali", kGemma},
-    {"paligemma", kGemma},
-    {"emu3", "GPT2TokenizerFast"},
-    {"phi4_multimodal", "GPT2TokenizerFast"},
+    {"qwen2_5_omni qwen3_omni_moe colqwen2", kQwen2Pattern},
+    {"chameleon idefics janus llava_next_video", "LlamaTokenizerFast"},
+    {"colpali paligemma", "GemmaTokenizerFast"},
+    {"emu3 phi4_multimodal", "GPT2TokenizerFast"},
 };
 
 // Rules of Qwen's classes of transformers 5 that replace those in tokenizer.json.
@@ -209,14 +104,14 @@ Result<bool> says(const TokenizerFile& file, const OwnRules& rules) {
 
 bool is_class_of_4_57(std::string_view name) {
   const std::string_view stem = stem_of(name);
-  return stem != name && std::ranges::find(kStems, stem) != kStems.end();
+  return stem != name && has_word(kStems, stem);
 }
 
 std::string_view class_of_processor(std::string_view model_type) {
   const auto own = words_after(quirks_of(model_type), "processor_tokenizer:");
   if (!own.empty()) return own.front();
   const auto* found = std::ranges::find_if(
-      kProcessors, [&](const auto& row) { return row.model_type == model_type; });
+      kProcessors, [&](const auto& row) { return has_word(row.model_types, model_type); });
   return found == std::end(kProcessors) ? std::string_view() : found->name;
 }
 

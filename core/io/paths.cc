@@ -107,7 +107,23 @@ fs::path parent_of(const fs::path& path) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
+Status refuse_file_above(const fs::path& path) {
+  for (fs::path above = parent_of(path), below = path; above != below; above = parent_of(below)) {
+    struct stat status {};
+    const bool exists = ::stat(above.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) return {};
+    if (exists) {
+      return fail_with_hint(ErrorCode::kUsage, "a path through folders",
+                            "{}: is a file, and {} would be inside it", above.string(),
+                            path.string());
+    }
+    below = above;
+  }
+  return {};
+}
+
 Status check_parent(const fs::path& path) {
+  CKPT_TRY(refuse_file_above(path));
   const fs::path parent = parent_of(path);
   struct stat status{};
   if (::stat(parent.c_str(), &status) == 0) {

@@ -36,6 +36,8 @@ std::filesystem::path real_place(const std::filesystem::path& path);
 
 // The folder of `path`; "." if the path has none.
 std::filesystem::path parent_of(const std::filesystem::path& path);
+// Fails: kUsage if a part of the path above `path` is a file; it may also not exist so far.
+Status refuse_file_above(const std::filesystem::path& path);
 // Requires that the folder of `path` exists. Fails: kUsage if it does not; kIo if this cannot be
 // determined, because a failing disk is not a missing folder.
 Status check_parent(const std::filesystem::path& path);

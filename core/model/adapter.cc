@@ -34,4 +34,12 @@ std::string adapter_words(const Checkpoint& checkpoint) {
                      base != nullptr ? fmt::format(" of '{}'", *base) : "");
 }
 
+Status require_model(const Checkpoint& checkpoint, std::string_view other) {
+  const std::string what = adapter_words(checkpoint);
+  if (what.empty()) return {};
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        fmt::format("{}, to merge it into its base model{}", kMergedAdapter, other),
+                        "a {}, not a model", what);
+}
+
 }  // namespace ckpt

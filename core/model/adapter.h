@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "core/base/result.h"
 #include "core/model/checkpoint.h"
 
 namespace ckpt {
@@ -12,5 +14,8 @@ std::string adapter_words(const Checkpoint& checkpoint);
 
 // A hint for messages: how to make a model from it.
 inline constexpr std::string_view kMergedAdapter = "ckpt convert BASE OUT --step lora:from=ADAPTER";
+
+// Fails: kUnsupported for an adapter, with that hint and `other` behind it.
+Status require_model(const Checkpoint& checkpoint, std::string_view other = "");
 
 }  // namespace ckpt

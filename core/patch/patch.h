@@ -75,6 +75,8 @@ struct PatchOptions {
 // carry_out(); until the journal exists, the checkpoint does not change.
 Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& options);
 
+// Whether write_patched() makes `out` a file, as `patch.path` is one; otherwise a folder.
+bool goes_into_one_file(const Patch& patch, const std::filesystem::path& out);
 // Writes the patched checkpoint as a new one to `out`; `patch.path` does not change. Unchanged
 // files get there by `link`. Fails: as execute() and link_file(); kUsage when `out` exists.
 Result<ExecuteReport> write_patched(const Patch& patch, const std::filesystem::path& out,

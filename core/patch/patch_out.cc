@@ -128,13 +128,18 @@ Result<ExecuteReport> Elsewhere::run() {
 
 }  // namespace
 
+bool goes_into_one_file(const Patch& patch, const fs::path& out) {
+  const Layout& layout = patch.after.layout;
+  const std::string ending = out.extension().string();
+  return !layout.is_folder && layout.files.size() == 1 &&
+         (ending == patch.path.extension() || ending == "." + patch.after.checkpoint.format);
+}
+
 Result<ExecuteReport> write_patched(const Patch& patch, const fs::path& out, LinkWay link,
                                     const PatchOptions& options) {
-  const Layout& layout = patch.after.layout;
-  const bool is_one_file = !layout.is_folder && layout.files.size() == 1;
-  if (is_one_file && out.extension() == patch.path.extension()) {
+  if (goes_into_one_file(patch, out)) {
     Plan plan;
-    plan.outputs.push_back({out, patch.after.checkpoint, layout});
+    plan.outputs.push_back({out, patch.after.checkpoint, patch.after.layout});
     return execute(plan, options.execute);
   }
   return Elsewhere(patch, out, link, options).run();

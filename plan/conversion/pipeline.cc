@@ -19,26 +19,31 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
+// An adapter is copied; with --base it also becomes a GGUF, whose type is another one of floats.
+bool fits_adapter(const Checkpoint& adapter, const Conversion& conversion, const AlsoOutput& out) {
+  const bool is_file = is_gguf_path(out.out);
+  if (adapter.format == "gguf") return is_file && (out.to.empty() || is_float_type(out.to));
+  return !is_export_type(out.to) && (!is_file || !conversion.base.empty());
+}
+
 // Fails: kUnsupported for a LoRA adapter, where an output needs an entire model. A note says that
 // an adapter is copied.
 Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion,
                          const Context& context) {
   const std::string what = adapter_words(checkpoint);
-  if (what.empty() || checkpoint.format == "gguf") return {};
-  const bool has_base = !conversion.base.empty();
-  const auto takes = [&](const std::filesystem::path& out, std::string_view type) {
-    return is_gguf_path(out) ? has_base && !is_export_type(type) : !is_export_type(type);
-  };
-  const bool fits = takes(conversion.out, conversion.to) &&
+  if (what.empty()) return {};
+  const bool is_gguf = checkpoint.format == "gguf";
+  const bool fits = fits_adapter(checkpoint, conversion, {conversion.out, conversion.to}) &&
                     std::ranges::all_of(conversion.also, [&](const AlsoOutput& also) {
-                      return takes(also.out, also.to);
+                      return fits_adapter(checkpoint, conversion, also);
                     });
   if (!fits) {
-    const std::string_view other = has_base ? "" : "; --base BASE, to make a GGUF of it alone";
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
-        fmt::format("{}, to merge it into its base model{}", kMergedAdapter, other),
-        "{}: a {}, not a model", conversion.in.string(), what);
+    const std::string_view other = is_gguf ? "; an OUT that ends in .gguf and no --to, or --to "
+                                             "f16, bf16 or f32, to write it alone"
+                                   : conversion.base.empty()
+                                       ? "; --base BASE, to make a GGUF of it alone"
+                                       : "";
+    return in(conversion.in.string(), require_model(checkpoint, other));
   }
   if (!is_gguf_path(conversion.out)) {
     context.note(

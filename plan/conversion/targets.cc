@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/computed/computed_source.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
@@ -225,20 +226,52 @@ Status check_outputs_apart(const Plan& plan) {
   return {};
 }
 
+// Endings of weights in one file: those that name a file of ckpt, and those of other programs.
+constexpr std::string_view kOwnEndings[] = {".gguf", ".safetensors"};
+constexpr std::string_view kOtherEndings[] = {".bin",  ".pt", ".pth", ".ckpt", ".pkl",
+                                              ".onnx", ".h5", ".npz", ".ggml"};
+
+// Whoever types the name of a file does not expect a folder of that name.
+Status refuse_other_ending(const fs::path& out) {
+  const std::string ending = out.extension().string(), lower = lower_case(ending);
+  const bool is_own = std::ranges::find(kOwnEndings, lower) != std::end(kOwnEndings);
+  const bool is_other = std::ranges::find(kOtherEndings, lower) != std::end(kOtherEndings);
+  if (!(is_own && ending != lower) && !is_other) return {};
+  if (is_folder(out)) return {};
+  fs::path meant = out;
+  meant.replace_extension(is_own ? lower : ".safetensors");
+  const std::string hint = fmt::format("{}, or {} for a folder of that name",
+                                       shell_path(meant.string()), shell_path(out.string() + "/"));
+  if (is_own) {
+    return fail_with_hint(ErrorCode::kUsage, hint, "{}: ends in {}; expected {} for a file",
+                          out.string(), ending, lower);
+  }
+  return fail_with_hint(ErrorCode::kUsage, hint,
+                        "{}: ckpt does not write {} files; expected .gguf, .safetensors or a "
+                        "folder",
+                        out.string(), ending);
+}
+
 }  // namespace
+
+bool names_own_file(const fs::path& out) {
+  const std::string ending = out.extension().string();
+  return std::ranges::find(kOwnEndings, ending) != std::end(kOwnEndings);
+}
 
 Result<fs::path> target_path(const fs::path& typed) {
   CKPT_TRY(refuse_stdout(typed));
   fs::path out = typed;
   while (!out.has_filename() && out.has_relative_path()) out = out.parent_path();
-  const bool is_file_name = out.extension() == ".gguf" || out.extension() == ".safetensors";
-  if (out != typed && is_file_name) {
+  if (out != typed && names_own_file(out)) {
     return fail_with_hint(ErrorCode::kUsage, shell_path(out.string()),
                           "{}: the name of a folder; '{}' is the name of one file", typed.string(),
                           out.filename().string());
   }
-  if (out.filename() != "." && out.filename() != "..") return out;
-  return real_place(out);
+  if (out.filename() == "." || out.filename() == "..") return real_place(out);
+  CKPT_TRY(refuse_file_above(out));
+  if (out == typed) CKPT_TRY(refuse_other_ending(out));
+  return out;
 }
 
 Status check_apart(const fs::path& in, const fs::path& out) {
@@ -277,6 +310,7 @@ Result<bool> goes_into(const fs::path& out, const Layout& layout) {
 }
 
 Status check_new_out(const fs::path& out) {
+  CKPT_TRY(check_parent(out));
   Layout layout;
   layout.is_folder = !is_gguf_path(out);
   CKPT_ASSIGN(const bool into, goes_into(out, layout));

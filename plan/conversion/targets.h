@@ -23,8 +23,13 @@
 namespace ckpt {
 
 // OUT as it was typed, without slashes at its end; "." and ".." by their names. Fails: kUsage for
-// "NAME.gguf/", which names a folder and a file at once, and for "-".
+// "NAME.gguf/", which names a folder and a file at once; for "NAME.GGUF", "NAME.bin" and the like,
+// which name files that are not written, unless a slash or an existing folder tells otherwise; for
+// a place inside a file; for "-".
 Result<std::filesystem::path> target_path(const std::filesystem::path& typed);
+
+// Whether `out` has the ending of one file that ckpt writes.
+bool names_own_file(const std::filesystem::path& out);
 
 // Fails: kUsage if OUT is IN or one is inside the other.
 Status check_apart(const std::filesystem::path& in, const std::filesystem::path& out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
@@ -114,9 +115,7 @@ Status finish_earlier(const Console& console, const std::filesystem::path& path)
 
 Status check_patched_out(PatchRun& run) {
   if (run.out.empty()) return {};
-  if (!run.out.has_filename() && run.out.has_relative_path()) {
-    run.out = run.out.parent_path();
-  }
+  CKPT_ASSIGN(run.out, target_path(run.out));
   CKPT_ASSIGN(const bool exists, in("--out", is_there(run.out)));
   std::error_code ignored;
   const bool is_empty = is_folder(run.out) && std::filesystem::is_empty(run.out, ignored);
@@ -134,12 +133,29 @@ Status check_patched_out(PatchRun& run) {
                         run.out.string(), run.path.string());
 }
 
+// Fails: kUsage for the name of a file where a folder is made.
+Status check_name_of_out(const PatchRun& run, const Patch& patch) {
+  if (run.out.empty() || !names_own_file(run.out) || goes_into_one_file(patch, run.out)) return {};
+  const Layout& layout = patch.after.layout;
+  const bool is_one_file = !layout.is_folder && layout.files.size() == 1;
+  std::filesystem::path meant = run.out;
+  meant.replace_extension(is_one_file ? "." + patch.after.checkpoint.format : "");
+  const std::string what = is_one_file
+                               ? fmt::format("one file of {}", patch.after.checkpoint.format)
+                           : layout.is_folder ? "a folder"
+                                              : fmt::format("{} files", layout.files.size());
+  return fail_with_hint(ErrorCode::kUsage, "--out " + shell_path(meant.string()),
+                        "--out {}: the name of a {} file; {} is {}, and stays that",
+                        run.out.string(), run.out.extension().string(), run.path.string(), what);
+}
+
 Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,
                       const CommonOptions& common) {
   CKPT_ASSIGN(const LinkWay link, parse_link(run.link));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
   for (const std::string& note : planned.notes) console.warn(note);
   const Patch& plan = planned.patch;
+  CKPT_TRY(check_name_of_out(run, plan));
   if (plan.changes_nothing() && run.out.empty()) {
     console.answer(fmt::format("{}: nothing to change; no file was touched", run.path.string()));
     show_summary(console, run, plan, nullptr);

@@ -8,6 +8,7 @@
 // a configuration counts only when the keys made from it are the file's.
 #include <algorithm>
 
+#include "core/model/adapter.h"
 #include "core/model/transform.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/folder.h"
@@ -187,6 +188,7 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
                           "a projector; ckpt cannot convert towers without a language model to a "
                           "folder");
   }
+  CKPT_TRY(require_model(checkpoint));
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored()) continue;
     return fail_with_hint(ErrorCode::kUsage,

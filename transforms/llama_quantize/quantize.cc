@@ -16,6 +16,7 @@
 
 #include "core/base/counted.h"
 #include "core/chunks/repack.h"
+#include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
@@ -312,6 +313,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   job.has_sums = std::ranges::any_of(checkpoint.tensors, is_sum);
   ModelFacts facts;
   if (is_block_type(job.options.mixture->base)) {
+    CKPT_TRY(require_model(checkpoint));
     CKPT_ASSIGN(facts, model_facts(checkpoint.metadata));
   }
   const auto before = [](const Tensor& a, const Tensor& b) {

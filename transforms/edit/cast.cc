@@ -9,6 +9,7 @@
 
 #include "core/base/glob.h"
 #include "core/model/transform.h"
+#include "transforms/facts/keep_rules.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/packed/packed_weights.h"
@@ -21,40 +22,6 @@ constexpr Choice kCastTypes[] = {
 constexpr OptionRule kCastOptions[] = {
     option::choice("type", kCastTypes, "the type to store floats in").required(),
     option::glob("keep", "tensors to leave as they are").repeated(),
-};
-
-// The globs of keep, and how many tensors each matched and kept from a change.
-class KeepRules {
- public:
-  explicit KeepRules(std::vector<std::string> globs)
-      : globs_(std::move(globs)), list_(globs_), matches_(globs_.size()), effects_(globs_.size()) {}
-
-  bool matches(const Tensor& tensor, bool changes) {
-    const std::vector<uint32_t> found = list_.matching(tensor.name);
-    for (const uint32_t i : found) {
-      ++matches_[i];
-      effects_[i] += changes ? 1 : 0;
-    }
-    return !found.empty();
-  }
-
-  void note(const Context& context) const {
-    for (size_t i = 0; i < globs_.size(); ++i) {
-      if (matches_[i] == 0) {
-        context.note(fmt::format("keep={} matches no tensor", globs_[i]));
-      } else if (effects_[i] == 0) {
-        context.note(
-            fmt::format("keep={} has no effect: none of the {} tensors it matches would "
-                        "have another type",
-                        globs_[i], matches_[i]));
-      }
-    }
-  }
-
- private:
-  std::vector<std::string> globs_;
-  GlobList list_;
-  std::vector<uint64_t> matches_, effects_;
 };
 
 Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
@@ -74,7 +41,7 @@ Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,
   KeepRules keep(options.all("keep"));
   for (Tensor& tensor : checkpoint.tensors) {
     const bool is_float = tensor.is_plain_float();
-    if (keep.matches(tensor, is_float && tensor.codec != &codec) || !is_float) continue;
+    if (keep.matches({tensor.name}, is_float && tensor.codec != &codec) || !is_float) continue;
     if (tensor.codec == &codec) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
     // Later steps start from values of that type.

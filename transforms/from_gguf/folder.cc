@@ -87,6 +87,13 @@ std::vector<size_t> tensors_of_values(const std::vector<Tensor>& made) {
   return out;
 }
 
+const Codec& returned_type(const Tensor& tensor, const Tensor& source, const ReturnedAs& as) {
+  if (as.type == nullptr || keeps_f32(tensor.name)) return *tensor.codec;
+  if (as.keep == nullptr) return *as.type;
+  const Codec& own = is_plain_float(*source.codec) ? *source.codec : *as.unkept;
+  return as.keep->matches({tensor.name, source.name}, &own != as.type) ? own : *as.type;
+}
+
 }  // namespace
 
 Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& types,
@@ -123,7 +130,7 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
               checked.error().what);
 }
 
-Status return_tensors(const Checkpoint& file, const Codec* type, ReturnedFolder& found,
+Status return_tensors(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
                       const Context& context) {
   const std::vector<Tensor>& made = found.forward.tensors;
   CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
@@ -137,8 +144,11 @@ Status return_tensors(const Checkpoint& file, const Codec* type, ReturnedFolder&
     const auto grid = grids.find(i);
     const auto run = rows.find(i);
     const bool is_kept = grid == grids.end() && run == rows.end();
-    const bool keeps_type = type == nullptr || keeps_f32(tensor.name);
-    const TargetTypes types{keeps_type ? *tensor.codec : *type, f32};
+    const size_t source = grid != grids.end() ? grid->second[0].gguf
+                          : run != rows.end() ? run->second[0].gguf
+                                              : SIZE_MAX;
+    const TargetTypes types{is_kept ? *tensor.codec : returned_type(tensor, *sources[source], as),
+                            f32};
     const bool is_packed = is_mxfp4(tensor);
     if (is_kept) {
       ++found.kept;

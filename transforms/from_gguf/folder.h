@@ -9,6 +9,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/transform.h"
 #include "models/models.h"
+#include "transforms/facts/keep_rules.h"
 #include "transforms/from_gguf/rows.h"
 #include "transforms/from_gguf/skeleton.h"
 #include "transforms/vl/families.h"
@@ -39,8 +40,14 @@ Status check_architecture(const Checkpoint& file, const Family& family);
 Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
                                       const Context& context);
 
-// Stored as `type`; nullptr: each as the folder has it.
-Status return_tensors(const Checkpoint& file, const Codec* type, ReturnedFolder& found,
+// How tensors of the folder are stored. Those that `keep` matches, by their name in the folder or
+// in the file, have the file's type; where that is not a plain float, `unkept`.
+struct ReturnedAs {
+  const Codec* type = nullptr;  // nullptr: each as the folder has it
+  KeepRules* keep = nullptr;    // null: none; requires `type` and `unkept`
+  const Codec* unkept = nullptr;
+};
+Status return_tensors(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
                       const Context& context);
 
 // How a model of `architecture` comes back: itself, or of a wrapper ("...ForConditionalGeneration")

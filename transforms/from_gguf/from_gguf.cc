@@ -33,6 +33,11 @@ constexpr OptionRule kFromGgufOptions[] = {
                    "type of all tensors; auto: that of the file's matrices, bf16 where they are "
                    "quantized")
         .by_default("auto"),
+    option::glob("keep",
+                 "tensors that keep the file's type, by their names in IN or OUT; one that is "
+                 "quantized gets auto's")
+        .repeated()
+        .only_with("type"),
 };
 
 // That of the matrices, where none is quantized.
@@ -105,13 +110,13 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
 }
 
 // Tensors with the file's values; NVFP4 stays packed, as ModelOpt stores it.
-Status take_values(const Checkpoint& file, const Codec& type, ReturnedFolder& found,
+Status take_values(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
                    const Context& context) {
   found.folder.set_document("generation_config.json",
                             returned_generation_config(file).dump(2) + "\n");
-  if (!holds_nvfp4(file, context)) return return_tensors(file, &type, found, context);
+  if (!holds_nvfp4(file, context)) return return_tensors(file, as, found, context);
   Checkpoint skeleton = found.folder;
-  CKPT_TRY(return_tensors(file, &type, found, context));
+  CKPT_TRY(return_tensors(file, as, found, context));
   CKPT_ASSIGN(found.folder,
               nvfp4_into_skeleton(file, std::move(skeleton), found.folder.tensors, context));
   return {};
@@ -122,7 +127,10 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   const Codec& type = chosen_type(options, file, context);
   const bool keeps_mxfp4 = !options.has("type") && has_mxfp4_experts(file);
   CKPT_ASSIGN(ReturnedFolder found, find_folder(file, {type, keeps_mxfp4}, context));
-  CKPT_TRY(take_values(file, type, found, context));
+  KeepRules keep(options.all("keep"));
+  const Codec& unkept = plain_codec(context.codecs, type_of_matrices(file));
+  CKPT_TRY(take_values(file, {&type, &keep, &unkept}, found, context));
+  keep.note(context);
   std::vector<std::string> guessed;
   const std::string tokenizer = options.text("tokenizer");
   if (tokenizer.empty()) {
@@ -163,7 +171,10 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   }
   const Codec* type = options.has("type") ? &chosen_type(options, file, context) : nullptr;
   CKPT_ASSIGN(ReturnedFolder found, folder_of_base(file, std::move(base), context));
-  CKPT_TRY(return_tensors(file, type, found, context));
+  KeepRules keep(options.all("keep"));
+  const Codec& unkept = plain_codec(context.codecs, type_of_matrices(file));
+  CKPT_TRY(return_tensors(file, {type, &keep, &unkept}, found, context));
+  keep.note(context);
   if (type != nullptr) CKPT_TRY(set_config_dtype(found.folder, *type));
   const std::string tokenizer = options.text("tokenizer");
   if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));

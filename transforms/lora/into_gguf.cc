@@ -96,7 +96,7 @@ class MergeIntoGguf {
       }
       CKPT_ASSIGN(found, folder_of_base(floats_, std::move(base), quiet()));
     }
-    CKPT_TRY(return_tensors(floats_, &own_.f32(), found, quiet()));
+    CKPT_TRY(return_tensors(floats_, {&own_.f32()}, found, quiet()));
     drop_others(found.folder);
     return std::move(found.folder);
   }

@@ -1,0 +1,55 @@
+// The globs of keep=: tensors that keep their type, and notes about globs that keep nothing.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "core/model/transform.h"
+
+namespace ckpt {
+
+class KeepRules {
+ public:
+  explicit KeepRules(std::vector<std::string> globs)
+      : globs_(std::move(globs)), list_(globs_), matches_(globs_.size()), effects_(globs_.size()) {}
+
+  // Whether a glob matches one of the tensor's names; `changes`: it would get another type.
+  bool matches(std::initializer_list<std::string_view> names, bool changes) {
+    std::vector<bool> found(globs_.size());
+    for (const std::string_view name : names) {
+      for (const uint32_t i : list_.matching(name)) found[i] = true;
+    }
+    bool is_found = false;
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (!found[i]) continue;
+      is_found = true;
+      ++matches_[i];
+      effects_[i] += changes ? 1 : 0;
+    }
+    return is_found;
+  }
+
+  void note(const Context& context) const {
+    for (size_t i = 0; i < globs_.size(); ++i) {
+      if (matches_[i] == 0) {
+        context.note(fmt::format("keep={} matches no tensor", globs_[i]));
+      } else if (effects_[i] == 0) {
+        context.note(
+            fmt::format("keep={} has no effect: none of the {} tensors it matches would "
+                        "have another type",
+                        globs_[i], matches_[i]));
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string> globs_;
+  GlobList list_;
+  std::vector<uint64_t> matches_, effects_;
+};
+
+}  // namespace ckpt

@@ -97,9 +97,7 @@ class Expansion {
                          kMaxModelLayers);
     }
     CKPT_ASSIGN(experts_, text_.count_or_zero("num_experts"));
-    if (experts_ == 0) {
-      CKPT_ASSIGN(experts_, text_.count_or_zero("n_routed_experts"));
-    }
+    if (experts_ == 0) CKPT_SET(experts_, text_.count_or_zero("n_routed_experts"));
     CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
     CKPT_ASSIGN(leading_dense_, text_.count_or_zero("first_k_dense_replace"));
     CKPT_ASSIGN(sparse_every_, text_.count_or_zero("moe_layer_freq"));
@@ -119,9 +117,7 @@ class Expansion {
     const std::set<uint64_t> full = numbers_in(configs_.text, "full_attn_idxs");
     dense_ = numbers_in(configs_.text, "mlp_only_layers");
     uint64_t interval = 0;
-    if (types == nullptr) {
-      CKPT_ASSIGN(interval, text_.count_or_zero("full_attention_interval"));
-    }
+    if (types == nullptr) CKPT_SET(interval, text_.count_or_zero("full_attention_interval"));
     for (uint64_t layer = 0; layer < layers_; ++layer) {
       LayerKind kind{attention_of(configs_.text, full, layer)};
       const bool is_said = types != nullptr && types->is_array() && layer < types->size();
@@ -188,9 +184,7 @@ class Expansion {
     std::vector<uint64_t> shape;
     for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
       if (!holds(rule.when, kinds_[layer])) continue;
-      if (shape.empty()) {
-        CKPT_ASSIGN(shape, text_.shape(rule.shape));
-      }
+      if (shape.empty()) CKPT_SET(shape, text_.shape(rule.shape));
       CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", root(), layer), rule, shape,
                             kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
     }

@@ -64,9 +64,7 @@ struct Judged {
 };
 Judged judge(const JsonValue& value, const NumberRule& rule) {
   if (value.is_null()) return {"null", rule.null};
-  if (value.is_boolean()) {
-    return {"a truth value", value.get<bool>() ? rule.truth : rule.zero};
-  }
+  if (value.is_boolean()) return {"a truth value", value.get<bool>() ? rule.truth : rule.zero};
   if (value.is_number_integer()) {
     if (value.is_number_unsigned() && value.get<uint64_t>() > 0) return {};
     return value == 0 ? Judged{"zero", rule.zero} : Judged{"negative", rule.negative};

@@ -325,9 +325,7 @@ void look_class_type(const Look& look) {
 void look_encoder(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
-  if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) {
-    return;
-  }
+  if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) return;
   look.report("config.json: is_encoder_decoder",
               fmt::format("{}; models of type {} only decode", encodes->dump(), on.text_type));
 }

@@ -134,9 +134,7 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
     if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
     if (value->is_boolean() && value->get<bool>()) continue;  // counts as 1
-    if (!value->is_number()) {
-      return fmt::format("{} is {}; expected a number", key, value->dump());
-    }
+    if (!value->is_number()) return fmt::format("{} is {}; expected a number", key, value->dump());
     const bool divides = key.starts_with("original_") && type.name != "llama3";
     if (divides && *number(*value) == 0) {
       return fmt::format("{} is 0; expected a number above 0", key);

@@ -93,12 +93,11 @@ int order_of(std::string_view step) {
 std::string conversion_again(const Examined& on) {
   const Quantization* said = on.quantization();
   const bool is_fp8 = said != nullptr && said->algo.starts_with("FP8");
-  const bool has_inputs = std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
+  const bool has_inputs = std::ranges::any_of(on.modules, [](const auto& entry) {
     return entry.second.has_input_scale && !entry.second.has_pre_quant_scale;
   });
-  const bool has_awq = std::any_of(on.modules.begin(), on.modules.end(), [](const auto& entry) {
-    return entry.second.has_pre_quant_scale;
-  });
+  const bool has_awq = std::ranges::any_of(
+      on.modules, [](const auto& entry) { return entry.second.has_pre_quant_scale; });
   return fmt::format("ckpt convert BASE OUT --to {}{}", is_fp8 ? "fp8" : "nvfp4",
                      has_awq      ? " --amax-from FILE.json"
                      : has_inputs ? " --amax-from IN"
@@ -111,9 +110,7 @@ Fix fix_of(const Check& check, const Found& found, const Examined& on,
   if (!found.fix) {
     fix.step = check.step;
     fix.advice = check.advice;
-    if (fix.step.find("=BASE") != fix.step.npos) {
-      fix.needs = "BASE: the unquantized model's folder";
-    }
+    if (fix.step.find("=BASE") != fix.step.npos) fix.needs = "BASE: the unquantized model's folder";
   }
   if (const size_t at = fix.advice.find(kAgain); at != fix.advice.npos) {
     fix.advice.replace(at, kAgain.size(), conversion_again(on));
@@ -260,9 +257,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   PackedForms packed;
   if (examination.packed_forms != nullptr) packed = examination.packed_forms(checkpoint);
   Checkpoint unpacked;
-  if (examination.deep) {
-    CKPT_ASSIGN(unpacked, unpacked_weights(checkpoint, examination, packed));
-  }
+  if (examination.deep) CKPT_SET(unpacked, unpacked_weights(checkpoint, examination, packed));
   Examined on(checkpoint, std::move(packed));
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   if (const std::string words = adapter_words(checkpoint); !words.empty()) {
@@ -275,13 +270,9 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   if (asks_llama && examination.tokenizer_findings != nullptr) {
     on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
   }
-  if (examination.deep) {
-    CKPT_ASSIGN(on.values, read_value_facts(on, unpacked, examination));
-  }
+  if (examination.deep) CKPT_SET(on.values, read_value_facts(on, unpacked, examination));
   Diagnosis out;
-  for (const Profile* profile : asked) {
-    CKPT_TRY(examine_for(on, *profile, examination, out));
-  }
+  for (const Profile* profile : asked) CKPT_TRY(examine_for(on, *profile, examination, out));
   return out;
 }
 
@@ -323,12 +314,11 @@ std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights) {
     const Fix& fix = finding.fix;
     if (fix.step.empty() || finding.severity == Severity::kInfo) continue;
     if (fix.rewrites_weights && !rewrite_weights) continue;
-    const bool is_new = std::none_of(out.begin(), out.end(),
-                                     [&](const Fix& other) { return other.step == fix.step; });
+    const bool is_new =
+        std::ranges::none_of(out, [&](const Fix& other) { return other.step == fix.step; });
     if (is_new) out.push_back(fix);
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Fix& a, const Fix& b) { return a.order < b.order; });
+  std::ranges::stable_sort(out, {}, &Fix::order);
   return out;
 }
 

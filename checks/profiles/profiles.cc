@@ -106,8 +106,7 @@ std::vector<Profile> read_profiles() {
     const std::string_view line = take_line(text);
     if (!line.empty() && line[0] != '#') read_line(line, out, section);
   }
-  std::sort(out.begin(), out.end(),
-            [](const Profile& a, const Profile& b) { return a.order < b.order; });
+  std::ranges::sort(out, {}, &Profile::order);
   return out;
 }
 
@@ -132,7 +131,7 @@ bool has_listed(const Profile& profile, std::string_view list, std::string_view 
   const WordList& own = found->second;
   if (own.words.contains(word)) return true;
   if (own.without.contains(word)) return false;
-  return std::any_of(own.also.begin(), own.also.end(), [&](std::string_view other) {
+  return std::ranges::any_of(own.also, [&](std::string_view other) {
     const Profile* more = find_profile(other);
     CKPT_CHECK(more != nullptr);
     return has_listed(*more, list, word, false);

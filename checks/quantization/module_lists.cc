@@ -347,9 +347,7 @@ ModuleLists::Answer ModuleLists::in_groups(const AskedModule& module) const {
       !module.is_experts &&
       (entries_.names().holds(module.name) ||
        (is_newest_ && entries_.fit_of_expressions(module.name) == EntryList::Fit::kYes));
-  if (!is_direct) {
-    found = of_shards(module, [&](std::string_view name) { return is_listed(name); });
-  }
+  if (!is_direct) found = of_shards(module, [&](std::string_view name) { return is_listed(name); });
   const bool may_differ = is_sglang_ && !module.is_experts && !module.shards.empty();
   if (may_differ && found != plain_if(is_listed(module.name))) return Answer::kUnclear;
   if (found != Answer::kQuantized) return found;

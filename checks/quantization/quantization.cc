@@ -22,15 +22,14 @@ bool is_modelopt(const Quantization& said) {
 
 bool says_awq(const Quantization& said) {
   return said.algo.find("AWQ") != said.algo.npos ||
-         std::any_of(said.layers.begin(), said.layers.end(), [](const auto& layer) {
+         std::ranges::any_of(said.layers, [](const auto& layer) {
            return layer.second.find("AWQ") != layer.second.npos;
          });
 }
 
 size_t count_pre_scales(const Examined& on) {
-  return static_cast<size_t>(
-      std::count_if(on.modules.begin(), on.modules.end(),
-                    [](const auto& entry) { return entry.second.has_pre_quant_scale; }));
+  return static_cast<size_t>(std::ranges::count_if(
+      on.modules, [](const auto& entry) { return entry.second.has_pre_quant_scale; }));
 }
 
 void look_stated(const Look& look) {
@@ -106,9 +105,7 @@ void look_mixed(const Look& look) {
   if (look.profile.program == Program::kVllm && said->is_nested) {
     look.report(said->place, "only hf_quant_config.json declares MIXED_PRECISION");
   }
-  if (said->layers.empty()) {
-    look.report(said->place, "MIXED_PRECISION without quantized_layers");
-  }
+  if (said->layers.empty()) look.report(said->place, "MIXED_PRECISION without quantized_layers");
 }
 
 void look_nested_quantization(const Look& look) {
@@ -251,10 +248,9 @@ void look_rows(const Look& look) {
 void look_cache(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr) return;
-  const bool has =
-      std::any_of(look.on.stray.begin(), look.on.stray.end(), [](const Tensor* tensor) {
-        return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
-      });
+  const bool has = std::ranges::any_of(look.on.stray, [](const Tensor* tensor) {
+    return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
+  });
   if (said->has_kv_scheme && !has) look.report(said->place, "an FP8 KV cache, but no k_scale");
   if (!said->has_kv_scheme && has)
     look.report(said->place, "k_scale, but no FP8 KV cache is declared");

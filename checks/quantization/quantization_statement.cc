@@ -107,9 +107,8 @@ void look_statement_keys(const Look& look) {
   for (const Needs& entry : needs()) {
     if (entry.method != said->method) continue;
     for (const auto& spellings : entry.keys) {
-      const bool has = std::any_of(spellings.begin(), spellings.end(), [&](std::string_view key) {
-        return member(*json, key) != nullptr;
-      });
+      const bool has = std::ranges::any_of(
+          spellings, [&](std::string_view key) { return member(*json, key) != nullptr; });
       if (!has) report(spellings.front(), fmt::format("absent; {} needs it", said->method));
     }
   }

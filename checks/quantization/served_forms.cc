@@ -129,8 +129,8 @@ void look_targets(const Look& look) {
 // vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
 bool is_taken_as_numbers(const Look& look, const Served& served) {
   const auto has = [&](Form form) {
-    return std::any_of(served.shards.begin(), served.shards.end(),
-                       [form](const Module* shard) { return shard->form == form; });
+    return std::ranges::any_of(served.shards,
+                               [form](const Module* shard) { return shard->form == form; });
   };
   if (look.profile.program != Program::kVllm || served.is_partial) return false;
   if (has_lists(look.on)) return reads_as_codes(look.on);

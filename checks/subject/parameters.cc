@@ -12,8 +12,8 @@ namespace ckpt {
 namespace {
 
 bool has_any(std::string_view name, std::span<const std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [name](std::string_view word) { return name.find(word) != name.npos; });
+  return std::ranges::any_of(
+      words, [name](std::string_view word) { return name.find(word) != name.npos; });
 }
 
 // Buffers that older programs saved; every loader passes over them.
@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 6> kBuffers = {"rotary_emb.inv_freq",
                                                       ".attn.bias",
                                                       ".attn.masked_bias"};
 bool is_in_tower(std::string_view name) {
-  return std::any_of(std::begin(kTowerRoots), std::end(kTowerRoots),
-                     [name](std::string_view root) { return name.starts_with(root); });
+  return std::ranges::any_of(kTowerRoots,
+                             [name](std::string_view root) { return name.starts_with(root); });
 }
 // The last words of entries that accompany a quantized weight.
 constexpr std::string_view kSides =

@@ -274,7 +274,7 @@ void Examined::collect_modules() {
 }
 
 bool Examined::is_quantized() const {
-  return std::any_of(modules.begin(), modules.end(), [](const auto& entry) {
+  return std::ranges::any_of(modules, [](const auto& entry) {
     const Module& module = entry.second;
     return module.weight != nullptr && module.form != Form::kPlain && module.form != Form::kOther;
   });

@@ -56,9 +56,7 @@ void look_clutter(const Look& look) {
 
 void look_slow_files(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
-  if (name == nullptr || name->ends_with("Fast") || look.on.has_document("tokenizer.json")) {
-    return;
-  }
+  if (name == nullptr || name->ends_with("Fast") || look.on.has_document("tokenizer.json")) return;
   const bool has = look.on.has_document("tokenizer.model") ||
                    look.on.has_document("tiktoken.model") ||
                    (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
@@ -185,9 +183,7 @@ void look_template(const Look& look) {
   if (text == nullptr && !look.on.has_document("chat_template.json")) {
     look.report("chat_template.jinja", "no chat template");
   }
-  if (differs) {
-    look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
-  }
+  if (differs) look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
 }
 
 void look_tools(const Look& look) {

@@ -112,6 +112,14 @@ template <class T>
     if (!ckpt_result) return ::ckpt::Failure(std::move(ckpt_result.error())); \
   } while (false)
 
+// CKPT_SET(x, f()): one statement that gives f()'s value to x, as CKPT_ASSIGN gives it to a new x.
+#define CKPT_SET(target, expression)                                          \
+  do {                                                                        \
+    auto ckpt_result = (expression);                                          \
+    if (!ckpt_result) return ::ckpt::Failure(std::move(ckpt_result.error())); \
+    target = std::move(*ckpt_result);                                         \
+  } while (false)
+
 // CKPT_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns its error.
 #define CKPT_ASSIGN(declaration, expression) \
   CKPT_ASSIGN_INNER(CKPT_CONCAT(ckpt_result_, __LINE__), declaration, expression)

@@ -225,6 +225,15 @@ const JsonText* JsonText::find(std::string_view key) const {
   return found == members_.rend() ? nullptr : &found->second;
 }
 
+const JsonText* JsonText::find_object(std::string_view key) const {
+  const JsonText* found = find(key);
+  return found != nullptr && found->is_object() ? found : nullptr;
+}
+
+JsonText* JsonText::find_object(std::string_view key) {
+  return const_cast<JsonText*>(std::as_const(*this).find_object(key));
+}
+
 JsonText* JsonText::find(std::string_view key) {
   return const_cast<JsonText*>(std::as_const(*this).find(key));
 }

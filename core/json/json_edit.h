@@ -66,6 +66,9 @@ class JsonText {
   // The last member of that name, as Python reads it; nullptr when absent or no object.
   const JsonText* find(std::string_view key) const;
   JsonText* find(std::string_view key);
+  // The same, but nullptr for anything but an object.
+  const JsonText* find_object(std::string_view key) const;
+  JsonText* find_object(std::string_view key);
   // Value of a member that is text, or a whole number >= 0; nullopt otherwise.
   std::optional<std::string> find_text(std::string_view key) const;
   std::optional<uint64_t> find_whole(std::string_view key) const;

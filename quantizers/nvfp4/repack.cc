@@ -16,9 +16,8 @@ constexpr uint8_t kE4m3Nan = 0x7F;  // above it: the sign bit
 
 // Index of the first scale that is NaN or has a sign, or `count`.
 uint64_t first_bad_scale(std::span<const std::byte> scales) {
-  const auto bad = std::find_if(scales.begin(), scales.end(), [](std::byte scale) {
-    return static_cast<uint8_t>(scale) >= kE4m3Nan;
-  });
+  const auto bad = std::ranges::find_if(
+      scales, [](std::byte scale) { return static_cast<uint8_t>(scale) >= kE4m3Nan; });
   return static_cast<uint64_t>(bad - scales.begin());
 }
 

@@ -45,9 +45,7 @@ Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,
     if (tensor.codec == &codec) continue;
     CKPT_ASSIGN(tensor, recode(std::move(tensor), codec));
     // Later steps start from values of that type.
-    if (type != Dtype::kF32) {
-      CKPT_ASSIGN(tensor, with_op(std::move(tensor), RoundTo{type}));
-    }
+    if (type != Dtype::kF32) CKPT_SET(tensor, with_op(std::move(tensor), RoundTo{type}));
   }
   keep.note(context);
   CKPT_TRY(set_config_dtype(checkpoint, codec));

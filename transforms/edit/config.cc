@@ -69,17 +69,13 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
                                const Context& context) {
   const std::string file = options.text("file");
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file));
-  if (!document) {
-    return fail(ErrorCode::kUsage, "no document '{}'", file);
-  }
+  if (!document) return fail(ErrorCode::kUsage, "no document '{}'", file);
   if (!options.has("set") && !options.has("remove")) {
     return fail(ErrorCode::kUsage, "nothing to set or remove");
   }
   for (const OptionValues::Value& edit : options.given()) {
     if (edit.rule->name == "set") CKPT_TRY(set_member(document->root, edit.text));
-    if (edit.rule->name == "remove") {
-      CKPT_TRY(remove_member(document->root, edit.text, context));
-    }
+    if (edit.rule->name == "remove") CKPT_TRY(remove_member(document->root, edit.text, context));
   }
   write_json(checkpoint, file, *document);
   return checkpoint;

@@ -17,6 +17,7 @@
 #include "core/model/transform.h"
 #include "transforms/facts/older_fields.h"
 #include "transforms/facts/quant_config.h"
+#include "transforms/facts/serving_config.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -199,9 +200,8 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
 Status complete_expert_count(Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};
-  JsonText* text = config->find("text_config");
-  JsonText& level = text != nullptr && text->is_object() ? *text : *config;
-  if (add_expert_count(level)) checkpoint.set_document("config.json", config->dump(2) + "\n");
+  if (add_expert_count(text_level(*config)))
+    checkpoint.set_document("config.json", config->dump(2) + "\n");
   return {};
 }
 

@@ -35,9 +35,7 @@ namespace {
 // A module: by the name of its weight, or as the front of longer names ("model.layers.0").
 std::optional<std::string> renamed_module(const std::string& name, const NewName& rename) {
   const auto weight = rename(name + std::string(kWeight));
-  if (weight && weight->ends_with(kWeight)) {
-    return module_of(*weight);
-  }
+  if (weight && weight->ends_with(kWeight)) return module_of(*weight);
   return std::nullopt;
 }
 

@@ -88,8 +88,8 @@ void add_older_fields(JsonText& level) {
 }
 
 void mend_vision(JsonText& config) {
-  JsonText* vision = config.find("vision_config");
-  if (vision == nullptr || !vision->is_object()) return;
+  JsonText* vision = config.find_object("vision_config");
+  if (vision == nullptr) return;
   const std::string wrapper = config.find_text("model_type").value_or("");
   if (has_quirk(wrapper, "deepstack_list") && vision->find("deepstack_visual_indexes") == nullptr) {
     vision->set_sorted("deepstack_visual_indexes", JsonText::array());

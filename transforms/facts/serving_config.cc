@@ -15,26 +15,6 @@ namespace {
 constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kGeneration = "generation_config.json";
 
-// The text model's level.
-JsonText& text_level(JsonText& config) {
-  JsonText* inner = config.find("text_config");
-  return inner != nullptr && inner->is_object() ? *inner : config;
-}
-
-// n when exactly every n-th layer has full attention; SGLang derives the others from it.
-std::optional<uint64_t> interval_of(const JsonText& types) {
-  if (!types.is_array()) return std::nullopt;
-  const auto& items = types.items();
-  const auto is_full = [&](size_t layer) { return items[layer].as_text() == "full_attention"; };
-  size_t first = 0;
-  while (first < items.size() && !is_full(first)) ++first;
-  if (first == items.size()) return std::nullopt;
-  for (size_t layer = 0; layer < items.size(); ++layer) {
-    if (is_full(layer) != ((layer + 1) % (first + 1) == 0)) return std::nullopt;
-  }
-  return first + 1;
-}
-
 void add_interval(JsonText& text) {
   const auto type = text.find_text("model_type");
   if (!type || !has_quirk(*type, "full_attention_interval")) return;
@@ -63,8 +43,8 @@ void add_dtype(JsonText& config, const Checkpoint& checkpoint) {
 // `type` is the older name of `rope_type`.
 void mend_rope(JsonText& level) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    JsonText* rope = level.find(key);
-    if (rope == nullptr || !rope->is_object()) continue;
+    JsonText* rope = level.find_object(key);
+    if (rope == nullptr) continue;
     const auto old_name = rope->find_text("type");
     const auto new_name = rope->find_text("rope_type");
     if (old_name && new_name && *old_name != *new_name) rope->remove("type");
@@ -73,8 +53,8 @@ void mend_rope(JsonText& level) {
 
 // transformers 4.57 reads only a rope_theta next to the dictionary. Some classes have none there.
 void add_theta(JsonText& level) {
-  const JsonText* rope = level.find("rope_scaling");
-  if (rope == nullptr || !rope->is_object()) rope = level.find("rope_parameters");
+  const JsonText* rope = level.find_object("rope_scaling");
+  if (rope == nullptr) rope = level.find("rope_parameters");
   const JsonText* theta = rope == nullptr ? nullptr : rope->find("rope_theta");
   const std::string type = level.find_text("model_type").value_or("");
   const bool is_inside = has_quirk(type, "theta_inside");
@@ -166,9 +146,26 @@ Status mend_generation(Checkpoint& checkpoint) {
 
 }  // namespace
 
+JsonText& text_level(JsonText& config) {
+  JsonText* inner = config.find_object("text_config");
+  return inner != nullptr ? *inner : config;
+}
+
+std::optional<uint64_t> interval_of(const JsonText& types) {
+  const std::vector<JsonText>& items = types.items();
+  const auto is_full = [](const JsonText& item) { return item.as_text() == "full_attention"; };
+  const auto first = std::ranges::find_if(items, is_full);
+  if (first == items.end()) return std::nullopt;
+  const auto interval = static_cast<size_t>(first - items.begin()) + 1;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (is_full(items[i]) != ((i + 1) % interval == 0)) return std::nullopt;
+  }
+  return interval;
+}
+
 std::optional<bool> ties_head_by_class(const JsonText& config) {
   const JsonText* classes = config.find("architectures");
-  if (classes == nullptr || !classes->is_array() || classes->items().empty()) return std::nullopt;
+  if (classes == nullptr || classes->items().empty()) return std::nullopt;
   const auto name = classes->items().front().as_text();
   const Family* table = name ? table_of_architecture(*name) : nullptr;
   if (table == nullptr || name->ends_with("Model")) return std::nullopt;

@@ -20,6 +20,12 @@ namespace ckpt {
 Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context);
 
+// The configuration of the text model: text_config where there is one.
+JsonText& text_level(JsonText& config);
+// n where every n-th layer has full attention and no other, from which SGLang derives the others;
+// else nullopt.
+std::optional<uint64_t> interval_of(const JsonText& layer_types);
+
 // Whether the class of `config` computes logits with its embeddings by default; nullopt:
 // a class that is not known here, or makes no logits.
 std::optional<bool> ties_head_by_class(const JsonText& config);

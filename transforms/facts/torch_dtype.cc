@@ -31,9 +31,8 @@ bool change_dtype(JsonText& level, std::string_view name) {
 Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec) {
   CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
   if (!config) return {};
-  for (JsonText* scope : {&config->root, config->root.find("text_config")}) {
-    if (scope == nullptr || !scope->is_object()) continue;
-    change_dtype(*scope, torch_name(codec));
+  for (JsonText* scope : {&config->root, config->root.find_object("text_config")}) {
+    if (scope != nullptr) change_dtype(*scope, torch_name(codec));
   }
   write_json(checkpoint, "config.json", *config);
   return {};

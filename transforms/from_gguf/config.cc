@@ -334,9 +334,7 @@ class ConfigReader {
     if (const Activation& activation = family_.activation; activation.is_told) {
       config_[std::string(words_after(activation.fields, "").back())] = activation.name;
     }
-    if (family_.add_graph_fields != nullptr) {
-      family_.add_graph_fields({layers(), config_, rope_});
-    }
+    if (family_.add_graph_fields != nullptr) family_.add_graph_fields({layers(), config_, rope_});
     return {};
   }
 

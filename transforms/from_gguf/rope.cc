@@ -118,9 +118,7 @@ void take_rope_sections(const MetaValue& value, JsonValue& rope) {
                        array->element != MetaType::kText && array->element != MetaType::kArray;
   if (!is_list) return;
   JsonValue sections = JsonValue::array();
-  for (uint64_t i = 0; i < 3; ++i) {
-    sections.push_back(static_cast<int64_t>(number_at(*array, i)));
-  }
+  for (uint64_t i = 0; i < 3; ++i) sections.push_back(static_cast<int64_t>(number_at(*array, i)));
   rope["mrope_section"] = std::move(sections);
   rope["mrope_interleaved"] = true;
 }

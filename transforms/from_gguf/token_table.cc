@@ -27,9 +27,7 @@ Status check_texts(const TokenTable& table) {
   std::unordered_set<std::string_view> seen;
   for (size_t id = 0; id < table.size(); ++id) {
     const std::string& text = table.text(id);
-    if (!is_utf8(text)) {
-      return corrupt("tokenizer.ggml.tokens: token {} is not UTF-8", id);
-    }
+    if (!is_utf8(text)) return corrupt("tokenizer.ggml.tokens: token {} is not UTF-8", id);
     if (text.size() > kMaxTokenBytes) {
       return unsupported("tokenizer.ggml.tokens: token {} has {} bytes; at most {}", id,
                          text.size(), kMaxTokenBytes);

@@ -167,9 +167,7 @@ Result<JsonValue> listed_merges(const TokenTable& table) {
   JsonValue out = JsonValue::array();
   for (const std::string& merge : table.merges) {
     const size_t space = merge.find(' ', 1);
-    if (space == merge.npos) {
-      return corrupt("tokenizer.ggml.merges: '{}' is not a pair", merge);
-    }
+    if (space == merge.npos) return corrupt("tokenizer.ggml.merges: '{}' is not a pair", merge);
     out.push_back({merge.substr(0, space), merge.substr(space + 1)});
   }
   return out;

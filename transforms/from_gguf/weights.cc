@@ -14,9 +14,7 @@ Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
   if (std::holds_alternative<RoundTo>(op)) return std::optional<ValueOp>();
   if (const auto* permute = std::get_if<PermuteColumns>(&op)) {
     std::vector<uint32_t> back(permute->index->size());
-    for (size_t i = 0; i < back.size(); ++i) {
-      back[(*permute->index)[i]] = static_cast<uint32_t>(i);
-    }
+    for (size_t i = 0; i < back.size(); ++i) back[(*permute->index)[i]] = static_cast<uint32_t>(i);
     return ValueOp(PermuteColumns{std::make_shared<const std::vector<uint32_t>>(std::move(back))});
   }
   return unsupported("tensor '{}': its values cannot be turned back", made.name);

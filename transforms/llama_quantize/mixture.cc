@@ -144,9 +144,7 @@ Result<Dtype> MixtureChooser::choose(const MixtureTensor& tensor) {
   if (const auto type = by_option(tensor)) return *type;
   if (!tensor.given && !is_block_type(mixture_.base)) return mixture_.base;
   Dtype type = tensor.given.value_or(mixture_.base);
-  if (!tensor.given && !options_.pure) {
-    CKPT_ASSIGN(type, by_rule(tensor, category_of(tensor.name)));
-  }
+  if (!tensor.given && !options_.pure) CKPT_SET(type, by_rule(tensor, category_of(tensor.name)));
   CKPT_ASSIGN(const Dtype fitting,
               in(fmt::format("tensor '{}'", tensor.name), fitting_type(type, tensor.shape.back())));
   if (fitting != type) fallbacks_.emplace_back(tensor.name);

@@ -111,9 +111,7 @@ Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
 // The column weights to encode `tensor` as `target` with; null for none.
 Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) {
   SharedWeights weights;
-  if (job.imatrix != nullptr) {
-    CKPT_ASSIGN(weights, find_column_weights(*job.imatrix, tensor));
-  }
+  if (job.imatrix != nullptr) CKPT_SET(weights, find_column_weights(*job.imatrix, tensor));
   const bool needs_them = needs_column_weights(tensor.name, target, *job.options.mixture);
   if (weights == nullptr && needs_them) CKPT_TRY(miss_weights(job, tensor, target));
   if (info(target).importance == ImportanceUse::kIgnored) return nullptr;
@@ -171,9 +169,7 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
     CKPT_TRY(in(place, miss_weights(job, tensor, to)));
   }
   const Codec* codec = find_target_codec(job.context.codecs, to);
-  if (codec == nullptr) {
-    return unsupported("{}: {} cannot be encoded", place, info(to).name);
-  }
+  if (codec == nullptr) return unsupported("{}: {} cannot be encoded", place, info(to).name);
   if (is_sum(tensor)) {
     choose_type_of_sum(job, tensor, from, to);
   } else if (is_block_type(from) && is_block_type(to)) {
@@ -314,7 +310,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   ModelFacts facts;
   if (is_block_type(job.options.mixture->base)) {
     CKPT_TRY(require_model(checkpoint));
-    CKPT_ASSIGN(facts, model_facts(checkpoint.metadata));
+    CKPT_SET(facts, model_facts(checkpoint.metadata));
   }
   const auto before = [](const Tensor& a, const Tensor& b) {
     return quantized_order(a.name, b.name);

@@ -236,9 +236,7 @@ class AdapterConfigReader {
     constexpr std::string_view kKey = "trainable_token_indices";
     const JsonText* value = known(kKey);
     if (value == nullptr) return {};
-    if (!value->is_object()) {
-      return read_wholes(*value, kKey, new_token_rows("embed_tokens"));
-    }
+    if (!value->is_object()) return read_wholes(*value, kKey, new_token_rows("embed_tokens"));
     for (const auto& [module, rows] : value->members()) {
       CKPT_TRY(read_wholes(rows, kKey, new_token_rows(module)));
     }
@@ -291,9 +289,7 @@ double first_match(const AdapterConfig::Patterns& patterns, std::string_view mod
 Result<Regex> module_regex(std::string_view key) {
   auto regex = Regex::parse(key);  // by itself, so that "a)|(b" is none
   if (regex) regex = Regex::parse(fmt::format("^(?:.*\\.)?(?:{})$", key));
-  if (!regex) {
-    return unsupported("'{}': not a regular expression that is read here", key);
-  }
+  if (!regex) return unsupported("'{}': not a regular expression that is read here", key);
   return regex;
 }
 

@@ -22,9 +22,7 @@ class MergeIntoCodes {
     floats_ = coded_;
     Sources known;
     for (Tensor& tensor : floats_.tensors) {
-      if (is_code(tensor)) {
-        CKPT_ASSIGN(tensor, own_.as_floats(tensor));
-      }
+      if (is_code(tensor)) CKPT_SET(tensor, own_.as_floats(tensor));
       known.merge(direct_sources(tensor));
     }
     CKPT_TRY(merge(floats_));

@@ -41,9 +41,7 @@ class MergeIntoGguf {
     if (how_.context.imatrix != nullptr) CKPT_TRY(check_finite(*how_.context.imatrix));
     CKPT_TRY(decode());
     Checkpoint folder = floats_;
-    if (!how_.has_gguf_names) {
-      CKPT_ASSIGN(folder, returned_folder());
-    }
+    if (!how_.has_gguf_names) CKPT_SET(folder, returned_folder());
     Sources known;
     for (const Tensor& tensor : folder.tensors) known.merge(direct_sources(tensor));
     CKPT_TRY(merge(folder));
@@ -72,9 +70,7 @@ class MergeIntoGguf {
                             "IN is a projector, whose names are not those of the model");
     }
     floats_ = file_;
-    for (Tensor& tensor : floats_.tensors) {
-      CKPT_ASSIGN(tensor, own_.as_floats(tensor));
-    }
+    for (Tensor& tensor : floats_.tensors) CKPT_SET(tensor, own_.as_floats(tensor));
     return {};
   }
 

@@ -154,9 +154,7 @@ class AdapterToGguf {
                        fmt::join(b->shape, ", "), a->name, fmt::join(a->shape, ", "),
                        weight.before->name, fmt::join(weight.before->shape, ", "));
       }
-      if (runs.size() > 1) {
-        CKPT_ASSIGN(left, reorder_rows(*b, runs));
-      }
+      if (runs.size() > 1) CKPT_SET(left, reorder_rows(*b, runs));
     }
     CKPT_ASSIGN(right, typed(std::move(right), name + ".lora_a", type));
     CKPT_ASSIGN(left, typed(std::move(left), name + ".lora_b", type));

@@ -193,18 +193,14 @@ class LoraMerge {
                module.find(AdapterPart::kTurnedA) != nullptr) {
       CKPT_TRY(add_linear(module));
     }
-    if (module.find(AdapterPart::kEmbeddingA) != nullptr) {
-      CKPT_TRY(add_embedding(module));
-    }
+    if (module.find(AdapterPart::kEmbeddingA) != nullptr) CKPT_TRY(add_embedding(module));
     if (const Tensor* weight = module.find(AdapterPart::kNewWeight)) {
       CKPT_TRY(replace(module, *weight, kWeight));
     }
     if (const Tensor* bias = module.find(AdapterPart::kNewBias)) {
       CKPT_TRY(replace(module, *bias, ".bias"));
     }
-    if (const Tensor* bias = module.find(AdapterPart::kBBias)) {
-      CKPT_TRY(add_bias(module, *bias));
-    }
+    if (const Tensor* bias = module.find(AdapterPart::kBBias)) CKPT_TRY(add_bias(module, *bias));
     if (const Tensor* rows = module.find(AdapterPart::kTokens)) {
       CKPT_TRY(replace_rows(module, *rows));
     }
@@ -220,9 +216,7 @@ class LoraMerge {
   LowRankUpdate update_of(const AdapterModule& module, Tensor left, Tensor right) const {
     LowRankUpdate out{std::move(left), std::move(right)};
     out.scale = adapter_.config.scale_of(module.name, given_.factor);
-    if (const Tensor* magnitude = module.find(AdapterPart::kMagnitude)) {
-      out.magnitudes = *magnitude;
-    }
+    if (const Tensor* magnitude = module.find(AdapterPart::kMagnitude)) out.magnitudes = *magnitude;
     return out;
   }
 
@@ -455,9 +449,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   const auto merge = [&](Checkpoint& floats) -> Status {
     Adapter renamed;
     const bool renames = has_gguf_names && floats.format != "gguf";
-    if (renames) {
-      CKPT_ASSIGN(renamed, in(folder, adapter_for_folder(adapter, floats, context)));
-    }
+    if (renames) CKPT_SET(renamed, in(folder, adapter_for_folder(adapter, floats, context)));
     const StackedExperts given{
         renames ? renamed : adapter, options.number("scale").value_or(1),
         options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};

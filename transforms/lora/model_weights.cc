@@ -113,9 +113,7 @@ Status ModelWeights::merge_decoded(Tensor& weight, LowRankUpdate update) {
   CKPT_ASSIGN(StoredValues values, stored_values(weight, f32));
   CKPT_ASSIGN(Tensor merged, with_low_rank(values.values, std::move(update), context_.low_rank));
   CKPT_ASSIGN(weight, values.back(std::move(merged)));
-  for (const ValueOp& order : orders) {
-    CKPT_ASSIGN(weight, with_op(std::move(weight), order));
-  }
+  for (const ValueOp& order : orders) CKPT_SET(weight, with_op(std::move(weight), order));
   return {};
 }
 
@@ -133,9 +131,7 @@ Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate up
                        weight.codec->name, fmt::join(weight.shape, ", "), first, end);
   }
   std::vector<Tensor> pieces;
-  if (first > 0) {
-    CKPT_ASSIGN(pieces.emplace_back(), take_rows(weight, 0, first));
-  }
+  if (first > 0) CKPT_SET(pieces.emplace_back(), take_rows(weight, 0, first));
   CKPT_ASSIGN(Tensor changed, take_rows(weight, first, count));
   CKPT_TRY(merge_claimed(changed, std::move(update)));
   pieces.push_back(std::move(changed));

@@ -44,9 +44,7 @@ Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
   made.home = like.home;
   CKPT_ASSIGN(Tensor out, recode(std::move(made), codec));
   if (!like.is_stored()) {  // as an earlier step had it
-    for (const ValueOp& op : like.ops()) {
-      CKPT_ASSIGN(out, with_op(std::move(out), op));
-    }
+    for (const ValueOp& op : like.ops()) CKPT_SET(out, with_op(std::move(out), op));
     std::get<Recoded>(out.origin).weights = like.recoded().weights;
     std::get<Recoded>(out.origin).options = like.recoded().options;
   }

@@ -129,9 +129,7 @@ Result<Importance> read_moments_file(const std::string& path, const Context& con
 Result<Importance> read_importance(const Checkpoint& checkpoint, const ExportOptions& options,
                                    const Context& context) {
   Importance out;
-  if (!options.moments.empty()) {
-    CKPT_ASSIGN(out, read_moments_file(options.moments, context));
-  }
+  if (!options.moments.empty()) CKPT_SET(out, read_moments_file(options.moments, context));
   if (context.imatrix == nullptr) return out;
   if (options.encode.search == ScaleSearch::kNone) {
     context.note("--imatrix has no effect: only --search uses the importance matrix here");

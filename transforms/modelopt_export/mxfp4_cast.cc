@@ -46,9 +46,7 @@ Tensor block_amax_of(const Tensor& weight, Mxfp4BlockAmax::Choice choice, Codecs
 Result<uint64_t> count_exact(const Tensor& own, const Mxfp4Exponents& found, int smallest) {
   const uint64_t below = found.below(smallest);
   uint64_t zeros = 0;
-  if (below > 0) {
-    CKPT_ASSIGN(zeros, count_mxfp4_zeros(own, smallest));
-  }
+  if (below > 0) CKPT_SET(zeros, count_mxfp4_zeros(own, smallest));
   return found.total() - below + zeros;
 }
 
@@ -155,9 +153,7 @@ Result<bool> Mxfp4Weights::cast(std::span<Tensor* const> members, ExportType typ
     for (const Cast& cast : group) rounded_.emplace(cast.weight->name, *cast.weight);
     return false;
   }
-  for (Cast& cast : group) {
-    CKPT_ASSIGN(cast.found, count_mxfp4_exponents(cast.own()));
-  }
+  for (Cast& cast : group) CKPT_SET(cast.found, count_mxfp4_exponents(cast.own()));
   CKPT_TRY(is_nvfp4(type) ? cast_to_nvfp4(group, codecs) : cast_to_fp8(group));
   for (const Cast& cast : group) {
     std::get<Recoded>(cast.made->origin).exact_blocks = cast.exact_blocks;

@@ -148,9 +148,7 @@ class Maker {
     if (group.rule == nullptr || !group.rule->is_fused) return {};
     for (const std::string_view name : group.rule->members) {
       const std::string other = group.parent + std::string(name);
-      if (!std::ranges::binary_search(job_.selection.unquantized, other)) {
-        continue;
-      }
+      if (!std::ranges::binary_search(job_.selection.unquantized, other)) continue;
       const bool was_asked =
           !job_.calibration.is_qat || find_weight_amax(job_.calibration, other).amax != nullptr;
       if (!was_asked) {

@@ -89,16 +89,12 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
     Tensor made = tensor;
-    if (is_decoded(tensor)) {
-      CKPT_ASSIGN(made, recode(std::move(made), codec));
-    }
+    if (is_decoded(tensor)) CKPT_SET(made, recode(std::move(made), codec));
     const auto scale = scales.find(module_of(tensor.name));
     if (scale != scales.end() && tensor.name.ends_with(".weight")) {
       CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
     }
-    if (is_decoded(tensor)) {
-      CKPT_ASSIGN(made, rounded(std::move(made), codec));
-    }
+    if (is_decoded(tensor)) CKPT_SET(made, rounded(std::move(made), codec));
     made.home.clear();  // files grow: they are split again
     out.push_back(std::move(made));
   }

@@ -177,9 +177,7 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
   std::set<std::string> linear, others, scaled, fp8_scaled;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (is_cache_scale(tensor)) out.has_fp8_cache = true;
-    if (tensor.name.ends_with(side.input_scale)) {
-      scaled.insert(module_of(tensor.name));
-    }
+    if (tensor.name.ends_with(side.input_scale)) scaled.insert(module_of(tensor.name));
     if (tensor.name.ends_with(kLayoutInputScale)) fp8_scaled.insert(module_of(tensor.name));
     if (!tensor.name.ends_with(kWeight) || tensor.shape.size() < 2) continue;
     const std::string module = module_of(tensor.name);
@@ -207,9 +205,7 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
   }
   const auto is_scaled = [&](const std::string& module) { return fp8_scaled.contains(module); };
   out.has_fp8_input_scales = std::ranges::any_of(out.fp8, is_scaled);
-  if (!out.has_fp8_input_scales || std::ranges::all_of(out.fp8, is_scaled)) {
-    return out;
-  }
+  if (!out.has_fp8_input_scales || std::ranges::all_of(out.fp8, is_scaled)) return out;
   return corrupt("some FP8 layers have an input_scale and others none");
 }
 
@@ -235,9 +231,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_ASSIGN(const bool says_fp8_cache, check_configuration(checkpoint));
   Mover mover(from, to, checkpoint, context);
-  for (Tensor& tensor : checkpoint.tensors) {
-    CKPT_ASSIGN(tensor, mover.moved(tensor));
-  }
+  for (Tensor& tensor : checkpoint.tensors) CKPT_SET(tensor, mover.moved(tensor));
   mover.note_changes();
   CKPT_ASSIGN(Nvfp4Modules modules, find_modules(checkpoint, to));
   modules.has_fp8_cache |= says_fp8_cache;

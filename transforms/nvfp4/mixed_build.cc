@@ -32,12 +32,8 @@ Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
   const LayerPlan& plan = job.plans[layer];
   Tensor out = part_as_tensor(job.weight(layer), 1, job.context.codecs);
   Factors rows = plan.rows;
-  if (plan.scale_factor != 1) {
-    rows = multiply(rows, Factors(out.rows(), plan.scale_factor));
-  }
-  if (!rows.empty()) {
-    CKPT_ASSIGN(out, with_op(std::move(out), ScaleRows{share(std::move(rows))}));
-  }
+  if (plan.scale_factor != 1) rows = multiply(rows, Factors(out.rows(), plan.scale_factor));
+  if (!rows.empty()) CKPT_SET(out, with_op(std::move(out), ScaleRows{share(std::move(rows))}));
   if (!plan.block_columns.empty()) {
     CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(plan.block_columns)}));
   }
@@ -72,9 +68,7 @@ class Builder {
       const MixedLayer& layer = job.model.layers[i];
       by_tensor_[layer.weight] = i;
       if (layer.input_scale >= 0) scales_[static_cast<size_t>(layer.input_scale)] = i;
-      if (layer.pre_quant_scale >= 0) {
-        dropped_.insert(static_cast<size_t>(layer.pre_quant_scale));
-      }
+      if (layer.pre_quant_scale >= 0) dropped_.insert(static_cast<size_t>(layer.pre_quant_scale));
     }
   }
 

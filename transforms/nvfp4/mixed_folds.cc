@@ -101,13 +101,9 @@ class Folder {
       return corrupt("tensor '{}' has {} values; its readers have {} columns", name, made.values(),
                      factors.size());
     }
-    if (adds_one) {
-      CKPT_ASSIGN(made, with_op(std::move(made), AddScalar{1}));
-    }
+    if (adds_one) CKPT_SET(made, with_op(std::move(made), AddScalar{1}));
     CKPT_ASSIGN(made, with_op(std::move(made), ScaleColumns{share(factors)}));
-    if (adds_one) {
-      CKPT_ASSIGN(made, with_op(std::move(made), AddScalar{-1}));
-    }
+    if (adds_one) CKPT_SET(made, with_op(std::move(made), AddScalar{-1}));
     tensor(at) = std::move(made);
     return {};
   }

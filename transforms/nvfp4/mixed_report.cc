@@ -44,9 +44,7 @@ class Reporter {
 
   bool is_told(size_t layer) const {
     const LayerPlan& found = plan(layer);
-    if (job_.model.layers[layer].is_quantized()) {
-      return found.is_changed() || !found.how.empty();
-    }
+    if (job_.model.layers[layer].is_quantized()) return found.is_changed() || !found.how.empty();
     return found.fate != Fate::kPlain || !found.columns.empty() || !found.rows.empty();
   }
 
@@ -129,16 +127,12 @@ class Reporter {
     }
     std::vector<const LayerReport*> worst;
     for (const LayerReport& report : reports_) {
-      if (report.after_db && plan(report.layer).fate == Fate::kRequantize) {
-        worst.push_back(&report);
-      }
+      if (report.after_db && plan(report.layer).fate == Fate::kRequantize) worst.push_back(&report);
     }
     std::ranges::stable_sort(
         worst, [](const auto* a, const auto* b) { return *a->after_db < *b->after_db; });
     if (worst.size() > kWorst) worst.resize(kWorst);
-    for (const LayerReport* report : worst) {
-      job_.context.note("among the worst: " + report->text);
-    }
+    for (const LayerReport* report : worst) job_.context.note("among the worst: " + report->text);
   }
 
   Status check_worst() const {

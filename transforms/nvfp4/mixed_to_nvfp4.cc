@@ -90,9 +90,7 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& opt
     return checkpoint;
   }
   std::optional<BaseWeights> base;
-  if (!parsed.base.empty()) {
-    CKPT_ASSIGN(base, BaseWeights::open(parsed.base, context));
-  }
+  if (!parsed.base.empty()) CKPT_SET(base, BaseWeights::open(parsed.base, context));
   CKPT_TRY(mend_norms(checkpoint, model, base ? &*base : nullptr, context));
   MixedJob job{checkpoint,
                model,

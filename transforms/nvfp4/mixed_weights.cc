@@ -15,9 +15,7 @@ constexpr uint64_t kMaxMixedColumns = uint64_t{1} << 24;
 constexpr double kSameWeightsDb = 10;
 
 Result<Tensor> with_factors(Tensor tensor, const Factors& rows, const Factors& columns) {
-  if (!rows.empty()) {
-    CKPT_ASSIGN(tensor, with_op(std::move(tensor), ScaleRows{share(rows)}));
-  }
+  if (!rows.empty()) CKPT_SET(tensor, with_op(std::move(tensor), ScaleRows{share(rows)}));
   if (columns.empty()) return tensor;
   return with_op(std::move(tensor), ScaleColumns{share(columns)});
 }

@@ -31,9 +31,7 @@ void add_experts(const TensorIndex& index, const std::string& parent, NormReader
       const std::string module = module_of(name);
       const std::string word(last_word(module));
       const auto& inputs = kExpertInputs;
-      if (std::ranges::find(inputs, word) != std::end(inputs)) {
-        out.readers.push_back(module);
-      }
+      if (std::ranges::find(inputs, word) != std::end(inputs)) out.readers.push_back(module);
     }
   }
 }

@@ -64,9 +64,7 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   CKPT_TRY(read_number(rope, "high_freq_factor", scaling.high));
   CKPT_TRY(read_number(rope, "original_max_position_embeddings", scaling.context));
   CKPT_ASSIGN(const uint64_t head_values, model.head_values());
-  if (head_values > 65536) {
-    return corrupt("config.json: heads of {} values", head_values);
-  }
+  if (head_values > 65536) return corrupt("config.json: heads of {} values", head_values);
   std::vector<float> out;
   for (uint64_t i = 0; i * 2 < head_values; ++i) out.push_back(factor_of(scaling, i, head_values));
   return out;
@@ -82,9 +80,7 @@ Result<std::vector<float>> number_list(const JsonValue& rope, const char* field,
   std::vector<float> out;
   for (const JsonValue& entry : list) {
     const auto value = number(entry);
-    if (!value) {
-      return corrupt("config.json: {} has {}; expected numbers", field, entry.dump());
-    }
+    if (!value) return corrupt("config.json: {} has {}; expected numbers", field, entry.dump());
     out.push_back(static_cast<float>(*value));
   }
   return out;

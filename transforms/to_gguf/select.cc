@@ -205,9 +205,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   const bool is_quantized = std::ranges::any_of(
       order, [](const Tensor* tensor) { return tensor->has_scales() || is_unpacked(*tensor); });
   std::map<std::string, float> input_scales;
-  if (is_quantized) {
-    CKPT_ASSIGN(input_scales, find_input_scales(checkpoint));
-  }
+  if (is_quantized) CKPT_SET(input_scales, find_input_scales(checkpoint));
   std::vector<NamedTensor> out;
   uint64_t mtp_layers = 0;
   for (const Tensor* tensor : order) {

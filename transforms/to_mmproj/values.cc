@@ -106,9 +106,7 @@ Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const Proj
 
 Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange change,
                                                 const ProjectorModel& model, Codecs codecs) {
-  if (tensor.shape.empty()) {
-    CKPT_ASSIGN(tensor, reshape(std::move(tensor), {1}));
-  }
+  if (tensor.shape.empty()) CKPT_SET(tensor, reshape(std::move(tensor), {1}));
   const bool moves = change == TowerChange::kFrames || change == TowerChange::kPixels;
   if (moves && !tensor.is_plain_float() && tensor.is_stored()) {
     tensor = stored_as_f32(tensor, plain_codec(codecs, Dtype::kF32));

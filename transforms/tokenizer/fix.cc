@@ -240,9 +240,7 @@ class TokenizerFix {
   // vocab.json and merges.txt, from which the classes without "Fast" read a byte-level BPE.
   Status write_slow_files() {
     CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
-    if (type != "BPE") {
-      return unsupported("slow=yes for a model that is not BPE; expected BPE");
-    }
+    if (type != "BPE") return unsupported("slow=yes for a model that is not BPE; expected BPE");
     CKPT_ASSIGN(const std::vector<std::string> tokens, read_tokens(file_));
     std::string vocabulary = "{";
     for (size_t id = 0; id < tokens.size(); ++id) {

@@ -22,7 +22,7 @@ constexpr std::string_view kVlVersion = "transformers_version";
 
 template <class Keys>
 bool contains(const Keys& keys, std::string_view key) {
-  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+  return std::ranges::find(keys, key) != std::end(keys);
 }
 
 // A text of this program's own tables.
@@ -33,8 +33,7 @@ JsonText parse_own(std::string_view text) {
 }
 
 bool is_token_key(const VlFamily& family, std::string_view key) {
-  return std::any_of(family.tokens.begin(), family.tokens.end(),
-                     [&](const VlToken& token) { return token.key == key; });
+  return std::ranges::any_of(family.tokens, [&](const VlToken& token) { return token.key == key; });
 }
 
 bool is_top_key(const VlFamily& family, const JsonText& top_members, std::string_view key) {
@@ -47,8 +46,7 @@ JsonText top_members_of(const VlFamily& family) {
 
 const JsonText* nested_text(const JsonText& config) {
   for (const char* key : {"text_config", "llm_config"}) {
-    const JsonText* text = config.find(key);
-    if (text != nullptr && text->is_object()) return text;
+    if (const JsonText* text = config.find_object(key)) return text;
   }
   return nullptr;
 }
@@ -66,11 +64,9 @@ Result<std::string> model_type_of(const JsonText& config) {
 
 Result<std::string> architecture_of(const JsonText& config) {
   const JsonText* all = config.find("architectures");
-  const bool has_one = all != nullptr && all->is_array() && all->items().size() == 1;
+  const bool has_one = all != nullptr && all->items().size() == 1;
   const auto name = has_one ? all->items()[0].as_text() : std::nullopt;
-  if (!name) {
-    return corrupt("config.json: no architectures; expected one, as Qwen3_5ForCausalLM");
-  }
+  if (!name) return corrupt("config.json: no architectures; expected one, as Qwen3_5ForCausalLM");
   return *name;
 }
 
@@ -157,8 +153,9 @@ void take_from_base(JsonText& top, const JsonText& base, const VlFamily& family)
 }
 
 Status set_vision(JsonText& top, const JsonText& text, const VlFamily& family) {
-  const JsonText* vision = top.find("vision_config");
-  if (vision != nullptr && vision->is_object()) return check_out_size(*vision, text, family);
+  if (const JsonText* vision = top.find_object("vision_config")) {
+    return check_out_size(*vision, text, family);
+  }
   if (family.vision_config.empty()) {
     return fail_with_hint(ErrorCode::kUsage, "--step vl-wrap:with=BASE, a folder that has one",
                           "no vision_config, and that of {} differs from model to model",

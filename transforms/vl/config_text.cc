@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/base/numbers.h"
+#include "transforms/facts/serving_config.h"
 #include "transforms/vl/config.h"
 
 namespace ckpt {
@@ -34,9 +35,7 @@ std::optional<double> number_of(const JsonText* value) {
 // One dictionary from the spelling of transformers 4.
 JsonText gather_rope(const JsonText& text) {
   JsonText out = JsonText::object();
-  if (const JsonText* scaling = text.find("rope_scaling"); scaling && scaling->is_object()) {
-    out = *scaling;
-  }
+  if (const JsonText* scaling = text.find_object("rope_scaling")) out = *scaling;
   for (const std::string_view key : {"partial_rotary_factor", "rope_theta"}) {
     const JsonText* value = text.find(key);
     if (value != nullptr && out.find(key) == nullptr) out.set_sorted(key, *value);
@@ -56,8 +55,7 @@ void settle_type(JsonText& rope) {
 }
 
 std::string_view rope_key_of(const JsonText& text) {
-  const JsonText* parameters = text.find("rope_parameters");
-  return parameters != nullptr && parameters->is_object() ? "rope_parameters" : "rope_scaling";
+  return text.find_object("rope_parameters") != nullptr ? "rope_parameters" : "rope_scaling";
 }
 
 uint64_t rotary_pairs(const JsonText& text, const JsonText& rope) {
@@ -92,8 +90,7 @@ JsonText section_for(const VlMrope& mrope, uint64_t pairs) {
 }
 
 const JsonText* rope_of(const JsonText* text) {
-  const JsonText* rope = text == nullptr ? nullptr : text->find(rope_key_of(*text));
-  return rope != nullptr && rope->is_object() ? rope : nullptr;
+  return text == nullptr ? nullptr : text->find_object(rope_key_of(*text));
 }
 
 void complete_mrope(JsonText& text, const VlModel& model, const JsonText* base_text,
@@ -121,8 +118,8 @@ void complete_mrope(JsonText& text, const VlModel& model, const JsonText* base_t
 
 Status complete_rope(JsonText& text, const VlModel& model, const JsonText* base_text,
                      const Context& context) {
-  const JsonText* parameters = text.find("rope_parameters");
-  const bool has_parameters = parameters != nullptr && parameters->is_object();
+  const JsonText* parameters = text.find_object("rope_parameters");
+  const bool has_parameters = parameters != nullptr;
   if (!has_parameters && model.family->has_attention_interval) {
     text.set_sorted("rope_parameters", gather_rope(text));
     text.remove("rope_theta");
@@ -151,19 +148,6 @@ JsonText layer_types_for(uint64_t layers, uint64_t interval) {
   return JsonText::texts(out);
 }
 
-// n where every n-th layer is full attention and no other; else nullopt.
-std::optional<uint64_t> vl_interval_of(const JsonText& types) {
-  const std::vector<JsonText>& items = types.items();
-  const auto is_full = [](const JsonText& item) { return item.as_text() == "full_attention"; };
-  const auto first = std::find_if(items.begin(), items.end(), is_full);
-  if (first == items.end()) return std::nullopt;
-  const auto interval = static_cast<size_t>(first - items.begin()) + 1;
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (is_full(items[i]) != ((i + 1) % interval == 0)) return std::nullopt;
-  }
-  return interval;
-}
-
 Status trim_layer_types(JsonText& types, const JsonText& text, uint64_t layers) {
   const size_t found = types.items().size();
   const uint64_t mtp = text.find_whole("mtp_num_hidden_layers").value_or(0);
@@ -190,7 +174,7 @@ Status complete_layer_types(JsonText& text, const Context& context) {
     types = text.find("layer_types");
   }
   CKPT_TRY(trim_layer_types(*types, text, *layers));
-  const auto interval = vl_interval_of(*types);
+  const auto interval = interval_of(*types);
   if (interval && !said) {
     text.set_sorted("full_attention_interval", JsonText::number(*interval));
   } else if (!interval) {
@@ -207,7 +191,7 @@ Status complete_layer_types(JsonText& text, const Context& context) {
 }  // namespace
 
 bool is_rope_key(std::string_view key) {
-  return std::find(std::begin(kRopeKeys), std::end(kRopeKeys), key) != std::end(kRopeKeys);
+  return std::ranges::find(kRopeKeys, key) != std::end(kRopeKeys);
 }
 
 Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* base_text,
@@ -221,8 +205,8 @@ Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* ba
 void simplify_vl_text(JsonText& text, const VlModel& model) {
   text.set_sorted("model_type", JsonText::text(model.text->outside));
   if (model.text->outside == model.text->inside) return;
-  JsonText* rope = text.find(rope_key_of(text));
-  if (rope == nullptr || !rope->is_object()) return;
+  JsonText* rope = text.find_object(rope_key_of(text));
+  if (rope == nullptr) return;
   rope->remove(kSection);
   rope->remove(kInterleaved);
   for (const char* key : {"type", "rope_type"}) {

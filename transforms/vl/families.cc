@@ -106,12 +106,12 @@ constexpr string_view kQwen3Video =
         "image_std": [0.5, 0.5, 0.5], "processor_class": "Qwen3VLProcessor",
         "video_processor_type": "Qwen3VLVideoProcessor"})";
 
-#define CKPT_QWEN2_PROCESSOR(key, type, processor)                                        \
+#define CKPT_QWEN2_PROCESSOR(processor)                                                   \
   R"({"max_pixels": 12845056, "min_pixels": 3136, "patch_size": 14,)"                     \
   R"( "temporal_patch_size": 2, "merge_size": 2,)"                                        \
   R"( "image_mean": [0.48145466, 0.4578275, 0.40821073],)"                                \
   R"( "image_std": [0.26862954, 0.26130258, 0.27577711], "processor_class": ")" processor \
-  R"(", ")" key R"(": ")" type R"("})"
+  R"(", "image_processor_type": "Qwen2VLImageProcessor"})"
 
 constexpr string_view kGemmaPre =
     R"({"do_convert_rgb": null, "do_normalize": true, "do_pan_and_scan": null, "do_rescale": true,
@@ -164,21 +164,20 @@ constexpr VlSize kPatch[] = {{"patch_size", "patch_size"}};
 
 constexpr VlFamily make_qwen35(string_view model_type, string_view architecture,
                                std::span<const VlText> texts, string_view vision) {
-  VlFamily out{.model_type = model_type,
-               .architecture = architecture,
-               .texts = texts,
-               .names = kInsideModel,
-               .vision_stems = kInnerVisual,
-               .tokens = kQwen35Tokens,
-               .top_members = "",
-               .vision_config = vision};
-  out.out_size_key = "out_hidden_size";
-  out.mrope = {kQwen35Section, true};
-  out.preprocessor = kQwen3Pre;
-  out.video_preprocessor = kQwen3Video;
-  out.preprocessor_sizes = kQwenSizes;
-  out.has_mtp = out.has_attention_interval = true;
-  return out;
+  return {.model_type = model_type,
+          .architecture = architecture,
+          .texts = texts,
+          .names = kInsideModel,
+          .vision_stems = kInnerVisual,
+          .tokens = kQwen35Tokens,
+          .vision_config = vision,
+          .out_size_key = "out_hidden_size",
+          .mrope = {kQwen35Section, true},
+          .preprocessor = kQwen3Pre,
+          .video_preprocessor = kQwen3Video,
+          .preprocessor_sizes = kQwenSizes,
+          .has_mtp = true,
+          .has_attention_interval = true};
 }
 
 constexpr VlFamily make_qwen3(string_view model_type, string_view architecture,
@@ -205,83 +204,6 @@ constexpr VlFamily make_qwen2(string_view model_type, string_view architecture,
   return out;
 }
 
-constexpr VlFamily make_gemma3() {
-  VlFamily out{.model_type = "gemma3",
-               .architecture = "Gemma3ForConditionalGeneration",
-               .texts = kGemma3,
-               .names = kBesideTower,
-               .vision_stems = kTower,
-               .tokens = kGemmaTokens,
-               .top_members = R"({"mm_tokens_per_image": 256})",
-               .vision_config = kGemmaVision};
-  out.preprocessor = kGemmaPre;
-  out.processor = kGemmaProcessor;
-  out.preprocessor_sizes = kSquare;
-  return out;
-}
-
-constexpr VlFamily make_mistral3() {
-  VlFamily out{.model_type = "mistral3",
-               .architecture = "Mistral3ForConditionalGeneration",
-               .texts = kMistral3,
-               .names = kBesideTower,
-               .vision_stems = kTower,
-               .tokens = kMistralTokens,
-               .top_members = R"({"multimodal_projector_bias": false,
-                 "projector_hidden_act": "gelu", "spatial_merge_size": 2,
-                 "vision_feature_layer": -1})",
-               .vision_config = kPixtral};
-  out.preprocessor = kPixtralPre;
-  out.processor = kPixtralProcessor;
-  out.preprocessor_sizes = kLongest;
-  out.processor_sizes = kPatch;
-  return out;
-}
-
-constexpr VlFamily make_llama4() {
-  VlFamily out{.model_type = "llama4",
-               .architecture = "Llama4ForConditionalGeneration",
-               .texts = kLlama4,
-               .names = kBesideTower,
-               .vision_stems = kVisionModel,
-               .tokens = kLlama4Tokens,
-               .top_members = "",
-               .vision_config = kLlama4Vision};
-  out.preprocessor = kLlama4Pre;
-  out.processor = kLlama4Processor;
-  out.preprocessor_sizes = kSquare;
-  out.processor_sizes = kPatch;
-  return out;
-}
-
-constexpr VlFamily make_internvl() {
-  VlFamily out{.model_type = "internvl",
-               .architecture = "InternVLForConditionalGeneration",
-               .texts = kInternVl,
-               .names = kBesideTower,
-               .vision_stems = kTower,
-               .tokens = kInternTokens,
-               .top_members = "",
-               .vision_config = ""};
-  out.preprocessor = kInternPre;
-  out.processor = kInternProcessor;
-  return out;
-}
-
-// Remote code: the text model's config has another key, and nothing can be made up.
-constexpr VlFamily make_internvl_chat() {
-  VlFamily out{.model_type = "internvl_chat",
-               .architecture = "InternVLChatModel",
-               .text_key = "llm_config",
-               .texts = kInternVl,
-               .names = kBesideTower,
-               .vision_stems = kVisionMlp,
-               .tokens = {},
-               .top_members = "",
-               .vision_config = ""};
-  return out;
-}
-
 constexpr VlFamily kVlFamilies[] = {
     make_qwen35("qwen3_5", "Qwen3_5ForConditionalGeneration", kQwen35Text,
                 CKPT_QWEN3_VISION("qwen3_5_vision", "[]")),
@@ -292,18 +214,60 @@ constexpr VlFamily kVlFamilies[] = {
     make_qwen3("qwen3_vl_moe", "Qwen3VLMoeForConditionalGeneration", kQwen3VlMoe,
                CKPT_QWEN3_VISION("qwen3_vl_moe", "[8, 16, 24]")),
     make_qwen2("qwen2_5_vl", "Qwen2_5_VLForConditionalGeneration", kQwen25Vl,
-               CKPT_QWEN2_PROCESSOR("image_processor_type", "Qwen2VLImageProcessor",
-                                    "Qwen2_5_VLProcessor"),
-               "out_hidden_size"),
-    make_qwen2(
-        "qwen2_vl", "Qwen2VLForConditionalGeneration", kQwen2Vl,
-        CKPT_QWEN2_PROCESSOR("image_processor_type", "Qwen2VLImageProcessor", "Qwen2VLProcessor"),
-        "hidden_size"),
-    make_gemma3(),
-    make_mistral3(),
-    make_llama4(),
-    make_internvl(),
-    make_internvl_chat(),
+               CKPT_QWEN2_PROCESSOR("Qwen2_5_VLProcessor"), "out_hidden_size"),
+    make_qwen2("qwen2_vl", "Qwen2VLForConditionalGeneration", kQwen2Vl,
+               CKPT_QWEN2_PROCESSOR("Qwen2VLProcessor"), "hidden_size"),
+    {.model_type = "gemma3",
+     .architecture = "Gemma3ForConditionalGeneration",
+     .texts = kGemma3,
+     .names = kBesideTower,
+     .vision_stems = kTower,
+     .tokens = kGemmaTokens,
+     .top_members = R"({"mm_tokens_per_image": 256})",
+     .vision_config = kGemmaVision,
+     .preprocessor = kGemmaPre,
+     .processor = kGemmaProcessor,
+     .preprocessor_sizes = kSquare},
+    {.model_type = "mistral3",
+     .architecture = "Mistral3ForConditionalGeneration",
+     .texts = kMistral3,
+     .names = kBesideTower,
+     .vision_stems = kTower,
+     .tokens = kMistralTokens,
+     .top_members = R"({"multimodal_projector_bias": false,
+                 "projector_hidden_act": "gelu", "spatial_merge_size": 2,
+                 "vision_feature_layer": -1})",
+     .vision_config = kPixtral,
+     .preprocessor = kPixtralPre,
+     .processor = kPixtralProcessor,
+     .preprocessor_sizes = kLongest,
+     .processor_sizes = kPatch},
+    {.model_type = "llama4",
+     .architecture = "Llama4ForConditionalGeneration",
+     .texts = kLlama4,
+     .names = kBesideTower,
+     .vision_stems = kVisionModel,
+     .tokens = kLlama4Tokens,
+     .vision_config = kLlama4Vision,
+     .preprocessor = kLlama4Pre,
+     .processor = kLlama4Processor,
+     .preprocessor_sizes = kSquare,
+     .processor_sizes = kPatch},
+    {.model_type = "internvl",
+     .architecture = "InternVLForConditionalGeneration",
+     .texts = kInternVl,
+     .names = kBesideTower,
+     .vision_stems = kTower,
+     .tokens = kInternTokens,
+     .preprocessor = kInternPre,
+     .processor = kInternProcessor},
+    // Remote code: the text model's config has another key, and nothing can be made up.
+    {.model_type = "internvl_chat",
+     .architecture = "InternVLChatModel",
+     .text_key = "llm_config",
+     .texts = kInternVl,
+     .names = kBesideTower,
+     .vision_stems = kVisionMlp},
 };
 
 }  // namespace
@@ -311,17 +275,15 @@ constexpr VlFamily kVlFamilies[] = {
 std::span<const VlFamily> all_vl_families() { return kVlFamilies; }
 
 const VlFamily* find_vl_family(std::string_view model_type) {
-  const auto found =
-      std::find_if(std::begin(kVlFamilies), std::end(kVlFamilies),
-                   [&](const VlFamily& family) { return family.model_type == model_type; });
+  const auto found = std::ranges::find_if(
+      kVlFamilies, [&](const VlFamily& family) { return family.model_type == model_type; });
   return found == std::end(kVlFamilies) ? nullptr : found;
 }
 
 const VlText* find_vl_text(const VlFamily& family, std::string_view text_model_type) {
-  const auto found =
-      std::find_if(family.texts.begin(), family.texts.end(), [&](const VlText& text) {
-        return text.inside == text_model_type || text.outside == text_model_type;
-      });
+  const auto found = std::ranges::find_if(family.texts, [&](const VlText& text) {
+    return text.inside == text_model_type || text.outside == text_model_type;
+  });
   return found == family.texts.end() ? nullptr : &*found;
 }
 

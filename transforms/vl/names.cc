@@ -83,12 +83,10 @@ std::string cover_of(std::string_view stem, ModuleSpelling spelling) {
 // True for entries that cover_vl_modules writes, or that name tower modules under their own prefix.
 bool is_vision_entry(const std::string& entry, const VlFamily& family) {
   if (vl_part_of(entry) == VlPart::kVision) return true;
-  return std::any_of(
-      family.vision_stems.begin(), family.vision_stems.end(),
-      [&](std::string_view stem) {
-        return entry == cover_of(stem, ModuleSpelling::kExpressions) ||
-               entry == cover_of(stem, ModuleSpelling::kRules);
-      });
+  return std::ranges::any_of(family.vision_stems, [&](std::string_view stem) {
+    return entry == cover_of(stem, ModuleSpelling::kExpressions) ||
+           entry == cover_of(stem, ModuleSpelling::kRules);
+  });
 }
 
 // ---- covering ----------------------------------------------------------------------------------
@@ -101,7 +99,7 @@ bool covers(const std::string& entry, std::string_view stem) {
 }
 
 bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& each) {
+  return std::ranges::any_of(checkpoint.tensors, [&](const Tensor& each) {
     const bool has_scales = each.has_scales() || each.name.ends_with(".weight_scale") ||
                             each.name.ends_with(".weight_scale_inv");
     const bool is_packed =
@@ -115,12 +113,11 @@ bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
 void add_entry(JsonText& list, const std::string& entry, const std::string& mtp) {
   std::vector<JsonText>& items = list.items();
   const auto text_of = [](const JsonText& item) { return item.as_text().value_or(""); };
-  const bool is_sorted =
-      std::is_sorted(items.begin(), items.end(),
-                     [&](const JsonText& a, const JsonText& b) { return text_of(a) < text_of(b); });
+  const bool is_sorted = std::ranges::is_sorted(
+      items, [&](const JsonText& a, const JsonText& b) { return text_of(a) < text_of(b); });
   const bool ends_in_mtp = !items.empty() && text_of(items.back()) == mtp;
   const auto at = !is_sorted ? items.end() - (ends_in_mtp ? 1 : 0)
-                             : std::find_if(items.begin(), items.end(), [&](const JsonText& item) {
+                             : std::ranges::find_if(items, [&](const JsonText& item) {
                                  return text_of(item) > entry;
                                });
   items.insert(at, JsonText::text(entry));
@@ -137,8 +134,8 @@ void cover_list(JsonText& list, const std::vector<std::string_view>& stems,
   }
   ptrdiff_t first_rules = 0;
   for (const std::string_view stem : stems) {
-    if (std::any_of(entries.begin(), entries.end(),
-                    [&](const std::string& entry) { return covers(entry, stem); })) {
+    if (std::ranges::any_of(entries,
+                            [&](const std::string& entry) { return covers(entry, stem); })) {
       continue;
     }
     const std::string cover = cover_of(stem, spelling);
@@ -166,8 +163,8 @@ std::optional<ModuleList> followed_list(const JsonText& said, std::string_view m
 }  // namespace
 
 VlPart vl_part_of(std::string_view name) {
-  if (std::any_of(std::begin(kVisionStems), std::end(kVisionStems),
-                  [&](std::string_view stem) { return has_stem(name, stem); })) {
+  if (std::ranges::any_of(kVisionStems,
+                          [&](std::string_view stem) { return has_stem(name, stem); })) {
     return VlPart::kVision;
   }
   if (has_stem(name, kMtpStem)) return VlPart::kMtp;
@@ -244,9 +241,7 @@ Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, V
   }
   for (Tensor& tensor : checkpoint.tensors) {
     std::string name = rename_vl_module(tensor.name, family, side);
-    if (!names.insert(name).second) {
-      return corrupt("two tensors would be called '{}'", name);
-    }
+    if (!names.insert(name).second) return corrupt("two tensors would be called '{}'", name);
     if (name == tensor.name) continue;
     if (tensor.source_name.empty()) tensor.source_name = tensor.name;
     tensor.name = std::move(name);

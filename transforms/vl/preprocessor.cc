@@ -71,8 +71,8 @@ Status check_sizes(const Document& document, const ProcessorFile& file, const Js
 }
 
 const Document* find_in(const std::vector<Document>& documents, std::string_view path) {
-  const auto found = std::find_if(documents.begin(), documents.end(),
-                                  [&](const Document& each) { return each.path == path; });
+  const auto found =
+      std::ranges::find_if(documents, [&](const Document& each) { return each.path == path; });
   return found == documents.end() ? nullptr : &*found;
 }
 
@@ -163,9 +163,8 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
   std::vector<Document> others;
   if (from) {
     CKPT_ASSIGN(others, in(*from, context.documents(*from)));
-    const bool has_any = std::any_of(others.begin(), others.end(), [](const Document& document) {
-      return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
-             std::end(kProcessorFiles);
+    const bool has_any = std::ranges::any_of(others, [](const Document& document) {
+      return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
     });
     if (!has_any) {
       return fail(ErrorCode::kUsage, "{}: neither preprocessor_config.json nor {} in this folder",

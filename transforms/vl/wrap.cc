@@ -116,8 +116,8 @@ Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const B
 }
 
 bool has_part(const Checkpoint& checkpoint, VlPart part) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [&](const Tensor& tensor) { return vl_part_of(tensor.name) == part; });
+  return std::ranges::any_of(checkpoint.tensors,
+                             [&](const Tensor& tensor) { return vl_part_of(tensor.name) == part; });
 }
 
 Status check_format(const Checkpoint& checkpoint) {
@@ -131,9 +131,7 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,
   CKPT_TRY(check_format(checkpoint));
   CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
   std::optional<Base> base;
-  if (const auto path = options.find("with")) {
-    CKPT_ASSIGN(base, in(*path, open_base(*path, context)));
-  }
+  if (const auto path = options.find("with")) CKPT_SET(base, in(*path, open_base(*path, context)));
   CKPT_ASSIGN(const VlModel model, identify_vl_text(config.root, base ? base->family : nullptr));
   VlFacts facts;
   facts.has_head = checkpoint.has_head();
@@ -171,12 +169,11 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
   write_json(checkpoint, kVlConfigFile, config);
   CKPT_TRY(rename_all(checkpoint, *model.family, VlSide::kText, context));
   std::erase_if(checkpoint.documents, [](const Document& document) {
-    return std::find(std::begin(kProcessorFiles), std::end(kProcessorFiles), document.path) !=
-           std::end(kProcessorFiles);
+    return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
   });
-  const auto other =
-      std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                   [](const Tensor& tensor) { return vl_part_of(tensor.name) == VlPart::kOther; });
+  const auto other = std::ranges::find_if(checkpoint.tensors, [](const Tensor& tensor) {
+    return vl_part_of(tensor.name) == VlPart::kOther;
+  });
   if (other != checkpoint.tensors.end()) {
     context.note(fmt::format("tensor '{}' is of neither the text model nor the tower, and stays",
                              other->name));

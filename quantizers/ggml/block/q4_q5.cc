@@ -143,9 +143,7 @@ void decode_block(const Block& block, float* values) {
   const float d = float_from_f16(block.d);
   if constexpr (requires { block.m; }) {
     const float m = float_from_f16(block.m);
-    for (uint32_t j = 0; j < kBlock; ++j) {
-      values[j] = static_cast<float>(code_at(block, j)) * d + m;
-    }
+    for (uint32_t j = 0; j < kBlock; ++j) values[j] = static_cast<float>(code_at(block, j)) * d + m;
   } else {
     for (uint32_t j = 0; j < kBlock; ++j) {
       values[j] = static_cast<float>(code_at(block, j) - kMiddle) * d;

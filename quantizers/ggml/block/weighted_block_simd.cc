@@ -188,9 +188,7 @@ HWY_INLINE void encode_step(const RowStrip& strip, size_t first, Block* out, uin
   const size_t rest = strip.blocks - first;
   for (size_t b = 0; b < (rest < kStep ? rest : kStep); ++b) {
     finish_block(strip.values + (first + b) * kValues, found, b, out[first + b]);
-    if (HWY_UNLIKELY(found.bad[b] != 0)) {
-      bad_rows[(first + b) / (strip.row_values / kValues)] = 1;
-    }
+    if (HWY_UNLIKELY(found.bad[b] != 0)) bad_rows[(first + b) / (strip.row_values / kValues)] = 1;
   }
 }
 

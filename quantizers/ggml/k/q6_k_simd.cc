@@ -241,9 +241,7 @@ HWY_INLINE bool is_moderate(const float* squares) {
 
 HWY_INLINE void encode_step(const float* values, BlockQ6K* out) {
   Found found;
-  for (size_t i = 0; i < kGroups; ++i) {
-    search_group(values + i * kSub * kLanes, i * kLanes, found);
-  }
+  for (size_t i = 0; i < kGroups; ++i) search_group(values + i * kSub * kLanes, i * kLanes, found);
   for (size_t b = 0; b < kStepBlocks; ++b) {
     const float* block_values = values + kBlock * b;
     if (is_moderate(found.squares + kSubs * b)) {

@@ -113,9 +113,7 @@ struct SignedRounding {
 HWY_INLINE Int search_codes(Float x, const SignedRounding& r, size_t at) {
   if (r.levels == nullptr) return round_to_int_lanes(hn::Mul(splat(r.inverse), x));
   alignas(64) int32_t codes[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) {
-    codes[i] = static_cast<int32_t>(r.levels[(at + i) * kLanes]);
-  }
+  for (size_t i = 0; i < kLanes; ++i) codes[i] = static_cast<int32_t>(r.levels[(at + i) * kLanes]);
   return hn::Load(kI, codes);
 }
 

@@ -19,9 +19,7 @@ std::string file_stem(std::string_view path) {
 // A text file as Python reads it: UTF-8, and each line ends in \n, whatever it ended in.
 Result<std::string> read_lines(const Document& document) {
   const std::string& text = document.text();
-  if (!is_utf8(text)) {
-    return corrupt("{}: not UTF-8; expected a template as text", document.path);
-  }
+  if (!is_utf8(text)) return corrupt("{}: not UTF-8; expected a template as text", document.path);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     out += text[i] == '\r' ? '\n' : text[i];

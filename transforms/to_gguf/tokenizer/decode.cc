@@ -61,9 +61,7 @@ Result<std::string> decode(std::string text, const JsonValue& decoder) {
         "{}; known are ByteLevel and Fuse",
         text, type == nullptr ? "unknown" : *type);
   }
-  for (const JsonValue& step : *list) {
-    CKPT_ASSIGN(text, decode(std::move(text), step));
-  }
+  for (const JsonValue& step : *list) CKPT_SET(text, decode(std::move(text), step));
   return text;
 }
 
@@ -72,9 +70,7 @@ Result<std::string> decode(std::string text, const JsonValue& decoder) {
 Result<std::string> decode_added_token(const std::string& text, const JsonValue* decoder,
                                        bool clean_up) {
   std::string out = text;
-  if (decoder != nullptr) {
-    CKPT_ASSIGN(out, decode(std::move(out), *decoder));
-  }
+  if (decoder != nullptr) CKPT_SET(out, decode(std::move(out), *decoder));
   return clean_up ? cleaned_up(std::move(out)) : out;
 }
 

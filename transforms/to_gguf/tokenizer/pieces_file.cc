@@ -40,9 +40,7 @@ TokenType type_of(PieceType type) {
 class PieceVocabulary {
  public:
   explicit PieceVocabulary(uint64_t size) : size_(size) {
-    for (uint64_t i = 0; i < size; ++i) {
-      out_.tokens.push_back(fmt::format("[PAD{}]", i));
-    }
+    for (uint64_t i = 0; i < size; ++i) out_.tokens.push_back(fmt::format("[PAD{}]", i));
     out_.scores.resize(size, kPadScore);
     out_.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
   }

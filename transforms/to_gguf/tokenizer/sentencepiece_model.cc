@@ -203,12 +203,8 @@ Status check_pieces(const SentencePieceModel& model) {
   uint64_t unknown = 0, bytes = 0;
   for (const TextPiece& piece : model.pieces) {
     const std::string place = fmt::format("piece {}", &piece - model.pieces.data());
-    if (piece.text.empty()) {
-      return corrupt("{} has no text", place);
-    }
-    if (!is_utf8(piece.text)) {
-      return corrupt("{} is not UTF-8", place);
-    }
+    if (piece.text.empty()) return corrupt("{} has no text", place);
+    if (!is_utf8(piece.text)) return corrupt("{} is not UTF-8", place);
     unknown += piece.type == PieceType::kUnknown ? 1 : 0;
     if (piece.type != PieceType::kByte) continue;
     ++bytes;
@@ -237,9 +233,7 @@ Status read_field(Cursor& cursor, const ProtoField& field, SentencePieceModel& o
   CKPT_TRY(expect_type(field, WireType::kBytes, kModelFields[field.number]));
   if (field.number == 2) return in(kModelFields[2], read_trainer(cursor, field.value, out));
   if (field.number == 3) return in(kModelFields[3], read_normalizer(cursor, field.value, out));
-  if (out.pieces.size() >= kMaxPieces) {
-    return corrupt("more than {} pieces", kMaxPieces);
-  }
+  if (out.pieces.size() >= kMaxPieces) return corrupt("more than {} pieces", kMaxPieces);
   CKPT_ASSIGN(TextPiece piece,
               in(fmt::format("piece {}", out.pieces.size()), read_piece(cursor, field.value)));
   out.pieces.push_back(std::move(piece));

@@ -119,21 +119,15 @@ char kind_in(std::string_view list, std::string_view key) {
 
 MetaType type_of_kind(char kind) {
   switch (kind) {
-    case 'f':
-      return MetaType::kF32;
-    case 'b':
-      return MetaType::kBool;
-    case 't':
-      return MetaType::kText;
+    case 'f': return MetaType::kF32;
+    case 'b': return MetaType::kBool;
+    case 't': return MetaType::kText;
     case 'S':
-    case 'i':
-      return MetaType::kI32;
+    case 'i': return MetaType::kI32;
     case 'L':
     case 'A':
-    case 'C':
-      return MetaType::kArray;
-    default:
-      return MetaType::kU32;
+    case 'C': return MetaType::kArray;
+    default: return MetaType::kU32;
   }
 }
 

@@ -83,21 +83,14 @@ bool are_whole(const JsonValue& list) {
 
 bool is_of(const JsonValue& value, Kind kind) {
   switch (kind) {
-    case Kind::kWhole:
-      return value.is_number_integer();
-    case Kind::kFloat:
-      return value.is_number_float();
-    case Kind::kNumber:
-      return value.is_number();
-    case Kind::kTruth:
-      return value.is_boolean();
-    case Kind::kTextFields:
-      return value.is_string();
+    case Kind::kWhole: return value.is_number_integer();
+    case Kind::kFloat: return value.is_number_float();
+    case Kind::kNumber: return value.is_number();
+    case Kind::kTruth: return value.is_boolean();
+    case Kind::kTextFields: return value.is_string();
     case Kind::kWholes:
-    case Kind::kSizes:
-      return value.is_number_integer() || are_whole(value);
-    case Kind::kObject:
-      return value.is_object();
+    case Kind::kSizes: return value.is_number_integer() || are_whole(value);
+    case Kind::kObject: return value.is_object();
   }
   return true;
 }
@@ -142,8 +135,7 @@ bool has_numbers_for_keys(const JsonValue& value) {
 // Letters of narrower kinds, which only some sections have.
 bool is_of_narrow(const JsonValue& value, char letter) {
   switch (letter) {
-    case 't':
-      return value.is_array() && are_of_kind(value, is_word);
+    case 't': return value.is_array() && are_of_kind(value, is_word);
     case 'k':
       return value.is_object() && are_of_kind(value, is_word) && has_numbers_for_keys(value);
     case 'v':
@@ -151,8 +143,7 @@ bool is_of_narrow(const JsonValue& value, char letter) {
     case 'p':
       return value == "regression" || value == "single_label_classification" ||
              value == "multi_label_classification";
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -73,20 +73,16 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
   if (profile->runs_llama_server() != (checkpoint.format == "gguf")) return {};
   const Examined on(checkpoint);
   switch (profile->program) {
-    case Program::kVllm:
-      return vllm_command(on, path);
-    case Program::kSglang:
-      return sglang_command(on, path);
-    case Program::kTensorrt:
-      return fmt::format("trtllm-serve {}", path);
+    case Program::kVllm: return vllm_command(on, path);
+    case Program::kSglang: return sglang_command(on, path);
+    case Program::kTensorrt: return fmt::format("trtllm-serve {}", path);
     case Program::kLlamaCpp:
       return fmt::format("llama-server -m {}{}{}",
                          checkpoint.is_projector() ? "MODEL.gguf --mmproj " : "", path,
                          projector.empty() ? projector : " --mmproj " + projector);
     case Program::kOllama:
       return is_split(checkpoint) ? std::string() : ollama_command(checkpoint, path, projector);
-    case Program::kTransformers:
-      return {};
+    case Program::kTransformers: return {};
   }
   return {};
 }

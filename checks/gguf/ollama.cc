@@ -28,14 +28,10 @@ bool is_embedded(const Tensor& tensor) {
 
 bool is_converted(const Tensor& tensor, const Examined& on) {
   switch (tensor.codec->scheme) {
-    case Scheme::kPlain:
-      break;
-    case Scheme::kFp8Block:
-      return true;
-    case Scheme::kMxfp4:
-      return has_quirk(on.model_type, "mxfp4_in_ollama");
-    default:
-      return false;
+    case Scheme::kPlain: break;
+    case Scheme::kFp8Block: return true;
+    case Scheme::kMxfp4: return has_quirk(on.model_type, "mxfp4_in_ollama");
+    default: return false;
   }
   const auto type = plain_dtype(*tensor.codec);
   return type == Dtype::kF32 || type == Dtype::kF16 || type == Dtype::kBF16 || type == Dtype::kU8;

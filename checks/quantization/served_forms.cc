@@ -15,14 +15,11 @@ namespace {
 
 bool is_expected(Form form, const std::string& algo) {
   switch (form) {
-    case Form::kPlain:
-      return algo.empty();
+    case Form::kPlain: return algo.empty();
     case Form::kNvfp4:
       return algo == "NVFP4" || algo == "W4A16_NVFP4" || algo.starts_with("NVFP4_AWQ");
-    case Form::kFp8:
-      return algo.starts_with("FP8");
-    case Form::kPackedNvfp4:
-      return false;
+    case Form::kFp8: return algo.starts_with("FP8");
+    case Form::kPackedNvfp4: return false;
     case Form::kOther:
       return true;  // formats that are not judged here
   }

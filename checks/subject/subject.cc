@@ -121,16 +121,11 @@ std::string fault_of(const Error& error, std::string_view path) {
 
 std::string_view form_name(Form form) {
   switch (form) {
-    case Form::kPlain:
-      return "floats";
-    case Form::kNvfp4:
-      return "NVFP4";
-    case Form::kFp8:
-      return "FP8";
-    case Form::kPackedNvfp4:
-      return "compressed-tensors NVFP4";
-    case Form::kOther:
-      return "other codes";
+    case Form::kPlain: return "floats";
+    case Form::kNvfp4: return "NVFP4";
+    case Form::kFp8: return "FP8";
+    case Form::kPackedNvfp4: return "compressed-tensors NVFP4";
+    case Form::kOther: return "other codes";
   }
   return "";
 }

@@ -285,22 +285,14 @@ bool is_token_or_object(const JsonValue& value) { return value.is_string() || va
 
 bool is_of_letter(const JsonValue& value, char letter) {
   switch (letter) {
-    case 'b':
-      return value.is_boolean();
-    case 'w':
-      return value.is_number();
-    case 'n':
-      return value.is_null();
-    case 's':
-      return value.is_string();
-    case 'l':
-      return value.is_array();
-    case 'e':
-      return value.is_structured() && value.empty();
-    case 'd':
-      return value.is_object();
-    case 't':
-      return value.is_array() && std::ranges::all_of(value, is_token_or_object);
+    case 'b': return value.is_boolean();
+    case 'w': return value.is_number();
+    case 'n': return value.is_null();
+    case 's': return value.is_string();
+    case 'l': return value.is_array();
+    case 'e': return value.is_structured() && value.empty();
+    case 'd': return value.is_object();
+    case 't': return value.is_array() && std::ranges::all_of(value, is_token_or_object);
     default:
       return value.is_object() && std::ranges::all_of(value, [](const auto& item) {
                return item.is_null() || is_token_or_object(item);

@@ -119,11 +119,9 @@ Rating rate_missing(const Look& look, const Deviation& missing) {
                                                                            : Severity::kUnsound;
     case Program::kSglang:
       return missing.part == ModelPart::kMtp ? Severity::kWarning : Severity::kUnsound;
-    case Program::kTransformers:
-      return Severity::kUnsound;
+    case Program::kTransformers: return Severity::kUnsound;
     case Program::kTensorrt:
-    case Program::kLlamaCpp:
-      return Severity::kUnloaded;
+    case Program::kLlamaCpp: return Severity::kUnloaded;
     case Program::kOllama:  // not asked
       break;
   }
@@ -307,12 +305,10 @@ bool is_refused(const Look& look, const Extra& extra) {
     case Program::kSglang:
       return !has_word(quirks, "refuses_experts_alone") && !extra.is_bias && !extra.is_beyond &&
              names_fused_part(extra.name);
-    case Program::kLlamaCpp:
-      return !extra.is_tower;
+    case Program::kLlamaCpp: return !extra.is_tower;
     case Program::kTensorrt:
     case Program::kOllama:
-    case Program::kTransformers:
-      return false;
+    case Program::kTransformers: return false;
   }
   return false;
 }

@@ -37,12 +37,9 @@ Ties ties_of(const Look& look) {
 // Why the class refuses this value; empty where it takes it.
 std::string_view fault_of_ties(const Look& look, bool is_tied) {
   switch (ties_of(look)) {
-    case Ties::kAsSaid:
-      return {};
-    case Ties::kAssertTied:
-      return is_tied ? "" : "this class has no head of its own";
-    case Ties::kAssertUntied:
-      return is_tied ? "this class has a head of its own" : "";
+    case Ties::kAsSaid: return {};
+    case Ties::kAssertTied: return is_tied ? "" : "this class has no head of its own";
+    case Ties::kAssertUntied: return is_tied ? "this class has a head of its own" : "";
     case Ties::kNeverTied:
       return is_tied && !look.on.checkpoint.has_head()
                  ? "this server does not tie this class's head"

@@ -203,8 +203,7 @@ class ConfigReader {
     const auto count = file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, rule.key));
     switch (rule.source) {
       case KeySource::kRopeSections:
-      case KeySource::kDefaultSections:
-        return take_rope_sections(value, rope_);
+      case KeySource::kDefaultSections: return take_rope_sections(value, rope_);
       case KeySource::kGatingFunction:
         if (count == 1 || count == 2 || count == 4) {
           config_[field_of(rule.fields)] = *count == 1   ? "softmax"

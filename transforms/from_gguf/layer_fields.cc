@@ -125,8 +125,7 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLis
     case KeySource::kFullLayers:
       config[std::string(rule.fields)] = words_of(numbers, numbers.size(), "full", "shared");
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 

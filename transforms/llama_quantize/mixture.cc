@@ -106,12 +106,9 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
   }
   if (is_like_v(category)) return value_type(context, v_seen_++, v_count_);
   switch (category) {
-    case Category::kK:
-      return key_type(context);
-    case Category::kQ:
-      return query_type(context);
-    case Category::kAttentionOutput:
-      return attention_output_type(context);
+    case Category::kK: return key_type(context);
+    case Category::kQ: return query_type(context);
+    case Category::kAttentionOutput: return attention_output_type(context);
     case Category::kDown: {
       CKPT_ASSIGN(const uint64_t layer, layer_of(tensor, down_seen_));
       return down_type(context, layer);
@@ -123,8 +120,7 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
       CKPT_ASSIGN(const uint64_t layer, layer_of(tensor, seen));
       return feed_forward_type(context, layer);
     }
-    default:
-      return mixture_.base;
+    default: return mixture_.base;
   }
 }
 

@@ -10,13 +10,11 @@ Dtype falcon_down_type(const RuleContext& context, uint64_t index) {
     case FileType::kQ3KM:
       if (index < layers / 16) return Dtype::kQ5K;
       return more ? Dtype::kQ4K : Dtype::kQ3K;
-    case FileType::kQ3KL:
-      return Dtype::kQ4K;
+    case FileType::kQ3KL: return Dtype::kQ4K;
     case FileType::kQ4KM:
       if (index < layers / 16) return Dtype::kQ6K;
       return more ? Dtype::kQ5K : Dtype::kQ4K;
-    default:
-      return context.mixture.base;
+    default: return context.mixture.base;
   }
 }
 
@@ -66,8 +64,7 @@ Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
     case FileType::kQ4KS:
       if (index < 4) type = Dtype::kQ5K;
       break;
-    default:
-      break;
+    default: break;
   }
   const bool small = type == Dtype::kQ3K || type == Dtype::kQ4K;
   if (context.facts.is_70b && small) type = Dtype::kQ5K;
@@ -76,12 +73,9 @@ Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
 
 Dtype query_type(const RuleContext& context) {
   switch (context.mixture.file_type) {
-    case FileType::kIq3Xs:
-      return Dtype::kIq3Xxs;
-    case FileType::kIq3Xxs:
-      return Dtype::kIq2S;
-    default:
-      return context.mixture.base;
+    case FileType::kIq3Xs: return Dtype::kIq3Xxs;
+    case FileType::kIq3Xxs: return Dtype::kIq2S;
+    default: return context.mixture.base;
   }
 }
 
@@ -94,17 +88,13 @@ Dtype embedding_type(const RuleContext& context) {
     case FileType::kIq1S:
     case FileType::kIq1M:
     case FileType::kIq2Xxs:
-    case FileType::kIq2Xs:
-      return Dtype::kQ2K;
+    case FileType::kIq2Xs: return Dtype::kQ2K;
     case FileType::kIq2S:
     case FileType::kIq2M:
-    case FileType::kIq3Xxs:
-      return Dtype::kIq3S;
+    case FileType::kIq3Xxs: return Dtype::kIq3S;
     case FileType::kTq1_0:
-    case FileType::kTq2_0:
-      return Dtype::kQ4K;
-    default:
-      return context.mixture.base;
+    case FileType::kTq2_0: return Dtype::kQ4K;
+    default: return context.mixture.base;
   }
 }
 
@@ -129,40 +119,29 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
   const Dtype base = context.mixture.base;
   // Rules that falcon shares.
   switch (file_type) {
-    case FileType::kQ2K:
-      return Dtype::kQ3K;
-    case FileType::kQ2KS:
-      return first_eighth ? Dtype::kQ4K : base;
+    case FileType::kQ2K: return Dtype::kQ3K;
+    case FileType::kQ2KS: return first_eighth ? Dtype::kQ4K : base;
     case FileType::kIq3Xxs:
       if (context.has_imatrix) return base;
       return first_eighth ? Dtype::kQ4K : Dtype::kQ3K;
     case FileType::kIq3M:
       return first_eighth || (context.has_8_experts() && more) ? Dtype::kQ4K : base;
     case FileType::kIq4Nl:
-    case FileType::kIq4Xs:
-      return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
-    case FileType::kQ5KM:
-      return more ? Dtype::kQ6K : base;
+    case FileType::kIq4Xs: return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
+    case FileType::kQ5KM: return more ? Dtype::kQ6K : base;
     // Only with an importance matrix, so that files made without one stay as they always were.
-    case FileType::kQ4_0:
-      return first_eighth && context.has_imatrix ? Dtype::kQ4_1 : base;
-    case FileType::kQ5_0:
-      return first_eighth && context.has_imatrix ? Dtype::kQ5_1 : base;
-    default:
-      break;
+    case FileType::kQ4_0: return first_eighth && context.has_imatrix ? Dtype::kQ4_1 : base;
+    case FileType::kQ5_0: return first_eighth && context.has_imatrix ? Dtype::kQ5_1 : base;
+    default: break;
   }
   if (context.is_falcon()) return falcon_down_type(context, index);
   switch (file_type) {
     case FileType::kQ3KM:
       return index < layers / 16 ? Dtype::kQ5K : Dtype::kQ4K;
-    case FileType::kQ3KL:
-      return Dtype::kQ5K;
-    case FileType::kQ4KM:
-      return more ? Dtype::kQ6K : base;
-    case FileType::kQ4KS:
-      return first_eighth ? Dtype::kQ5K : base;
-    default:
-      return base;
+    case FileType::kQ3KL: return Dtype::kQ5K;
+    case FileType::kQ4KM: return more ? Dtype::kQ6K : base;
+    case FileType::kQ4KS: return first_eighth ? Dtype::kQ5K : base;
+    default: return base;
   }
 }
 
@@ -182,24 +161,17 @@ Dtype attention_output_type(const RuleContext& context) {
       case FileType::kIq4Nl:
       case FileType::kIq4Xs:
       case FileType::kQ4KS:
-      case FileType::kQ4KM:
-        return Dtype::kQ5K;
-      default:
-        return base;
+      case FileType::kQ4KM: return Dtype::kQ5K;
+      default: return base;
     }
   }
   switch (file_type) {
-    case FileType::kQ2K:
-      return Dtype::kQ3K;
-    case FileType::kIq3Xxs:
-      return Dtype::kIq3S;
+    case FileType::kQ2K: return Dtype::kQ3K;
+    case FileType::kIq3Xxs: return Dtype::kIq3S;
     case FileType::kIq3M:
-    case FileType::kQ3KM:
-      return Dtype::kQ4K;
-    case FileType::kQ3KL:
-      return Dtype::kQ5K;
-    default:
-      return base;
+    case FileType::kQ3KM: return Dtype::kQ4K;
+    case FileType::kQ3KL: return Dtype::kQ5K;
+    default: return base;
   }
 }
 
@@ -210,10 +182,8 @@ bool is_two_bit_mixture(FileType file_type) {
     case FileType::kIq2Xxs:
     case FileType::kIq2Xs:
     case FileType::kIq2S:
-    case FileType::kIq2M:
-      return true;
-    default:
-      return false;
+    case FileType::kIq2M: return true;
+    default: return false;
   }
 }
 
@@ -228,16 +198,14 @@ Dtype two_bit_type(const RuleContext& context, Category category, uint64_t index
     case Category::kQkv:
     case Category::kKvB:
       return context.facts.heads_per_kv >= 4 || context.facts.experts >= 4 ? Dtype::kQ4K : better;
-    case Category::kK:
-      return context.has_8_experts() ? Dtype::kQ4K : base;
+    case Category::kK: return context.has_8_experts() ? Dtype::kQ4K : base;
     case Category::kDown:
       return index < context.facts.layers / 8 ? better : base;
     case Category::kAttentionOutput:
       if (context.has_8_experts()) return Dtype::kQ5K;
       if (one_bit) return Dtype::kIq2Xxs;
       return large ? Dtype::kIq3S : base;
-    default:
-      return base;
+    default: return base;
   }
 }
 

@@ -33,13 +33,10 @@ constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
 ExportPreset layers_of(PresetWord preset) {
   switch (preset) {
     case PresetWord::kMlpOnly:
-    case PresetWord::kMlpOnlyInputScale1:
-      return ExportPreset::kMlpOnly;
+    case PresetWord::kMlpOnlyInputScale1: return ExportPreset::kMlpOnly;
     case PresetWord::kExpertsOnly:
-    case PresetWord::kExpertsOnlyInputScale1:
-      return ExportPreset::kExpertsOnly;
-    default:
-      return ExportPreset::kDefault;
+    case PresetWord::kExpertsOnlyInputScale1: return ExportPreset::kExpertsOnly;
+    default: return ExportPreset::kDefault;
   }
 }
 

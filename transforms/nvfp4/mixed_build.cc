@@ -123,8 +123,7 @@ class Builder {
         CKPT_ASSIGN(out.emplace_back(), encoded_weight(job_, layer));
         return {};
       }
-      case Fate::kPlain:
-        break;
+      case Fate::kPlain: break;
     }
     const bool is_quantized = job_.model.layers[layer].is_quantized();
     if (!is_quantized && plan.rows.empty() && plan.columns.empty()) {

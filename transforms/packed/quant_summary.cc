@@ -80,21 +80,14 @@ class Summarizer {
 
   Algorithm algorithm_of(const Tensor& tensor) const {
     switch (tensor.codec->scheme) {
-      case Scheme::kNvfp4:
-        return {nvfp4_algorithm(listed_name(tensor.name)), " (group 16)"};
-      case Scheme::kFp8Tensor:
-        return {"FP8", ""};
-      case Scheme::kFp8Channel:
-        return {"FP8_PER_CHANNEL_PER_TOKEN", ""};
-      case Scheme::kFp8Block:
-        return {"FP8_PB_WO", " (blocks of 128 x 128)"};
-      case Scheme::kMxfp8:
-        return {"MXFP8", " (group 32)"};
-      case Scheme::kMxfp4:
-        return {"MXFP4", " (group 32)"};
+      case Scheme::kNvfp4: return {nvfp4_algorithm(listed_name(tensor.name)), " (group 16)"};
+      case Scheme::kFp8Tensor: return {"FP8", ""};
+      case Scheme::kFp8Channel: return {"FP8_PER_CHANNEL_PER_TOKEN", ""};
+      case Scheme::kFp8Block: return {"FP8_PB_WO", " (blocks of 128 x 128)"};
+      case Scheme::kMxfp8: return {"MXFP8", " (group 32)"};
+      case Scheme::kMxfp4: return {"MXFP4", " (group 32)"};
       case Scheme::kPackedInt4:
-      case Scheme::kPlain:
-        break;
+      case Scheme::kPlain: break;
     }
     return {upper_case(tensor.codec->name), ""};
   }

@@ -170,22 +170,14 @@ Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model&
       CKPT_ASSIGN(const uint64_t head, full_head(model));
       return std::optional(MetaValue::u32(head));
     }
-    case KeySource::kFullOrSlidingHeads:
-      return full_or_sliding_heads(model);
-    case KeySource::kWideFeedForward:
-      return wide_feed_forward(model);
-    case KeySource::kSlidingRotary:
-      return sliding_rotary(model);
-    case KeySource::kSlidingLayers:
-      return sliding_layers_of(rule, model);
-    case KeySource::kSharedWidth:
-      return shared_width(rule, model);
-    case KeySource::kRotaryPart:
-      return rotary_part(rule, model);
-    case KeySource::kDeepstack:
-      return deepstack_layers(rule, model);
-    case KeySource::kSlidingWindow:
-      return sliding_window(model);
+    case KeySource::kFullOrSlidingHeads: return full_or_sliding_heads(model);
+    case KeySource::kWideFeedForward: return wide_feed_forward(model);
+    case KeySource::kSlidingRotary: return sliding_rotary(model);
+    case KeySource::kSlidingLayers: return sliding_layers_of(rule, model);
+    case KeySource::kSharedWidth: return shared_width(rule, model);
+    case KeySource::kRotaryPart: return rotary_part(rule, model);
+    case KeySource::kDeepstack: return deepstack_layers(rule, model);
+    case KeySource::kSlidingWindow: return sliding_window(model);
     case KeySource::kPartialHidden: {
       CKPT_ASSIGN(const uint64_t count, partial_rotary_values(model));
       return std::optional(MetaValue::u32(count));
@@ -194,8 +186,7 @@ Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model&
       CKPT_ASSIGN(const std::optional<double> factor, long_rope_attention(model));
       return factor ? std::optional(MetaValue::f32(*factor)) : std::nullopt;
     }
-    default:
-      break;
+    default: break;
   }
   CKPT_CHECK(false);
 }

@@ -254,35 +254,26 @@ struct KeyWriter {
       case KeySource::kField:
       case KeySource::kFieldUnlessZero:
       case KeySource::kRopeBase:
-      case KeySource::kRopeBaseSliding:
-        return set_known(rule, found(rule));
-      case KeySource::kBlockCount:
-        return set_count(rule.key, model.blocks());
+      case KeySource::kRopeBaseSliding: return set_known(rule, found(rule));
+      case KeySource::kBlockCount: return set_count(rule.key, model.blocks());
       case KeySource::kCausal: {
         const JsonValue* value = model.field(rule.fields);
         if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
         return {};
       }
-      case KeySource::kRopeScaling:
-        return rope_scaling();
-      case KeySource::kRopeSections:
-        return rope_sections();
-      case KeySource::kGatingFunction:
-        return gating_function(rule);
-      case KeySource::kFileType:
-        return set_count(rule.key, file_type(model));
+      case KeySource::kRopeScaling: return rope_scaling();
+      case KeySource::kRopeSections: return rope_sections();
+      case KeySource::kGatingFunction: return gating_function(rule);
+      case KeySource::kFileType: return set_count(rule.key, file_type(model));
       case KeySource::kNextnLayers:
         return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
-      case KeySource::kProduct:
-        return product(rule);
-      case KeySource::kRecurrentLayers:
-        return recurrent_layers();
+      case KeySource::kProduct: return product(rule);
+      case KeySource::kRecurrentLayers: return recurrent_layers();
       case KeySource::kAttentionInterval: {
         const JsonValue* value = member(model.config, rule.fields);
         return value == nullptr ? set_count(rule.key, 4) : set(rule.key, rule.type, *value);
       }
-      case KeySource::kPartialRotary:
-        return partial_rotary(rule);
+      case KeySource::kPartialRotary: return partial_rotary(rule);
       case KeySource::kRotary: {
         CKPT_ASSIGN(const uint64_t head, model.head_values());
         return set_count(rule.key, head);
@@ -292,14 +283,12 @@ struct KeyWriter {
           out.set(full(rule.key), MetaValue::array(make_i32_array({11, 11, 10, 0})));
         }
         return {};
-      case KeySource::kPooling:
-        return pooling(rule);
+      case KeySource::kPooling: return pooling(rule);
       case KeySource::kFieldOrZero: {
         const JsonValue* value = model.field(rule.fields);
         return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
       }
-      default:
-        return write_computed(rule);
+      default: return write_computed(rule);
     }
     CKPT_CHECK(false);
   }
@@ -312,8 +301,7 @@ struct KeyWriter {
         return set(rule.key, rule.type, JsonValue(value));
       }
       case KeySource::kRopeField:
-      case KeySource::kRopeNeeded:
-        return rope_field(rule);
+      case KeySource::kRopeNeeded: return rope_field(rule);
       case KeySource::kRopeTenth: {
         const JsonValue* value = known(model.rope, rule.fields);
         const auto real = value == nullptr ? std::optional<double>(0) : number(*value);
@@ -323,19 +311,15 @@ struct KeyWriter {
       case KeySource::kConstant:
         out.set(full(rule.key), constant_of(rule));
         return {};
-      case KeySource::kMlpWidths:
-        return counts_where(rule, LayerMixer::kNone);
+      case KeySource::kMlpWidths: return counts_where(rule, LayerMixer::kNone);
       case KeySource::kFieldIfTrue:
         if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
         return {};
-      case KeySource::kFullLayers:
-        return full_layers(rule);
-      case KeySource::kNoWindow:
-        return no_window(rule);
+      case KeySource::kFullLayers: return full_layers(rule);
+      case KeySource::kNoWindow: return no_window(rule);
       case KeySource::kNextnSaid:
         return set_known(rule, model.keeps_mtp ? model.field(rule.fields) : nullptr);
-      case KeySource::kAttentionHeads:
-        return counts_where(rule, LayerMixer::kAttention);
+      case KeySource::kAttentionHeads: return counts_where(rule, LayerMixer::kAttention);
       default: {
         CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
         if (value) out.set(full(rule.key), *value);

@@ -236,23 +236,18 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
 Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   switch (change) {
-    case Change::kValueRows:
-      return tile_rows(std::move(tensor), heads, 0, heads.value_values);
+    case Change::kValueRows: return tile_rows(std::move(tensor), heads, 0, heads.value_values);
     case Change::kValueRowsAfterQk:
       return tile_rows(std::move(tensor), heads, heads.key * heads.key_values * 2,
                        heads.value_values);
-    case Change::kValueSingles:
-      return tile_rows(std::move(tensor), heads, 0, 1);
-    case Change::kValueColumns:
-      return tile_columns(std::move(tensor), heads);
+    case Change::kValueSingles: return tile_rows(std::move(tensor), heads, 0, 1);
+    case Change::kValueColumns: return tile_columns(std::move(tensor), heads);
     case Change::kDecay: {
       CKPT_ASSIGN(Tensor tiled, tile_rows(std::move(tensor), heads, 0, 1));
       return with_sum(std::move(tiled), NegExp{});
     }
-    case Change::kConvolution:
-      return convolution(std::move(tensor), heads);
-    default:
-      break;
+    case Change::kConvolution: return convolution(std::move(tensor), heads);
+    default: break;
   }
   CKPT_CHECK(false);
 }
@@ -273,39 +268,31 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kNone:
     case Change::kExpert:
     case Change::kExpertsGateUp:
-    case Change::kQkvz:
-      return tensor;
+    case Change::kQkvz: return tensor;
     case Change::kTokenRows: {
       CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
       return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
                                     : Result<Tensor>(std::move(tensor));
     }
-    case Change::kNegExp:
-      return with_sum(std::move(tensor), NegExp{});
-    case Change::kSqueeze:
-      return squeezed(std::move(tensor));
-    case Change::kColumn:
-      return as_column(std::move(tensor));
+    case Change::kNegExp: return with_sum(std::move(tensor), NegExp{});
+    case Change::kSqueeze: return squeezed(std::move(tensor));
+    case Change::kColumn: return as_column(std::move(tensor));
     case Change::kDecayColumn: {
       CKPT_ASSIGN(Tensor column, as_column(std::move(tensor)));
       return with_sum(std::move(column), NegExp{});
     }
-    case Change::kNormGroups:
-      return rows_of_groups(std::move(tensor), model);
-    case Change::kAddOne:
-      return with_sum(std::move(tensor), AddScalar{1.0f});
+    case Change::kNormGroups: return rows_of_groups(std::move(tensor), model);
+    case Change::kAddOne: return with_sum(std::move(tensor), AddScalar{1.0f});
     case Change::kRopeQuery: {
       CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
       return pair_rows(std::move(tensor), heads);
     }
-    case Change::kQkvOfHeads:
-      return qkv_of_heads(std::move(tensor), model);
+    case Change::kQkvOfHeads: return qkv_of_heads(std::move(tensor), model);
     case Change::kRopeKey: {
       CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
       return pair_rows(std::move(tensor), heads);
     }
-    default:
-      break;
+    default: break;
   }
   return change_of_linear(std::move(tensor), change, model);
 }
@@ -315,18 +302,15 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
 Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
                                           Codecs codecs) {
   switch (change) {
-    case Change::kExpertsGateUp:
-      return split_gate_up(tensor);
-    case Change::kQkvz:
-      return split_qkvz(tensor, model);
+    case Change::kExpertsGateUp: return split_gate_up(tensor);
+    case Change::kQkvz: return split_qkvz(tensor, model);
     case Change::kSwap:
     case Change::kSwapHalves:
     case Change::kSwapPairs:
     case Change::kPairs:
     case Change::kKeyValue:
       return change_grid(tensor, change, model, plain_codec(codecs, Dtype::kF32));
-    default:
-      break;
+    default: break;
   }
   CKPT_ASSIGN(Tensor changed, change_one(std::move(tensor), change, model));
   return std::vector<Tensor>{std::move(changed)};

@@ -77,27 +77,22 @@ Result<Tensor> softplus(const Tensor& tensor, Codecs codecs) {
 Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const ProjectorModel& model,
                                    Codecs codecs) {
   switch (change) {
-    case TowerChange::kAddOne:
-      return with_sum(std::move(tensor), AddScalar{1.0f});
-    case TowerChange::kPixels:
-      return colors_first(tensor);
-    case TowerChange::kImageBreak:
-      return row_of_token(tensor, model);
+    case TowerChange::kAddOne: return with_sum(std::move(tensor), AddScalar{1.0f});
+    case TowerChange::kPixels: return colors_first(tensor);
+    case TowerChange::kImageBreak: return row_of_token(tensor, model);
     case TowerChange::kSqueeze: {
       std::vector<uint64_t> shape = tensor.shape;
       std::erase(shape, 1);
       return reshape(std::move(tensor), shape);
     }
-    case TowerChange::kSoftplus:
-      return softplus(tensor, codecs);
+    case TowerChange::kSoftplus: return softplus(tensor, codecs);
     case TowerChange::kPairs: {
       CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
       return pair_rows(std::move(tensor), heads);
     }
     case TowerChange::kNone:
     case TowerChange::kDeepstack:
-    case TowerChange::kFrames:
-      break;
+    case TowerChange::kFrames: break;
   }
   return tensor;
 }

@@ -22,17 +22,12 @@ constexpr float kAddedScore = -1000.0f;
 
 TokenType type_of(PieceType type) {
   switch (type) {
-    case PieceType::kUnknown:
-      return TokenType::kUnknown;
-    case PieceType::kControl:
-      return TokenType::kControl;
-    case PieceType::kUnused:
-      return TokenType::kUnused;
-    case PieceType::kByte:
-      return TokenType::kByte;
+    case PieceType::kUnknown: return TokenType::kUnknown;
+    case PieceType::kControl: return TokenType::kControl;
+    case PieceType::kUnused: return TokenType::kUnused;
+    case PieceType::kByte: return TokenType::kByte;
     case PieceType::kNormal:
-    case PieceType::kUserDefined:
-      break;
+    case PieceType::kUserDefined: break;
   }
   return TokenType::kNormal;
 }

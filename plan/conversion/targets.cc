@@ -309,7 +309,8 @@ Result<bool> goes_into(const fs::path& out, const Layout& layout) {
   return io_failure(out, "cannot be listed", error.value());
 }
 
-Status check_new_out(const fs::path& out) {
+Status check_new_out(const fs::path& typed) {
+  CKPT_ASSIGN(const fs::path out, target_path(typed));
   CKPT_TRY(check_parent(out));
   Layout layout;
   layout.is_folder = !is_gguf_path(out);

@@ -107,12 +107,6 @@ void show_moves(const Console& console, const Output& output) {
   }
 }
 
-void show_file(const Console& console, const FileReport& file) {
-  console.answer(sums_line(file.path, file.sha256));
-  console.object("file",
-                 {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
-}
-
 void show_report(const Console& console, const Plan& plan, const ExecuteReport& report,
                  const std::vector<std::string>& profiles) {
   for (const FileReport& file : report.files) show_file(console, file);
@@ -158,6 +152,12 @@ int show_share(const Console& console, const ExecuteOptions& options, const Exec
 }
 
 }  // namespace
+
+void show_file(const Console& console, const FileReport& file) {
+  console.answer(sums_line(file.path, file.sha256));
+  console.object("file",
+                 {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+}
 
 ExecuteOptions with_common(ExecuteOptions options, const CommonOptions& common) {
   options.threads = common.threads;

@@ -12,6 +12,9 @@ namespace ckpt {
 // Prints notes, and of each weight that an adapter was merged into how much of it is kept.
 void show_findings(const PlannedConversion& planned, const Console& console);
 
+// A file that was written, with its digest.
+void show_file(const Console& console, const FileReport& file);
+
 // `options`: force, allow_nonfinite and the share; the rest is filled in here. Gives the exit code.
 // 1 where a program that --for names will not load what was made, or not compute what it means.
 Result<int> carry_out(const PlannedConversion& planned, const Conversion& conversion,

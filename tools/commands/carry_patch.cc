@@ -7,6 +7,7 @@
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
+#include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
 #include "tools/say/preview.h"
 
@@ -44,11 +45,7 @@ void show_files(const Console& console, const Patch& patch) {
 void show_summary(const Console& console, const PatchRun& run, const Patch& patch,
                   const ExecuteReport* report) {
   for (size_t i = 0; report != nullptr && i < report->files.size(); ++i) {
-    const FileReport& file = report->files[i];
-    if (file.sha256.empty()) continue;
-    console.answer(sums_line(file.path, file.sha256));
-    console.object("file",
-                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+    if (!report->files[i].sha256.empty()) show_file(console, report->files[i]);
   }
   const auto& out = run.out.empty() ? run.path : run.out;
   console.object("summary", {{"path", out.string()},

@@ -293,9 +293,7 @@ Run declare_diff(CommandOptions& options) {
   top.bounds = {1, std::numeric_limits<int>::max()};
   top.value_name = "N";
   options.add("--fail-if", &typed->fail_if, fail_if_help()).value_name = "[total.]METRIC<N";
-  return [typed](const Console& console, const CommonOptions& common) {
-    return diff(*typed, console, common);
-  };
+  return run_with(std::move(typed), diff);
 }
 
 }  // namespace

@@ -452,9 +452,7 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--moments FILE", &typed->moments,
               "also check whether these second moments (docs/SEARCH.md) are of the model's layers");
   declare_follow_links(options, &typed->reading.follow_links);
-  return [typed](const Console& console, const CommonOptions& common) {
-    return doctor(*typed, console, common);
-  };
+  return run_with(std::move(typed), doctor);
 }
 
 }  // namespace

@@ -70,9 +70,7 @@ Run declare_execute(CommandOptions& options) {
   }
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
   declare_follow_links(options, &typed->reading.follow_links);
-  return [typed](const Console& console, const CommonOptions& common) {
-    return run(*typed, console, common);
-  };
+  return run_with(std::move(typed), run);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
+#include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
 #include "tools/say/console.h"
 
@@ -443,11 +444,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
   options.force = typed.force;
   options.interrupted = &interrupted;
   CKPT_ASSIGN(const ExecuteReport report, execute(plan, options));
-  for (const FileReport& file : report.files) {
-    console.answer(sums_line(file.path, file.sha256));
-    console.object("file",
-                   {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
-  }
+  for (const FileReport& file : report.files) show_file(console, file);
   console.talk("Next: ckpt imatrix show " + shell_path(typed.out.string()));
   return {};
 }
@@ -519,9 +516,7 @@ Run declare_imatrix(CommandOptions& options) {
            "fill: also experts that saw fewer than N inputs (default: 1)")
       .bounds = {1, 1 << 30};
   options.add("--force", &typed->force, "merge, fill: replace an older importance matrix");
-  return [typed](const Console& console, const CommonOptions& common) {
-    return imatrix(*typed, console, common);
-  };
+  return run_with(std::move(typed), imatrix);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // profiles.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -37,33 +38,15 @@ struct Entry {
 // Escapes what roff treats as a command or replaces; quotes and dashes must stay as a shell
 // takes them.
 std::string roff(std::string_view text) {
+  constexpr std::pair<char, std::string_view> kEscapes[] = {
+      {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
   std::string out;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     const bool starts_line = at == 0 || text[at - 1] == '\n';
     if (starts_line && (c == '.' || c == '\'')) out += "\\&";
-    switch (c) {
-      case '\\':
-        out += "\\e";
-        break;
-      case '-':
-        out += "\\-";
-        break;
-      case '\'':
-        out += "\\(aq";
-        break;
-      case '`':
-        out += "\\(ga";
-        break;
-      case '^':
-        out += "\\(ha";
-        break;
-      case '~':
-        out += "\\(ti";
-        break;
-      default:
-        out += c;
-    }
+    const auto* escape = std::ranges::find(kEscapes, c, &std::pair<char, std::string_view>::first);
+    out += escape == std::end(kEscapes) ? std::string_view(&c, 1) : escape->second;
   }
   return out;
 }
@@ -104,12 +87,7 @@ std::string what_it_does(std::string_view help) {
 Entry option_entry(const Option& option) {
   if (stands_alone(option)) return {italic(option.names), whole_help(option)};
   std::string term;
-  std::string_view rest = option.names;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    term += (term.empty() ? "" : ", ") + bold(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const std::string& name : names_of(option)) term += (term.empty() ? "" : ", ") + bold(name);
   const std::string value = value_word(option);
   if (!value.empty()) term += " " + italic(value);
   return {std::move(term), whole_help(option)};

@@ -86,9 +86,7 @@ Run declare_patch(CommandOptions& options) {
   options.add("--dry-run", &typed->run.dry_run, "show the changes to each file, write nothing");
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
   declare_follow_links(options, &typed->reading.follow_links);
-  return [typed](const Console& console, const CommonOptions& common) {
-    return patch(*typed, console, common);
-  };
+  return run_with(std::move(typed), patch);
 }
 
 }  // namespace

@@ -263,9 +263,7 @@ Run declare_plan(CommandOptions& options) {
                                   "and --limit-rate are those of one share");
   scheduler.is_required = true;
   scheduler.choices = {"slurm", "k8s", "sh"};
-  return [typed](const Console& console, const CommonOptions& common) {
-    return split(*typed, console, common);
-  };
+  return run_with(std::move(typed), split);
 }
 
 }  // namespace

@@ -18,13 +18,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// The command that checks what was just published.
-
-// Paths as they were typed; empty where they were not.
-struct PublishedWith {
-  std::string folder, key, certificate, password_file;
-};
-
 constexpr uint64_t kMaxKeyBytes = 1 << 20;
 
 bool is_public_half(const fs::path& path, const Signer& signer) {
@@ -33,10 +26,11 @@ bool is_public_half(const fs::path& path, const Signer& signer) {
   return pem && bundle && verify_with_key(*bundle, *pem);
 }
 
-// A complete command line. Where no file next to the private key is its public half,
-// openssl makes it first, under a name that is free.
-std::string verify_command(const PublishedWith& with, const Signer& signer) {
-  const std::string verify = "ckpt verify " + shell_path(with.folder);
+// The command that checks `path`, which was just published: a complete command line. Where no file
+// next to the private key is its public half, openssl makes it first, under a name that is free.
+std::string verify_command(const std::string& path, const TypedPublish& with,
+                           const Signer& signer) {
+  const std::string verify = "ckpt verify " + shell_path(path);
   if (with.key.empty()) return verify;
   if (!with.certificate.empty()) {
     return fmt::format("{} --certificate {}", verify, shell_path(with.certificate));
@@ -167,12 +161,9 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   if (typed.report) CKPT_TRY(check_published_report(typed.path));
   CKPT_TRY(Publication(typed, signer, console, common).run());
   if (typed.is_dry_run) return 0;
-  const PublishedWith with{typed.path, typed.key, typed.certificate, typed.password_file};
-  console.talk("Next: " + verify_command(with, signer));
+  console.talk("Next: " + verify_command(typed.path, typed, signer));
   if (!typed.archive.empty()) {
-    console.talk(
-        "Next: " +
-        verify_command({typed.archive, typed.key, typed.certificate, typed.password_file}, signer));
+    console.talk("Next: " + verify_command(typed.archive, typed, signer));
   }
   if (typed.lfs.empty() && typed.targets.empty()) {
     console.talk(
@@ -223,9 +214,7 @@ Run declare_publish(CommandOptions& options) {
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
   options.add("--report", &typed->report, "write the page of ckpt report to PATH/report.html");
   options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");
-  return [typed](const Console& console, const CommonOptions& common) {
-    return publish(*typed, console, common);
-  };
+  return run_with(std::move(typed), publish);
 }
 
 }  // namespace

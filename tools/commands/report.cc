@@ -100,9 +100,7 @@ Run declare_report(CommandOptions& options) {
   options.add("--open", &typed->opens, "open the page in the browser, with xdg-open");
   options.add("--force", &typed->force, "replace an older report");
   declare_follow_links(options, &typed->reading.follow_links);
-  return [typed](const Console& console, const CommonOptions& common) {
-    return report(*typed, console, common);
-  };
+  return run_with(std::move(typed), report);
 }
 
 }  // namespace

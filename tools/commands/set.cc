@@ -61,9 +61,7 @@ Run declare_set(CommandOptions& options) {
               "write the edited checkpoint here; PATH stays as it is");
   options.add("--dry-run", &typed->run.dry_run, "show each value before and after, write nothing");
   declare_follow_links(options, &typed->reading.follow_links);
-  return [typed](const Console& console, const CommonOptions& common) {
-    return set(*typed, console, common);
-  };
+  return run_with(std::move(typed), set);
 }
 
 }  // namespace

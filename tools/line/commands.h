@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -24,6 +25,14 @@ struct Command {
   // Says what the command takes. Both must outlive what is given back.
   Run (*declare)(CommandOptions& options);
 };
+
+// Runs `command` on what was typed.
+template <class Typed, class Function>
+Run run_with(std::shared_ptr<Typed> typed, Function* command) {
+  return [typed = std::move(typed), command](const Console& console, const CommonOptions& common) {
+    return command(*typed, console, common);
+  };
+}
 
 std::span<const Command* const> all_commands();     // by their groups
 std::string_view group_of(const Command& command);  // "Convert and edit"

@@ -4,6 +4,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "tools/line/commands.h"
 #include "tools/line/typed_words.h"
 
@@ -80,18 +81,16 @@ struct Resizing {
   explicit Resizing(const std::vector<std::string>& words) : splits(words[0] == "split") {
     for (size_t i = 1; i < words.size(); ++i) {
       const std::string name = words[i].substr(0, words[i].find('='));
-      const bool has_value = name != words[i];
-      if (!name.starts_with("-")) {
-        paths.push_back(words[i]);
-      } else if (name.ends_with("-size")) {
-        if (has_value) size = words[i].substr(name.size() + 1);
-        if (!has_value && i + 1 < words.size()) size = words[++i];
-      } else if (name.ends_with("-tensors")) {
-        if (has_value) tensors = words[i].substr(name.size() + 1);
-        if (!has_value && i + 1 < words.size()) tensors = words[++i];
-      } else if (name == "-o" || name == "--out" || name == "--outfile" || name == "--output") {
-        if (has_value) out = words[i].substr(name.size() + 1);
-        if (!has_value && i + 1 < words.size()) out = words[++i];
+      if (!name.starts_with("-")) paths.push_back(words[i]);
+      std::string* const value = name.ends_with("-size")                         ? &size
+                                 : name.ends_with("-tensors")                    ? &tensors
+                                 : has_word("-o --out --outfile --output", name) ? &out
+                                                                                 : nullptr;
+      if (value == nullptr || !name.starts_with("-")) continue;
+      if (name != words[i]) {
+        *value = words[i].substr(name.size() + 1);
+      } else if (i + 1 < words.size()) {
+        *value = words[++i];
       }
     }
     // Merging takes one path or all parts; where there are more, the last is what is made.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/counted.h"
+
 namespace ckpt {
 namespace {
 
@@ -72,7 +74,7 @@ class Comparison {
       ++(has_hash ? hashes : ids);
     }
     const auto tell = [&](std::string_view what, uint64_t count) {
-      findings_.checked(fmt::format("{} of {} {}", what, count, count == 1 ? "file" : "files"));
+      findings_.checked(fmt::format("{} of {}", what, counted(count, "file")));
     };
     if (hashes > 0 || ids == 0) tell("SHA-256", hashes);
     if (ids > 0) tell("git id", ids);
@@ -228,8 +230,7 @@ void tell_uncovered(const std::vector<Listing>& listings, const std::vector<Fold
   }
   for (const auto& [root, count] : roots) {
     const bool is_folder = root.ends_with('/');
-    findings.not_covered(
-        is_folder ? fmt::format("{} ({} {})", root, count, count == 1 ? "file" : "files") : root);
+    findings.not_covered(is_folder ? fmt::format("{} ({})", root, counted(count, "file")) : root);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
 #include "core/io/paths.h"
 
 namespace ckpt {
@@ -24,8 +25,8 @@ void tell_placement(const std::string& target, const Placement& placement, const
 void tell_sent(const std::string& target, const Sent& sent, const Console& console) {
   const std::string digest = sent.digest.empty() ? "" : "sha256:" + sent.digest;
   console.answer(fmt::format("{}{}{}", sent.address, digest.empty() ? "" : "  ", digest));
-  console.talk(fmt::format("{}: {} {} sent ({}), {} already there", target, sent.sent_files,
-                           sent.sent_files == 1 ? "file" : "files", human_bytes(sent.sent_bytes),
+  console.talk(fmt::format("{}: {} sent ({}), {} already there", target,
+                           counted(sent.sent_files, "file"), human_bytes(sent.sent_bytes),
                            sent.present_files));
   if (!sent.text.empty()) console.answer_lines(sent.text);
   console.object("sent", {{"target", target},

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/counted.h"
 #include "core/base/glob.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
@@ -144,8 +145,8 @@ void note_unserved(const fs::path& folder, const std::vector<FolderEntry>& entri
   const size_t count = names.size();
   names.resize(std::min(count, kShownUnserved));
   console.warn(fmt::format(
-      "{}: {} {}, {}, that no server reads: {}{}", folder.string(), count,
-      count == 1 ? "file" : "files", human_bytes(size_bytes), fmt::join(names, ", "),
+      "{}: {}, {}, that no server reads: {}{}", folder.string(), counted(count, "file"),
+      human_bytes(size_bytes), fmt::join(names, ", "),
       count > names.size() ? fmt::format(" and {} more", count - names.size()) : std::string()));
 }
 

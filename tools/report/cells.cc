@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/base/numbers.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -20,13 +21,10 @@ std::vector<std::string_view> words_of(std::string_view name) {
 
 // Words that say nothing of what a tensor does.
 bool is_wrapping(std::string_view word) {
-  return word == "model" || word == "language_model" || word == "backbone" ||
-         word == "transformer" || word == "weight";
+  return has_word("model language_model backbone transformer weight", word);
 }
 
-bool names_layers(std::string_view word) {
-  return word == "layers" || word == "blk" || word == "blocks" || word == "h" || word == "block";
-}
+bool names_layers(std::string_view word) { return has_word("layers blk blocks h block", word); }
 
 bool is_of_scales(std::string_view word) {
   return word.ends_with("scale") || word.ends_with("scale_2") || word.ends_with("scale_inv") ||
@@ -35,10 +33,8 @@ bool is_of_scales(std::string_view word) {
 
 // Towers and layers for multi-token prediction, whose layers are not those of the text model.
 bool is_beside_text(std::string_view role) {
-  for (const std::string_view front : {"visual", "vision", "v.", "audio", "a.", "mtp", "mm"}) {
-    if (role.starts_with(front)) return true;
-  }
-  return false;
+  constexpr std::string_view kFronts[] = {"visual", "vision", "v.", "audio", "a.", "mtp", "mm"};
+  return std::ranges::any_of(kFronts, [&](auto front) { return role.starts_with(front); });
 }
 
 int rank_of(const TensorPlace& place) {

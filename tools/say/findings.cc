@@ -26,9 +26,7 @@ void Findings::good_file(std::string_view what, std::string_view found) {
 }
 
 void Findings::checked(std::string what) {
-  if (std::ranges::find(checked_, what) == checked_.end()) {
-    checked_.push_back(std::move(what));
-  }
+  if (std::ranges::count(checked_, what) == 0) checked_.push_back(std::move(what));
 }
 
 std::string Findings::verdict() const {

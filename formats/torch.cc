@@ -332,7 +332,7 @@ bool is_torch_file(const std::filesystem::path& path) {
   const bool is_called_so = std::ranges::count(kEndings, path.extension().string()) != 0;
   if (is_called_so && (start == kZipStart || start == kPickleStart)) return true;
   const auto entries = start == kZipStart ? read_zip_directory(**source) : std::vector<ZipEntry>();
-  return entries && std::any_of(entries->begin(), entries->end(), [](const ZipEntry& entry) {
+  return entries && std::ranges::any_of(*entries, [](const ZipEntry& entry) {
            return entry.name.ends_with("/data.pkl");
          });
 }

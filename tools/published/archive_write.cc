@@ -157,7 +157,7 @@ class Tar {
 
   // Fills `out` from `offset_bytes` of the tar on.
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const {
-    std::fill(out.begin(), out.end(), std::byte{0});
+    std::ranges::fill(out, std::byte{0});
     const uint64_t end = offset_bytes + out.size();
     auto at = std::upper_bound(
         placed_.begin(), placed_.end(), offset_bytes,

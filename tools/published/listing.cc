@@ -19,8 +19,7 @@ std::set<std::string> names_of(const Listing& listing) {
 // True when an entry of that name needs no line in the list.
 bool may_be_unlisted(const Listing& listing, const std::string& path) {
   return is_ignored(path, listing.ignored) ||
-         std::find(listing.own_files.begin(), listing.own_files.end(), path) !=
-             listing.own_files.end();
+         std::ranges::find(listing.own_files, path) != listing.own_files.end();
 }
 
 // Compares lists with what is there; a file that one list finds bad is not told again for the next.
@@ -172,13 +171,12 @@ std::vector<FolderEntry> entries_to_hash(const std::vector<Listing>& listings,
   std::set<std::string> named;
   for (const Listing& listing : listings) named.merge(names_of(listing));
   const auto must_be_named = [&](const std::string& path) {
-    return std::any_of(listings.begin(), listings.end(),
-                       [&](const Listing& listing) { return !may_be_unlisted(listing, path); });
+    return std::ranges::any_of(
+        listings, [&](const Listing& listing) { return !may_be_unlisted(listing, path); });
   };
-  std::copy_if(entries.begin(), entries.end(), std::back_inserter(out),
-               [&](const FolderEntry& entry) {
-                 return named.contains(entry.path) || must_be_named(entry.path);
-               });
+  std::ranges::copy_if(entries, std::back_inserter(out), [&](const FolderEntry& entry) {
+    return named.contains(entry.path) || must_be_named(entry.path);
+  });
   return out;
 }
 
@@ -196,8 +194,8 @@ void check_listings(const std::vector<Listing>& listings, const std::vector<File
 
 std::set<std::string> covered_names(const std::vector<Listing>& listings) {
   std::set<std::string> out;
-  const auto signature = std::find_if(listings.begin(), listings.end(),
-                                      [](const Listing& listing) { return listing.is_signed; });
+  const auto signature =
+      std::ranges::find_if(listings, [](const Listing& listing) { return listing.is_signed; });
   const bool is_signed = signature != listings.end();
   if (is_signed) out = names_of(*signature);
   const bool sums_count = !is_signed || out.contains(std::string(kSumsName));
@@ -211,8 +209,8 @@ void tell_uncovered(const std::vector<Listing>& listings, const std::vector<Fold
                     Findings& findings) {
   if (listings.empty()) return;
   std::set<std::string> kept = covered_names(listings);
-  const bool is_signed = std::any_of(listings.begin(), listings.end(),
-                                     [](const Listing& listing) { return listing.is_signed; });
+  const bool is_signed =
+      std::ranges::any_of(listings, [](const Listing& listing) { return listing.is_signed; });
   for (const Listing& listing : listings) {
     if (listing.is_signed != is_signed) continue;
     // Of the sums' own files only themselves are a list that was read.
@@ -223,9 +221,8 @@ void tell_uncovered(const std::vector<Listing>& listings, const std::vector<Fold
   std::map<std::string, uint64_t> roots;  // and how many files there are
   for (const FolderEntry& entry : entries) {
     if (entry.kind != FolderEntry::Kind::kFile || kept.contains(entry.path)) continue;
-    const bool passes = std::all_of(listings.begin(), listings.end(), [&](const Listing& listing) {
-      return may_be_unlisted(listing, entry.path);
-    });
+    const bool passes = std::ranges::all_of(
+        listings, [&](const Listing& listing) { return may_be_unlisted(listing, entry.path); });
     if (passes) ++roots[uncovered_root(entry.path, kept)];
   }
   for (const auto& [root, count] : roots) {

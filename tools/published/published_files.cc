@@ -15,7 +15,7 @@ namespace {
 
 // Of work that was interrupted, or in a folder of such work.
 bool is_left_over(const fs::path& path) {
-  return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
+  return std::ranges::any_of(path, [](const fs::path& part) {
     const std::string name = part.string();
     return name.ends_with(".partial") || name.starts_with(".ckpt-") ||
            name.find(".partial.ledger") != name.npos;
@@ -76,9 +76,8 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
 
 void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& entries,
                       const Console& console) {
-  const auto count = std::count_if(entries.begin(), entries.end(), [](const FolderEntry& entry) {
-    return entry.path.starts_with(".cache/");
-  });
+  const auto count = std::ranges::count_if(
+      entries, [](const FolderEntry& entry) { return entry.path.starts_with(".cache/"); });
   if (count == 0) return;
   const std::string cache = (folder / ".cache").string();
   console.warn(fmt::format("{}: {} published too, and hubs leave such folders out. Try: rm -r {}",

@@ -52,9 +52,8 @@ Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted
 std::vector<std::string> ignored_by(const Manifest& manifest) {
   if (manifest.ignored) return *manifest.ignored;
   const std::vector<std::string> paths = unpublished_paths();
-  const bool lists_them =
-      std::any_of(manifest.files.begin(), manifest.files.end(),
-                  [&](const FileDigest& file) { return is_ignored(file.name, paths); });
+  const bool lists_them = std::ranges::any_of(
+      manifest.files, [&](const FileDigest& file) { return is_ignored(file.name, paths); });
   return lists_them ? std::vector<std::string>() : paths;
 }
 

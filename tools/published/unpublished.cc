@@ -95,7 +95,7 @@ bool holds_token(std::string_view text, const TokenKind& kind) {
   for (size_t at = text.find(kind.begin); at != text.npos; at = text.find(kind.begin, at + 1)) {
     if (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_')) continue;
     const std::string_view token = text.substr(at + kind.begin.size());
-    const auto end = std::find_if_not(token.begin(), token.end(), is_letter);
+    const auto end = std::ranges::find_if_not(token, is_letter);
     if (end - token.begin() == kind.size && (end == token.end() || *end != '_')) return true;
   }
   return false;

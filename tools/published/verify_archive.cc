@@ -101,7 +101,7 @@ class Unpacking final : public TarSink {
   Status add(std::span<const std::byte> content) override {
     if (current_ == wanted_.end()) return {};
     Piece piece = make_piece(pool_, written_bytes_, content.size());
-    std::copy(content.begin(), content.end(), piece.bytes.begin());
+    std::ranges::copy(content, piece.bytes.begin());
     written_bytes_ += content.size();
     return writer_->put(std::move(piece));
   }

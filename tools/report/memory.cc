@@ -161,7 +161,7 @@ std::optional<SequenceMemory> of_config(const JsonValue& config) {
   // The last layers of Gemma 4 read what layers before them keep.
   const uint64_t shared = std::min<uint64_t>(number("num_kv_shared_layers"), kinds->size());
   std::fill(kinds->end() - static_cast<std::ptrdiff_t>(shared), kinds->end(), LayerKind::kNone);
-  const bool has_attention = std::any_of(kinds->begin(), kinds->end(), [](LayerKind kind) {
+  const bool has_attention = std::ranges::any_of(*kinds, [](LayerKind kind) {
     return kind == LayerKind::kFull || kind == LayerKind::kWindow;
   });
   if (has_attention && values.full == 0) return std::nullopt;

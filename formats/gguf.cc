@@ -68,8 +68,8 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
   const uint64_t count = split_count(metadata);
   const auto name = parse_split_name(path.string());
   if (!name || name->count != count) {
-    return fail_with_hint(
-        ErrorCode::kUnsupported, fmt::format("renaming it to {}", split_name("NAME", 0, count)),
+    return unsupported_hint(
+        fmt::format("renaming it to {}", split_name("NAME", 0, count)),
         "one of {} files; its name does not say so, so the others cannot be found", count);
   }
   const auto no = metadata.find_unsigned(kSplitNoKey);
@@ -78,8 +78,8 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
                    no ? fmt::format("says file {}", *no + 1) : "is missing", name->no + 1, count);
   }
   if (name->no != 0) {
-    return fail_with_hint(ErrorCode::kUsage, split_name(name->prefix, 0, count),
-                          "file {} of {}; expected the first", name->no + 1, count);
+    return misuse_hint(split_name(name->prefix, 0, count), "file {} of {}; expected the first",
+                       name->no + 1, count);
   }
   return *name;
 }
@@ -91,8 +91,8 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
     const fs::path sibling = split_name(first.prefix, no, first.count);
     CKPT_ASSIGN(const bool exists, is_there(sibling, Links::kFollow));
     if (!exists) {
-      return fail_with_hint(ErrorCode::kCorrupt, "downloading it", "file {} of {} is missing: {}",
-                            no + 1, first.count, sibling.filename().string());
+      return corrupt_hint("downloading it", "file {} of {} is missing: {}", no + 1, first.count,
+                          sibling.filename().string());
     }
     CKPT_ASSIGN(GgufFile part, read_gguf_file(sibling, codecs));
     CKPT_TRY(in(sibling.string(), check_part(part, no, first.count)));

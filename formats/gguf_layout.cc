@@ -164,7 +164,7 @@ Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
     i += std::max<uint32_t>(members, 1);
   }
   if (const auto twice = NameIndex(names_in<std::string_view>(out)).find_twice()) {
-    return fail(ErrorCode::kUsage, "two tensors are called '{}'", out[twice->first].name);
+    return misuse("two tensors are called '{}'", out[twice->first].name);
   }
   return out;
 }
@@ -359,8 +359,8 @@ Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& o
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));
   const std::vector<Part> parts = plan_parts(sources, alignment);
   if (parts.size() > kMaxGgufFiles) {
-    return fail_with_hint(ErrorCode::kUsage, "a larger limit", "{} files; GGUF can count {}",
-                          parts.size(), kMaxGgufFiles);
+    return misuse_hint("a larger limit", "{} files; GGUF can count {}", parts.size(),
+                       kMaxGgufFiles);
   }
   Layout layout;
   for (const Part& part : parts) {

@@ -28,12 +28,12 @@ Status read_version(Cursor& cursor) {
   CKPT_ASSIGN(const uint32_t version, cursor.u32());
   if (version == 2 || version == kGgufVersion) return {};
   if ((version & 0xFFFF) == 0 && version != 0) {
-    return fail_with_hint(ErrorCode::kUnsupported, "gguf-convert-endian of the gguf Python package",
-                          "a big-endian GGUF file; only little-endian ones are read");
+    return unsupported_hint("gguf-convert-endian of the gguf Python package",
+                            "a big-endian GGUF file; only little-endian ones are read");
   }
   if (version == 1) {
-    return fail_with_hint(ErrorCode::kUnsupported, "converting the model again",
-                          "GGUF version 1; versions 2 and 3 are read");
+    return unsupported_hint("converting the model again",
+                            "GGUF version 1; versions 2 and 3 are read");
   }
   return fail(version == 0 ? ErrorCode::kCorrupt : ErrorCode::kUnsupported,
               "GGUF version {}; versions 2 and 3 are read", version);
@@ -139,10 +139,10 @@ Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data
     const uint64_t bytes = size_bytes(infos.tensors[i]);
     const auto end = add(expected, bytes);
     if (!end || (bytes > 0 && *end > data_bytes)) {
-      return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
-                            "tensor '{}': {} bytes at byte {}; the file ends at byte {}: it is "
-                            "truncated",
-                            name, bytes, data_start + expected, file_bytes);
+      return corrupt_hint("downloading it again",
+                          "tensor '{}': {} bytes at byte {}; the file ends at byte {}: it is "
+                          "truncated",
+                          name, bytes, data_start + expected, file_bytes);
     }
     expected = round_up(*end, alignment);
   }

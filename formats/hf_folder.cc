@@ -86,14 +86,14 @@ Status check_numbered(const Names& shards) {
   }
   if (counts.empty()) return {};
   if (counts.size() > 1) {
-    return fail_with_hint(ErrorCode::kCorrupt, "removing the files of the older saving",
-                          "numbered shards of {} and of {} files lie side by side", *counts.begin(),
-                          *counts.rbegin());
+    return corrupt_hint("removing the files of the older saving",
+                        "numbered shards of {} and of {} files lie side by side", *counts.begin(),
+                        *counts.rbegin());
   }
   if (found != *counts.begin()) {
-    return fail_with_hint(ErrorCode::kCorrupt, "downloading the missing ones",
-                          "{} of the numbered shards are there; their names say {}", found,
-                          *counts.begin());
+    return corrupt_hint("downloading the missing ones",
+                        "{} of the numbered shards are there; their names say {}", found,
+                        *counts.begin());
   }
   return {};
 }
@@ -110,25 +110,23 @@ Failure no_weights(const fs::path& folder, const Names& names) {
   if (names.empty()) return unsupported("an empty folder; {}", kExpected);
   const Names gguf = matching(names, "*.gguf");
   if (!gguf.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported, shell_path((folder / gguf.front()).string()),
-                          "a folder with the GGUF file '{}' in it; {}", gguf.front(), kExpected);
+    return unsupported_hint(shell_path((folder / gguf.front()).string()),
+                            "a folder with the GGUF file '{}' in it; {}", gguf.front(), kExpected);
   }
   for (const std::string_view pattern : {"*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack"}) {
     const Names other = matching(names, pattern);
     if (other.empty()) continue;
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          pattern == "*.h5" || pattern == "*.msgpack"
-                              ? "converting it to safetensors with transformers' save_pretrained"
-                              : shell_path((folder / other.front()).string()),
-                          "a folder with '{}', which is not read unless it is named; {}",
-                          other.front(), kExpected);
+    return unsupported_hint(pattern == "*.h5" || pattern == "*.msgpack"
+                                ? "converting it to safetensors with transformers' save_pretrained"
+                                : shell_path((folder / other.front()).string()),
+                            "a folder with '{}', which is not read unless it is named; {}",
+                            other.front(), kExpected);
   }
   if (contains(names, "snapshots") && contains(names, "refs")) {
     const auto snapshots = list_files(folder / "snapshots");
     if (snapshots && !snapshots->empty()) {
-      return fail_with_hint(ErrorCode::kUsage,
-                            shell_path((folder / "snapshots" / snapshots->front()).string()),
-                            "the hub's cache of a model; {}", kExpected);
+      return misuse_hint(shell_path((folder / "snapshots" / snapshots->front()).string()),
+                         "the hub's cache of a model; {}", kExpected);
     }
   }
   return unsupported("a folder of {} files without weights; {}", names.size(), kExpected);
@@ -203,8 +201,8 @@ Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, c
     if (!shards.insert(file).second) continue;
     CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
     if (!exists) {
-      return fail_with_hint(ErrorCode::kCorrupt, "downloading it",
-                            "{} names the file '{}', which is missing", index_name(names), file);
+      return corrupt_hint("downloading it", "{} names the file '{}', which is missing",
+                          index_name(names), file);
     }
   }
   const bool is_torch = has_torch_weights(names);
@@ -212,9 +210,8 @@ Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, c
     static const Glob kModels("model*.safetensors");
     const bool is_shard = is_torch ? is_torch_weights(name) : kModels.matches(name);
     if (!is_shard || shards.count(name) != 0) continue;
-    return fail_with_hint(ErrorCode::kCorrupt,
-                          "removing whichever is left over from an earlier saving",
-                          "'{}' is not named in {} of the same folder", name, index_name(names));
+    return corrupt_hint("removing whichever is left over from an earlier saving",
+                        "'{}' is not named in {} of the same folder", name, index_name(names));
   }
   return Names(shards.begin(), shards.end());
 }
@@ -263,8 +260,7 @@ Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsF
   if (left == is_named.end()) return {};
   const auto number = static_cast<uint32_t>(left - is_named.begin());
   const auto more = std::count(left + 1, is_named.end(), false);
-  return fail_with_hint(
-      ErrorCode::kCorrupt,
+  return corrupt_hint(
       fmt::format("moving {} out of the folder; without it all tensors of the files are read",
                   said),
       "tensor '{}' in '{}' is not named in {}{}", entries.name(number), files[file_of[number]].path,

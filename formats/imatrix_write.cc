@@ -16,8 +16,8 @@ class LegacyBytes {
  public:
   Status number(uint64_t value, std::string_view what) {
     if (value > INT32_MAX) {
-      return fail_with_hint(ErrorCode::kUnsupported, "a name that ends in .gguf",
-                            "{} of {}; a .dat file holds at most {}", what, value, INT32_MAX);
+      return unsupported_hint("a name that ends in .gguf", "{} of {}; a .dat file holds at most {}",
+                              what, value, INT32_MAX);
     }
     const auto bits = static_cast<uint32_t>(value);
     raw(std::as_bytes(std::span(&bits, 1)));

@@ -41,8 +41,8 @@ Result<SharedSource> open_document(const fs::path& folder, const std::string& pa
   if (error) return open_failure(named, error.value());
   const auto root = root_of(own, target);
   if (!root) {
-    return fail_with_hint(ErrorCode::kUsage, "--follow-links, to read it anyway",
-                          "{}: leads out of its folder, to {}", named.string(), target.string());
+    return misuse_hint("--follow-links, to read it anyway", "{}: leads out of its folder, to {}",
+                       named.string(), target.string());
   }
   // A link that is swapped in between leads nowhere: from the root on none is followed.
   CKPT_ASSIGN(const OpenFolder opened, OpenFolder::open(*root));

@@ -72,8 +72,7 @@ Result<const Format*> recognize(const fs::path& path) {
     if (fs::is_symlink(path, error)) return open_failure(path, ENOENT);
     const std::string name = hub_name(path);
     if (!name.empty()) {
-      return fail_with_hint(
-          ErrorCode::kUsage,
+      return misuse_hint(
           fmt::format("hf download {} --local-dir {}, and then {}; or hf://{}", name,
                       shell_path(path.filename().string()), shell_path(path.filename().string()),
                       name),
@@ -82,11 +81,10 @@ Result<const Format*> recognize(const fs::path& path) {
           name);
     }
     if (!is_url(path) && path.native().find("://") != std::string::npos) {
-      return fail(ErrorCode::kUsage,
-                  "{}: not a URL that is read here; expected hf://, s3://, https:// or http://",
-                  path.string());
+      return misuse("{}: not a URL that is read here; expected hf://, s3://, https:// or http://",
+                    path.string());
     }
-    return fail(ErrorCode::kUsage, "{}: does not exist; expected {}", path.string(), kAccepted);
+    return misuse("{}: does not exist; expected {}", path.string(), kAccepted);
   }
   if (!is_url(path)) {
     CKPT_TRY(refuse_unfinished_patch(path));

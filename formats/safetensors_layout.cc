@@ -194,9 +194,9 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
   for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
     const PartRule& rule = tensor.codec->parts[part];
     if (!safetensors_name(rule.dtype)) {
-      return fail_with_hint(ErrorCode::kUnsupported, "quantize to bf16 first, or write GGUF",
-                            "tensor '{}': {} cannot be stored in safetensors", tensor.name,
-                            tensor.codec->name);
+      return unsupported_hint("quantize to bf16 first, or write GGUF",
+                              "tensor '{}': {} cannot be stored in safetensors", tensor.name,
+                              tensor.codec->name);
     }
     auto shape = part_entry_shape(rule, tensor.shape);
     if (!shape) {
@@ -288,7 +288,7 @@ Status check_names(const std::vector<LaidFile>& files) {
   const NameIndex index(std::move(names));
   const auto twice = index.find_twice();
   if (!twice) return {};
-  return fail(ErrorCode::kUsage, "two tensors are called '{}'", index.name(twice->first));
+  return misuse("two tensors are called '{}'", index.name(twice->first));
 }
 
 Result<std::vector<LaidFile>> plan_files(const Checkpoint& checkpoint,
@@ -364,9 +364,9 @@ uint64_t padded_length(uint64_t json_bytes, const std::optional<uint64_t>& room_
 
 Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t length) {
   if (length > kMaxSafetensorsHeaderBytes) {
-    return fail_with_hint(ErrorCode::kUnsupported, "more and smaller files (--shard-size)",
-                          "a header of {} bytes; readers accept at most {}", length,
-                          kMaxSafetensorsHeaderBytes);
+    return unsupported_hint("more and smaller files (--shard-size)",
+                            "a header of {} bytes; readers accept at most {}", length,
+                            kMaxSafetensorsHeaderBytes);
   }
   json.resize(length, ' ');
   std::vector<std::byte> out(sizeof(length) + length);
@@ -437,8 +437,7 @@ Status append_documents(const Checkpoint& checkpoint, std::vector<OutputFile>& f
   std::vector<OutputFile> documents;
   for (const Document& document : checkpoint.documents) {
     if (!paths.insert(document.path).second) {
-      return fail(ErrorCode::kUsage, "document '{}' has the name of another output file",
-                  document.path);
+      return misuse("document '{}' has the name of another output file", document.path);
     }
     documents.push_back(text_file(document.path, document.text()));
   }

@@ -61,9 +61,9 @@ Status check_coverage(const SafetensorsHeader& header, uint64_t data_bytes) {
     previous = &entry.name;
   }
   if (covered > data_bytes) {
-    return fail_with_hint(ErrorCode::kCorrupt, "downloading it again",
-                          "{} bytes from byte {} on; the tensors need {}: the file is truncated",
-                          data_bytes, header.data_start, covered);
+    return corrupt_hint("downloading it again",
+                        "{} bytes from byte {} on; the tensors need {}: the file is truncated",
+                        data_bytes, header.data_start, covered);
   }
   if (covered < data_bytes) {
     return corrupt("{} bytes from byte {} on; the tensors need only {}", data_bytes,
@@ -90,10 +90,9 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
                    length, kMaxSafetensorsHeaderBytes);
   }
   if (length > cursor.left_bytes()) {
-    return fail_with_hint(
-        ErrorCode::kCorrupt, "downloading it again",
-        "at byte 0: a header of {} bytes; only {} are left: the file is truncated", length,
-        cursor.left_bytes());
+    return corrupt_hint("downloading it again",
+                        "at byte 0: a header of {} bytes; only {} are left: the file is truncated",
+                        length, cursor.left_bytes());
   }
   CKPT_ASSIGN(std::string json, cursor.text(length));
   if (!json.starts_with('{')) {

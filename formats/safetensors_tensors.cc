@@ -141,9 +141,9 @@ class Assembler {
     }
     const auto same = index_.find(composed.name);
     if (!same || std::ranges::count(composed.parts, *same) != 0) return {};
-    return fail_with_hint(ErrorCode::kCorrupt, "removing the one that is left over",
-                          "'{}' and '{}' are both the weight of one layer; expected one of them",
-                          first, composed.name);
+    return corrupt_hint("removing the one that is left over",
+                        "'{}' and '{}' are both the weight of one layer; expected one of them",
+                        first, composed.name);
   }
 
   Slice slice_of(uint32_t number) const {

@@ -97,8 +97,8 @@ Result<Sniffed> sniff(const ByteSource& source) {
 Status refuse_other_files(const ByteSource& source, std::string_view expected) {
   CKPT_ASSIGN(const Sniffed found, sniff(source));
   if (found.what.empty()) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, with_names(found.hint, source.name()),
-                        "{}; expected {}", found.what, expected);
+  return unsupported_hint(with_names(found.hint, source.name()), "{}; expected {}", found.what,
+                          expected);
 }
 
 }  // namespace ckpt

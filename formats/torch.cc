@@ -86,8 +86,7 @@ Result<TorchArchive> sorted_archive(const SharedSource& source,
     if (rest == "byteorder") out.byte_order = &entry;
     if (rest.starts_with("data/")) out.storages.emplace(rest.substr(5), &entry);
     if (rest == "constants.pkl") {
-      return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
-                            "a program of TorchScript; expected a state_dict");
+      return unsupported_hint(kSaveAgain, "a program of TorchScript; expected a state_dict");
     }
   }
   if (out.pickle != nullptr && !root.empty()) return out;
@@ -125,8 +124,8 @@ class TorchReader {
 
  private:
   static Failure no_tensors(std::string_view what) {
-    return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
-                          "the pickle {}; expected a dict of tensors alone, a state_dict", what);
+    return unsupported_hint(kSaveAgain,
+                            "the pickle {}; expected a dict of tensors alone, a state_dict", what);
   }
 
   const Node& item(const Node& list, size_t i) const { return pickle_.node(list.items[i]); }
@@ -146,8 +145,8 @@ class TorchReader {
       const Node* arguments = arguments_of(*node, callee);
       if (arguments == nullptr || arguments->items.empty()) break;
       if (node->is_changed) {
-        return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
-                              "a tensor whose state is set after it is made, which is not read");
+        return unsupported_hint(kSaveAgain,
+                                "a tensor whose state is set after it is made, which is not read");
       }
       if (callee == "torch._utils _rebuild_tensor_v2") return plain_view(*arguments, false);
       if (callee == "torch._utils _rebuild_tensor_v3") return plain_view(*arguments, true);
@@ -157,8 +156,8 @@ class TorchReader {
       }
       node = &item(*arguments, 0);
     }
-    return fail_with_hint(
-        ErrorCode::kUnsupported, kSaveAgain, "{}; expected a tensor: only a state_dict is read",
+    return unsupported_hint(
+        kSaveAgain, "{}; expected a tensor: only a state_dict is read",
         callee.empty() ? "a value of another kind" : fmt::format("made by '{}'", callee));
   }
 
@@ -180,11 +179,10 @@ class TorchReader {
     if (metadata.kind == Kind::kNone) return {};
     if (metadata.kind != Kind::kDict) return corrupt("metadata that is not a dict");
     if (metadata.items.empty()) return {};
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "saving it again as tensor.resolve_neg().resolve_conj()",
-                          "saved with the bit '{}', which changes its values when they are read; "
-                          "expected plain values",
-                          item(metadata, 0).text);
+    return unsupported_hint("saving it again as tensor.resolve_neg().resolve_conj()",
+                            "saved with the bit '{}', which changes its values when they are read; "
+                            "expected plain values",
+                            item(metadata, 0).text);
   }
 
   // ('storage', type, key, location, number of values)
@@ -281,9 +279,9 @@ class TorchReader {
     uint64_t expected = 1;
     for (size_t axis = shape.size(); axis-- > 0;) {
       if (shape[axis] != 1 && strides[axis] != expected) {
-        return fail_with_hint(ErrorCode::kUnsupported, "saving it again as tensor.contiguous()",
-                              "[{}] lies with strides [{}]; expected rows that follow each other",
-                              fmt::join(shape, ", "), fmt::join(strides, ", "));
+        return unsupported_hint("saving it again as tensor.contiguous()",
+                                "[{}] lies with strides [{}]; expected rows that follow each other",
+                                fmt::join(shape, ", "), fmt::join(strides, ", "));
       }
       const auto next = multiply(expected, shape[axis]);
       if (!next) return corrupt("more values than can be counted");
@@ -342,8 +340,7 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
   const bool has_head = source->size_bytes() >= head.size();
   if (has_head) CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(head))));
   if (has_head && std::string_view(head.data(), 2) == kPickleStart) {
-    return fail_with_hint(ErrorCode::kUnsupported, kSaveAgain,
-                          "saved by a PyTorch before 1.6, whose files are not zips");
+    return unsupported_hint(kSaveAgain, "saved by a PyTorch before 1.6, whose files are not zips");
   }
   if (!has_head || std::string_view(head.data(), 2) != kZipStart) {
     CKPT_TRY(refuse_other_files(*source, "a file of PyTorch"));

@@ -38,8 +38,7 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
   for (const auto& [name, value] : options.more) {
     const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
     if (option == nullptr) {
-      return fail_with_hint(ErrorCode::kUsage, "one of docs/RECIPES.md", "option '{}' is not known",
-                            name);
+      return misuse_hint("one of docs/RECIPES.md", "option '{}' is not known", name);
     }
     made.given.push_back({std::string(option->name), value, false});
     CKPT_TRY(set_option(made, *option, value, ""));

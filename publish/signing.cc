@@ -73,10 +73,10 @@ Status require_algorithms() {
   const Scheme scheme(EVP_SIGNATURE_fetch(nullptr, "ECDSA", nullptr));
   ERR_clear_error();
   if (hash != nullptr && scheme != nullptr) return {};
-  return fail_with_hint(ErrorCode::kUsage, "OPENSSL_CONF=/dev/null in front of the command",
-                        "OpenSSL's configuration loads no provider of {}, without which nothing "
-                        "is signed or verified",
-                        hash == nullptr ? "SHA-256" : "ECDSA");
+  return misuse_hint("OPENSSL_CONF=/dev/null in front of the command",
+                     "OpenSSL's configuration loads no provider of {}, without which nothing "
+                     "is signed or verified",
+                     hash == nullptr ? "SHA-256" : "ECDSA");
 }
 
 // OpenSSL asks for a password here; never at the terminal.
@@ -106,10 +106,10 @@ Result<const EVP_MD*> hash_for(EVP_PKEY* key) {
   const char* type = EVP_PKEY_get0_type_name(key);
   char group[64] = {};
   EVP_PKEY_get_group_name(key, group, sizeof group, nullptr);
-  return fail_with_hint(ErrorCode::kUnsupported, "openssl ecparam -name prime256v1 -genkey -noout",
-                        "a key of type {}{}{}; model signatures take EC keys on P-256, P-384 and "
-                        "P-521",
-                        type == nullptr ? "unknown" : type, group[0] == 0 ? "" : " on ", group);
+  return unsupported_hint("openssl ecparam -name prime256v1 -genkey -noout",
+                          "a key of type {}{}{}; model signatures take EC keys on P-256, P-384 and "
+                          "P-521",
+                          type == nullptr ? "unknown" : type, group[0] == 0 ? "" : " on ", group);
 }
 
 Result<Key> read_private_key(const Signer& signer) {
@@ -121,21 +121,20 @@ Result<Key> read_private_key(const Signer& signer) {
     return signer.private_key_pem.find(text) != std::string::npos;
   };
   if (holds("BEGIN PUBLIC KEY-----")) {
-    return fail(ErrorCode::kUsage, "a public key; expected the private one that belongs to it");
+    return misuse("a public key; expected the private one that belongs to it");
   }
   if (holds("BEGIN OPENSSH PRIVATE KEY-----")) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "cp KEY release.pem && ssh-keygen -p -m PEM -f release.pem",
-                          "a private key as OpenSSH writes it; expected PEM of an EC key");
+    return misuse_hint("cp KEY release.pem && ssh-keygen -p -m PEM -f release.pem",
+                       "a private key as OpenSSH writes it; expected PEM of an EC key");
   }
   if (!holds("ENCRYPTED")) {
-    return fail(ErrorCode::kUsage, "no private key in PEM ({})", openssl_reason());
+    return misuse("no private key in PEM ({})", openssl_reason());
   }
   if (!signer.password.empty()) {
-    return fail(ErrorCode::kUsage, "an encrypted private key; the password does not open it");
+    return misuse("an encrypted private key; the password does not open it");
   }
-  return fail_with_hint(ErrorCode::kUsage, "--password-file FILE, with the password in it",
-                        "an encrypted private key; expected its password");
+  return misuse_hint("--password-file FILE, with the password in it",
+                     "an encrypted private key; expected its password");
 }
 
 std::string public_pem(EVP_PKEY* key) {
@@ -193,7 +192,7 @@ Result<Key> read_public_key(std::string_view pem) {
   const Memory memory = memory_of(pem);
   Key key(PEM_read_bio_PUBKEY(memory.get(), nullptr, nullptr, nullptr));
   if (key != nullptr) return key;
-  return fail(ErrorCode::kUsage, "no public key in PEM ({})", openssl_reason());
+  return misuse("no public key in PEM ({})", openssl_reason());
 }
 
 Result<std::vector<Certificate>> read_certificates(std::string_view pem) {
@@ -203,7 +202,7 @@ Result<std::vector<Certificate>> read_certificates(std::string_view pem) {
     out.emplace_back(next);
   }
   ERR_clear_error();
-  if (out.empty()) return fail(ErrorCode::kUsage, "no certificate in PEM");
+  if (out.empty()) return misuse("no certificate in PEM");
   return out;
 }
 
@@ -284,14 +283,14 @@ Result<Bundle> sign(std::string payload, const Signer& signer) {
   } else {
     CKPT_ASSIGN(const auto certificates, read_certificates(signer.certificate_pem));
     if (EVP_PKEY_eq(X509_get0_pubkey(certificates[0].get()), key.get()) != 1) {
-      return fail(ErrorCode::kUsage, "certificate '{}' does not belong to the private key",
-                  subject_of(certificates[0].get()));
+      return misuse("certificate '{}' does not belong to the private key",
+                    subject_of(certificates[0].get()));
     }
     if (!may_sign(certificates[0].get())) {
-      return fail(ErrorCode::kUsage,
-                  "certificate '{}' is not for signing; expected key usage digitalSignature or "
-                  "extended usage codeSigning",
-                  subject_of(certificates[0].get()));
+      return misuse(
+          "certificate '{}' is not for signing; expected key usage digitalSignature or "
+          "extended usage codeSigning",
+          subject_of(certificates[0].get()));
     }
     for (const Certificate& one : certificates) bundle.certificates.push_back(der_of(one.get()));
   }
@@ -311,8 +310,8 @@ Status check_certificates(std::string_view pem) {
 Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
   CKPT_TRY(require_algorithms());
   if (!bundle.certificates.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--ca FILE in place of --public-key",
-                          "signed with a certificate; expected a signature by a key");
+    return misuse_hint("--ca FILE in place of --public-key",
+                       "signed with a certificate; expected a signature by a key");
   }
   CKPT_ASSIGN(const Key key, read_public_key(public_key_pem));
   const std::string hint = hint_of(key.get());
@@ -325,8 +324,8 @@ Status verify_with_key(const Bundle& bundle, std::string_view public_key_pem) {
 Result<std::string> verify_with_certificates(const Bundle& bundle, const Trust& trust) {
   CKPT_TRY(require_algorithms());
   if (bundle.certificates.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--public-key FILE in place of --certificate and --ca",
-                          "signed with a key alone; expected a certificate");
+    return misuse_hint("--public-key FILE in place of --certificate and --ca",
+                       "signed with a key alone; expected a certificate");
   }
   CKPT_ASSIGN(const std::vector<Certificate> chain, certificates_of(bundle));
   if (!trust.certificate_pem.empty()) {

@@ -38,8 +38,8 @@ Failure zstd_failure(size_t code) {
     case ZSTD_error_memory_allocation:
       return fail(ErrorCode::kIo, "no memory for zstd");
     case ZSTD_error_frameParameter_windowTooLarge:
-      return fail_with_hint(ErrorCode::kUnsupported, "zstd -d on the archive, then zstd -19",
-                            "a zstd window too large for a file of this size");
+      return unsupported_hint("zstd -d on the archive, then zstd -19",
+                              "a zstd window too large for a file of this size");
     default:
       return corrupt("damaged zstd data: {}", ZSTD_getErrorName(code));
   }

@@ -34,10 +34,9 @@ Result<TrustedCertificates> system_certificates(const std::string& root) {
     CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
     if (exists) return TrustedCertificates{std::move(path), {}};
   }
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        "apt-get install ca-certificates, or SSL_CERT_FILE=FILE.pem before ckpt",
-                        "this system has no file of trusted certificates (expected {})",
-                        kBundles.front());
+  return unsupported_hint("apt-get install ca-certificates, or SSL_CERT_FILE=FILE.pem before ckpt",
+                          "this system has no file of trusted certificates (expected {})",
+                          kBundles.front());
 }
 
 }  // namespace ckpt

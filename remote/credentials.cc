@@ -44,8 +44,7 @@ Status check_secret(std::string_view value, std::string_view from) {
   const bool is_fine = std::ranges::all_of(
       value, [](char c) { return c > ' ' && static_cast<unsigned char>(c) < 0x7f; });
   if (is_fine) return {};
-  return fail(ErrorCode::kUsage, "{}: holds a space or control character; expected a single word",
-              from);
+  return misuse("{}: holds a space or control character; expected a single word", from);
 }
 
 std::string hub_home() {
@@ -126,7 +125,7 @@ Result<Section> aws_profile(const std::string& name) {
   Section out = section_of(keys_text, name, false);
   out.merge(section_of(config_text, name, true));
   if (out.empty() && !said_profile().empty()) {
-    return fail(ErrorCode::kUsage, "AWS_PROFILE: '{}' is not in {} and {}", name, keys, config);
+    return misuse("AWS_PROFILE: '{}' is not in {} and {}", name, keys, config);
   }
   return out;
 }
@@ -140,9 +139,9 @@ Status check_profile(const Section& profile, const std::string& name) {
   for (const char* const key :
        {"credential_process", "sso_session", "sso_start_url", "role_arn", "source_profile"}) {
     if (profile.find(key) == profile.end()) continue;
-    return fail_with_hint(
-        ErrorCode::kUsage, "eval \"$(aws configure export-credentials --format env)\"",
-        "AWS profile '{}': gets its keys by {}; expected aws_access_key_id", name, key);
+    return misuse_hint("eval \"$(aws configure export-credentials --format env)\"",
+                       "AWS profile '{}': gets its keys by {}; expected aws_access_key_id", name,
+                       key);
   }
   return {};
 }
@@ -153,10 +152,9 @@ Status check_no_role() {
        {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"}) {
     if (environment(name).empty()) continue;
-    return fail_with_hint(ErrorCode::kUsage,
-                          "eval \"$(aws configure export-credentials --format env)\"",
-                          "{}: ckpt does not get keys from a service; expected AWS_ACCESS_KEY_ID",
-                          name);
+    return misuse_hint("eval \"$(aws configure export-credentials --format env)\"",
+                       "{}: ckpt does not get keys from a service; expected AWS_ACCESS_KEY_ID",
+                       name);
   }
   return {};
 }
@@ -171,9 +169,8 @@ HttpHeaders HubAccess::credentials() const {
 Result<HubAccess> hub_access() {
   for (const char* const name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}) {
     if (!is_yes(environment(name))) continue;
-    return fail_with_hint(ErrorCode::kUsage,
-                          "the model's folder in " + hub_cache_folder() + ", or without it",
-                          "{} is set, so the hub is not asked", name);
+    return misuse_hint("the model's folder in " + hub_cache_folder() + ", or without it",
+                       "{} is set, so the hub is not asked", name);
   }
   std::string endpoint = environment("HF_ENDPOINT");
   if (endpoint.empty()) endpoint = "https://huggingface.co";
@@ -217,8 +214,8 @@ Result<S3Access> s3_access() {
   take(out.region, profile, "region");
   take(out.endpoint, profile, "endpoint_url");
   if (out.endpoint.empty() && profile.contains("services")) {
-    return fail_with_hint(ErrorCode::kUsage, "AWS_ENDPOINT_URL_S3 with the address that it names",
-                          "AWS profile '{}': services, which ckpt does not read", name);
+    return misuse_hint("AWS_ENDPOINT_URL_S3 with the address that it names",
+                       "AWS profile '{}': services, which ckpt does not read", name);
   }
   if (out.region.empty()) out.region = "us-east-1";
   for (const std::string& secret :
@@ -226,8 +223,8 @@ Result<S3Access> s3_access() {
     CKPT_TRY(check_secret(secret, "AWS credentials"));
   }
   if (out.keys.access_key.empty() != out.keys.secret_key.empty()) {
-    return fail(ErrorCode::kUsage,
-                "AWS credentials: only one of aws_access_key_id and aws_secret_access_key is set");
+    return misuse(
+        "AWS credentials: only one of aws_access_key_id and aws_secret_access_key is set");
   }
   return out;
 }

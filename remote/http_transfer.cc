@@ -267,8 +267,8 @@ bool may_pass(CURLcode code) {
 Result<TransferResult> transfer(const HttpTransfer& what) {
   const Curl& curl = Curl::loaded();
   if (!curl.is_loaded) {
-    return fail_with_hint(ErrorCode::kUnsupported, "apt-get install libcurl4",
-                          "URLs are opened by libcurl.so.4, which is not installed");
+    return unsupported_hint("apt-get install libcurl4",
+                            "URLs are opened by libcurl.so.4, which is not installed");
   }
   CURL* const handle = HandlePool::shared().take();
   if (handle == nullptr) return fail(ErrorCode::kIo, "libcurl cannot be started");
@@ -311,8 +311,8 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
 namespace ckpt {
 
 Result<TransferResult> transfer(const HttpTransfer&) {
-  return fail_with_hint(ErrorCode::kUnsupported, "a local copy, or a ckpt built with libcurl",
-                        "this ckpt was built without libcurl and opens no URL");
+  return unsupported_hint("a local copy, or a ckpt built with libcurl",
+                          "this ckpt was built without libcurl and opens no URL");
 }
 
 }  // namespace ckpt

@@ -179,8 +179,7 @@ Status add_hub_page(std::string_view json, RemoteRoot::Files& files) {
 
 Result<HubName> parse_hub_name(std::string_view url) {
   const auto refuse = [&](std::string_view what) {
-    return fail_with_hint(ErrorCode::kUsage, "hf://ORG/NAME[@REVISION][/PATH]", "{}: {}", url,
-                          what);
+    return misuse_hint("hf://ORG/NAME[@REVISION][/PATH]", "{}: {}", url, what);
   };
   std::string_view rest = url.substr(std::min(kHubScheme.size(), url.size()));
   while (rest.ends_with('/')) rest.remove_suffix(1);

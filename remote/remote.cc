@@ -99,7 +99,7 @@ Result<Place> OpenedUrls::find(const std::string& typed) const {
 Result<std::vector<RemoteEntry>> OpenedUrls::list(const std::string& url) const {
   CKPT_ASSIGN(const Place place, find(url));
   if (!is_folder_of_root(place)) {
-    return fail(ErrorCode::kUsage, "{}: not a folder with files", url);
+    return misuse("{}: not a folder with files", url);
   }
   const std::string start = folder_start(place);
   std::vector<RemoteEntry> out;
@@ -116,8 +116,8 @@ Result<std::vector<RemoteEntry>> OpenedUrls::list(const std::string& url) const 
 Result<SharedSource> OpenedUrls::open(const std::string& url) const {
   CKPT_ASSIGN(const Place place, find(url));
   if (!is_file(place)) {
-    return fail(
-        ErrorCode::kUsage, "{}: {}", url,
+    return misuse(
+        "{}: {}", url,
         is_folder_of_root(place) ? "not a regular file; expected a file" : "does not exist");
   }
   CKPT_ASSIGN(const SharedSource kept, place.root->local(place.path));

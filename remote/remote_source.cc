@@ -88,9 +88,9 @@ Status RemoteSource::check_whole(std::span<const std::byte> bytes) const {
                        : !file_.git_id.empty() ? git_id_of(text) == file_.git_id
                                                  : true;
   if (is_same) return {};
-  return fail_with_hint(ErrorCode::kCorrupt, "again; the server or what is in between changed them",
-                        "{}: the bytes that came have another {} than the list of files says",
-                        name_, file_.sha256.empty() ? "git blob id" : "SHA-256");
+  return corrupt_hint("again; the server or what is in between changed them",
+                      "{}: the bytes that came have another {} than the list of files says", name_,
+                      file_.sha256.empty() ? "git blob id" : "SHA-256");
 }
 
 Status RemoteSource::read_range(uint64_t offset_bytes, std::span<std::byte> out) const {

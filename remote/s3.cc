@@ -155,8 +155,8 @@ Result<S3Name> parse_s3_name(std::string_view url) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
       });
   if (!is_fine || (!out.key.empty() && !stays_inside(out.key))) {
-    return fail_with_hint(ErrorCode::kUsage, "s3://BUCKET/PREFIX",
-                          "{}: not the name of a bucket and a prefix in it", url);
+    return misuse_hint("s3://BUCKET/PREFIX", "{}: not the name of a bucket and a prefix in it",
+                       url);
   }
   return out;
 }

@@ -29,8 +29,8 @@ bool is_host(std::string_view host) {
 }
 
 Failure bad_url(std::string_view text, std::string_view what) {
-  return fail(ErrorCode::kUsage, "{}: {}; expected https://HOST/PATH",
-              text.substr(0, std::min<size_t>(text.find('?'), 200)), what);
+  return misuse("{}: {}; expected https://HOST/PATH",
+                text.substr(0, std::min<size_t>(text.find('?'), 200)), what);
 }
 
 // The port after the host, nullopt where it is not a number that a port can have.

@@ -166,8 +166,8 @@ std::string hint_after_interruption(std::string_view verb) {
 
 Status check_progress(const CommonOptions& options) {
   if (options.progress != "json" || options.json) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--json --progress json",
-                        "--progress json: its objects are among those of --json; expected both");
+  return misuse_hint("--json --progress json",
+                     "--progress json: its objects are among those of --json; expected both");
 }
 
 // `bytes` keeps its value where nothing was typed.

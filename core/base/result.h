@@ -66,7 +66,12 @@ template <class... Args>
   return Failure(Error{code, {}, fmt::format(format, std::forward<Args>(args)...), {}});
 }
 
-// The two commonest codes: an input that contradicts itself, and a sound one that is not handled.
+// The commonest codes: wrong words or names at the command line, an input that contradicts itself,
+// and a sound one that is not handled.
+template <class... Args>
+[[nodiscard]] Failure misuse(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(ErrorCode::kUsage, format, std::forward<Args>(args)...);
+}
 template <class... Args>
 [[nodiscard]] Failure corrupt(fmt::format_string<Args...> format, Args&&... args) {
   return fail(ErrorCode::kCorrupt, format, std::forward<Args>(args)...);
@@ -82,6 +87,24 @@ template <class... Args>
                                      fmt::format_string<Args...> format, Args&&... args) {
   return Failure(
       Error{code, {}, fmt::format(format, std::forward<Args>(args)...), std::move(hint)});
+}
+
+// The same of the commonest codes.
+template <class... Args>
+[[nodiscard]] Failure misuse_hint(std::string hint, fmt::format_string<Args...> format,
+                                  Args&&... args) {
+  return fail_with_hint(ErrorCode::kUsage, std::move(hint), format, std::forward<Args>(args)...);
+}
+template <class... Args>
+[[nodiscard]] Failure corrupt_hint(std::string hint, fmt::format_string<Args...> format,
+                                   Args&&... args) {
+  return fail_with_hint(ErrorCode::kCorrupt, std::move(hint), format, std::forward<Args>(args)...);
+}
+template <class... Args>
+[[nodiscard]] Failure unsupported_hint(std::string hint, fmt::format_string<Args...> format,
+                                       Args&&... args) {
+  return fail_with_hint(ErrorCode::kUnsupported, std::move(hint), format,
+                        std::forward<Args>(args)...);
 }
 
 // Adds a place to the error of a result, if it has one.

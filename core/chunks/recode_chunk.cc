@@ -108,11 +108,11 @@ uint64_t first_nonfinite(std::span<const float> values) {
 Failure nonfinite_error(const Tensor& tensor, uint64_t index, const char* found) {
   const uint64_t row_values = tensor.row_values();
   const std::string& source = tensor.original_name();
-  Failure failure = fail_with_hint(ErrorCode::kCorrupt,
-                                   "look for the training step or merge that produced it; "
-                                   "--allow-nonfinite converts it as it is",
-                                   "tensor '{}': {} at row {}, column {}; expected finite weights",
-                                   source, found, index / row_values, index % row_values);
+  Failure failure = corrupt_hint(
+      "look for the training step or merge that produced it; "
+      "--allow-nonfinite converts it as it is",
+      "tensor '{}': {} at row {}, column {}; expected finite weights", source, found,
+      index / row_values, index % row_values);
   if (!tensor.home.empty()) failure = Failure(std::move(failure.value()).in(tensor.home));
   return failure;
 }
@@ -189,14 +189,13 @@ Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Par
   const uint64_t in_tensor =
       (input.first_row + row + bad) * row_values / std::max<uint64_t>(1, tensor.row_values());
   if (codec.block_values > 1) {
-    return fail_with_hint(
-        ErrorCode::kCorrupt, fmt::format("--tensor-type '{}=bf16'", source),
-        "tensor '{}': values of row {} are too large for the float16 scales of {}", source,
-        in_tensor, codec.name);
+    return corrupt_hint(fmt::format("--tensor-type '{}=bf16'", source),
+                        "tensor '{}': values of row {} are too large for the float16 scales of {}",
+                        source, in_tensor, codec.name);
   }
-  return fail_with_hint(
-      ErrorCode::kCorrupt, plain_dtype(codec) == Dtype::kF16 ? "--to bf16" : "--to f32",
-      "tensor '{}': values of row {} are too large for {}", source, in_tensor, codec.name);
+  return corrupt_hint(plain_dtype(codec) == Dtype::kF16 ? "--to bf16" : "--to f32",
+                      "tensor '{}': values of row {} are too large for {}", source, in_tensor,
+                      codec.name);
 }
 
 Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows values, Parts out) {
@@ -351,9 +350,8 @@ Status refused(const RecodeInput& input, uint64_t row) {
   const std::string advice = repack.advice.empty()
                                  ? "the exporter that wrote it; --allow-nonfinite moves it as it is"
                                  : std::string(repack.advice);
-  Failure failure =
-      fail_with_hint(ErrorCode::kCorrupt, advice, "tensor '{}': row {} has {}; {} has none", source,
-                     input.first_row + row, repack.refused, tensor.codec->name);
+  Failure failure = corrupt_hint(advice, "tensor '{}': row {} has {}; {} has none", source,
+                                 input.first_row + row, repack.refused, tensor.codec->name);
   if (!tensor.home.empty()) failure = Failure(std::move(failure.value()).in(tensor.home));
   return failure;
 }

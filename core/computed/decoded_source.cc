@@ -155,9 +155,9 @@ Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32) {
                                   return std::holds_alternative<RoundTo>(op);
                                 });
   if (!is_rounded_alone) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "a conversion for the steps before this one, and another for the rest",
-                          "tensor '{}' is computed; its rows cannot be cut or joined", tensor.name);
+    return unsupported_hint("a conversion for the steps before this one, and another for the rest",
+                            "tensor '{}' is computed; its rows cannot be cut or joined",
+                            tensor.name);
   }
   StoredValues out{tensor, tensor.codec, made.ops};
   out.values = stored_as_f32(*made.from, f32);

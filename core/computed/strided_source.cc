@@ -36,8 +36,8 @@ void copy_elements(uint64_t bytes, Spread<const std::byte> from, uint64_t count,
 
 Status check_stored(const Tensor& tensor) {
   if (tensor.is_stored()) return {};
-  return fail_with_hint(
-      ErrorCode::kUnsupported, "the earlier steps in a command of their own, into a folder",
+  return unsupported_hint(
+      "the earlier steps in a command of their own, into a folder",
       "tensor '{}': values that an earlier step computes cannot be put in another order",
       tensor.name);
 }

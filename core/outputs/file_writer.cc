@@ -123,9 +123,9 @@ Status FileWriter::refuse_other_files(const Descriptor& file) const {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return file_failure(path_, size_bytes_, errno);
   if (S_ISREG(status.st_mode) && status.st_nlink == 1) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_path(path_.string())),
-                        "{}: no file of its own, as an earlier run would have left it",
-                        path_.string());
+  return misuse_hint(fmt::format("rm {}", shell_path(path_.string())),
+                     "{}: no file of its own, as an earlier run would have left it",
+                     path_.string());
 }
 
 Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,

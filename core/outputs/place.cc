@@ -39,12 +39,12 @@ Status refuse_existing(const fs::path& path) {
   if (!exists) return {};
   std::error_code ignored;
   if (fs::is_symlink(path, ignored)) {
-    return fail_with_hint(ErrorCode::kUsage, "what it points to as OUT, or another OUT",
-                          "{}: a link, which is neither replaced nor followed; expected a new OUT",
-                          path.string());
+    return misuse_hint("what it points to as OUT, or another OUT",
+                       "{}: a link, which is neither replaced nor followed; expected a new OUT",
+                       path.string());
   }
-  return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
-                        "{}: exists already; expected a new OUT", path.string());
+  return misuse_hint("--force to replace it, or another OUT",
+                     "{}: exists already; expected a new OUT", path.string());
 }
 
 Status check_temporary_folder(const Output& output,
@@ -53,11 +53,9 @@ Status check_temporary_folder(const Output& output,
   CKPT_ASSIGN(const bool exists, is_there(folder));
   if (!exists) return {};
   const auto refused = [&](const std::string& found) {
-    return fail_with_hint(
-        ErrorCode::kUsage,
-        fmt::format("mv {} elsewhere, or another OUT", shell_path(folder.string())),
-        "{}: already exists and was not left by an interrupted run ({})", folder.string(),
-        found);
+    return misuse_hint(fmt::format("mv {} elsewhere, or another OUT", shell_path(folder.string())),
+                       "{}: already exists and was not left by an interrupted run ({})",
+                       folder.string(), found);
   };
   std::error_code error;
   if (fs::symlink_status(folder, error).type() != fs::file_type::directory) {
@@ -74,9 +72,9 @@ Status check_temporary_folder(const Output& output) {
   const fs::path ledger = partial_path(output).string() + ".ledger";
   CKPT_ASSIGN(const bool has_ledger, is_there(ledger));
   if (has_ledger) {
-    return fail_with_hint(ErrorCode::kUsage, "another OUT, or that command again",
-                          "{}: belongs to another unfinished command (see {})",
-                          partial_path(output).string(), ledger.string());
+    return misuse_hint("another OUT, or that command again",
+                       "{}: belongs to another unfinished command (see {})",
+                       partial_path(output).string(), ledger.string());
   }
   std::set<std::string> names;
   for (const OutputFile& file : output.layout.files) names.insert(file.path);

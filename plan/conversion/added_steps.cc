@@ -59,18 +59,16 @@ Result<Checkpoint> made_projector(Checkpoint checkpoint, const OutputPlanning& p
   const Conversion& conversion = planning.conversion;
   const std::string& to = conversion.to;
   if (!is_gguf_path(conversion.out)) {
-    return fail(ErrorCode::kUsage,
-                "OUT '{}': a projector is a file that ends in .gguf (--mmproj-only)",
-                conversion.out.string());
+    return misuse("OUT '{}': a projector is a file that ends in .gguf (--mmproj-only)",
+                  conversion.out.string());
   }
   const bool has_type = conversion.flags.has("mmproj-type");
   if (!to.empty() && has_type && conversion.mmproj.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them",
-                          "--to {} and --mmproj-type: with --mmproj-only both are OUT's type", to);
+    return misuse_hint("one of them",
+                       "--to {} and --mmproj-type: with --mmproj-only both are OUT's type", to);
   }
   if (!to.empty() && !is_float_type(to) && to != "q8_0") {
-    return fail_with_hint(ErrorCode::kUsage, "--to q8_0",
-                          "--to {}: a projector is f32, f16, bf16 or q8_0", to);
+    return misuse_hint("--to q8_0", "--to {}: a projector is f32, f16, bf16 or q8_0", to);
   }
   Options options;
   if (!to.empty() && !has_type) options.add("mmproj-type", to);
@@ -110,11 +108,10 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& 
   const bool may_requantize = conversion.flags.has("allow-requantize");
   if (may_requantize) planning.use.add("allow-requantize");
   if (!is_float_type(conversion.to) && !may_requantize) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "no --to, which keeps them, the checkpoint they were made from, or "
-                          "--allow-requantize",
-                          "weights are NVFP4; making them {} would round them a second time",
-                          conversion.to);
+    return misuse_hint(
+        "no --to, which keeps them, the checkpoint they were made from, or "
+        "--allow-requantize",
+        "weights are NVFP4; making them {} would round them a second time", conversion.to);
   }
   return run_step("dequantize", {}, std::move(checkpoint), planning);
 }
@@ -123,8 +120,8 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& 
 Status refuse_exported_fp8(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored() || !is_fp8(tensor.codec->scheme)) continue;
-    return fail_with_hint(ErrorCode::kUsage, "--keep instead of --fp8, or an OUT that is a folder",
-                          "tensor '{}' would be FP8, which a GGUF does not hold", tensor.name);
+    return misuse_hint("--keep instead of --fp8, or an OUT that is a folder",
+                       "tensor '{}' would be FP8, which a GGUF does not hold", tensor.name);
   }
   return {};
 }
@@ -133,9 +130,8 @@ Status refuse_exported_fp8(const Checkpoint& checkpoint) {
 Result<Checkpoint> made_adapter(Checkpoint checkpoint, const OutputPlanning& planning) {
   const std::string& to = planning.conversion.to;
   if (!to.empty() && !is_float_type(to) && to != "q8_0") {
-    return fail_with_hint(ErrorCode::kUsage, type_option(planning, "q8_0"),
-                          "{}: a GGUF adapter is f32, f16, bf16 or q8_0",
-                          type_option(planning, to));
+    return misuse_hint(type_option(planning, "q8_0"),
+                       "{}: a GGUF adapter is f32, f16, bf16 or q8_0", type_option(planning, to));
   }
   planning.use.add("base");
   return run_step("lora-to-gguf",
@@ -160,11 +156,9 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
     }
     CKPT_ASSIGN(checkpoint, made_gguf(std::move(checkpoint), planning));
   } else if (wants_nvfp4) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          type_option(planning, "nvfp4-ggml") +
-                              ", llama.cpp's own encoder without tensor scales",
-                          "{} takes a Hugging Face folder as IN",
-                          type_option(planning, conversion.to));
+    return misuse_hint(
+        type_option(planning, "nvfp4-ggml") + ", llama.cpp's own encoder without tensor scales",
+        "{} takes a Hugging Face folder as IN", type_option(planning, conversion.to));
   }
   // The converter's output is a float file already; llama-quantize would sort it again.
   const bool done = conversion.to.empty() || wants_nvfp4 ||
@@ -181,10 +175,10 @@ Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlannin
       checkpoint.tensors, [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
   const bool keeps = conversion.to.empty() || (has_nvfp4 && conversion.to.starts_with("nvfp4"));
   if (!keeps && (has_nvfp4 || !is_float_type(conversion.to))) {
-    return fail_with_hint(ErrorCode::kUsage, "no --to, and then that folder to the other type",
-                          "{}: {}", type_option(planning, conversion.to),
-                          has_nvfp4 ? "NVFP4 of a GGUF comes back as it is"
-                                    : "a GGUF comes back as f32, f16 or bf16");
+    return misuse_hint("no --to, and then that folder to the other type", "{}: {}",
+                       type_option(planning, conversion.to),
+                       has_nvfp4 ? "NVFP4 of a GGUF comes back as it is"
+                                 : "a GGUF comes back as f32, f16 or bf16");
   }
   Options options;
   if (!keeps) options.add("type", conversion.to);
@@ -205,9 +199,8 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
   if (conversion.to.empty()) return checkpoint;
   if (is_export_type(conversion.to)) return exported(std::move(checkpoint), planning);
   if (!is_float_type(conversion.to)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT that ends in .gguf",
-                          "{} is a GGUF type; OUT '{}' is a folder",
-                          type_option(planning, conversion.to), conversion.out.string());
+    return misuse_hint("an OUT that ends in .gguf", "{} is a GGUF type; OUT '{}' is a folder",
+                       type_option(planning, conversion.to), conversion.out.string());
   }
   if (holds_packed_weights(checkpoint)) {
     // Such models are often of another float type than the one that is asked for.

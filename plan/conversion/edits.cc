@@ -26,8 +26,8 @@ class Documents {
     Documents out;
     CKPT_ASSIGN(out.checkpoint_.documents, read_documents(folder, reading));
     if (!out.checkpoint_.documents.empty()) return out;
-    return fail_with_hint(ErrorCode::kUsage, "ckpt set FILE KEY=VALUE",
-                          "{}: holds no document of a model", folder.string());
+    return misuse_hint("ckpt set FILE KEY=VALUE", "{}: holds no document of a model",
+                       folder.string());
   }
 
   // Fails: kUsage: absent; kCorrupt: no object.
@@ -35,8 +35,7 @@ class Documents {
     if (const auto known = trees_.find(file); known != trees_.end()) return &known->second;
     CKPT_ASSIGN(auto document, read_json(checkpoint_, file));
     if (document) return &trees_.emplace(file, std::move(document->root)).first->second;
-    return fail_with_hint(ErrorCode::kUsage, nearest(file, names()), "the folder has no '{}'",
-                          file);
+    return misuse_hint(nearest(file, names()), "the folder has no '{}'", file);
   }
 
   std::vector<std::string> names() const {
@@ -104,8 +103,8 @@ Status check_new(Documents& documents, const JsonText& root, const DocumentKey& 
     const bool is_last = i + 1 == path.size();
     if (near.empty() && is_last) return {};
     if (near.empty()) {
-      return fail_with_hint(ErrorCode::kUsage, at.key + std::string(kForNew),
-                            "{}: has no '{}' to set '{}' in", at.file, path[i], at.key);
+      return misuse_hint(at.key + std::string(kForNew), "{}: has no '{}' to set '{}' in", at.file,
+                         path[i], at.key);
     }
     JsonPath right = path;
     right[i] = near;
@@ -113,8 +112,8 @@ Status check_new(Documents& documents, const JsonText& root, const DocumentKey& 
     if (at.file != "config.json") meant.insert(0, at.file + ":");
   }
   if (meant.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("{}, or {}{}", meant, at.key, kForNew),
-                        "{}: has no '{}'", at.file, at.key);
+  return misuse_hint(fmt::format("{}, or {}{}", meant, at.key, kForNew), "{}: has no '{}'", at.file,
+                     at.key);
 }
 
 std::string kind_of(const JsonText& value) {
@@ -138,30 +137,28 @@ Result<JsonText> parse_value(const JsonText* old, const std::string& value, Stat
   const bool is_json = value.starts_with("json:");
   auto json = JsonText::parse(is_json ? value.substr(5) : value, &set_twice);
   if (is_json && !json) {
-    return fail(ErrorCode::kUsage, "'{}' is not JSON", shorten(value.substr(5)));
+    return misuse("'{}' is not JSON", shorten(value.substr(5)));
   }
   if (is_json) return json;
   if (value.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "text: for an empty text",
-                          "no value; expected one, or to remove the key");
+    return misuse_hint("text: for an empty text", "no value; expected one, or to remove the key");
   }
   const bool is_quoted = json && json->as_text().has_value();
   if (is_quoted) return json;
   if ((old == nullptr || old->is_null()) && !json && is_broken_json(value)) {
-    return fail_with_hint(ErrorCode::kUsage, "text:VALUE for a text", "'{}' is not JSON",
-                          shorten(value));
+    return misuse_hint("text:VALUE for a text", "'{}' is not JSON", shorten(value));
   }
   if (old == nullptr || old->is_null()) return json ? *json : JsonText::text(value);
   if (old->as_text()) return JsonText::text(value);
   if (json && kind_of(*json) == kind_of(*old)) return json;
-  return fail_with_hint(ErrorCode::kUsage, "json:VALUE for another kind",
-                        "'{}' is not {}, as it is now", shorten(value), kind_of(*old));
+  return misuse_hint("json:VALUE for another kind", "'{}' is not {}, as it is now", shorten(value),
+                     kind_of(*old));
 }
 
 Result<JsonText> parse_file(const JsonText* old, const std::string& path) {
   constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
   CKPT_ASSIGN(const std::string text, step_context(nullptr, {}).file_text(path, kMaxFileBytes));
-  if (!is_utf8(text)) return fail(ErrorCode::kUsage, "{}: is not text in UTF-8", path);
+  if (!is_utf8(text)) return misuse("{}: is not text in UTF-8", path);
   if (old == nullptr || !(old->is_object() || old->is_array())) return JsonText::text(text);
   return in(path, JsonText::parse(text));
 }
@@ -174,8 +171,7 @@ Status check_tokens(Documents& documents, const DocumentKey& at, const JsonText&
   for (const JsonText& id : ids) {
     const auto number = id.as_whole();
     if (!number || *number < *vocabulary) continue;
-    return fail(ErrorCode::kUsage, "{} is beyond the vocabulary; expected 0 to {}", *number,
-                *vocabulary - 1);
+    return misuse("{} is beyond the vocabulary; expected 0 to {}", *number, *vocabulary - 1);
   }
   return {};
 }
@@ -203,7 +199,7 @@ Status check_removed(Documents& documents, const DocumentKey& at) {
   if (find_at(*root, json_path(at.key)) != nullptr) return {};
   const std::string elsewhere = found_elsewhere(documents, at);
   const std::string near = elsewhere.empty() ? nearest(at.key, keys_of(*root)) : elsewhere;
-  return fail_with_hint(ErrorCode::kUsage, near, "{}: has no '{}' to remove", at.file, at.key);
+  return misuse_hint(near, "{}: has no '{}' to remove", at.file, at.key);
 }
 
 // One step a file, in the order the files were first named.
@@ -250,10 +246,10 @@ Status check_once(const std::vector<KeyEdit>& edits, bool in_folder) {
     const DocumentKey at = in_folder ? document_key(edit.key) : DocumentKey{"", edit.key};
     const auto [place, is_first] = seen.emplace(at.file + ":" + at.key, edit.sets);
     if (is_first) continue;
-    return fail(ErrorCode::kUsage, "key '{}' is {}; expected one of them", edit.key,
-                place->second != edit.sets ? "set and removed"
-                : edit.sets                ? "set twice"
-                                           : "removed twice");
+    return misuse("key '{}' is {}; expected one of them", edit.key,
+                  place->second != edit.sets ? "set and removed"
+                  : edit.sets                ? "set twice"
+                                             : "removed twice");
   }
   return {};
 }

@@ -142,7 +142,7 @@ constexpr bool kIsField = !std::is_same_v<T, std::monostate> && !std::is_same_v<
 Result<uint64_t> parse_tensor_count(std::string_view text) {
   const auto count = number_from<uint64_t>(text);
   if (count && *count > 0) return *count;
-  return fail(ErrorCode::kUsage, "'{}'; expected a number of tensors, like 128", text);
+  return misuse("'{}'; expected a number of tensors, like 128", text);
 }
 
 class Setter {
@@ -161,8 +161,7 @@ class Setter {
   Status operator()(uint64_t C::*field) {
     CKPT_ASSIGN(conversion_.*field, in(name_, parse_size(value_)));
     if (conversion_.*field != 0 || field == &C::header_slack_bytes) return {};
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("{} 5GB", name_),
-                          "{} {}: files of no size", name_, value_);
+    return misuse_hint(fmt::format("{} 5GB", name_), "{} {}: files of no size", name_, value_);
   }
   Status operator()(SplitCount count) {
     CKPT_ASSIGN(conversion_.*count.field, in(name_, parse_tensor_count(value_)));
@@ -175,7 +174,7 @@ class Setter {
   Status operator()(std::vector<AlsoOutput> C::*field) {
     const size_t equals = value_.rfind('=');
     if (equals == value_.npos || equals == 0 || equals + 1 == value_.size()) {
-      return fail(ErrorCode::kUsage, "{} '{}'; expected OUT=TYPE", name_, value_);
+      return misuse("{} '{}'; expected OUT=TYPE", name_, value_);
     }
     (conversion_.*field).push_back({value_.substr(0, equals), value_.substr(equals + 1)});
     return {};

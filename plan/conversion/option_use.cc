@@ -70,7 +70,7 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
     const bool is_one = refused.size() == 1 && refused[0].second.size() == 1;
     hint = fmt::format("the same command without {}", is_one ? "it" : "them");
   }
-  return fail_with_hint(ErrorCode::kUsage, hint, "{}", what);
+  return misuse_hint(hint, "{}", what);
 }
 
 std::vector<std::string> options_to_compare(const Conversion& conversion,

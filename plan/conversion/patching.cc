@@ -31,8 +31,8 @@ Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
   options.shift_bytes = shift.block_bytes;
   CKPT_ASSIGN(Layout layout, format->lay_out(checkpoint, options, all_codecs()));
   if (layout.is_folder != options.out_name.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "another name",
-                          "{}: its name does not tell the format", patching.path.string());
+    return misuse_hint("another name", "{}: its name does not tell the format",
+                       patching.path.string());
   }
   return Output{patching.path, std::move(checkpoint), std::move(layout)};
 }
@@ -58,10 +58,10 @@ Status check_values(const Patching& patching, const Checkpoint& before, const Ch
   if (payload == patching.steps.end()) return {};
   const Tensor* changed = find_new_values(before, after);
   if (changed == nullptr) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--rewrite-weights, or --out DIR",
-                        "{}: step {} changes the values of tensor '{}'; in place that is only "
-                        "done when asked for",
-                        patching.path.string(), payload->transform->name, changed->name);
+  return misuse_hint("--rewrite-weights, or --out DIR",
+                     "{}: step {} changes the values of tensor '{}'; in place that is only "
+                     "done when asked for",
+                     patching.path.string(), payload->transform->name, changed->name);
 }
 
 Result<PlannedPatch> plan_documents(const Patching& patching, const Context& context) {
@@ -90,24 +90,21 @@ bool is_folder_of_documents(const Patching& patching, const Result<const Format*
 Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
                               const Context& context) {
   if (holds_torch_weights(patching.path)) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          fmt::format("ckpt convert {} OUT, which makes safetensors of them",
-                                      shell_path(patching.path.string())),
-                          "{}: the weights are files of PyTorch, which are not patched",
-                          patching.path.string());
+    return unsupported_hint(fmt::format("ckpt convert {} OUT, which makes safetensors of them",
+                                        shell_path(patching.path.string())),
+                            "{}: the weights are files of PyTorch, which are not patched",
+                            patching.path.string());
   }
   CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs(), patching.reading));
   if (const std::string rest = bytes_after_tensors(before); !rest.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          fmt::format("ckpt convert {} OUT.gguf, which leaves them out",
-                                      shell_path(patching.path.string())),
-                          "{} belong to no tensor and would be lost", rest);
+    return unsupported_hint(fmt::format("ckpt convert {} OUT.gguf, which leaves them out",
+                                        shell_path(patching.path.string())),
+                            "{} belong to no tensor and would be lost", rest);
   }
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
   if (after.format != before.format) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt convert",
-                          "{}: the steps make {} of {}; a patch keeps the format",
-                          patching.path.string(), after.format, before.format);
+    return misuse_hint("ckpt convert", "{}: the steps make {} of {}; a patch keeps the format",
+                       patching.path.string(), after.format, before.format);
   }
   CKPT_TRY(check_values(patching, before, after));
   const ShiftAbility shift = probe_shift(base_of(patching.path));
@@ -192,8 +189,8 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
   const Step* idle =
       documents_only && !in_folder ? step_without_documents(patching.steps, found) : nullptr;
   if (idle != nullptr) {
-    return fail(ErrorCode::kUsage, "{}: step {} edits documents; this is one file, without any",
-                patching.path.string(), idle->transform->name);
+    return misuse("{}: step {} edits documents; this is one file, without any",
+                  patching.path.string(), idle->transform->name);
   }
   auto planned = documents_only && in_folder && (!patching.elsewhere || !found)
                      ? plan_documents(patching, context)

@@ -117,9 +117,8 @@ Status check_adapter_in_one_file(const Checkpoint& checkpoint, const Conversion&
   const bool has_count = conversion.split_tensors != 0;
   const bool is_split = has_count || conversion.split_bytes != 0;
   if (!is_split || checkpoint.format != "gguf" || adapter_words(checkpoint).empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage, "the same command without it",
-                        "{}: llama.cpp reads an adapter from one file",
-                        has_count ? "--split-tensors" : "--split-size");
+  return misuse_hint("the same command without it", "{}: llama.cpp reads an adapter from one file",
+                     has_count ? "--split-tensors" : "--split-size");
 }
 
 Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
@@ -132,10 +131,9 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
       checkpoint.format == "gguf" ? conversion.split_bytes : conversion.shard_bytes;
   options.max_file_tensors = conversion.split_tensors;
   if (conversion.split_tensors != 0 && checkpoint.format != "gguf") {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "an OUT that ends in .gguf, or --shard-size SIZE instead",
-                          "--split-tensors: {} is {}; only .gguf files are split by tensors",
-                          conversion.out.string(), checkpoint.format);
+    return misuse_hint("an OUT that ends in .gguf, or --shard-size SIZE instead",
+                       "--split-tensors: {} is {}; only .gguf files are split by tensors",
+                       conversion.out.string(), checkpoint.format);
   }
   options.header_slack_bytes = conversion.header_slack_bytes;
   return format->lay_out(checkpoint, options, all_codecs());
@@ -199,28 +197,28 @@ Status check_projector_options(const Conversion& conversion, const Checkpoint& c
   if (!is_added && !conversion.mmproj_only) return {};
   const std::string_view option = is_added ? "--mmproj" : "--mmproj-only";
   if (is_added && conversion.mmproj_only) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them",
-                          "--mmproj {} and --mmproj-only, which makes OUT the projector",
-                          conversion.mmproj.string());
+    return misuse_hint("one of them",
+                       "--mmproj {} and --mmproj-only, which makes OUT the projector",
+                       conversion.mmproj.string());
   }
   if (is_added && !is_gguf_path(conversion.mmproj)) {
-    return fail(ErrorCode::kUsage, "--mmproj {}: a projector is a file that ends in .gguf",
-                conversion.mmproj.string());
+    return misuse("--mmproj {}: a projector is a file that ends in .gguf",
+                  conversion.mmproj.string());
   }
   if (checkpoint.format == "gguf") {
-    return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that it was made from",
-                          "{}: IN is a GGUF, which holds no towers to make a projector of", option);
+    return misuse_hint("the Hugging Face folder that it was made from",
+                       "{}: IN is a GGUF, which holds no towers to make a projector of", option);
   }
   const bool has_size = conversion.shard_bytes != 0 || conversion.split_bytes != 0;
   if (conversion.mmproj_only && (has_size || conversion.split_tensors != 0)) {
-    return fail_with_hint(ErrorCode::kUsage, "the same command without it",
-                          "{}: llama.cpp reads a projector from one file",
-                          has_size ? "--split-size" : "--split-tensors");
+    return misuse_hint("the same command without it",
+                       "{}: llama.cpp reads a projector from one file",
+                       has_size ? "--split-size" : "--split-tensors");
   }
   if (conversion.mmproj_only && !conversion.profiles.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--for where the language model is made",
-                          "--for {}: a projector alone is checked for no program",
-                          fmt::join(conversion.profiles, ", "));
+    return misuse_hint("--for where the language model is made",
+                       "--for {}: a projector alone is checked for no program",
+                       fmt::join(conversion.profiles, ", "));
   }
   return {};
 }

@@ -154,15 +154,15 @@ Result<std::vector<std::string>> ReplacedFolder::run(const ReadOptions& reading)
     (is_download_note(path) ? gone : others).push_back(path);
   }
   if (!others.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "another OUT, or move them out of it",
-                          "{}: --force would remove files that are not part of a checkpoint: {}",
-                          folder_.string(), shown(others));
+    return misuse_hint("another OUT, or move them out of it",
+                       "{}: --force would remove files that are not part of a checkpoint: {}",
+                       folder_.string(), shown(others));
   }
   if (entries.empty() || recognize(folder_)) return gone;
-  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
-                        "{}: exists and does not look like a checkpoint; --force replaces only "
-                        "checkpoints",
-                        folder_.string());
+  return misuse_hint("another OUT, or remove it yourself",
+                     "{}: exists and does not look like a checkpoint; --force replaces only "
+                     "checkpoints",
+                     folder_.string());
 }
 
 }  // namespace

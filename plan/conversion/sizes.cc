@@ -56,8 +56,7 @@ Result<uint64_t> parse_size(std::string_view text) {
   }
   const double bytes = number * factor;
   if (!known || bytes > 9e18) {
-    return fail(ErrorCode::kUsage, "size '{}'; expected a number with K, M, G or T, like 512M",
-                text);
+    return misuse("size '{}'; expected a number with K, M, G or T, like 512M", text);
   }
   return static_cast<uint64_t>(bytes);
 }

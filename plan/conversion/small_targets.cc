@@ -82,43 +82,40 @@ Status check_own_target(const fs::path& path, bool force, const OwnKind& kind) {
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
   if (!force) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          fmt::format("another name, or --force if it is an older {}", kind.name),
-                          "{} {}: exists already", kind.option, path.string());
+    return misuse_hint(fmt::format("another name, or --force if it is an older {}", kind.name),
+                       "{} {}: exists already", kind.option, path.string());
   }
   if (kind.is_one(path)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another name",
-                        "{} {}: exists and is no {}; --force replaces only {}", kind.option,
-                        path.string(), kind.name, kind.names);
+  return misuse_hint("another name", "{} {}: exists and is no {}; --force replaces only {}",
+                     kind.option, path.string(), kind.name, kind.names);
 }
 
 Status link_failure(const fs::path& path, const std::string& hint) {
   std::error_code error;
   const fs::path target = fs::canonical(path, error);
   const fs::path shown = error ? fs::read_symlink(path, error) : target;
-  return fail_with_hint(ErrorCode::kUsage, hint,
-                        "{}: a link to {}; links are neither replaced nor followed", path.string(),
-                        shown.string());
+  return misuse_hint(hint, "{}: a link to {}; links are neither replaced nor followed",
+                     path.string(), shown.string());
 }
 
 }  // namespace
 
 Status refuse_url(const fs::path& path) {
   if (!is_url(path)) return {};
-  return fail_with_hint(ErrorCode::kUsage, "a path of this machine",
-                        "{}: a URL, which is read and never written", path.string());
+  return misuse_hint("a path of this machine", "{}: a URL, which is read and never written",
+                     path.string());
 }
 
 Status refuse_stdout(const fs::path& path) {
   CKPT_TRY(refuse_url(path));
   for (const char* stream : {"/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1"}) {
     if (path != stream) continue;
-    return fail_with_hint(ErrorCode::kUsage, "the name of a file",
-                          "{}: a stream; OUT is written in several places at a time", stream);
+    return misuse_hint("the name of a file",
+                       "{}: a stream; OUT is written in several places at a time", stream);
   }
   if (path != "-") return {};
-  return fail_with_hint(ErrorCode::kUsage, "a file name, or ./- for a file called that",
-                        "-: only a plan goes to stdout (--plan-out -)");
+  return misuse_hint("a file name, or ./- for a file called that",
+                     "-: only a plan goes to stdout (--plan-out -)");
 }
 
 Status refuse_link(const fs::path& path, std::string_view option) {
@@ -156,9 +153,9 @@ Result<std::string> read_card(const fs::path& path) {
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return std::string();
   const auto refused = [&](std::string_view found) {
-    return fail_with_hint(ErrorCode::kUsage, "--card README.md",
-                          "--card {}: {}; expected a new file, or Markdown to put the block into",
-                          path.string(), found);
+    return misuse_hint("--card README.md",
+                       "--card {}: {}; expected a new file, or Markdown to put the block into",
+                       path.string(), found);
   };
   if (!is_markdown_name(path)) return refused("exists already");
   CKPT_ASSIGN(std::string text, read_small(path, kMaxCardBytes));
@@ -184,8 +181,8 @@ Status check_published_targets(const fs::path& folder) {
     CKPT_TRY(refuse_link_at(path));
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
     if (is_record(name, text)) continue;
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
-                          "{}: is not what ckpt publish writes under this name", path.string());
+    return misuse_hint(fmt::format("mv {} ..", shell_path(path.string())),
+                       "{}: is not what ckpt publish writes under this name", path.string());
   }
   return {};
 }
@@ -202,9 +199,8 @@ Status check_published_report(const fs::path& folder) {
   if (!exists) return {};
   CKPT_TRY(refuse_link_at(path));
   if (has_published_report(folder)) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
-                        "{}: is not a report of ckpt, and --report would replace it",
-                        path.string());
+  return misuse_hint(fmt::format("mv {} ..", shell_path(path.string())),
+                     "{}: is not a report of ckpt, and --report would replace it", path.string());
 }
 
 }  // namespace ckpt

@@ -51,9 +51,8 @@ Result<Step> parse_step(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   Step step{find_transform(name), {}};
   if (step.transform == nullptr) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          near_hint(name, names_in(all_transforms()), "--step ", "ckpt list steps"),
-                          "step '{}' is not known", name);
+    return misuse_hint(near_hint(name, names_in(all_transforms()), "--step ", "ckpt list steps"),
+                       "step '{}' is not known", name);
   }
   std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
   while (!rest.empty()) {
@@ -67,7 +66,7 @@ Result<Step> parse_step(std::string_view text) {
     const bool quoted = !rest.empty() && rest[0] == '"';
     const size_t end = quoted ? closing_quote(rest, *step.transform) : rest.find(',');
     if (quoted && end == rest.npos) {
-      return fail(ErrorCode::kUsage, "step '{}': a double quote is not closed", text);
+      return misuse("step '{}': a double quote is not closed", text);
     }
     std::string value(rest.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0)));
     CKPT_TRY(add_option(step, key, std::move(value)));
@@ -114,7 +113,7 @@ Context step_context(std::vector<std::string>* notes, const ReadOptions& reading
 Result<Checkpoint> apply_steps(const std::vector<Step>& steps, Checkpoint checkpoint,
                                const Context& context) {
   if (steps.size() > kMaxSteps) {
-    return fail(ErrorCode::kUsage, "{} steps; expected at most {}", steps.size(), kMaxSteps);
+    return misuse("{} steps; expected at most {}", steps.size(), kMaxSteps);
   }
   for (const Step& step : steps) {
     CKPT_ASSIGN(checkpoint,

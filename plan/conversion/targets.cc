@@ -87,8 +87,8 @@ Status refuse_input(const Inputs& inputs, const fs::path& target) {
   if (!status || !S_ISREG(status->st_mode)) return {};
   const auto found = inputs.find({status->st_dev, status->st_ino});
   if (found == inputs.end()) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another OUT, in a folder without inputs",
-                        "{}: would be replaced, and is {}", target.string(), found->second);
+  return misuse_hint("another OUT, in a folder without inputs", "{}: would be replaced, and is {}",
+                     target.string(), found->second);
 }
 
 // A file, or all files of a folder.
@@ -118,11 +118,9 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
   CKPT_ASSIGN(const bool exists, is_there(partial));
   if (!exists || has_ledger(output) || has_ledger(plan.outputs[0])) return {};
   CKPT_TRY(refuse_at_work(partial));  // a merge of importance matrices has no ledger
-  return fail_with_hint(
-      ErrorCode::kUsage,
-      fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
-      "{}: already exists and was not left by an interrupted run (it has no ledger)",
-      partial.string());
+  return misuse_hint(fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
+                     "{}: already exists and was not left by an interrupted run (it has no ledger)",
+                     partial.string());
 }
 
 // ---- what --force replaces ----------------------------------------------------------------------
@@ -135,8 +133,8 @@ bool is_mount_point(const fs::path& path) {
 
 Status check_replaceable_folder(Output& output, const ReadOptions& reading) {
   if (is_mount_point(output.path)) {
-    return fail_with_hint(ErrorCode::kUsage, shell_path((output.path / "NAME").string()),
-                          "{}: a mount point, which --force cannot replace", output.path.string());
+    return misuse_hint(shell_path((output.path / "NAME").string()),
+                       "{}: a mount point, which --force cannot replace", output.path.string());
   }
   CKPT_ASSIGN(output.replaced, replaceable_files(output, reading));
   return {};
@@ -151,10 +149,10 @@ Status check_replaceable_file(const fs::path& path) {
   const Format* safetensors = find_format("safetensors");
   CKPT_CHECK(safetensors != nullptr);
   if (is_gguf || safetensors->read(path, all_codecs(), {})) return {};
-  return fail_with_hint(ErrorCode::kUsage, "another OUT, or remove it yourself",
-                        "{}: exists and does not look like a checkpoint; --force replaces only "
-                        "checkpoints",
-                        path.string());
+  return misuse_hint("another OUT, or remove it yourself",
+                     "{}: exists and does not look like a checkpoint; --force replaces only "
+                     "checkpoints",
+                     path.string());
 }
 
 Status check_replaceable(Output& output, const ReadOptions& reading) {
@@ -169,8 +167,8 @@ Status check_replaceable(Output& output, const ReadOptions& reading) {
     CKPT_ASSIGN(const auto status, look_at(name));
     if (!status) continue;
     if (S_ISDIR(status->st_mode) && !is_folder) {
-      return fail_with_hint(ErrorCode::kUsage, shell_path((name / "NAME.gguf").string()),
-                            "{}: is a folder; expected a file or nothing", name.string());
+      return misuse_hint(shell_path((name / "NAME.gguf").string()),
+                         "{}: is a folder; expected a file or nothing", name.string());
     }
     CKPT_TRY(S_ISDIR(status->st_mode) ? check_replaceable_folder(output, reading)
                                       : check_replaceable_file(name));
@@ -216,9 +214,8 @@ Status check_outputs_apart(const Plan& plan) {
     for (const auto& [path, other] : paths) {
       if (other == &output) continue;
       if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
-      return fail_with_hint(ErrorCode::kUsage, "outputs next to each other",
-                            "{} and {}: one output is inside the other",
-                            output.path.string(), other->path.string());
+      return misuse_hint("outputs next to each other", "{} and {}: one output is inside the other",
+                         output.path.string(), other->path.string());
     }
     paths.emplace_back(own, &output);
     paths.emplace_back(partial, &output);
@@ -280,15 +277,13 @@ Status check_apart(const fs::path& in, const fs::path& out) {
   const fs::path source = real_place(in), target = real_place(out);
   if (source.empty() || target.empty()) return {};
   if (source == target || fs::equivalent(in, out, error)) {
-    return fail_with_hint(ErrorCode::kUsage, "another OUT", "{}: OUT is IN", out.string());
+    return misuse_hint("another OUT", "{}: OUT is IN", out.string());
   }
   if (is_inside(target, source)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT next to IN", "{}: OUT is inside IN ({})",
-                          out.string(), in.string());
+    return misuse_hint("an OUT next to IN", "{}: OUT is inside IN ({})", out.string(), in.string());
   }
   if (is_inside(source, target)) {
-    return fail_with_hint(ErrorCode::kUsage, "an OUT next to IN", "{}: IN ({}) is inside OUT",
-                          out.string(), in.string());
+    return misuse_hint("an OUT next to IN", "{}: IN ({}) is inside OUT", out.string(), in.string());
   }
   return {};
 }

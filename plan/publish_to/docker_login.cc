@@ -54,7 +54,7 @@ Result<RegistryLogin> login_in(const JsonValue& entry) {
   const auto words = from_base64(*auth);
   const size_t colon = words ? words->find(':') : std::string::npos;
   if (colon == std::string::npos) {
-    return fail(ErrorCode::kUsage, "auth: expected USER:PASSWORD in base64");
+    return misuse("auth: expected USER:PASSWORD in base64");
   }
   login.user = words->substr(0, colon);
   login.password = words->substr(colon + 1);
@@ -94,8 +94,7 @@ Result<std::string> ask_program(const std::string& program, const std::string& h
   const int error = ::posix_spawnp(&child, name.c_str(), &actions, nullptr, arguments, environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return fail(ErrorCode::kUsage, "{}: cannot be started, and the login of {} is kept by it",
-                program, host);
+    return misuse("{}: cannot be started, and the login of {} is kept by it", program, host);
   }
   // A host is shorter than what a pipe holds.
   const bool is_asked = ::write(to_write.get(), host.data(), host.size()) >= 0;
@@ -114,7 +113,7 @@ Result<RegistryLogin> login_by_program(const std::string& name, const std::strin
   const bool is_word = name.find_first_not_of(
                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                            "0123456789_.-") == name.npos;
-  if (!is_word) return fail(ErrorCode::kUsage, "'{}' is not the name of a credential helper", name);
+  if (!is_word) return misuse("'{}' is not the name of a credential helper", name);
   const std::string program = "docker-credential-" + name;
   CKPT_ASSIGN(const std::string answer, ask_program(program, key));
   if (answer.empty()) return RegistryLogin();
@@ -122,7 +121,7 @@ Result<RegistryLogin> login_by_program(const std::string& name, const std::strin
   const std::string* const user = json ? text_of(*json, "Username") : nullptr;
   const std::string* const secret = json ? text_of(*json, "Secret") : nullptr;
   if (user == nullptr || secret == nullptr) {
-    return fail(ErrorCode::kUsage, "{}: expected an answer with Username and Secret", program);
+    return misuse("{}: expected an answer with Username and Secret", program);
   }
   if (*user == "<token>") return RegistryLogin{"", "", *secret};
   return RegistryLogin{*user, *secret, ""};
@@ -155,7 +154,7 @@ Result<RegistryLogin> registry_login(const std::string& host) {
     if (!exists) continue;
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxLoginBytes));
     const auto json = parse_json(path.string(), text);
-    if (!json) return fail(ErrorCode::kUsage, "{}: expected JSON", path.string());
+    if (!json) return misuse("{}: expected JSON", path.string());
     CKPT_ASSIGN(RegistryLogin login, in(path.string(), login_of_file(*json, keys_of(host))));
     if (login.is_known()) return login;
   }

@@ -32,9 +32,9 @@ Result<std::string> digest_of_body(const HttpBody& body) {
 Status check_image_names(const Shipment& shipment) {
   for (const FileDigest& file : shipment.files) {
     if (("/" + file.name).find("/.wh.") == std::string::npos) continue;
-    return fail_with_hint(ErrorCode::kUsage, "another name, or --as modelpack",
-                          "{}: layers of images reserve names that start with .wh.",
-                          (shipment.folder / file.name).string());
+    return misuse_hint("another name, or --as modelpack",
+                       "{}: layers of images reserve names that start with .wh.",
+                       (shipment.folder / file.name).string());
   }
   return {};
 }

@@ -140,7 +140,7 @@ std::string OciAddress::shown() const {
 
 Result<OciAddress> parse_oci_address(const std::string& address) {
   const auto wrong = [&] {
-    return fail(ErrorCode::kUsage, "{}: expected oci://HOST/NAME:TAG, NAME in lower case", address);
+    return misuse("{}: expected oci://HOST/NAME:TAG, NAME in lower case", address);
   };
   std::string text = address.substr(std::min(kOciPrefix.size(), address.size()));
   const size_t slash = text.find('/'), at = std::min(text.find('@', slash), text.size());
@@ -207,8 +207,8 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
     words = basic_words(login_);
   } else {
     const std::string host = address_.shown().substr(0, address_.shown().find('/'));
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("docker login {}", host),
-                          "{}: asks for a login, and no file of docker or podman has one", host);
+    return misuse_hint(fmt::format("docker login {}", host),
+                       "{}: asks for a login, and no file of docker or podman has one", host);
   }
   const std::lock_guard lock(mutex_);
   authorization_ = std::move(words);

@@ -56,8 +56,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
     if (!file.name.ends_with(".gguf")) continue;
     const fs::path path = shipment.folder / file.name;
     if (is_split_name(file.name)) {
-      return fail_with_hint(
-          ErrorCode::kUsage,
+      return misuse_hint(
           fmt::format("ckpt convert {} release/model.gguf", shell_path(path.string())),
           "{}: part of a split file; Ollama names files by digest, so that parts are not found",
           path.string());
@@ -66,8 +65,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
     out.push_back({&file, std::move(checkpoint)});
   }
   if (!out.empty()) return out;
-  return fail_with_hint(
-      ErrorCode::kUsage,
+  return misuse_hint(
       fmt::format("ckpt convert {} release/model.gguf --to " CKPT_USUAL_TYPE, shell_path(folder)),
       "{}: no GGUF file; Ollama runs GGUF files", folder);
 }
@@ -84,9 +82,8 @@ Status check_adapter(const Shipment& shipment, const GgufFile& adapter, const Gg
   const std::string own = architecture_of(adapter.checkpoint);
   const std::string expected = architecture_of(model.checkpoint);
   if (own == expected) return {};
-  return fail_with_hint(ErrorCode::kUsage, "a folder without it",
-                        "{}: {} is an adapter of '{}'; {} is a '{}'", shipment.folder.string(),
-                        adapter.file->name, own, model.file->name, expected);
+  return misuse_hint("a folder without it", "{}: {} is an adapter of '{}'; {} is a '{}'",
+                     shipment.folder.string(), adapter.file->name, own, model.file->name, expected);
 }
 
 // The one model first, then its projector and its adapters. Fails as ollama_artifact() does.
@@ -98,9 +95,9 @@ Result<const GgufFile*> add_weights(const Shipment& shipment, const std::vector<
     for (const GgufFile& file : files) {
       if (kind_of(file.checkpoint) != kind) continue;
       if (kind != "adapter" && first != nullptr) {
-        return fail_with_hint(ErrorCode::kUsage, "a folder for each of them",
-                              "{}: {} and {} are two {}s; expected one for a name in Ollama",
-                              shipment.folder.string(), first->file->name, file.file->name, kind);
+        return misuse_hint("a folder for each of them",
+                           "{}: {} and {} are two {}s; expected one for a name in Ollama",
+                           shipment.folder.string(), first->file->name, file.file->name, kind);
       }
       first = &file;
       if (kind == "model") model = &file;
@@ -113,8 +110,8 @@ Result<const GgufFile*> add_weights(const Shipment& shipment, const std::vector<
     }
   }
   if (model != nullptr) return model;
-  return fail(ErrorCode::kUsage, "{}: {} is not a model (found type '{}'); expected one next to it",
-              shipment.folder.string(), files[0].file->name, kind_of(files[0].checkpoint));
+  return misuse("{}: {} is not a model (found type '{}'); expected one next to it",
+                shipment.folder.string(), files[0].file->name, kind_of(files[0].checkpoint));
 }
 
 void add_text(Artifact& out, std::string_view kind, std::string content) {

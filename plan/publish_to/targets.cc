@@ -64,7 +64,7 @@ Result<const PublishTarget*> find_publish_target(const std::string& address) {
   if (found != kPublishTargets.end()) return *found;
   std::vector<std::string_view> forms;
   for (const PublishTarget* target : kPublishTargets) forms.push_back(target->form);
-  return fail(ErrorCode::kUsage, "--to {}: expected {}", address, fmt::join(forms, ", "));
+  return misuse("--to {}: expected {}", address, fmt::join(forms, ", "));
 }
 
 }  // namespace ckpt

@@ -205,8 +205,8 @@ Result<std::vector<HubUpload>> HubRepository::uploads(const std::vector<HubFile>
       if (file == wanted.end()) continue;
       if (const JsonValue* error = known(one, "error")) {
         const std::string* const message = text_of(*error, "message");
-        return fail(ErrorCode::kUsage, "{}: refused by the hub: {}", files[file->second].path,
-                    message == nullptr ? "no reason given" : *message);
+        return misuse("{}: refused by the hub: {}", files[file->second].path,
+                      message == nullptr ? "no reason given" : *message);
       }
       const JsonValue* const actions = known(one, "actions");
       if (actions == nullptr) continue;  // the hub has it
@@ -277,8 +277,8 @@ Result<HubName> parse_hub_target(const std::string& address) {
   const bool is_branch = hub.revision.find("..") == std::string::npos &&
                          hub.revision.find_first_of(" ?#\\:\n") == std::string::npos;
   if (hub.path.empty() && is_branch) return hub;
-  return fail_with_hint(ErrorCode::kUsage, "hf://ORG/NAME[@BRANCH]",
-                        "--to {}: not the name of a repository and a branch", address);
+  return misuse_hint("hf://ORG/NAME[@BRANCH]", "--to {}: not the name of a repository and a branch",
+                     address);
 }
 
 Result<std::vector<Placement>> list_hub(const std::string& address, const Shipment& shipment) {
@@ -421,8 +421,8 @@ Result<Sent> send_to_hub(const std::string& address, const Shipment& shipment,
   CKPT_ASSIGN(const HubName hub, parse_hub_target(address));
   CKPT_ASSIGN(HubAccess access, hub_access());
   if (access.token.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "hf auth login, or HF_TOKEN in the environment",
-                          "--to {}: no token to write with", address);
+    return misuse_hint("hf auth login, or HF_TOKEN in the environment",
+                       "--to {}: no token to write with", address);
   }
   const HubRepository repository(std::move(access), hub.repository, hub.revision);
   CKPT_ASSIGN(Sent sent, HubSender(repository, shipment, options).send());

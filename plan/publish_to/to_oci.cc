@@ -20,7 +20,7 @@ constexpr unsigned kBlobsAtATime = 4;
 Result<OciAddress> target_address(const std::string& address) {
   CKPT_ASSIGN(OciAddress oci, in("--to", parse_oci_address(address)));
   if (oci.digest.empty()) return oci;
-  return fail(ErrorCode::kUsage, "--to {}: expected a tag without a digest", address);
+  return misuse("--to {}: expected a tag without a digest", address);
 }
 
 Result<std::vector<Placement>> list_oci(const std::string& address, const Shipment& shipment) {
@@ -40,9 +40,9 @@ Status check_tag(OciRepository& repository, const OciAddress& oci, const std::st
                  bool force) {
   CKPT_ASSIGN(const std::string tagged, repository.tagged());
   if (tagged.empty() || tagged == digest || force) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--force to move the tag, or another tag",
-                        "{}:{} exists already and is another artifact ({})", oci.shown(), oci.tag,
-                        tagged);
+  return misuse_hint("--force to move the tag, or another tag",
+                     "{}:{} exists already and is another artifact ({})", oci.shown(), oci.tag,
+                     tagged);
 }
 
 class BlobSender {

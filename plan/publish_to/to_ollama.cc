@@ -75,10 +75,10 @@ Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment&
       is_name_part(name.model, "-.") && is_name_part(name.tag, "-.")) {
     return name;
   }
-  return fail_with_hint(ErrorCode::kUsage, "--to ollama:NAME:TAG",
-                        "--to {}: '{}' is not a name in Ollama (letters, digits, '_', '-', '.'; at "
-                        "most 80 characters)",
-                        address, address == kOllamaPrefix ? name.model : address.substr(7));
+  return misuse_hint("--to ollama:NAME:TAG",
+                     "--to {}: '{}' is not a name in Ollama (letters, digits, '_', '-', '.'; at "
+                     "most 80 characters)",
+                     address, address == kOllamaPrefix ? name.model : address.substr(7));
 }
 
 // $OLLAMA_MODELS, or ~/.ollama/models. Fails: kUsage where it is not a folder.
@@ -90,11 +90,9 @@ Result<fs::path> ollama_folder() {
                               : fs::path(home == nullptr ? "" : home) / ".ollama/models";
   std::error_code error;
   if (fs::is_directory(folder, error)) return folder;
-  return fail_with_hint(
-      ErrorCode::kUsage,
-      fmt::format("OLLAMA_MODELS=DIR with the server's own folder, or mkdir -p {}",
-                  shell_path(folder.string())),
-      "--to ollama: {}: expected Ollama's model folder", folder.string());
+  return misuse_hint(fmt::format("OLLAMA_MODELS=DIR with the server's own folder, or mkdir -p {}",
+                                 shell_path(folder.string())),
+                     "--to ollama: {}: expected Ollama's model folder", folder.string());
 }
 
 std::string blob_name(const std::string& sha256) { return "blobs/sha256-" + sha256; }
@@ -206,8 +204,8 @@ Status check_ollama_name(const OpenFolder& folder, const OllamaName& name,
   if (!exists || force) return {};
   const auto old = read_whole({folder, name.manifest()}, kMaxOllamaManifestBytes);
   if (old && *old == manifest) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another tag",
-                        "--to ollama: {} exists already and is another model", name.shown());
+  return misuse_hint("--force to replace it, or another tag",
+                     "--to ollama: {} exists already and is another model", name.shown());
 }
 
 Result<Sent> send_to_ollama(const std::string& address, const Shipment& shipment,

@@ -283,8 +283,8 @@ Result<S3Address> parse_s3_address(const std::string& address) {
   if (is_plain && name.key.find_first_of("\\?#\n\r") == name.key.npos) {
     return S3Address{name.bucket, name.key.empty() ? "" : name.key + "/"};
   }
-  return fail_with_hint(ErrorCode::kUsage, "s3://BUCKET/PREFIX",
-                        "--to {}: not the name of a bucket and a prefix in it", address);
+  return misuse_hint("s3://BUCKET/PREFIX", "--to {}: not the name of a bucket and a prefix in it",
+                     address);
 }
 
 Result<std::vector<Placement>> list_s3(const std::string& address, const Shipment& shipment) {
@@ -339,8 +339,8 @@ class S3Sender {
         continue;
       }
       if (there && !options_.force) {
-        return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another prefix",
-                              "{} exists already and is another file", address_.shown(file.name));
+        return misuse_hint("--force to replace it, or another prefix",
+                           "{} exists already and is another file", address_.shown(file.name));
       }
       ++sent_.sent_files;
       sent_.sent_bytes += file.size_bytes;

@@ -12,7 +12,7 @@ constexpr double kMostBits = 32;
 // Options that set types conflict with a target: each would take the choice away.
 Status check_alone(const Conversion& conversion, const std::string& target) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them", "{} and {}: {}", target, option, why);
+    return misuse_hint("one of them", "{} and {}: {}", target, option, why);
   };
   const bool is_folder = !is_gguf_path(conversion.out);
   const bool has_folder_type = is_export_type(conversion.to) && conversion.to != "fp8";
@@ -33,7 +33,7 @@ Status check_alone(const Conversion& conversion, const std::string& target) {
 Result<double> parse_bits(const std::string& text) {
   const auto bits = number_from<double>(text);
   if (bits && *bits > 0 && *bits <= kMostBits) return *bits;
-  return fail(ErrorCode::kUsage, "--target-bits '{}'; expected bits a weight, like 4.6", text);
+  return misuse("--target-bits '{}'; expected bits a weight, like 4.6", text);
 }
 
 // "24 GB" is what people write.
@@ -45,7 +45,7 @@ Result<uint64_t> parse_target_size(std::string text) {
   if (is_between) text.erase(space, 1);
   CKPT_ASSIGN(const uint64_t bytes, in("--target-size", parse_size(text)));
   if (bytes > 0) return bytes;
-  return fail(ErrorCode::kUsage, "--target-size {}: no file; expected a size, like 24GB", text);
+  return misuse("--target-size {}: no file; expected a size, like 24GB", text);
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion)
   const bool has_size = !conversion.target_size.empty(), has_bits = !conversion.target_bits.empty();
   if (!has_size && !has_bits) return std::optional<SizeTarget>();
   if (has_size && has_bits) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them", "--target-size {} and --target-bits {}",
-                          conversion.target_size, conversion.target_bits);
+    return misuse_hint("one of them", "--target-size {} and --target-bits {}",
+                       conversion.target_size, conversion.target_bits);
   }
   SizeTarget out;
   if (has_size) {

@@ -114,8 +114,8 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInp
     modules.push_back(module_of(tensor.name));
   }
   if (tensors.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--to TYPE, or fewer options that say types",
-                          "{}: no layer is left whose type can be chosen", target.text);
+    return misuse_hint("--to TYPE, or fewer options that say types",
+                       "{}: no layer is left whose type can be chosen", target.text);
   }
   CKPT_ASSIGN(const std::vector<std::string> keys, joined_layers(made, modules));
   std::map<std::string, size_t> place;
@@ -249,8 +249,7 @@ Status check_within(const FreeFolder& folder, const SizeTarget& target, uint64_t
                ? fmt::format("{:.3f} effective bits", bits_per_weight(bytes, folder.weights))
                : fmt::format("{} bytes ({})", bytes, human_bytes(bytes));
   };
-  return fail_with_hint(
-      ErrorCode::kUsage,
+  return misuse_hint(
       is_large ? "a target in between, or no target and no --to" : "a target in between",
       "{}: {}; all layers as NVFP4 take {}, all as they are {}", target.text,
       is_large ? "nothing would be left to quantize" : "too small for this model",
@@ -299,9 +298,9 @@ Status check_source(const Conversion& conversion, const SizeTarget& target) {
   if (!conversion.steps.empty() || !conversion.recipe_steps.empty()) return {};
   CKPT_ASSIGN(const Format* format, recognize(conversion.in));
   if (format->name != "gguf") return {};
-  return fail_with_hint(ErrorCode::kUsage, "this without the target, and then that folder with it",
-                        "{}: {} is a GGUF; types are chosen for the layers of a folder",
-                        target.text, conversion.in.string());
+  return misuse_hint("this without the target, and then that folder with it",
+                     "{}: {} is a GGUF; types are chosen for the layers of a folder", target.text,
+                     conversion.in.string());
 }
 
 // A recipe says the type of every layer itself.
@@ -309,9 +308,9 @@ Status check_preset(const Conversion& conversion, const SizeTarget& target) {
   const auto preset = conversion.flags.get("preset");
   const auto words = find_convert_option("preset")->rule().words();
   if (!preset || std::ranges::count(words, *preset) > 0) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--preset default-input-scale1, or one of the two",
-                        "--preset {} says the types of layers, and {} would choose them", *preset,
-                        target.text);
+  return misuse_hint("--preset default-input-scale1, or one of the two",
+                     "--preset {} says the types of layers, and {} would choose them", *preset,
+                     target.text);
 }
 
 }  // namespace
@@ -375,9 +374,8 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     add_layers(folder, choice->offers, errors, out);
     return std::pair(with_globs(std::move(conversion), out.globs), std::move(out));
   }
-  return fail_with_hint(ErrorCode::kUsage, "a larger target",
-                        "{}: the headers and documents of {} do not fit", target.text,
-                        conversion.out.string());
+  return misuse_hint("a larger target", "{}: the headers and documents of {} do not fit",
+                     target.text, conversion.out.string());
 }
 
 }  // namespace ckpt

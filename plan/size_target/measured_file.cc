@@ -82,26 +82,25 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Obs
   struct stat status {};
   const bool is_link = ::lstat(file.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
   if (is_link)
-    return fail_with_hint(ErrorCode::kUsage, std::string(kOther),
-                          "{}: a link; expected a file with measured errors", file.string());
+    return misuse_hint(std::string(kOther), "{}: a link; expected a file with measured errors",
+                       file.string());
   CKPT_ASSIGN(Descriptor opened,
               folder.open_file(file.filename().string(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return fail_with_hint(ErrorCode::kUsage, std::string(kOther),
-                          "{}: not a regular file; expected one with measured errors",
-                          file.string());
+    return misuse_hint(std::string(kOther),
+                       "{}: not a regular file; expected one with measured errors", file.string());
   }
   if (!is_ours(file, status, Guard::kOwnerAndMode)) {
-    return fail_with_hint(
-        ErrorCode::kUsage, std::string(kOther),
+    return misuse_hint(
+        std::string(kOther),
         "{}: other users may write to it; expected a file that only this user can write",
         file.string());
   }
   CKPT_ASSIGN(const SharedSource source, open_file(std::move(opened), file, ReadAs::kOwn));
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxBytes));
   if (!text.starts_with(kMagic)) {
-    return fail_with_hint(ErrorCode::kUsage, std::string(kOther),
-                          "{}: holds no measured errors, and would be replaced", file.string());
+    return misuse_hint(std::string(kOther), "{}: holds no measured errors, and would be replaced",
+                       file.string());
   }
   if (auto kept = parse_kept(text)) return std::move(*kept);
   observer.note(

@@ -92,9 +92,9 @@ Result<SensitivityFile> read_sensitivity_file(const std::filesystem::path& path)
   }
   std::erase_if(out.divergences, [](const auto& each) { return each.second.empty(); });
   if (!out.divergences.empty()) return out;
-  return fail_with_hint(ErrorCode::kUsage, "a kld_results.csv, or lines of name,kl",
-                        "{}: {}; expected the KL divergence that each tensor alone causes",
-                        out.name, has_perplexities ? "perplexities" : "no number above 0");
+  return misuse_hint("a kld_results.csv, or lines of name,kl",
+                     "{}: {}; expected the KL divergence that each tensor alone causes", out.name,
+                     has_perplexities ? "perplexities" : "no number above 0");
 }
 
 Status check_sensitivity_file(const SensitivityFile& file, const std::vector<RatedTensor>& tensors,
@@ -113,8 +113,8 @@ Status check_sensitivity_file(const SensitivityFile& file, const std::vector<Rat
   const auto unknown = std::ranges::find_if(
       file.divergences, [&](const auto& each) { return !used.contains(each.first); });
   if (used.empty()) {
-    return fail_with_hint(
-        ErrorCode::kUsage, "a file of this model, with a column a tensor",
+    return misuse_hint(
+        "a file of this model, with a column a tensor",
         "{}: none of its {} tensors (the first: '{}') is one whose type is chosen here; "
         "expected names like '{}'",
         file.name, file.divergences.size(), unknown->first, missing->names[0]);

@@ -111,8 +111,8 @@ Result<FreeModel> find_free(const Undecided& undecided, const SizeTarget& target
     out.tensors.push_back(second.is_stored() ? first : second);
   }
   if (!out.tensors.empty()) return out;
-  return fail_with_hint(ErrorCode::kUsage, "--to TYPE, or fewer options that say types",
-                        "{}: no tensor is left whose type can be chosen", target.text);
+  return misuse_hint("--to TYPE, or fewer options that say types",
+                     "{}: no tensor is left whose type can be chosen", target.text);
 }
 
 // The choices of a tensor, without errors.
@@ -171,8 +171,7 @@ Status check_reachable(const std::vector<FreeTensor>& tensors, const FreeModel& 
   };
   const bool has_weights = std::ranges::any_of(
       model.tensors, [](const Tensor& each) { return each.recoded().weights != nullptr; });
-  return fail_with_hint(
-      ErrorCode::kUsage,
+  return misuse_hint(
       has_weights ? "a target in between"
                   : "a target in between, or --imatrix FILE, with which smaller types can be made",
       "{}: too small for this model; possible are {} to {}", target.text, said(least), said(most));
@@ -374,9 +373,8 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
     }
     limit -= std::min(limit, out.out_bytes - target.size_bytes);
   }
-  return fail_with_hint(ErrorCode::kUsage, "a larger target, or fewer files",
-                        "{}: the headers of {} files do not fit", target.text,
-                        conversion.out.string());
+  return misuse_hint("a larger target, or fewer files", "{}: the headers of {} files do not fit",
+                     target.text, conversion.out.string());
 }
 
 }  // namespace ckpt

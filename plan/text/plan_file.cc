@@ -108,8 +108,7 @@ JsonText conversion_json(const Conversion& conversion) {
 // ---- reading -----------------------------------------------------------------------------------
 
 Failure bad_value(std::string_view key, const JsonText& value, std::string_view expected) {
-  return fail(ErrorCode::kUsage, "\"{}\": {}; expected {}", key, value.dump(0).substr(0, 80),
-              expected);
+  return misuse("\"{}\": {}; expected {}", key, value.dump(0).substr(0, 80), expected);
 }
 
 class Reader {
@@ -119,8 +118,7 @@ class Reader {
   Result<PlanFile> read(const JsonText& root) const {
     PlanFile file;
     if (root.find_whole("ckpt_plan") != kPlanFileVersion) {
-      return fail(ErrorCode::kUsage, "no plan of ckpt; expected \"ckpt_plan\": {}",
-                  kPlanFileVersion);
+      return misuse("no plan of ckpt; expected \"ckpt_plan\": {}", kPlanFileVersion);
     }
     for (const auto& [key, value] : root.members()) {
       if (key == "convert") {
@@ -130,11 +128,11 @@ class Reader {
       } else if (key == "version" || key == "digest") {
         CKPT_ASSIGN((key == "version" ? file.version : file.digest), text_of(key, value));
       } else if (key != "ckpt_plan" && key != "files") {
-        return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
+        return misuse("key \"{}\" is not known", key);
       }
     }
     if (!file.conversion.in.empty() && !file.conversion.out.empty()) return file;
-    return fail(ErrorCode::kUsage, "no \"in\" or no \"out\" in \"convert\"");
+    return misuse("no \"in\" or no \"out\" in \"convert\"");
   }
 
  private:
@@ -163,7 +161,7 @@ class Reader {
     CKPT_ASSIGN(const std::string name,
                 text_of("name", json.find("name") ? *json.find("name") : JsonText::null()));
     const Transform* transform = find_transform(name);
-    if (transform == nullptr) return fail(ErrorCode::kUsage, "no step is called '{}'", name);
+    if (transform == nullptr) return misuse("no step is called '{}'", name);
     Step step{transform, {}};
     const JsonText* options = json.find("options");
     if (options == nullptr) return step;
@@ -183,7 +181,7 @@ class Reader {
       for (const auto& [name, content] : pairs) {
         const ConvertOption* option = find_convert_option(name);
         if (option == nullptr || option->step() == nullptr || list_of(*option) != key) {
-          return fail(ErrorCode::kUsage, "\"{}\": option '{}' is not known", key, name);
+          return misuse("\"{}\": option '{}' is not known", key, name);
         }
         out.flags.add(name, option->is_path(content) ? resolve(content) : content);
       }
@@ -221,7 +219,7 @@ class Reader {
     }
     const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);
     if (option == nullptr || (option->step() != nullptr && !list_of(*option).empty())) {
-      return fail(ErrorCode::kUsage, "key \"{}\" is not known", key);
+      return misuse("key \"{}\" is not known", key);
     }
     if (const auto number = whole_of(*option)) {
       const auto whole = value.as_whole();
@@ -340,18 +338,17 @@ Result<PlannedConversion> plan_again(const PlanFile& file, const ExecuteOptions&
   const std::string changed = changed_input(file.inputs, digest.inputs, false);
   const std::string hint = "the command that made the plan again, with --plan-out";
   if (!changed.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, hint, "an input changed since the plan was made: {}",
-                          changed);
+    return misuse_hint(hint, "an input changed since the plan was made: {}", changed);
   }
   if (digest.sha256 == file.digest) return planned;
   if (file.version != CKPT_VERSION) {
-    return fail_with_hint(ErrorCode::kUsage, hint, "the plan was made by ckpt {}; this is {}",
-                          file.version, CKPT_VERSION);
+    return misuse_hint(hint, "the plan was made by ckpt {}; this is {}", file.version,
+                       CKPT_VERSION);
   }
-  return fail_with_hint(ErrorCode::kUsage, hint,
-                        "this is another plan by now: documents of IN ({}) or files that options "
-                        "name have changed",
-                        file.conversion.in.string());
+  return misuse_hint(hint,
+                     "this is another plan by now: documents of IN ({}) or files that options "
+                     "name have changed",
+                     file.conversion.in.string());
 }
 
 }  // namespace ckpt

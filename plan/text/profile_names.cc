@@ -31,8 +31,8 @@ Result<std::string> profile_named(std::string_view text) {
     const bool has_version = std::isdigit(static_cast<unsigned char>(own.back())) != 0;
     if (letters == own || (has_version && letters.starts_with(own + "."))) return name;
   }
-  return fail_with_hint(ErrorCode::kUsage, near_hint(text, names, "--for ", "ckpt list profiles"),
-                        "profile '{}' is not known", text);
+  return misuse_hint(near_hint(text, names, "--for ", "ckpt list profiles"),
+                     "profile '{}' is not known", text);
 }
 
 }  // namespace

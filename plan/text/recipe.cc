@@ -46,7 +46,7 @@ Result<std::string> text_of(const JsonText& json, std::string_view key) {
   auto text = json.as_text();
   const bool is_c_text = text && text->find('\0') == std::string::npos;  // as a path has to be
   if (is_c_text && !text->empty()) return std::move(*text);
-  return fail(ErrorCode::kUsage, "\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
+  return misuse("\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
 }
 
 Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
@@ -55,8 +55,8 @@ Result<std::string> RecipeReader::option_text(const OptionRule& rule, const Json
   }
   if (const auto boolean = value.as_boolean()) return std::string(*boolean ? "yes" : "no");
   if (value.kind() == JsonText::Kind::kToken && !value.is_null()) return value.token();
-  return fail(ErrorCode::kUsage, "\"{}\": {}; expected text, a number, true or false", rule.name,
-              value.dump(0).substr(0, 80));
+  return misuse("\"{}\": {}; expected text, a number, true or false", rule.name,
+                value.dump(0).substr(0, 80));
 }
 
 // One value, several in an array, or members of an object, each as "key=value".
@@ -66,7 +66,7 @@ Status RecipeReader::read_option(Step& step, const std::string& key, const JsonT
   if (rule == nullptr) return unknown_option(transform.options, transform.name, key);
   if (value.is_array()) {
     if (!rule->repeats && value.items().size() > 1) {
-      return fail(ErrorCode::kUsage, "step '{}': \"{}\" takes one value", transform.name, key);
+      return misuse("step '{}': \"{}\" takes one value", transform.name, key);
     }
     for (const JsonText& item : value.items()) {
       CKPT_ASSIGN(const std::string text, option_text(*rule, item));
@@ -102,8 +102,7 @@ Result<Step> RecipeReader::read_step(const JsonText& json) const {
   }
   const auto name = json.find_text("name");
   if (!name) {
-    return fail(ErrorCode::kUsage, "{}; expected {{\"name\": STEP, ...}}",
-                json.dump(0).substr(0, 80));
+    return misuse("{}; expected {{\"name\": STEP, ...}}", json.dump(0).substr(0, 80));
   }
   CKPT_ASSIGN(Step step, parse_step(*name));
   for (const auto& [key, value] : json.members()) {
@@ -116,8 +115,7 @@ Status RecipeReader::read_also(const JsonText& json, Recipe& recipe) const {
   for (const JsonText& item : json.items()) {
     const auto out = item.find_text("out"), to = item.find_text("to");
     if (!out || !to || item.members().size() != 2) {
-      return fail(ErrorCode::kUsage, "{}; expected {{\"out\": OUT, \"to\": TYPE}}",
-                  item.dump(0).substr(0, 80));
+      return misuse("{}; expected {{\"out\": OUT, \"to\": TYPE}}", item.dump(0).substr(0, 80));
     }
     recipe.also.emplace_back(resolve(*out), *to);
   }
@@ -132,8 +130,7 @@ Status RecipeReader::read_field(const ConvertOption& option, const JsonText& val
   if (!option.takes_value()) {
     const auto flag = value.as_boolean();
     if (!flag) {
-      return fail(ErrorCode::kUsage, "\"{}\": {}; expected true or false", name,
-                  value.dump(0).substr(0, 80));
+      return misuse("\"{}\": {}; expected true or false", name, value.dump(0).substr(0, 80));
     }
     if (*flag) add("yes");
     return {};
@@ -168,9 +165,8 @@ Failure unknown_key(const std::string& key) {
     if (option.kept >= OptionKept::kRecipe) keys.emplace_back(option.spelling());
   }
   const std::string near = nearest(key, keys);
-  return fail_with_hint(ErrorCode::kUsage,
-                        near.empty() ? "one of those" : fmt::format("\"{}\"", near),
-                        "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
+  return misuse_hint(near.empty() ? "one of those" : fmt::format("\"{}\"", near),
+                     "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
 }
 
 Status RecipeReader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
@@ -189,7 +185,7 @@ Status RecipeReader::read_key(const std::string& key, const JsonText& value, Rec
 
 Status RecipeReader::read_list(const std::string& key, const JsonText& value,
                                Recipe& recipe) const {
-  if (!value.is_array()) return fail(ErrorCode::kUsage, "\"{}\" is not an array", key);
+  if (!value.is_array()) return misuse("\"{}\" is not an array", key);
   if (key == "also") return in("\"also\"", read_also(value, recipe));
   for (const JsonText& item : value.items()) {
     if (key == "for") {
@@ -204,7 +200,7 @@ Status RecipeReader::read_list(const std::string& key, const JsonText& value,
 }
 
 Result<Recipe> RecipeReader::read(const JsonText& root) const {
-  if (!root.is_object()) return fail(ErrorCode::kUsage, "no JSON object");
+  if (!root.is_object()) return misuse("no JSON object");
   Recipe recipe;
   for (const auto& [key, value] : root.members()) {
     CKPT_TRY(read_key(key, value, recipe));
@@ -232,7 +228,7 @@ Result<std::string> read_stdin(uint64_t limit_bytes) {
   while (const size_t count = std::fread(piece, 1, sizeof piece, stdin)) {
     text.append(piece, count);
     if (text.size() > limit_bytes) {
-      return fail(ErrorCode::kUsage, "stdin: more than {} bytes; expected a recipe", limit_bytes);
+      return misuse("stdin: more than {} bytes; expected a recipe", limit_bytes);
     }
   }
   if (std::ferror(stdin) != 0) return fail(ErrorCode::kIo, "stdin: cannot be read");

@@ -35,9 +35,8 @@ Status settle_moments(Conversion& conversion, Observer& observer) {
   const auto moments = conversion.flags.get("moments");
   if (!moments || !is_imatrix_file(*moments)) return {};
   if (!conversion.imatrix.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them",
-                          "--moments {} and --imatrix {}: two importance matrices", *moments,
-                          conversion.imatrix);
+    return misuse_hint("one of them", "--moments {} and --imatrix {}: two importance matrices",
+                       *moments, conversion.imatrix);
   }
   observer.note(note_of_imatrix_as_moments(*moments));
   conversion.imatrix = *moments;

@@ -79,13 +79,12 @@ Result<std::string> target_type_named(std::string_view before, std::string_view 
   if (found.empty()) found = alias_of(text);
   if (!found.empty()) return found;
   if (const std::string own = own_spelling(text); !own.empty()) {
-    return fail_with_hint(
-        ErrorCode::kUsage, own.starts_with("without") ? own : fmt::format("{}{}", before, own),
-        "{}{}: a word of other programs; expected the name of a type", before, text);
+    return misuse_hint(own.starts_with("without") ? own : fmt::format("{}{}", before, own),
+                       "{}{}: a word of other programs; expected the name of a type", before, text);
   }
-  return fail_with_hint(ErrorCode::kUsage, near_hint(text, names, before, "ckpt list types"),
-                        "{}{}: no type is called '{}'; expected one of {}", before, text, text,
-                        fmt::join(names, ", "));
+  return misuse_hint(near_hint(text, names, before, "ckpt list types"),
+                     "{}{}: no type is called '{}'; expected one of {}", before, text, text,
+                     fmt::join(names, ", "));
 }
 
 std::string tensor_type_named(std::string_view text) {

@@ -49,11 +49,10 @@ Status refuse_type_as_out(const Conversion& conversion) {
   if (!type || !conversion.to.empty() || has_steps) return {};
   CKPT_ASSIGN(const bool exists, is_there(conversion.out));
   if (exists) return {};
-  return fail_with_hint(ErrorCode::kUsage,
-                        fmt::format("ckpt convert {} {} --to {}, or ./{} for a folder of that name",
-                                    shell_path(conversion.in.string()),
-                                    shell_path(named_by_type(conversion, *type)), *type, out),
-                        "OUT is '{}', the name of a type; expected NAME.gguf or a folder", out);
+  return misuse_hint(fmt::format("ckpt convert {} {} --to {}, or ./{} for a folder of that name",
+                                 shell_path(conversion.in.string()),
+                                 shell_path(named_by_type(conversion, *type)), *type, out),
+                     "OUT is '{}', the name of a type; expected NAME.gguf or a folder", out);
 }
 
 std::vector<std::string> words_between_commas(std::string_view text) {
@@ -73,26 +72,23 @@ Status spread_types(Conversion& conversion) {
   for (AlsoOutput& also : conversion.also) also.out = with_type(also.out.string(), also.to);
   const std::string out = conversion.out.string();
   if (conversion.to.empty() && has_place(out)) {
-    return fail_with_hint(ErrorCode::kUsage, "--to TYPE",
-                          "OUT {}: has a place for a type, but --to is missing", out);
+    return misuse_hint("--to TYPE", "OUT {}: has a place for a type, but --to is missing", out);
   }
   if (conversion.to.empty()) return {};
   std::vector<std::string> types;
   for (const std::string& word : words_between_commas(conversion.to)) {
     CKPT_ASSIGN(std::string type, target_type_named("--to ", word));
     if (std::ranges::find(types, type) != types.end()) {
-      return fail(ErrorCode::kUsage, "--to {}: {} is named twice", conversion.to, type);
+      return misuse("--to {}: {} is named twice", conversion.to, type);
     }
     types.push_back(std::move(type));
   }
   if (types.size() > 1 && !has_place(out)) {
     const std::string stem = out.ends_with(".gguf") ? out.substr(0, out.size() - 5) : out;
-    return fail_with_hint(
-        ErrorCode::kUsage,
-        fmt::format("ckpt convert {} {} --to {}", shell_path(conversion.in.string()),
-                    shell_word(stem + "-{type}.gguf"), conversion.to),
-        "--to {}: {} types for one OUT; expected {{type}} in its name", conversion.to,
-        types.size());
+    return misuse_hint(fmt::format("ckpt convert {} {} --to {}", shell_path(conversion.in.string()),
+                                   shell_word(stem + "-{type}.gguf"), conversion.to),
+                       "--to {}: {} types for one OUT; expected {{type}} in its name",
+                       conversion.to, types.size());
   }
   conversion.to = types[0];
   conversion.out = with_type(out, types[0]);

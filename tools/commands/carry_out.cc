@@ -195,14 +195,14 @@ Status set_cache(const PlannedConversion& planned, const std::string& folder,
                  const std::string& size, ExecuteOptions& options) {
   if (!size.empty()) {
     CKPT_ASSIGN(options.cache_bytes, in("--cache-size", parse_size(size)));
-    if (folder.empty()) return fail(ErrorCode::kUsage, "--cache-size needs --cache-dir DIR");
+    if (folder.empty()) return misuse("--cache-size needs --cache-dir DIR");
   }
   if (folder.empty()) return {};
   options.cache_folder = folder;
   if (planned.plan.outputs.size() > 1) {
-    return fail_with_hint(ErrorCode::kUsage, "one output at a time",
-                          "--cache-dir {}: only for one output; this plan has {}", folder,
-                          planned.plan.outputs.size());
+    return misuse_hint("one output at a time",
+                       "--cache-dir {}: only for one output; this plan has {}", folder,
+                       planned.plan.outputs.size());
   }
   bool is_read_far = false, is_scanned = false;
   each_source(planned.plan,
@@ -211,8 +211,8 @@ Status set_cache(const PlannedConversion& planned, const std::string& folder,
     for (const Tensor& tensor : output.checkpoint.tensors) is_scanned |= needs_scan(tensor);
   }
   if (is_read_far && is_scanned) return {};
-  return fail_with_hint(ErrorCode::kUsage, "without --cache-dir",
-                        "--cache-dir {}: nothing is read twice from a URL", folder);
+  return misuse_hint("without --cache-dir", "--cache-dir {}: nothing is read twice from a URL",
+                     folder);
 }
 
 int show_made(const PlannedConversion& planned, const std::vector<FileReport>& files,
@@ -273,8 +273,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
                        const Console& console) {
   const bool to_stdout = path == "-", may_replace = conversion.force;
   if (to_stdout && console.json()) {
-    return fail_with_hint(ErrorCode::kUsage, "--plan-out - alone, the plan is JSON",
-                          "--plan-out - with --json");
+    return misuse_hint("--plan-out - alone, the plan is JSON", "--plan-out - with --json");
   }
   if (!to_stdout) CKPT_TRY(check_plan_target(path, conversion.force));
   CKPT_ASSIGN(conversion, settled(std::move(conversion)));

@@ -65,7 +65,7 @@ Result<LinkWay> parse_link(const std::string& text) {
   if (text == "reflink") return LinkWay::kReflink;
   if (text == "hard") return LinkWay::kHard;
   if (text == "copy") return LinkWay::kCopy;
-  return fail(ErrorCode::kUsage, "--link {}; expected reflink, hard or copy", text);
+  return misuse("--link {}; expected reflink, hard or copy", text);
 }
 
 // Sums of a published folder are older than what was just changed.
@@ -117,8 +117,8 @@ Status check_patched_out(PatchRun& run) {
   std::error_code ignored;
   const bool is_empty = is_folder(run.out) && std::filesystem::is_empty(run.out, ignored);
   if (exists && !is_empty) {
-    return fail_with_hint(ErrorCode::kUsage, "another name, where nothing is",
-                          "--out {}: exists already; expected a new place", run.out.string());
+    return misuse_hint("another name, where nothing is",
+                       "--out {}: exists already; expected a new place", run.out.string());
   }
   std::error_code error;
   const auto path = std::filesystem::weakly_canonical(run.path, error);
@@ -126,8 +126,8 @@ Status check_patched_out(PatchRun& run) {
   const auto parted = std::mismatch(path.begin(), path.end(), out.begin(), out.end());
   const bool is_inside = !error && parted.first == path.end();
   if (!is_inside) return {};
-  return fail_with_hint(ErrorCode::kUsage, "a folder next to it", "--out {}: is inside {}",
-                        run.out.string(), run.path.string());
+  return misuse_hint("a folder next to it", "--out {}: is inside {}", run.out.string(),
+                     run.path.string());
 }
 
 // Fails: kUsage for the name of a file where a folder is made.

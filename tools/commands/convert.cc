@@ -64,16 +64,15 @@ Status take_typed(const CommandOptions& options, Conversion& conversion) {
 Status take_places(const CommandOptions& options, Conversion& conversion) {
   const std::string outfile = options.value("outfile"), recipe = options.value("recipe");
   if (!outfile.empty() && !conversion.out.empty()) {
-    return fail(ErrorCode::kUsage, "-o {}: OUT is {} already; expected one of them", outfile,
-                conversion.out.string());
+    return misuse("-o {}: OUT is {} already; expected one of them", outfile,
+                  conversion.out.string());
   }
   if (!outfile.empty()) conversion.out = outfile;
   if (!recipe.empty()) CKPT_TRY(take_recipe(recipe, conversion));
   CKPT_TRY(refuse_url(conversion.out));
   CKPT_ASSIGN(conversion.in, pinned_path(conversion.in));
   if (!conversion.in.empty() && !conversion.out.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage, "ckpt help convert", "{} is missing",
-                        conversion.in.empty() ? "IN" : "OUT");
+  return misuse_hint("ckpt help convert", "{} is missing", conversion.in.empty() ? "IN" : "OUT");
 }
 
 // A number alone counts bytes, which is seldom what was meant.
@@ -96,13 +95,12 @@ Status check_sizes(const CommandOptions& options, const Conversion& conversion,
   const bool has_folder = !is_gguf || !std::ranges::all_of(conversion.also, is_file);
   const bool has_gguf = is_gguf || std::ranges::any_of(conversion.also, is_file);
   if (!shard.empty() && !split.empty() && !(has_folder && has_gguf)) {
-    return fail(ErrorCode::kUsage,
-                "--shard-size is for folders, --split-size for .gguf; one of them");
+    return misuse("--shard-size is for folders, --split-size for .gguf; one of them");
   }
   if (shard.empty() || has_folder) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("--split-size {}", shard),
-                        "--shard-size is for files of a folder; {} is one .gguf",
-                        conversion.out.string());
+  return misuse_hint(fmt::format("--split-size {}", shard),
+                     "--shard-size is for files of a folder; {} is one .gguf",
+                     conversion.out.string());
 }
 
 // A file that the command writes besides its outputs.
@@ -115,9 +113,8 @@ Status check_own_name(std::string_view option, const std::filesystem::path& path
     return !out.empty() && real_place(out) == real_place(path);
   });
   if (!is_out) return {};
-  return fail_with_hint(ErrorCode::kUsage, "a name of its own", "--{} {}: the name of {}", option,
-                        path.string(),
-                        real_place(conversion.out) == real_place(path) ? "OUT" : "another output");
+  return misuse_hint("a name of its own", "--{} {}: the name of {}", option, path.string(),
+                     real_place(conversion.out) == real_place(path) ? "OUT" : "another output");
 }
 
 // A target becomes types, as if they had been typed.
@@ -143,9 +140,8 @@ Status settle_target(Conversion& conversion, bool is_written, const Console& con
 // It asks about an OUT that is written.
 Status check_if_needed(const Conversion& conversion, bool is_dry, const std::string& plan_out) {
   if (!conversion.if_needed || (!is_dry && plan_out.empty())) return {};
-  return fail_with_hint(ErrorCode::kUsage, "one of them",
-                        "--if-needed and --{}: the latter writes no OUT",
-                        is_dry ? "dry-run" : "plan-out");
+  return misuse_hint("one of them", "--if-needed and --{}: the latter writes no OUT",
+                     is_dry ? "dry-run" : "plan-out");
 }
 
 Result<int> convert(const CommandOptions& options, const Console& console,
@@ -162,8 +158,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   const bool is_dry = options.has("dry-run");
   const std::string plan_out = options.value("plan-out");
   if (is_dry && !plan_out.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them",
-                          "--dry-run writes nothing, --plan-out writes the plan");
+    return misuse_hint("one of them", "--dry-run writes nothing, --plan-out writes the plan");
   }
   CKPT_TRY(check_own_name("plan-out", plan_out, conversion));
   CKPT_TRY(check_if_needed(conversion, is_dry, plan_out));
@@ -171,8 +166,8 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   CKPT_TRY(settle_target(conversion, is_new, console, common));
   const std::string cache = options.value("cache-dir"), cache_size = options.value("cache-size");
   if (!plan_out.empty() && !(cache + cache_size).empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt execute PLAN --cache-dir DIR",
-                          "--cache-dir and --cache-size are not part of a plan");
+    return misuse_hint("ckpt execute PLAN --cache-dir DIR",
+                       "--cache-dir and --cache-size are not part of a plan");
   }
   if (!plan_out.empty()) return write_plan(std::move(conversion), plan_out, console);
   conversion.is_only_shown = is_dry;

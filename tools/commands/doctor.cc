@@ -171,17 +171,17 @@ Result<bool> show_moments(const std::filesystem::path& path, const std::filesyst
                           const ReadOptions& reading, const Console& console) {
   CKPT_ASSIGN(const Checkpoint model, read_checkpoint(path, reading));
   if (model.format == "gguf") {
-    return fail_with_hint(ErrorCode::kUsage, "the folder that it was made from",
-                          "--moments {}: {} is a GGUF; moments are of the layers of a folder",
-                          moments.string(), path.string());
+    return misuse_hint("the folder that it was made from",
+                       "--moments {}: {} is a GGUF; moments are of the layers of a folder",
+                       moments.string(), path.string());
   }
   CKPT_ASSIGN(const Checkpoint measured, read_checkpoint(moments, reading));
   const bool has_any = std::ranges::any_of(
       measured.tensors, [](const Tensor& tensor) { return tensor.name.ends_with(kInputMoments); });
   if (!has_any) {
-    return fail_with_hint(ErrorCode::kUsage, "a file as docs/SEARCH.md makes it",
-                          "--moments {}: no tensor in it is named *{}", moments.string(),
-                          kInputMoments);
+    return misuse_hint("a file as docs/SEARCH.md makes it",
+                       "--moments {}: no tensor in it is named *{}", moments.string(),
+                       kInputMoments);
   }
   CKPT_ASSIGN(const MomentsFit fit, fit_moments(model, measured));
   const StatisticsFit shown{moments.string(), "layers",    "wrong",    fit.layers,
@@ -369,9 +369,8 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
 Status settle_statistics(TypedDoctor& typed, const Console& console) {
   if (typed.moments.empty() || !is_imatrix_file(typed.moments)) return {};
   if (!typed.imatrix.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "one of them",
-                          "--moments {} and --imatrix {}: two importance matrices",
-                          typed.moments.string(), typed.imatrix.string());
+    return misuse_hint("one of them", "--moments {} and --imatrix {}: two importance matrices",
+                       typed.moments.string(), typed.imatrix.string());
   }
   console.warn(note_of_imatrix_as_moments(typed.moments));
   typed.imatrix = std::exchange(typed.moments, {});
@@ -391,7 +390,7 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   CKPT_TRY(settle_profiles(typed));
   if (!typed.base.empty()) {
     CKPT_ASSIGN(const bool has_base, is_there(typed.base, Links::kFollow));
-    if (!has_base) return fail(ErrorCode::kUsage, "--base {}: no such folder", typed.base);
+    if (!has_base) return misuse("--base {}: no such folder", typed.base);
   }
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;

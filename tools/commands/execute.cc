@@ -32,8 +32,8 @@ Status read_part(std::string_view option, std::string_view text, uint32_t first,
     resume.share_count = *count;
     return {};
   }
-  return fail(ErrorCode::kUsage, "{} '{}'; expected I/N, I from {}", option, text,
-              first == 1 ? "1 to N" : "0 to N-1");
+  return misuse("{} '{}'; expected I/N, I from {}", option, text,
+                first == 1 ? "1 to N" : "0 to N-1");
 }
 
 Result<int> run(const TypedExecute& typed, const Console& console, const CommonOptions& common) {

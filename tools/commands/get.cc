@@ -50,10 +50,9 @@ using Answers = std::vector<Answer>;
 Failure no_such_key(const TypedGet& typed, const std::string& key,
                     const std::vector<std::string>& keys) {
   const std::string near = nearest(key, keys), path = shell_path(typed.path);
-  return fail_with_hint(ErrorCode::kUsage,
-                        near.empty() ? fmt::format("ckpt get {}", path)
-                                     : fmt::format("ckpt get {} {}", path, shell_word(near)),
-                        "{}: has no key '{}'", typed.path, key);
+  return misuse_hint(near.empty() ? fmt::format("ckpt get {}", path)
+                                  : fmt::format("ckpt get {} {}", path, shell_word(near)),
+                     "{}: has no key '{}'", typed.path, key);
 }
 
 Result<Answers> metadata_answers(const TypedGet& typed) {
@@ -99,8 +98,8 @@ Result<Answers> document_answers(const TypedGet& typed) {
     const DocumentKey at = document_key(typed_key);
     CKPT_ASSIGN(const auto document, read_json(checkpoint, at.file));
     if (!document) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt show " + shell_path(typed.path),
-                            "{}: has no '{}'", typed.path, at.file);
+      return misuse_hint("ckpt show " + shell_path(typed.path), "{}: has no '{}'", typed.path,
+                         at.file);
     }
     const JsonText* value = find_at(document->root, json_path(at.key));
     if (value != nullptr) {
@@ -116,8 +115,8 @@ Result<Answers> document_answers(const TypedGet& typed) {
 
 Result<int> get(const TypedGet& typed, const Console& console) {
   if (typed.raw && (typed.keys.size() != 1 || console.json())) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt get FILE KEY --raw",
-                          "--raw: the bytes of one value; expected one KEY and no --json");
+    return misuse_hint("ckpt get FILE KEY --raw",
+                       "--raw: the bytes of one value; expected one KEY and no --json");
   }
   CKPT_ASSIGN(const Answers answers,
               is_folder(typed.path) ? document_answers(typed) : metadata_answers(typed));

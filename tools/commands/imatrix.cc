@@ -39,14 +39,13 @@ Result<uint64_t> common_chunk_size(const std::vector<ImatrixSums>& files) {
   for (const ImatrixSums& file : files) {
     if (file.is_legacy) continue;
     if (file.chunk_size == 0) {
-      return fail_with_hint(ErrorCode::kUsage, "--chunk-size 512", "{}: imatrix.chunk_size is 0",
-                            file.file);
+      return misuse_hint("--chunk-size 512", "{}: imatrix.chunk_size is 0", file.file);
     }
     if (first == nullptr) first = &file;
     if (file.chunk_size == first->chunk_size) continue;
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("--chunk-size {}", first->chunk_size),
-                          "{}: chunks of {} tokens; {} has chunks of {}", file.file,
-                          file.chunk_size, first->file, first->chunk_size);
+    return misuse_hint(fmt::format("--chunk-size {}", first->chunk_size),
+                       "{}: chunks of {} tokens; {} has chunks of {}", file.file, file.chunk_size,
+                       first->file, first->chunk_size);
   }
   return first == nullptr ? kUsualChunkTokens : first->chunk_size;
 }
@@ -148,9 +147,9 @@ Metadata common_keys(const std::vector<ImatrixSums>& files, std::vector<std::str
 Status refuse_filled(const ImatrixSums& file) {
   const auto filled = file.other_keys.find_unsigned(kFilledKey);
   if (!filled || *filled == 0) return {};
-  return fail_with_hint(ErrorCode::kUsage, "merging the files as they were, then ckpt imatrix fill",
-                        "{}: holds statistics that ckpt imatrix fill made up, of {}", file.file,
-                        counted(*filled, "expert"));
+  return misuse_hint("merging the files as they were, then ckpt imatrix fill",
+                     "{}: holds statistics that ckpt imatrix fill made up, of {}", file.file,
+                     counted(*filled, "expert"));
 }
 
 // Sums and counts added in the order of `files`, in floats; legacy ones times `chunk_size`, as
@@ -361,10 +360,10 @@ uint64_t fill_entry(ImatrixEntry& entry, FillWith with, int64_t least) {
 // not count by expert.
 Result<uint64_t> fill_imatrix(ImatrixSums& imatrix, FillWith with, int64_t least) {
   if (imatrix.is_legacy) {
-    return fail_with_hint(ErrorCode::kUnsupported, "the .gguf that llama-imatrix writes",
-                          "{}: a legacy file has one count for all experts of a tensor; nothing "
-                          "says which of them saw no input",
-                          imatrix.file);
+    return unsupported_hint("the .gguf that llama-imatrix writes",
+                            "{}: a legacy file has one count for all experts of a tensor; nothing "
+                            "says which of them saw no input",
+                            imatrix.file);
   }
   uint64_t filled = 0;
   for (auto& [name, entry] : imatrix.entries) {
@@ -400,17 +399,15 @@ Status check_imatrix_options(const TypedImatrix& typed) {
       {"--min-count", "fill", typed.min_count > 0},    {"--tensors", "show", typed.tensors}};
   for (const Owned& each : all) {
     if (!each.is_typed || each.owners.find(typed.what) != each.owners.npos) continue;
-    return fail(ErrorCode::kUsage, "{} is an option of ckpt imatrix {}", each.option, each.owners);
+    return misuse("{} is an option of ckpt imatrix {}", each.option, each.owners);
   }
   if (typed.what != "merge" && typed.files.size() > 1) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "ckpt imatrix merge " + shell_path(typed.files[0]) + " " +
-                              shell_path(typed.files[1]) + " -o all.gguf",
-                          "imatrix {}: {} files; expected one", typed.what, typed.files.size());
+    return misuse_hint("ckpt imatrix merge " + shell_path(typed.files[0]) + " " +
+                           shell_path(typed.files[1]) + " -o all.gguf",
+                       "imatrix {}: {} files; expected one", typed.what, typed.files.size());
   }
   if (typed.what == "show" || !typed.out.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage, "-o imatrix.gguf", "imatrix {} without --out",
-                        typed.what);
+  return misuse_hint("-o imatrix.gguf", "imatrix {} without --out", typed.what);
 }
 
 // Two names of one file would count it twice.
@@ -419,12 +416,11 @@ Status check_imatrix_files(const TypedImatrix& typed) {
   for (size_t i = 0; i < typed.files.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (!fs::equivalent(typed.files[i], typed.files[j], error)) continue;
-      return fail(ErrorCode::kUsage, "{}: is the same file as {}, and would count twice",
-                  typed.files[i], typed.files[j]);
+      return misuse("{}: is the same file as {}, and would count twice", typed.files[i],
+                    typed.files[j]);
     }
     if (typed.out.empty() || !fs::equivalent(typed.files[i], typed.out, error)) continue;
-    return fail_with_hint(ErrorCode::kUsage, "another name", "--out {}: is read for it",
-                          typed.out.string());
+    return misuse_hint("another name", "--out {}: is read for it", typed.out.string());
   }
   return typed.out.empty() ? Status() : check_imatrix_target(typed.out, typed.force);
 }

@@ -255,8 +255,8 @@ Status check_page(const fs::path& path, const ManPage& page) {
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxManBytes));
   const std::string_view title = std::string_view(page.text).substr(0, page.text.find(" 1 "));
   if (text.starts_with(title)) return {};
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mv {} ..", shell_path(path.string())),
-                        "{}: exists and is not a manual page of ckpt", path.string());
+  return misuse_hint(fmt::format("mv {} ..", shell_path(path.string())),
+                     "{}: exists and is not a manual page of ckpt", path.string());
 }
 
 Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folder,
@@ -277,8 +277,8 @@ Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folde
 Result<int> man(const TypedMan& typed, const Console& console) {
   const std::vector<ManPage> pages = man_pages();
   if (!typed.into.empty() && !typed.command.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt man --into DIR",
-                          "{}: --into writes the pages of all commands", typed.command);
+    return misuse_hint("ckpt man --into DIR", "{}: --into writes the pages of all commands",
+                       typed.command);
   }
   if (!typed.into.empty()) return write_pages(pages, typed.into, console);
   const std::string wanted = typed.command.empty() ? "ckpt" : "ckpt-" + typed.command;
@@ -288,10 +288,8 @@ Result<int> man(const TypedMan& typed, const Console& console) {
     console.answer_lines(page.text);
     return 0;
   }
-  return fail_with_hint(
-      ErrorCode::kUsage,
-      near_hint(typed.command, names_in(all_commands()), "ckpt man ", "ckpt --help"),
-      "'{}' is not a command, so it has no page", typed.command);
+  return misuse_hint(near_hint(typed.command, names_in(all_commands()), "ckpt man ", "ckpt --help"),
+                     "'{}' is not a command, so it has no page", typed.command);
 }
 
 Run declare_man(CommandOptions& options) {

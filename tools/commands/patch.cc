@@ -26,17 +26,17 @@ Status take_recipe(TypedPatch& typed) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));
     if (!recipe.to.empty() || !recipe.also.empty() || !recipe.profiles.empty() ||
         !recipe.options.empty()) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt convert --recipe " + shell_path(typed.recipe),
-                            "{}: \"{}\" is for conversions; a patch takes \"in\", \"out\" and "
-                            "\"steps\"",
-                            typed.recipe, conversion_key(recipe));
+      return misuse_hint("ckpt convert --recipe " + shell_path(typed.recipe),
+                         "{}: \"{}\" is for conversions; a patch takes \"in\", \"out\" and "
+                         "\"steps\"",
+                         typed.recipe, conversion_key(recipe));
     }
     if (typed.run.path.empty()) typed.run.path = std::move(recipe.in);
     if (typed.run.out.empty()) typed.run.out = std::move(recipe.out);
     if (typed.steps.empty()) typed.recipe_steps = std::move(recipe.steps);
   }
   if (!typed.run.path.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage, "ckpt help patch", "PATH is missing");
+  return misuse_hint("ckpt help patch", "PATH is missing");
 }
 
 Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions& common) {
@@ -56,9 +56,8 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
   const bool finishes_only =
       patching.steps.empty() && found != PatchState::kNone && !patching.elsewhere;
   if (patching.steps.empty() && !finishes_only) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt list steps",
-                          "{}: no --step, and no interrupted patch to finish",
-                          patching.path.string());
+    return misuse_hint("ckpt list steps", "{}: no --step, and no interrupted patch to finish",
+                       patching.path.string());
   }
   if (!typed.run.dry_run && !patching.elsewhere) CKPT_TRY(finish_earlier(console, patching.path));
   if (finishes_only) return 0;

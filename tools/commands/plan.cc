@@ -188,15 +188,14 @@ Result<fs::path> mount_of(const fs::path& plan, const PlanFile& file) {
     fs::path common;
     for (auto part = out.begin(); part != differ.first; ++part) common /= *part;
     if (common == common.root_path()) {
-      return fail_with_hint(ErrorCode::kUsage, "move them below one folder and plan again",
-                            "{}: no folder holds the plan and {}; a Pod mounts one", plan.string(),
-                            path.string());
+      return misuse_hint("move them below one folder and plan again",
+                         "{}: no folder holds the plan and {}; a Pod mounts one", plan.string(),
+                         path.string());
     }
     out = std::move(common);
   }
   if (out.string().find(':') == std::string::npos) return out;
-  return fail_with_hint(ErrorCode::kUsage, "another folder",
-                        "{}: Kubernetes mounts no path with a colon", out.string());
+  return misuse_hint("another folder", "{}: Kubernetes mounts no path with a colon", out.string());
 }
 
 Result<std::string> kubernetes_job(JobWords words, const fs::path& plan, const PlanFile& file) {
@@ -221,10 +220,10 @@ Result<int> split(const TypedSplit& typed, const Console& console, const CommonO
   std::error_code error;
   const fs::path plan = fs::absolute(typed.plan, error).lexically_normal();
   if (printable(plan.string()) != plan.string()) {
-    return fail_with_hint(ErrorCode::kUsage, "mv it elsewhere",
-                          "{}: a path with control characters or bytes that are not UTF-8 cannot "
-                          "be written into a job file",
-                          plan.string());
+    return misuse_hint("mv it elsewhere",
+                       "{}: a path with control characters or bytes that are not UTF-8 cannot "
+                       "be written into a job file",
+                       plan.string());
   }
   const unsigned threads = common.threads > 0 ? common.threads : kThreadsOfShare;
   JobWords words = {{"@PARTS@", fmt::format("{}", typed.parts)},

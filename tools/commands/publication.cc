@@ -125,9 +125,8 @@ Result<std::string> with_block(const std::string& card, std::string block) {
     return card + (card.ends_with('\n') ? "" : line_end) + line_end + block;
   }
   if (!comes_once(card, kCardBegin) || !comes_once(card, kCardEnd) || begin > end) {
-    return fail_with_hint(ErrorCode::kUsage, "removing these lines from it",
-                          "'{}' and '{}' must each occur once, in this order", kCardBegin,
-                          kCardEnd);
+    return misuse_hint("removing these lines from it",
+                       "'{}' and '{}' must each occur once, in this order", kCardBegin, kCardEnd);
   }
   block.resize(block.size() - line_end.size());  // the card's own line ends behind it
   return card.substr(0, begin) + block + card.substr(end + kCardEnd.size());
@@ -358,8 +357,7 @@ Status Publication::check_files_whole() const {
     } else if (typed_.force) {
       console_.warn(fmt::format("{}: published with --force: {}", one.path, one.found));
     } else {
-      return fail_with_hint(
-          ErrorCode::kCorrupt,
+      return corrupt_hint(
           one.hint + (one.hint.empty() ? "" : ", or ") + "--force to publish it as it is", "{}: {}",
           one.path, one.found);
     }
@@ -515,9 +513,9 @@ Status Publication::keep_or_drop_signature() {
   drops_signature_ =
       typed_.is_unsigned || !manifest || sorted_pairs(manifest->files) != sorted_pairs(files_);
   if (!drops_signature_ || typed_.is_unsigned) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--sign KEY for a new one, or --unsigned to remove it",
-                        "{}: signs a different state of the folder than the one published",
-                        path.string());
+  return misuse_hint("--sign KEY for a new one, or --unsigned to remove it",
+                     "{}: signs a different state of the folder than the one published",
+                     path.string());
 }
 
 Status Publication::write_made() {

@@ -93,12 +93,10 @@ bool is_in_published(const TypedPublish& typed, const std::string& path) {
 Status check_archive_name(const TypedPublish& typed) {
   if (typed.archive.empty()) return {};
   if (!typed.archive.ends_with(".tar.zst")) {
-    return fail(ErrorCode::kUsage, "--archive {}: expected a name that ends in .tar.zst",
-                typed.archive);
+    return misuse("--archive {}: expected a name that ends in .tar.zst", typed.archive);
   }
   if (is_in_published(typed, typed.archive)) {
-    return fail(ErrorCode::kUsage, "--archive {}: inside {}, which it is to hold", typed.archive,
-                typed.path);
+    return misuse("--archive {}: inside {}, which it is to hold", typed.archive, typed.path);
   }
   CKPT_TRY(check_parent(typed.archive));
   std::error_code error;
@@ -106,16 +104,15 @@ Status check_archive_name(const TypedPublish& typed) {
   if (fs::is_symlink(found)) {
     const fs::path target =
         fs::path(typed.archive).parent_path() / fs::read_symlink(typed.archive, error);
-    return fail_with_hint(ErrorCode::kUsage, "--archive " + shell_path(target.string()),
-                          "--archive {}: is a link; expected the name of a file", typed.archive);
+    return misuse_hint("--archive " + shell_path(target.string()),
+                       "--archive {}: is a link; expected the name of a file", typed.archive);
   }
   if (!fs::exists(found) || (typed.force && is_archive(typed.archive))) return {};
   const char* const other = !fs::is_regular_file(found) ? " and is not a file"
                             : is_archive(typed.archive) ? ""
                                                         : " and is not an archive";
-  return fail_with_hint(ErrorCode::kUsage,
-                        *other ? "another name" : "--force to replace it, or another name",
-                        "--archive {}: exists{}", typed.archive, *other ? other : " already");
+  return misuse_hint(*other ? "another name" : "--force to replace it, or another name",
+                     "--archive {}: exists{}", typed.archive, *other ? other : " already");
 }
 
 Status check_lfs_folder(const TypedPublish& typed) {
@@ -123,34 +120,29 @@ Status check_lfs_folder(const TypedPublish& typed) {
   std::error_code error;
   const fs::path lfs = typed.lfs;
   if (is_in_published(typed, typed.lfs)) {
-    return fail(ErrorCode::kUsage, "--lfs {}: inside {}; pointers never replace weights", typed.lfs,
-                typed.path);
+    return misuse("--lfs {}: inside {}; pointers never replace weights", typed.lfs, typed.path);
   }
   if (!fs::exists(lfs, error) || (fs::is_directory(lfs, error) && fs::is_empty(lfs, error))) {
     return {};
   }
-  return fail(ErrorCode::kUsage, "--lfs {}: exists already; expected a new or empty folder",
-              typed.lfs);
+  return misuse("--lfs {}: exists already; expected a new or empty folder", typed.lfs);
 }
 
 Result<int> publish(const TypedPublish& typed, const Console& console,
                     const CommonOptions& common) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
-  if (!exists) return fail(ErrorCode::kUsage, "{}: no such folder", typed.path);
+  if (!exists) return misuse("{}: no such folder", typed.path);
   if (is_url(typed.path)) {
-    return fail(ErrorCode::kUsage, "{}: a URL; expected a folder on this machine", typed.path);
+    return misuse("{}: a URL; expected a folder on this machine", typed.path);
   }
   if (!fs::is_directory(typed.path, error)) {
     const std::string path = shell_path(typed.path);
-    return fail_with_hint(
-        ErrorCode::kUsage,
-        fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
-        "{}: expected a folder", typed.path);
+    return misuse_hint(fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
+                       "{}: expected a folder", typed.path);
   }
   if (typed.card == "-" && common.json) {
-    return fail(ErrorCode::kUsage,
-                "--card - with --json, whose objects are on stdout; expected FILE.md");
+    return misuse("--card - with --json, whose objects are on stdout; expected FILE.md");
   }
   CKPT_TRY(refuse_unfinished_output(typed.path));
   CKPT_ASSIGN(const Signer signer, read_signer(typed));

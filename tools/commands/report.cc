@@ -25,9 +25,9 @@ struct TypedReport : ReportQuestion {
 // A browser goes by the name.
 Status check_name(const fs::path& out) {
   if (out.extension() != ".svg") return {};
-  return fail_with_hint(
-      ErrorCode::kUsage, "--out " + shell_path(fs::path(out).replace_extension(".html").string()),
-      "--out {}: the page is an HTML file; its figures are saved from it as SVG", out.string());
+  return misuse_hint("--out " + shell_path(fs::path(out).replace_extension(".html").string()),
+                     "--out {}: the page is an HTML file; its figures are saved from it as SVG",
+                     out.string());
 }
 
 // xdg-open starts the browser that the desktop, or $BROWSER, names.
@@ -58,7 +58,7 @@ Status open_page(const fs::path& page) {
 
 Status check_open(const TypedReport& typed, const fs::path& out) {
   if (!typed.opens || !out.empty()) return {};
-  return fail(ErrorCode::kUsage, "--open: --json alone writes no page; name one with --out");
+  return misuse("--open: --json alone writes no page; name one with --out");
 }
 
 // Under --json the data is the answer, and a page is made only where it is asked for.

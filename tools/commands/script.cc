@@ -38,9 +38,8 @@ Result<int> print_script(const std::string& name, const Console& console) {
     }
   }
   if (stem.empty()) return 0;
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt script {}", names.front()),
-                        "{}: not a script of ckpt; expected one of {}", name,
-                        fmt::join(names, ", "));
+  return misuse_hint(fmt::format("ckpt script {}", names.front()),
+                     "{}: not a script of ckpt; expected one of {}", name, fmt::join(names, ", "));
 }
 
 Run declare_script(CommandOptions& options) {

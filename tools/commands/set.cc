@@ -18,8 +18,8 @@ Failure no_value(const TypedSet& typed, const std::string& word) {
   const bool is_pair = typed.set.size() == 2 && typed.set[1].find('=') == word.npos;
   const std::string meant = is_pair ? shell_word(fmt::format("{}={}", typed.set[0], typed.set[1]))
                                     : fmt::format("{}=VALUE", shell_word(word));
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt set {} {}", path, meant),
-                        "'{}' has no value; expected KEY=VALUE", word);
+  return misuse_hint(fmt::format("ckpt set {} {}", path, meant),
+                     "'{}' has no value; expected KEY=VALUE", word);
 }
 
 Result<std::vector<KeyEdit>> read_edits(const TypedSet& typed) {
@@ -31,9 +31,8 @@ Result<std::vector<KeyEdit>> read_edits(const TypedSet& typed) {
   }
   for (const std::string& key : typed.removed) edits.push_back({false, key, {}});
   if (!edits.empty()) return edits;
-  return fail_with_hint(ErrorCode::kUsage,
-                        fmt::format("ckpt get {}", shell_path(typed.run.path.string())),
-                        "{}: no KEY=VALUE and no --remove KEY", typed.run.path.string());
+  return misuse_hint(fmt::format("ckpt get {}", shell_path(typed.run.path.string())),
+                     "{}: no KEY=VALUE and no --remove KEY", typed.run.path.string());
 }
 
 Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& common) {

@@ -184,7 +184,7 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                               {"file", tensor.home}});
   }
   if (!found && !typed.tensors.empty()) {
-    return fail(ErrorCode::kUsage, "{}: no tensor name matches '{}'", typed.path, typed.tensors);
+    return misuse("{}: no tensor name matches '{}'", typed.path, typed.tensors);
   }
   console.answer_table(table, {false, false, false, false, true});
   return {};
@@ -192,8 +192,8 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
 
 Result<int> show(const TypedShow& typed, const Console& console) {
   if (!typed.sort.empty() && !typed.all_tensors) {
-    return fail_with_hint(ErrorCode::kUsage, "--tensors --sort " + typed.sort,
-                          "--sort {}: orders the list of --tensors", typed.sort);
+    return misuse_hint("--tensors --sort " + typed.sort, "--sort {}: orders the list of --tensors",
+                       typed.sort);
   }
   CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
   QuantSummary summary;

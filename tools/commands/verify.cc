@@ -370,14 +370,14 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
   CKPT_ASSIGN(const fs::path pinned, pinned_path(typed.path));
   if (pinned != typed.path) console.talk(fmt::format("checking {}", pinned.string()));
   if (!is_folder && typed.trusted.is_given()) {
-    return fail_with_hint(ErrorCode::kUsage, "the same command with " + folder_of(typed.path),
-                          "{}: a file; model signatures are of folders", typed.path);
+    return misuse_hint("the same command with " + folder_of(typed.path),
+                       "{}: a file; model signatures are of folders", typed.path);
   }
   if (!typed.unpack.empty()) {
-    return fail(ErrorCode::kUsage, "{}: no archive; --unpack expects FILE.tar.zst", typed.path);
+    return misuse("{}: no archive; --unpack expects FILE.tar.zst", typed.path);
   }
   if (!is_folder && !typed.ignored.empty()) {
-    return fail(ErrorCode::kUsage, "{}: a file; --ignore is for folders and archives", typed.path);
+    return misuse("{}: a file; --ignore is for folders and archives", typed.path);
   }
   if (!is_folder) return check_file(typed.path, console, common, findings);
   // A folder that only its sums and signature describe (several GGUF files, say) has no structure
@@ -392,14 +392,14 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
              Findings& findings) {
   if (is_artifact_address(typed.path)) {
     if (typed.trusted.is_given() || !typed.unpack.empty() || !typed.ignored.empty()) {
-      return fail(ErrorCode::kUsage,
-                  "{}: signatures, --unpack and --ignore are for folders and archives", typed.path);
+      return misuse("{}: signatures, --unpack and --ignore are for folders and archives",
+                    typed.path);
     }
     return check_artifact(typed.path, console, findings);
   }
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) {
-    return fail(ErrorCode::kUsage, "{}: no such file or folder", typed.path);
+    return misuse("{}: no such file or folder", typed.path);
   }
   if (!is_archive(typed.path)) return check_checkpoint(typed, console, common, findings);
   const ArchiveQuestion question{typed.path, typed.signature, typed.trusted, typed.ignored,
@@ -419,8 +419,7 @@ Status normalize_ignored(std::vector<std::string>& ignored) {
     fs::path plain = fs::path(path).lexically_normal();
     if (!plain.has_filename()) plain = plain.parent_path();
     if (plain.empty() || plain == "." || plain.is_absolute() || *plain.begin() == "..") {
-      return fail(ErrorCode::kUsage, "--ignore '{}'; expected a path as it is called in the folder",
-                  path);
+      return misuse("--ignore '{}'; expected a path as it is called in the folder", path);
     }
     path = plain.generic_string();
   }
@@ -452,8 +451,8 @@ Status check_paths(const TypedVerify& typed) {
                                  : !typed.signature.empty() ? "--signature"
                                                             : "";
   if (typed.paths.size() > 1 && !alone.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "a command for each PATH",
-                          "{}: belongs to one PATH; {} are given", alone, typed.paths.size());
+    return misuse_hint("a command for each PATH", "{}: belongs to one PATH; {} are given", alone,
+                       typed.paths.size());
   }
   return {};
 }

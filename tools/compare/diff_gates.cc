@@ -40,9 +40,9 @@ Failure bad_gate(std::string_view text) {
   for (const Metric& metric : kMetrics) {
     names += (names.empty() ? "" : ", ") + std::string(metric.name);
   }
-  return fail_with_hint(
-      ErrorCode::kUsage, "--fail-if 'sqnr<20', 'total.cosine<0.99' or 'max>0.5'; metrics: " + names,
-      "--fail-if '{}'; expected [total.]METRIC, one of < <= > >=, and a number", text);
+  return misuse_hint("--fail-if 'sqnr<20', 'total.cosine<0.99' or 'max>0.5'; metrics: " + names,
+                     "--fail-if '{}'; expected [total.]METRIC, one of < <= > >=, and a number",
+                     text);
 }
 
 }  // namespace

@@ -231,8 +231,8 @@ Status ValuesReport::check_gates(const ValueDifference& total) {
       ask(compared_[i].pair.a->name, compared_[i].difference);
     }
     if (asked == 0 && not_compared_ == 0) {
-      return fail(ErrorCode::kUsage, "--fail-if '{}': none of the {} tensors has this number",
-                  gate.text, compared_.size());
+      return misuse("--fail-if '{}': none of the {} tensors has this number", gate.text,
+                    compared_.size());
     }
   }
   // Values that are not finite are in no sum, so that no other gate would notice it.
@@ -262,7 +262,7 @@ Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
   const PairedTensors pairs = pair_tensors(sides.a, sides.b, question.tensors);
   for (const auto& [tensor, why] : pairs.apart) report.cannot_compare(tensor, why);
   if (pairs.values.empty() && pairs.bytes.empty() && report.not_compared() == 0) {
-    return fail(ErrorCode::kUsage, "no tensor name matches '{}'", question.tensors);
+    return misuse("no tensor name matches '{}'", question.tensors);
   }
   ProgressLine progress(console, "comparing");
   CKPT_TRY(compare_all_bytes(pairs.bytes, report));

@@ -125,8 +125,7 @@ Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<st
       const std::string hint = is_help    ? fmt::format("ckpt help {}", verb.command->name)
                                : is_alone ? "ckpt" + corrected(words, value, near)
                                           : fmt::format("{} {}", name, near);
-      return fail_with_hint(ErrorCode::kUsage, hint, "{} {}; expected {}", name, value,
-                            alternatives(choices));
+      return misuse_hint(hint, "{} {}; expected {}", name, value, alternatives(choices));
     }
   }
   return {};
@@ -140,11 +139,11 @@ Status take_environment(const CLI::App& app, const CommandOptions& options) {
     if (text == nullptr) continue;
     const std::string name(option.environment), value = text;
     const std::string hint = fmt::format("unset {}", name);
-    if (value.empty()) return fail_with_hint(ErrorCode::kUsage, hint, "{}: an empty value", name);
+    if (value.empty()) return misuse_hint(hint, "{}: an empty value", name);
     std::string problem = option.bounds ? in_bounds(*option.bounds)(value) : std::string();
     const bool is_word = option.choices.empty() || std::ranges::count(option.choices, value) > 0;
     if (!is_word) problem = fmt::format("{}; expected {}", value, alternatives(option.choices));
-    if (!problem.empty()) return fail_with_hint(ErrorCode::kUsage, hint, "{} {}", name, problem);
+    if (!problem.empty()) return misuse_hint(hint, "{} {}", name, problem);
     const CLI::Option* typed = app.get_option(names_of(option).back());
     auto* const is_text = std::get_if<std::string*>(&option.target);
     auto* const is_number = std::get_if<unsigned*>(&option.target);
@@ -164,7 +163,7 @@ Status check_needs(const CommandOptions& options) {
       const std::string name = "--" + typed.name;
       if (option.needs.empty() || std::ranges::count(names_of(option), name) == 0) continue;
       if (std::ranges::any_of(option.needs, is_typed)) continue;
-      return fail(ErrorCode::kUsage, "{} without {}", name, alternatives(option.needs));
+      return misuse("{} without {}", name, alternatives(option.needs));
     }
   }
   return {};
@@ -196,8 +195,7 @@ std::string in_our_words(const CLI::ParseError& error) {
 
 Failure no_command(const std::vector<std::string>& words) {
   const std::string place = words.size() < 2 ? "" : words[0] + ": ";
-  return fail_with_hint(ErrorCode::kUsage, "ckpt --help", "{}expected a command{}", place,
-                        place.empty() ? "" : " first");
+  return misuse_hint("ckpt --help", "{}expected a command{}", place, place.empty() ? "" : " first");
 }
 
 // A word that CLI11 did not expect: an unknown option of the verb, or one word too many.
@@ -219,8 +217,8 @@ Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
   const std::vector<std::string> rest = verb->remaining();
   const auto type = target_type_named("", rest.empty() ? "" : rest[0]);
   const bool is_type = type && words[0] == "convert";
-  return fail_with_hint(ErrorCode::kUsage, is_type ? "--to " + *type : "ckpt help " + words[0],
-                        "{}: too many arguments for ckpt {}", fmt::join(rest, " "), words[0]);
+  return misuse_hint(is_type ? "--to " + *type : "ckpt help " + words[0],
+                     "{}: too many arguments for ckpt {}", fmt::join(rest, " "), words[0]);
 }
 
 }  // namespace
@@ -252,8 +250,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     return nullptr;
   } catch (const CLI::Success&) {
     if (std::ranges::count(words, "--json") > 0) {
-      return fail_with_hint(ErrorCode::kUsage, "ckpt list commands --json",
-                            "help is text, not JSON");
+      return misuse_hint("ckpt list commands --json", "help is text, not JSON");
     }
     const bool is_whole = std::ranges::count(words, "--help") > 0;
     const std::string text =
@@ -266,7 +263,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
   } catch (const CLI::ParseError& error) {
     if (words.empty() || words[0].starts_with("-")) return no_command(words);
     if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb, {}));  // says more than what is missing
-    return fail_with_hint(ErrorCode::kUsage, "ckpt help " + words[0], "{}", in_our_words(error));
+    return misuse_hint("ckpt help " + words[0], "{}", in_our_words(error));
   }
   if (!verb) return no_command(words);
   CKPT_TRY(check_choices(*sub, *verb, words));

@@ -209,8 +209,8 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
   const auto edits = std::ranges::find(kMetadataVerbs, word);
   if (edits != std::end(kMetadataVerbs)) hint = metadata_line(words);
   if (hint.empty()) hint = near_hint(word, verbs, "ckpt ", "ckpt --help");
-  return fail_with_hint(ErrorCode::kUsage, hint, "'{}' is not a command; expected one of {}", word,
-                        fmt::join(verbs, ", "));
+  return misuse_hint(hint, "'{}' is not a command; expected one of {}", word,
+                     fmt::join(verbs, ", "));
 }
 
 Failure unknown_option(std::string_view word, std::string_view verb,
@@ -222,7 +222,7 @@ Failure unknown_option(std::string_view word, std::string_view verb,
   if (is_option && std::ranges::find(options, first) == options.end()) hint.clear();
   if (hint.empty() && name.starts_with("--")) hint = nearest(name, options);
   if (hint.empty()) hint = fmt::format("ckpt help {}", verb);
-  return fail_with_hint(ErrorCode::kUsage, hint, "{}: ckpt {} has no such option", name, verb);
+  return misuse_hint(hint, "{}: ckpt {} has no such option", name, verb);
 }
 
 }  // namespace ckpt

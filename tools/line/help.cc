@@ -198,8 +198,8 @@ Result<std::string> help_of_word(std::string_view word, size_t width) {
     const std::string_view name = known.emplace_back(codec->name);
     if (name == word) return wrapped(fmt::format("{}: {}", word, codec->help), width) + "\n";
   }
-  return fail_with_hint(ErrorCode::kUsage, near_hint(word, known, "ckpt help ", "ckpt list"),
-                        "'{}' is not a command, step, type, check or profile", word);
+  return misuse_hint(near_hint(word, known, "ckpt help ", "ckpt list"),
+                     "'{}' is not a command, step, type, check or profile", word);
 }
 
 }  // namespace ckpt

@@ -92,13 +92,11 @@ class TypedWords {
                                   ? fmt::format("ckpt help {}", command_)
                                   : fmt::format("{}{}{} for a file of that name", name, between,
                                                 shell_word(fmt::format("./{}", value)));
-    return fail_with_hint(ErrorCode::kUsage, meant, "{}: its value is missing, {} follows", name,
-                          value);
+    return misuse_hint(meant, "{}: its value is missing, {} follows", name, value);
   }
 
   Failure is_empty(std::string_view name) const {
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt help {}", command_),
-                          "{}: an empty value", name);
+    return misuse_hint(fmt::format("ckpt help {}", command_), "{}: an empty value", name);
   }
 
   std::string_view command_;

@@ -61,13 +61,12 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
   std::error_code error;
   const fs::file_status found = fs::symlink_status(path, error);
   if (fs::exists(found) && found.type() != fs::file_type::regular) {
-    return fail_with_hint(ErrorCode::kUsage, "another name",
-                          "{}: exists and is not a separate file; expected a new file",
-                          path.string());
+    return misuse_hint("another name", "{}: exists and is not a separate file; expected a new file",
+                       path.string());
   }
   if (fs::exists(found) && !force) {
-    return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another name",
-                          "{}: exists already; expected a new file", path.string());
+    return misuse_hint("--force to replace it, or another name",
+                       "{}: exists already; expected a new file", path.string());
   }
   // No other program's, and no other command's: what has this name is removed.
   const fs::path temporary =

@@ -74,7 +74,7 @@ Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const f
   std::error_code error;
   std::vector<FolderEntry> entries;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
-  if (!exists) return fail(ErrorCode::kUsage, "--source {}: does not exist", path.string());
+  if (!exists) return misuse("--source {}: does not exist", path.string());
   if (is_folder(path)) {
     CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
     if (is_url(path)) return entries;
@@ -98,7 +98,7 @@ Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const f
   } else {
     entries.push_back({name, FolderEntry::Kind::kFile, fs::file_size(path, error)});
   }
-  if (error) return fail(ErrorCode::kUsage, "--source {}: {}", path.string(), error.message());
+  if (error) return misuse("--source {}: {}", path.string(), error.message());
   return entries;
 }
 
@@ -125,7 +125,7 @@ Result<Provenance::Input> digest_source(const fs::path& path, const Console& con
   CKPT_TRY(refuse_unfinished_output(path));
   const fs::path folder = is_folder(path) ? path : parent_of(path);
   CKPT_ASSIGN(const auto entries, entries_of_source(path, folder));
-  if (entries.empty()) return fail(ErrorCode::kUsage, "--source {}: no files", path.string());
+  if (entries.empty()) return misuse("--source {}: no files", path.string());
   CKPT_ASSIGN(auto digests, digest_files(folder, entries, console, options));
   for (size_t i = 0; is_url(path) && i < entries.size(); ++i) {
     const FolderEntry& listed = entries[i];

@@ -45,32 +45,30 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
     const std::string where = (folder / entry.path).string();
     if (entry.kind == FolderEntry::Kind::kLink) {
       const std::string plain = fs::path(folder / "").parent_path().string();
-      return fail_with_hint(ErrorCode::kUsage,
-                            fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_path(plain),
-                                        shell_path(plain + "-files")),
-                            "{}: a symbolic link; a published folder holds files", where);
+      return misuse_hint(fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_path(plain),
+                                     shell_path(plain + "-files")),
+                         "{}: a symbolic link; a published folder holds files", where);
     }
     if (entry.kind == FolderEntry::Kind::kOther) {
-      return fail(ErrorCode::kUsage, "{}: neither file nor folder", where);
+      return misuse("{}: neither file nor folder", where);
     }
     if (!is_utf8(entry.path)) {
-      return fail(ErrorCode::kUsage, "{}: its name is not UTF-8", where);
+      return misuse("{}: its name is not UTF-8", where);
     }
     const std::string name = fs::path(entry.path).filename().string();
     if (is_left_over(entry.path)) {
-      return fail_with_hint(ErrorCode::kUsage, "the command that left it, once more",
-                            "{}: left by work that was interrupted", where);
+      return misuse_hint("the command that left it, once more",
+                         "{}: left by work that was interrupted", where);
     }
     if (entry.size_bytes < 1024 && (name.ends_with(".safetensors") || name.ends_with(".gguf"))) {
       CKPT_ASSIGN(const std::string text, read_small(folder / entry.path, 1024));
       if (text.starts_with("version https://git-lfs")) {
-        return fail_with_hint(ErrorCode::kUsage, "git lfs pull",
-                              "{}: a git-LFS pointer; expected the weights", where);
+        return misuse_hint("git lfs pull", "{}: a git-LFS pointer; expected the weights", where);
       }
     }
     CKPT_TRY(refuse_secret(folder, entry));
   }
-  if (entries.empty()) return fail(ErrorCode::kUsage, "{}: an empty folder", folder.string());
+  if (entries.empty()) return misuse("{}: an empty folder", folder.string());
   return entries;
 }
 

@@ -57,7 +57,7 @@ Status check_send(const std::vector<std::string>& targets, const Shipment& shipm
   const bool has_registry = std::ranges::any_of(
       targets, [](const std::string& address) { return address.starts_with("oci://"); });
   if (!shipment.as.empty() && !has_registry) {
-    return fail(ErrorCode::kUsage, "--as {} without --to oci://HOST/NAME:TAG", shipment.as);
+    return misuse("--as {} without --to oci://HOST/NAME:TAG", shipment.as);
   }
   for (const std::string& address : targets) {
     CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));

@@ -19,7 +19,7 @@ Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
     if (path.empty()) return std::string();
     CKPT_ASSIGN(std::string pem, read_small(path, kMaxSumsBytes));
     if (pem.find("-----BEGIN ") == pem.npos) {
-      return fail(ErrorCode::kUsage, "{}: holds no PEM; expected text with -----BEGIN ...", path);
+      return misuse("{}: holds no PEM; expected text with -----BEGIN ...", path);
     }
     if (pem.find("PRIVATE KEY-----") == pem.npos) CKPT_TRY(in(path, check(pem)));
     return pem;
@@ -30,11 +30,10 @@ Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
   CKPT_ASSIGN(out.certificates.authorities_pem, read(trusted.authorities, check_certificates));
   if (out.public_key.find("PRIVATE KEY-----") != std::string::npos) {
     const std::string key = shell_path(trusted.public_key);
-    return fail_with_hint(ErrorCode::kUsage,
-                          fmt::format("openssl pkey -in {} -pubout -out {}", key,
-                                      shell_path(trusted.public_key + ".pub")),
-                          "{}: a private key; expected the public one that belongs to it",
-                          trusted.public_key);
+    return misuse_hint(fmt::format("openssl pkey -in {} -pubout -out {}", key,
+                                   shell_path(trusted.public_key + ".pub")),
+                       "{}: a private key; expected the public one that belongs to it",
+                       trusted.public_key);
   }
   return out;
 }

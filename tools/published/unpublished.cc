@@ -102,9 +102,8 @@ bool holds_token(std::string_view text, const TokenKind& kind) {
 }
 
 Failure secret(const fs::path& path, const char* what) {
-  return fail_with_hint(ErrorCode::kUsage,
-                        fmt::format("mv {} somewhere else", shell_path(path.string())),
-                        "{}: {}; what is published cannot be taken back", path.string(), what);
+  return misuse_hint(fmt::format("mv {} somewhere else", shell_path(path.string())),
+                     "{}: {}; what is published cannot be taken back", path.string(), what);
 }
 
 bool is_unserved(const FolderEntry& entry) {

@@ -142,8 +142,7 @@ Status check_new(fs::path folder) {
   std::error_code error;
   const bool is_folder = fs::symlink_status(folder, error).type() == fs::file_type::directory;
   if (is_folder && fs::is_empty(folder, error) && !error) return {};
-  return fail(ErrorCode::kUsage, "--unpack {}: exists already; expected a new or empty folder",
-              folder.string());
+  return misuse("--unpack {}: exists already; expected a new or empty folder", folder.string());
 }
 
 // The list of the signature; none, after a word, where nobody said whose it must be.
@@ -231,9 +230,9 @@ Status check_archive(const ArchiveQuestion& question, const Console& console,
     return {};
   }
   if (listings.empty()) {
-    return fail_with_hint(
-        ErrorCode::kUsage, fmt::format("ckpt verify {} without --unpack", shell_path(path)),
-        "{}: no {} in it; only what that or a signature lists is unpacked", path, kSumsName);
+    return misuse_hint(fmt::format("ckpt verify {} without --unpack", shell_path(path)),
+                       "{}: no {} in it; only what that or a signature lists is unpacked", path,
+                       kSumsName);
   }
   CKPT_ASSIGN(auto unpacking,
               in("--unpack " + question.unpack,

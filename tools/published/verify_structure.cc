@@ -126,7 +126,7 @@ Status check_structure(const fs::path& path, bool may_be_other, Findings& findin
       if (!one.uncovered.empty()) findings.not_covered_bytes(one.uncovered);
     } else if (one.verdict == StructureVerdict::kUnsupported) {
       if (!may_be_other) {
-        return fail_with_hint(ErrorCode::kUnsupported, one.hint, "{}: {}", one.path, one.found);
+        return unsupported_hint(one.hint, "{}: {}", one.path, one.found);
       }
       findings.not_checked(fmt::format("structure not checked: {}: {}", one.path, one.found));
     } else {

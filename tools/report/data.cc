@@ -217,9 +217,8 @@ Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& check
                              const Cells& cells) {
   CKPT_ASSIGN(const ImatrixFit fit, in(imatrix.file, fit_imatrix(checkpoint, imatrix)));
   if (fit.entries.empty() || !fit.wrong.empty()) {
-    return fail_with_hint(
-        ErrorCode::kUsage, "ckpt imatrix show " + shell_path(imatrix.file),
-        "{}: not of this model: {}", imatrix.file,
+    return misuse_hint(
+        "ckpt imatrix show " + shell_path(imatrix.file), "{}: not of this model: {}", imatrix.file,
         fit.wrong.empty() ? fmt::format("it has no tensor '{}'", fit.unknown[0]) : fit.wrong[0]);
   }
   Json entries = Json::array();

@@ -48,10 +48,10 @@ Result<ReportedValues> report_values(const Checkpoint& base, const Checkpoint& c
   for (const std::string& note : sides.notes) console.warn(note);
   const PairedTensors pairs = pair_tensors(sides.a, sides.b, "*");
   if (pairs.values.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "the checkpoint that it was made from",
-                          "none of {} tensors can be compared with --against: {}",
-                          checkpoint.tensors.size(),
-                          pairs.apart.empty() ? "there are none" : pairs.apart.front().why);
+    return misuse_hint("the checkpoint that it was made from",
+                       "none of {} tensors can be compared with --against: {}",
+                       checkpoint.tensors.size(),
+                       pairs.apart.empty() ? "there are none" : pairs.apart.front().why);
   }
   if (!pairs.apart.empty()) {
     console.warn(fmt::format("{} tensors cannot be compared, among them '{}': {}",

@@ -334,6 +334,9 @@ bool ties_head_by_default(const Family& table);
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.
 Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
                                   std::string_view text);
+// The same of several, between spaces.
+Result<std::vector<uint64_t>> numbers_of_fields(const Family& table, const JsonValue& config,
+                                                std::string_view text);
 
 // Names that classes have for the number of routed experts of a layer, with a space between two.
 inline constexpr std::string_view kExpertCounts =

@@ -132,9 +132,14 @@ bool ties_head_by_default(const Family& table) {
 
 Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
                                   std::string_view text) {
-  CKPT_ASSIGN(const auto numbers, Fields(config, table.defaults).shape(text));
+  CKPT_ASSIGN(const auto numbers, numbers_of_fields(table, config, text));
   CKPT_CHECK(numbers.size() == 1);
   return numbers[0];
+}
+
+Result<std::vector<uint64_t>> numbers_of_fields(const Family& table, const JsonValue& config,
+                                                std::string_view text) {
+  return Fields(config, table.defaults).shape(text);
 }
 
 }  // namespace ckpt

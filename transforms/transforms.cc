@@ -28,25 +28,11 @@ const Transform* const kTransforms[] = {
     &kDrop,         &kRename,     &kExperts,       &kLora,          &kLoraToGguf,
 };
 
-bool share_a_word(std::string_view list, std::string_view other) {
-  while (!list.empty()) {
-    if (has_word(other, take_word(list))) return true;
-  }
-  return false;
-}
-
 bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {
   return has_word(architectures, wrapper.architecture) ||
          std::ranges::any_of(wrapper.texts, [&](const VlText& text) {
            return has_word(architectures, text.architecture);
          });
-}
-
-bool comes_back_from_gguf(std::string_view architectures) {
-  while (!architectures.empty()) {
-    if (returned_class(take_word(architectures))) return true;
-  }
-  return false;
 }
 
 // Rows that exchange the axes of experts say that they are stored exchanged.
@@ -67,24 +53,26 @@ bool exports_all_linears(const Family& family) {
 Transforms all_transforms() { return kTransforms; }
 
 const Transform* find_transform(std::string_view name) {
-  for (const Transform* transform : kTransforms) {
-    if (transform->name == name) return transform;
-  }
-  return nullptr;
+  const auto* found = std::ranges::find(kTransforms, name, &Transform::name);
+  return found == std::end(kTransforms) ? nullptr : *found;
 }
 
 std::vector<FamilyInfo> all_families() {
   std::vector<FamilyInfo> out;
   for (const Family* family : families()) {
     FamilyInfo info{family->name, family->architectures};
+    const std::vector<std::string_view> classes = split_words(info.architectures);
     info.has_projector =
         std::ranges::any_of(projector_families(), [&](const ProjectorFamily* projector) {
-          return share_a_word(info.architectures, projector->architectures);
+          return std::ranges::any_of(classes, [&](std::string_view name) {
+            return has_word(projector->architectures, name);
+          });
         });
     info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
       return is_wrapped_by(wrapper, info.architectures);
     });
-    info.comes_back = comes_back_from_gguf(info.architectures);
+    info.comes_back = std::ranges::any_of(
+        classes, [](std::string_view name) { return returned_class(name).has_value(); });
     info.has_export = exports_all_linears(*family);
     info.has_fp8_export = info.has_export && !keeps_experts_stacked(family->text_type());
     out.push_back(info);

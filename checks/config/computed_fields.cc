@@ -51,7 +51,7 @@ void look_rows(const Look& look, std::string_view level, const JsonValue& json) 
   const std::string_view quirks =
       quirks_of(is_text ? ruling_type(look) : std::string_view(look.on.model_type));
   const std::string_view fields = is_text ? kComputedInText : kComputedInTower;
-  for (const std::string_view field : words_after(fields, "")) {
+  for (const std::string_view field : split_words(fields)) {
     const bool is_read = field != "sliding_window" || slides == nullptr || is_truthy(slides);
     const JsonValue* value = member(json, field);
     const char kind = kind_of_value(value);

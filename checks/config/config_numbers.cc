@@ -132,7 +132,7 @@ void look_length(const Look& look) {
 }
 
 const JsonValue* experts_of(const Examined& on) {
-  for (const std::string_view key : words_after(kExpertCounts, "")) {
+  for (const std::string_view key : split_words(kExpertCounts)) {
     if (const JsonValue* said = known(on.text_config(), key)) return said;
   }
   return nullptr;
@@ -186,7 +186,7 @@ void look_chosen_experts(const Look& look) {
   const JsonValue* experts = experts_of(on);
   const uint64_t most = whole(experts).value_or(UINT64_MAX);
   const Family* family = family_of_type(on.text_type);
-  for (const auto field : words_after(fields_of_key(family, "expert_used_count"), "")) {
+  for (const auto field : split_words(fields_of_key(family, "expert_used_count"))) {
     const JsonValue* chosen = member(on.text_config(), field);
     if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
     const auto count = whole(*chosen);

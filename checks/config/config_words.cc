@@ -150,7 +150,7 @@ void look_family_activation(const Look& look, const Family& family) {
   const bool is_vllm = look.profile.program == Program::kVllm;
   const bool is_server = is_vllm || look.profile.program == Program::kSglang;
   const bool is_asked = is_server && has_quirk(type, kOnlySilu);
-  for (const std::string_view field : words_after(family.activation.fields, "")) {
+  for (const std::string_view field : split_words(family.activation.fields)) {
     const JsonValue* said = member(on.text_config(), field);
     if (said == nullptr || (said->is_null() && !is_asked)) continue;
     const bool is_looked_up =

@@ -128,7 +128,7 @@ std::string type_of(const Rope& rope) {
 std::string fault_of_numbers(const Rope& rope, const RopeType& type,
                              std::optional<uint64_t> pairs) {
   if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
-  for (const std::string_view key : words_after(type.numbers, "")) {
+  for (const std::string_view key : split_words(type.numbers)) {
     const JsonValue* value = rope.find(key);
     // 5.x takes max_position_embeddings for it.
     if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
@@ -144,7 +144,7 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
       return fmt::format("factor is {}; expected a number above 0", value->dump());
     }
   }
-  for (const std::string_view key : words_after(type.lists, "")) {
+  for (const std::string_view key : split_words(type.lists)) {
     const JsonValue* value = rope.find(key);
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
     if (!value->is_array()) return fmt::format("{} is not a list", key);
@@ -199,7 +199,7 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
   if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
   const auto* type = std::ranges::find(kTypes, name, &RopeType::name);
   for (const std::string_view list : {type->numbers, type->lists}) {
-    for (const std::string_view key : words_after(list, "")) {
+    for (const std::string_view key : split_words(list)) {
       if (key.starts_with("original_") && name != "llama3") continue;
       if (rope.find(key) == nullptr) return fmt::format("type '{}' without {}", name, key);
     }

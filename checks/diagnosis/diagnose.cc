@@ -57,10 +57,8 @@ std::optional<Severity> rating(const Check& check, const Profile& profile) {
                                                     {'S', Severity::kUnsound},
                                                     {'W', Severity::kWarning},
                                                     {'I', Severity::kInfo}};
-  std::string_view rest = check.ratings;
   char letter = '-';
-  while (!rest.empty()) {
-    std::string_view word = take_word(rest);
+  for (std::string_view word : split_words(check.ratings)) {
     if (word.ends_with(':')) {
       letter = word[0];
       continue;

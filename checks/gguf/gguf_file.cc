@@ -29,21 +29,13 @@ constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 "
 constexpr std::string_view kOtherTokenizers = " bert t5 rwkv plamo2 test ";
 constexpr uint64_t kMaxBlocks = 512;
 
-bool is_in(std::string_view words, std::string_view word) {
-  return !word.empty() && word.find(' ') == word.npos &&
-         words.find(fmt::format(" {} ", word)) != words.npos;
-}
-
 bool is_known(const Look& look, std::string_view list, std::string_view word) {
   return has_listed(look.profile, list, word, false);
 }
 
 const Metadata& keys(const Look& look) { return look.on.checkpoint.metadata; }
 
-std::string architecture(const Look& look) {
-  const std::string* name = keys(look).find_text("general.architecture");
-  return name == nullptr ? std::string() : *name;
-}
+std::string architecture(const Look& look) { return std::string(keys(look).architecture()); }
 
 // A language model; llama.cpp reads a projector ("clip") by other code, and Ollama a file that
 // holds one too.
@@ -121,7 +113,7 @@ void look_keys(const Look& look) {
 void look_tokenizer(const Look& look) {
   if (!is_asked(look)) return;
   const std::string* model = keys(look).find_text("tokenizer.ggml.model");
-  if (model == nullptr || !is_in(kTokenizerModels, *model)) {
+  if (model == nullptr || !has_word(kTokenizerModels, *model)) {
     return look.report("tokenizer.ggml.model",
                        model == nullptr ? "missing" : fmt::format("'{}'", *model));
   }
@@ -130,7 +122,8 @@ void look_tokenizer(const Look& look) {
   if (!tokens) return look.report("tokenizer.ggml.tokens", "missing");
   const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
   look_gguf_tokens(look);
-  const bool needs_merges = is_in(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
+  const bool needs_merges =
+      has_word(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
   if (needs_merges && !array_count(look, "tokenizer.ggml.merges")) {
     look.report("tokenizer.ggml.merges", "missing");
   }

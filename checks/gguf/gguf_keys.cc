@@ -66,8 +66,7 @@ void look_required(const Look& look, const std::string& key) {
 }
 
 void look_keys_of_file(const Look& look, const KeyCounts& counts) {
-  for (std::string_view list = gguf_keys_of_file(); !list.empty();) {
-    const std::string_view word = take_word(list);
+  for (const std::string_view word : split_words(gguf_keys_of_file())) {
     const std::string key(word.substr(0, word.find(':')));
     if (has_word(kRequiredKeys, key)) look_required(look, key);
     if (const auto known = find_gguf_key({}, key)) look_key(look, key, *known, counts);
@@ -77,8 +76,7 @@ void look_keys_of_file(const Look& look, const KeyCounts& counts) {
 // `list` as in GgufArchitecture.
 void look_keys_of(const Look& look, const std::string& architecture, std::string_view list,
                   const KeyCounts& counts) {
-  while (!list.empty()) {
-    std::string_view word = take_word(list);
+  for (std::string_view word : split_words(list)) {
     const bool is_required = word.ends_with('!');
     if (is_required) word.remove_suffix(1);
     const size_t colon = std::min(word.find(':'), word.size());

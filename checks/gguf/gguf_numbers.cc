@@ -20,8 +20,8 @@ constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
 GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& rules)
     : checkpoint_(checkpoint), rules_(rules) {
-  const std::string* name = checkpoint.metadata.find_text("general.architecture");
-  prefix_ = name == nullptr ? std::string() : *name + ".";
+  const std::string_view name = checkpoint.metadata.architecture();
+  if (!name.empty()) prefix_ = fmt::format("{}.", name);
   blocks_ = number("block_count");
   nextn_ = std::min(number("nextn_predict_layers"), blocks_);
 }

@@ -67,8 +67,7 @@ class GgufTensors {
 
   // A word of the rows says what is asked of the block.
   bool holds(std::string_view when) const {
-    while (!when.empty()) {
-      std::string_view word = take_word(when);
+    for (std::string_view word : split_words(when)) {
       if (has_word("optional alone biased", word)) continue;
       const bool is_wanted = !word.starts_with('!');
       if (!is_wanted) word.remove_prefix(1);
@@ -90,12 +89,7 @@ class GgufTensors {
   // As GGUF orders dimensions.
   Result<std::vector<uint64_t>> shape_of(std::string_view text) const {
     static constexpr Family kNoTable{};
-    std::vector<uint64_t> out;
-    while (!text.empty()) {
-      CKPT_ASSIGN(const uint64_t size, number_of_fields(kNoTable, of_block_, take_word(text)));
-      out.push_back(size);
-    }
-    return out;
+    return numbers_of_fields(kNoTable, of_block_, text);
   }
 
   // Whether the tensor exists; reports one of another shape, which counts as existing.

@@ -12,11 +12,6 @@
 namespace ckpt {
 namespace {
 
-std::string_view ollama_architecture(const Examined& on) {
-  const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
-  return name == nullptr ? std::string_view() : std::string_view(*name);
-}
-
 // Of a tower, a projector or a draft model; such tensors are a file of their own elsewhere.
 bool is_embedded(const Tensor& tensor) {
   return std::ranges::any_of(
@@ -62,7 +57,7 @@ void look_converted_types(const Look& look) {
 // Not where a program of Ollama's takes the template's place, nor of a model that does not chat.
 void look_ollama_template(const Look& look) {
   const Metadata& metadata = look.on.checkpoint.metadata;
-  const std::string_view architecture = ollama_architecture(look.on);
+  const std::string_view architecture = metadata.architecture();
   const bool chats = look.on.is_gguf && architecture != "clip" &&
                      metadata.find(fmt::format("{}.pooling_type", architecture)) == nullptr;
   if (!chats || !ollama_renderer(architecture).empty()) return;
@@ -91,7 +86,7 @@ bool is_as_quantized(const Checkpoint& checkpoint) {
 
 void look_same_bytes(const Look& look) {
   const Checkpoint& checkpoint = look.on.checkpoint;
-  const bool is_copied = look.on.is_gguf && ollama_architecture(look.on) != "clip" &&
+  const bool is_copied = look.on.is_gguf && checkpoint.metadata.architecture() != "clip" &&
                          !is_split(checkpoint) &&
                          std::ranges::none_of(checkpoint.tensors, is_embedded);
   if (!is_copied || is_as_quantized(checkpoint)) return;
@@ -128,7 +123,8 @@ bool is_split(const Checkpoint& checkpoint) {
 }
 
 const Tensor* patched_by(const Examined& on, const Profile& profile) {
-  if (profile.program != Program::kOllama || ollama_architecture(on) == "clip") return nullptr;
+  if (profile.program != Program::kOllama || on.checkpoint.metadata.architecture() == "clip")
+    return nullptr;
   const auto found = std::ranges::find_if(on.checkpoint.tensors, is_embedded);
   return found == on.checkpoint.tensors.end() ? nullptr : &*found;
 }

@@ -77,7 +77,7 @@ void read_words(std::string_view line, WordList& list) {
   }
   auto& words = first == "without" ? list.without : list.words;
   if (first != "without") rest = line;
-  while (!rest.empty()) words.insert(take_word(rest));
+  for (const std::string_view word : split_words(rest)) words.insert(word);
 }
 
 void read_line(std::string_view line, std::vector<Profile>& out, WordList*& section) {
@@ -118,10 +118,8 @@ std::span<const Profile> profiles() {
 }
 
 const Profile* find_profile(std::string_view name) {
-  for (const Profile& profile : profiles()) {
-    if (profile.name == name) return &profile;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(profiles(), name, &Profile::name);
+  return found == profiles().end() ? nullptr : &*found;
 }
 
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,

@@ -250,18 +250,6 @@ JsonValue fields_of(const JsonValue& wrapper, uint64_t hidden) {
   return out;
 }
 
-Result<std::vector<uint64_t>> shape_of(const Family& table, const JsonValue& fields,
-                                       std::string_view text) {
-  std::vector<uint64_t> out;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    CKPT_ASSIGN(const uint64_t size, number_of_fields(table, fields, text.substr(0, end)));
-    out.push_back(size);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 // How often a rule's name is there.
 Result<uint64_t> count_of(const TowerTable& tower, const Family& table, const JsonValue& fields,
                           const ParameterRule& rule) {
@@ -293,7 +281,7 @@ Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const Jso
     for (const ParameterRule& rule : list) {
       const JsonValue* when = rule.when.empty() ? nullptr : known(fields, rule.when);
       if (!rule.when.empty() && !is_truthy(when)) continue;
-      CKPT_ASSIGN(const auto shape, shape_of(table, fields, rule.shape));
+      CKPT_ASSIGN(const auto shape, numbers_of_fields(table, fields, rule.shape));
       CKPT_ASSIGN(const uint64_t count, count_of(tower, table, fields, rule));
       const size_t blank = rule.name.find("{}");
       for (uint64_t i = 0; i < count; ++i) {

@@ -188,9 +188,7 @@ std::string expected_instead(std::string_view kind, const JsonValue& value) {
 
 // Of the first field that does not fit; nullopt: all fit.
 std::optional<TokenizerFault> field_fault(const PartType& type, const JsonValue& json) {
-  std::string_view fields = type.fields;
-  while (!fields.empty()) {
-    std::string_view kind = take_word(fields);
+  for (std::string_view kind : split_words(type.fields)) {
     const size_t sign = kind.find('=');
     std::string_view name = kind.substr(0, sign);
     kind.remove_prefix(sign + 1);

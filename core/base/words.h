@@ -30,7 +30,9 @@ bool take_number(std::string_view& line, T& number, int base = 10) {
 template <class Text = std::string_view>
 std::vector<Text> split_words(std::string_view list) {
   std::vector<Text> out;
-  while (!list.empty()) out.emplace_back(take_word(list));
+  while (!list.empty()) {
+    if (const std::string_view word = take_word(list); !word.empty()) out.emplace_back(word);
+  }
   return out;
 }
 

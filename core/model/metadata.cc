@@ -164,6 +164,11 @@ const std::string* Metadata::find_text(std::string_view key) const {
   return value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
 }
 
+std::string_view Metadata::architecture() const {
+  const std::string* name = find_text("general.architecture");
+  return name == nullptr ? std::string_view() : std::string_view(*name);
+}
+
 const MetaArray* Metadata::find_array(std::string_view key) const {
   const MetaValue* value = find(key);
   return value == nullptr ? nullptr : std::get_if<MetaArray>(&value->value);

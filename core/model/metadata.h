@@ -87,6 +87,7 @@ class Metadata {
   std::optional<uint64_t> find_unsigned(std::string_view key) const;
   const std::string* find_text(std::string_view key) const;
   const MetaArray* find_array(std::string_view key) const;
+  std::string_view architecture() const;  // general.architecture; empty when absent
 
   std::vector<MetaEntry> entries;
   bool operator==(const Metadata&) const = default;

@@ -73,9 +73,8 @@ const Family* table_of_model_type(std::string_view model_type) {
 
 std::vector<std::string_view> words_after(std::string_view words, std::string_view start) {
   std::vector<std::string_view> out;
-  while (!words.empty()) {
-    const std::string_view word = take_word(words);
-    if (!word.empty() && word.starts_with(start)) out.push_back(word.substr(start.size()));
+  for (const std::string_view word : split_words(words)) {
+    if (word.starts_with(start)) out.push_back(word.substr(start.size()));
   }
   return out;
 }
@@ -88,10 +87,10 @@ std::string_view quirks_of(std::string_view model_type) {
         return fmt::format("{} {}", quirks, family->shared_quirks);
       };
       out.emplace(family->text_type(), with_shared(family->quirks));
-      for (const auto type : words_after(family->model_types, "")) {
+      for (const auto type : split_words(family->model_types)) {
         out.emplace(type, with_shared(family->wrapper_quirks));
       }
-      for (const auto type : words_after(family->bare_types, "")) {
+      for (const auto type : split_words(family->bare_types)) {
         out.emplace(type, family->bare_quirks);
       }
     }

@@ -20,13 +20,10 @@ constexpr std::string_view kLatentRotary = "qk_rope_head_dim";
 
 // The class of a text model, where the family has one in addition to its wrapper.
 std::string_view text_class_of(std::string_view architectures) {
-  std::string_view list = architectures;
-  const std::string_view first = take_word(list);
-  for (list = architectures; !list.empty();) {
-    const std::string_view word = take_word(list);
+  for (const std::string_view word : split_words(architectures)) {
     if (word.ends_with("ForCausalLM")) return word;
   }
-  return first;
+  return take_word(architectures);
 }
 
 class ConfigReader {
@@ -67,19 +64,16 @@ class ConfigReader {
   }
   // The one of `fields` that the family's class has.
   std::string field_of(std::string_view fields) const {
-    const std::string_view all = fields;
-    for (std::string_view list = all; !list.empty();) {
-      const std::string_view word = take_word(list);
+    const std::vector<std::string_view> words = split_words(fields);
+    for (const std::string_view word : words) {
       if (has_word(family_.own_spellings, word)) return std::string(word);
     }
-    for (std::string_view list = all; !list.empty();) {
-      const std::string_view word = take_word(list);
+    for (const std::string_view word : words) {
       for (const ClassDefault& field : family_.defaults) {
         if (field.read_by != ReadBy::kShapes && field.field == word) return std::string(word);
       }
     }
-    for (std::string_view list = all; !list.empty();) {
-      const std::string_view word = take_word(list);
+    for (const std::string_view word : words) {
       for (const ClassDefault& field : family_.defaults) {
         if (field.field == word) return std::string(word);
       }
@@ -299,8 +293,7 @@ class ConfigReader {
   }
 
   uint64_t field_count(std::string_view field) const {
-    const JsonValue* found = known(config_, field);
-    return found == nullptr ? 0 : whole(*found).value_or(0);
+    return whole(known(config_, field)).value_or(0);
   }
 
   // The file's facts about a head where config.json has none.
@@ -318,8 +311,7 @@ class ConfigReader {
 
   void take_names(std::string_view dtype) {
     config_["architectures"] = {std::string(text_class_of(family_.architectures))};
-    std::string_view list = family_.model_types;
-    config_["model_type"] = std::string(take_word(list));
+    config_["model_type"] = std::string(family_.text_type());
     config_["dtype"] = std::string(dtype);
     config_["torch_dtype"] = std::string(dtype);
   }
@@ -331,7 +323,7 @@ class ConfigReader {
       CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
     }
     if (const Activation& activation = family_.activation; activation.is_told) {
-      config_[std::string(words_after(activation.fields, "").back())] = activation.name;
+      config_[std::string(split_words(activation.fields).back())] = activation.name;
     }
     if (family_.add_graph_fields != nullptr) family_.add_graph_fields({layers(), config_, rope_});
     return {};

@@ -25,16 +25,13 @@ void add_named(const Family& family, std::string_view name, std::vector<const Fa
 
 // Whether the file's special tokens are those that the class sets by name ("bos=[GO] eot=<end>").
 bool has_tokens_of(const Checkpoint& file, const TokenTable& table, const Family& family) {
-  std::string_view list = family.tokenizer.special_tokens;
-  if (list.empty()) return false;
-  while (!list.empty()) {
-    const std::string_view entry = take_word(list);
+  const std::vector<std::string_view> entries = split_words(family.tokenizer.special_tokens);
+  return !entries.empty() && std::ranges::all_of(entries, [&](std::string_view entry) {
     const size_t sign = entry.find('=');
     const std::string_view kind = entry.substr(0, sign);
     const auto id = special_id(file, table, kind == "unk" ? "unknown" : kind);
-    if (!id || table.text(*id) != entry.substr(sign + 1)) return false;
-  }
-  return true;
+    return id && table.text(*id) == entry.substr(sign + 1);
+  });
 }
 
 // Of several, those whose special tokens the file has come first.
@@ -98,8 +95,7 @@ const Codec& returned_type(const Tensor& tensor, const Tensor& source, const Ret
 
 Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& types,
                                    const Context& context) {
-  const std::string* architecture = file.metadata.find_text("general.architecture");
-  const std::string name = architecture == nullptr ? "" : *architecture;
+  const std::string_view name = file.metadata.architecture();
   std::optional<Error> first;
   for (const Family* family : families_named(name, file)) {
     auto tried = folder_of_family(file, *family, types, context);

@@ -43,8 +43,7 @@ Slope slope_of(const std::vector<SlopePoint>& points, double last_unscaled, doub
 }
 
 void add_slope(const std::vector<float>& divisors, double factor, JsonValue& rope) {
-  const JsonValue* base = known(rope, "rope_theta");
-  const double theta = base == nullptr ? 10000 : number(*base).value_or(10000);
+  const double theta = number(known(rope, "rope_theta")).value_or(10000);
   std::vector<SlopePoint> points;
   double last_unscaled = 0, first_scaled = 1e9;
   for (size_t i = 0; i < divisors.size(); ++i) {
@@ -125,8 +124,7 @@ void take_rope_sections(const MetaValue& value, JsonValue& rope) {
 
 void take_rotated(std::string_view field, uint64_t count, JsonValue& config, JsonValue& rope) {
   const auto number_of = [&](std::string_view name) {
-    const JsonValue* found = known(config, name);
-    return found == nullptr ? 0.0 : number(*found).value_or(0);
+    return number(known(config, name)).value_or(0);
   };
   double all = number_of(field);
   if (field != "head_dim") {  // said only where it is a part

@@ -13,10 +13,9 @@ constexpr std::string_view kMetaspace = "\xe2\x96\x81";  // U+2581
 
 // Vocabularies that were ranks before: a text that is a token is that token.
 bool was_ranked(const Checkpoint& file, std::string_view pre) {
-  const std::string* architecture = file.metadata.find_text("general.architecture");
   return pre == "kimi-k2" || std::ranges::any_of(families(), [&](const Family* family) {
-           const bool is_ranked = has_word(family->quirks, "ranked_vocabulary");
-           return is_ranked && architecture != nullptr && *architecture == family->name;
+           return has_word(family->quirks, "ranked_vocabulary") &&
+                  file.metadata.architecture() == family->name;
          });
 }
 std::string text_of_normal_token(std::string text, bool is_byte_level) {
@@ -290,11 +289,9 @@ std::vector<TokenKind> named_kinds(const Checkpoint& file, const TokenTable& tab
 JsonValue tokenizer_config(const Checkpoint& file, const TokenTable& table) {
   JsonValue out = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                    {"clean_up_tokenization_spaces", false}};
-  const std::string* architecture = file.metadata.find_text("general.architecture");
-  if (architecture != nullptr) {
-    const auto length = file.metadata.find_unsigned(*architecture + ".context_length");
-    if (length) out["model_max_length"] = *length;
-  }
+  const auto length =
+      file.metadata.find_unsigned(fmt::format("{}.context_length", file.metadata.architecture()));
+  if (length) out["model_max_length"] = *length;
   for (const auto& [kind, field] : named_kinds(file, table)) {
     if (const auto id = special_id(file, table, kind)) out[field] = table.text(*id);
   }

@@ -40,10 +40,7 @@ Status check_adapter_keys(const Checkpoint& file) {
   if (said("adapter.type") != "'lora'") {
     return unsupported("adapter.type is {}; expected 'lora'", said("adapter.type"));
   }
-  const std::string* architecture = file.metadata.find_text("general.architecture");
-  if (architecture == nullptr || architecture->empty()) {
-    return corrupt("general.architecture is missing");
-  }
+  if (file.metadata.architecture().empty()) return corrupt("general.architecture is missing");
   for (const MetaEntry& entry : file.metadata.entries) {
     const bool is_known = !entry.key.starts_with("adapter.") || entry.key == kAlphaKey ||
                           std::ranges::find(kIdleKeys, entry.key) != std::end(kIdleKeys);
@@ -314,7 +311,7 @@ Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path,
   Adapter out;
   out.path = path;
   CKPT_TRY(in(path, check_adapter_keys(file)));
-  out.architecture = *file.metadata.find_text("general.architecture");
+  out.architecture = file.metadata.architecture();
   CKPT_ASSIGN(out.config.alpha, in(path, alpha_of_file(file, context)));
   if (out.config.alpha == 0) out.config.mlx_scale = 1;
   CKPT_TRY(in(path, take_tensors(std::move(file), out, context)));

@@ -134,9 +134,8 @@ class MergeIntoGguf {
   }
 
   Status check_has_head() const {
-    const std::string* name = file_.metadata.find_text("general.architecture");
     for (const Family* family : families()) {
-      if (name == nullptr || family->name != *name || family->has_gguf_head) continue;
+      if (family->name != file_.metadata.architecture() || family->has_gguf_head) continue;
       return fail_with_hint(ErrorCode::kUnsupported,
                             "a folder as OUT, with the folder that IN was made from as IN",
                             "a change of '{}' or '{}' alone: llama.cpp takes the embeddings of {} "

@@ -204,9 +204,8 @@ class AdapterToGguf {
 Result<Metadata> adapter_metadata(const Checkpoint& input, const Checkpoint& converted,
                                   double alpha, const Context& context) {
   Metadata out;
-  const std::string* architecture = converted.metadata.find_text("general.architecture");
-  CKPT_CHECK(architecture != nullptr);
-  out.append("general.architecture", MetaValue::text(*architecture));
+  out.append("general.architecture",
+             MetaValue::text(std::string(converted.metadata.architecture())));
   out.append("general.type", MetaValue::text("adapter"));
   out.append("adapter.type", MetaValue::text("lora"));
   Checkpoint named;

@@ -128,8 +128,7 @@ class LoraMerge {
     const Document* config = checkpoint_.find_document("config.json");
     const auto json = config == nullptr ? nullptr : config->values().value_or(nullptr);
     if (json == nullptr) return false;
-    const JsonValue* text = known(*json, "text_config");
-    const JsonValue* inner = text == nullptr ? nullptr : known(*text, kTie);
+    const JsonValue* inner = known(known(*json, "text_config"), kTie);
     const JsonValue* outer = known(*json, kTie);
     if (inner != nullptr || outer != nullptr) return is_truthy(outer) || is_truthy(inner);
     const auto classes = JsonText::parse(config->text());
@@ -428,10 +427,10 @@ Status check_base_of_gguf(const Adapter& adapter, const Checkpoint& base,
                           "{} has no effect: the adapter is a GGUF", idle);
   }
   if (base.format != "gguf") return {};
-  const std::string* found = base.metadata.find_text("general.architecture");
-  if (found != nullptr && *found == adapter.architecture) return {};
+  const std::string_view found = base.metadata.architecture();
+  if (found == adapter.architecture) return {};
   return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base's is '{}'",
-              adapter.architecture, found == nullptr ? "" : *found);
+              adapter.architecture, found);
 }
 
 Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,

@@ -47,7 +47,7 @@ const std::vector<SharedInput> kSharedInputs = {
 
 bool has_family(const SharedInput& rule, std::string_view model_type, std::string_view quirks) {
   if (rule.families.empty()) return true;
-  return std::ranges::any_of(words_after(rule.families, ""), [&](std::string_view word) {
+  return std::ranges::any_of(split_words(rule.families), [&](std::string_view word) {
     return has_word(quirks, word) || model_type.starts_with(word);
   });
 }

@@ -220,8 +220,8 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
     out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
     out.next_token_layers =
         scope->find_whole("num_nextn_predict_layers").value_or(out.next_token_layers);
-    for (std::string_view keys = kExpertCounts; !keys.empty();) {
-      out.experts = scope->find_whole(take_word(keys)).value_or(out.experts);
+    for (const std::string_view key : split_words(kExpertCounts)) {
+      out.experts = scope->find_whole(key).value_or(out.experts);
     }
     const JsonText* tied = scope->find("tie_word_embeddings");
     if (tied != nullptr) out.has_tied_head = tied->token() == "true";

@@ -39,8 +39,7 @@ std::string nearest_known(std::string_view name, std::string_view Family::*words
   std::string_view nearest;
   size_t longest = 2;  // fewer letters than this say nothing
   for (const Family* family : families()) {
-    for (std::string_view list = family->*words; !list.empty();) {
-      const std::string_view word = take_word(list);
+    for (const std::string_view word : split_words(family->*words)) {
       const auto [end, ignored] = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
       const auto shared = static_cast<size_t>(end - word.begin());
       if (shared < longest || (shared == longest && word.size() >= nearest.size())) continue;
@@ -146,8 +145,8 @@ bool is_bare(const Model& model) {
 }
 
 const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
-  while (!fields.empty()) {
-    if (const JsonValue* found = member(config, take_word(fields))) return found;
+  for (const std::string_view field : split_words(fields)) {
+    if (const JsonValue* found = member(config, field)) return found;
   }
   return nullptr;
 }

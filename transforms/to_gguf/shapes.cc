@@ -42,8 +42,7 @@ bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, std::string_view
 // The field of `when` that config.json sets to null; empty where none is. Kinds of layers are in
 // layer_types.
 std::string_view null_in(std::string_view when, const Model& model) {
-  while (!when.empty()) {
-    std::string_view word = take_word(when);
+  for (std::string_view word : split_words(when)) {
     const bool is_kind = word.ends_with("attention") || word == "mamba" || word == "conv";
     if (is_kind) word = "layer_types";
     const JsonValue* value = member(model.config, word);

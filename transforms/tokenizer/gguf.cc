@@ -136,9 +136,8 @@ Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& do
   if (!how.vocab_size) how.vocab_size = texts_at(gguf.metadata, kTokens).size();
   how.vocab_size_of = "the GGUF's number of tokens";
   how.pre_name = std::move(pre);
-  const std::string* architecture = gguf.metadata.find_text("general.architecture");
   for (const Family* family : families()) {
-    if (architecture != nullptr && family->name == *architecture) how.rules = family->tokenizer;
+    if (family->name == gguf.metadata.architecture()) how.rules = family->tokenizer;
   }
   Metadata out;
   Status added = add_tokenizer_keys(donor, how, context, out);

@@ -275,8 +275,7 @@ constexpr VlFamily kVlFamilies[] = {
 std::span<const VlFamily> all_vl_families() { return kVlFamilies; }
 
 const VlFamily* find_vl_family(std::string_view model_type) {
-  const auto found = std::ranges::find_if(
-      kVlFamilies, [&](const VlFamily& family) { return family.model_type == model_type; });
+  const auto* found = std::ranges::find(kVlFamilies, model_type, &VlFamily::model_type);
   return found == std::end(kVlFamilies) ? nullptr : found;
 }
 

@@ -59,8 +59,8 @@ Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
 std::string architectures_known() {
   std::string out;
   for (const ProjectorFamily* family : projector_families()) {
-    for (std::string_view list = family->architectures; !list.empty();) {
-      out += fmt::format("{}{}", out.empty() ? "" : ", ", take_word(list));
+    for (const std::string_view word : split_words(family->architectures)) {
+      out += fmt::format("{}{}", out.empty() ? "" : ", ", word);
     }
   }
   return out;
@@ -98,8 +98,8 @@ Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
 }  // namespace
 
 Result<const JsonValue*> ConfigPart::first(std::string_view fields) const {
-  for (std::string_view left = fields; !left.empty();) {
-    if (const JsonValue* found = member(json, take_word(left))) return found;
+  for (const std::string_view field : split_words(fields)) {
+    if (const JsonValue* found = member(json, field)) return found;
   }
   return corrupt("{}: no {}", where, fields.substr(0, fields.find(' ')));
 }

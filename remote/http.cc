@@ -136,8 +136,14 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, *size};
 }
 
+// Of a server, not of the file: no verdict on what the file holds.
+template <class... Args>
+Failure bad_answer(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(ErrorCode::kIo, format, std::forward<Args>(args)...);
+}
+
 Failure changed(std::string what) {
-  return Failure(Error{ErrorCode::kCorrupt, {}, std::move(what), "again when nobody writes to it"});
+  return Failure(Error{ErrorCode::kIo, {}, std::move(what), "again when nobody writes to it"});
 }
 
 // One try: its checks need the request, and what earlier tries have shown.
@@ -179,15 +185,15 @@ Status Attempt::check_range(const HttpResponse& response) {
   if (response.status == 206) {
     const auto parsed = parse_content_range(said == nullptr ? "" : *said);
     if (!parsed) {
-      return corrupt("the server sent 206 with Content-Range '{}'",
-                     said == nullptr ? "" : printable(said->substr(0, 80)));
+      return bad_answer("the server sent 206 with Content-Range '{}'",
+                        said == nullptr ? "" : printable(said->substr(0, 80)));
     }
     got = *parsed;
   } else {  // 200 is all of the file
     const std::string* const length = response.header("content-length");
     const auto size = number_from<uint64_t>(length == nullptr ? "" : *length);
     if (!size || *size == 0 || asked_->offset_bytes != 0 || *size > asked_->size_bytes) {
-      return corrupt(
+      return bad_answer(
           "the server answered {} where bytes {} to {} were asked for; expected 206, from a server "
           "that sends parts of files",
           response.status, asked_->offset_bytes, asked_->offset_bytes + asked_->size_bytes - 1);
@@ -195,13 +201,17 @@ Status Attempt::check_range(const HttpResponse& response) {
     got = {0, *size - 1, *size};
   }
   if (progress_.file_bytes && *progress_.file_bytes != got.file_bytes) {
+    if (asked_->is_listed) {
+      return corrupt("the file has {} bytes; its list says {}", got.file_bytes,
+                     *progress_.file_bytes);
+    }
     return changed(
         fmt::format("the file has {} bytes now; it had {}", got.file_bytes, *progress_.file_bytes));
   }
   const uint64_t last = asked_->offset_bytes + asked_->size_bytes - 1;
   if (got.first != asked_->offset_bytes || got.last != std::min(last, got.file_bytes - 1)) {
-    return corrupt("the server sent bytes {} to {}; expected {} to {}", got.first, got.last,
-                   asked_->offset_bytes, last);
+    return bad_answer("the server sent bytes {} to {}; expected {} to {}", got.first, got.last,
+                      asked_->offset_bytes, last);
   }
   progress_.file_bytes = got.file_bytes;
   limit_bytes_ = got.last - got.first + 1;
@@ -222,8 +232,8 @@ Status Attempt::check_etag(const HttpResponse& response) {
 Status Attempt::on_headers(const HttpResponse& response) {
   const std::string* const encoding = response.header("content-encoding");
   if (encoding != nullptr && *encoding != "identity" && !encoding->empty()) {
-    return corrupt("the server sent Content-Encoding '{}'; expected none",
-                   printable(encoding->substr(0, 40)));
+    return bad_answer("the server sent Content-Encoding '{}'; expected none",
+                      printable(encoding->substr(0, 40)));
   }
   is_good_ = response.is_good();
   limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
@@ -234,7 +244,7 @@ Status Attempt::on_headers(const HttpResponse& response) {
 
 Status Attempt::on_body(std::span<const std::byte> bytes) {
   if (bytes.size() > limit_bytes_ - got_bytes_) {
-    return corrupt("the server sent more than {} bytes", limit_bytes_);
+    return bad_answer("the server sent more than {} bytes", limit_bytes_);
   }
   if (is_good_ && request_.sink) {
     CKPT_TRY(request_.sink((asked_ ? progress_.received_bytes : got_bytes_), bytes));
@@ -293,7 +303,7 @@ Result<Outcome> Attempt::run() {
       return out;
     }
     if (redirects == request_.max_redirects) {
-      return corrupt("{}: more than {} redirects", request_.url.shown(), redirects);
+      return bad_answer("{}: more than {} redirects", request_.url.shown(), redirects);
     }
     CKPT_ASSIGN(url, redirect_target(out.response));
   }
@@ -361,11 +371,11 @@ Result<Url> redirect_target(const HttpResponse& response) {
   CKPT_ASSIGN(Url url, in(response.url.shown() + ": redirect",
                           resolve_url(response.url, location == nullptr ? "" : *location)));
   if (url.scheme != response.url.scheme) {
-    return corrupt("{}: redirects to {}; expected {}", response.url.shown(), url.shown(),
-                   response.url.scheme);
+    return bad_answer("{}: redirects to {}; expected {}", response.url.shown(), url.shown(),
+                      response.url.scheme);
   }
   if (url.is_loopback() && !response.url.is_loopback()) {
-    return corrupt("{}: redirects to this machine ({})", response.url.shown(), url.shown());
+    return bad_answer("{}: redirects to this machine ({})", response.url.shown(), url.shown());
   }
   return url;
 }

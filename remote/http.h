@@ -38,6 +38,9 @@ struct HttpRange {
   // The size of the file, if known: an answer for another size is rejected. Otherwise a range that
   // exceeds the end is cut.
   std::optional<uint64_t> file_bytes = {};
+  // A list says that size. A file of another size is not the listed one, which is a verdict on it;
+  // else it changed since an earlier answer.
+  bool is_listed = false;
 };
 
 struct HttpRequest {
@@ -80,12 +83,13 @@ struct HttpResponse {
 };
 
 // Every status is an answer, after 408, 429 and 5xx were tried again. Fails: kIo if there is no
-// answer; kCorrupt if the answer does not fit the request: another range, another ETag, an
-// encoding, too many bytes or headers, a redirect to another scheme.
+// answer, or one that does not fit the request: another range, another ETag, an encoding, too many
+// bytes or headers, a redirect to another scheme. These say nothing about the file's content, so
+// they are never kCorrupt; kCorrupt if the file does not have its listed size.
 Result<HttpResponse> http_send(const HttpRequest& request);
 
-// The target of `response`, a redirect. Fails: kCorrupt for another scheme, and if another machine
-// redirects to this one.
+// The target of `response`, a redirect. Fails: kIo for another scheme, and if another machine
+// redirects to this one; as parse_url().
 Result<Url> redirect_target(const HttpResponse& response);
 
 // The failure to report for a response that was not expected: "https://host/x: 404 Not Found".

@@ -118,7 +118,7 @@ size_t on_header_line(char* data, size_t, size_t count, void* user) {
   const std::string_view line(data, count);
   exchange.header_bytes += count;
   if (exchange.header_bytes > kMaxHeaderBytes) {
-    exchange.check(corrupt("more than {} bytes of headers", kMaxHeaderBytes));
+    exchange.check(fail(ErrorCode::kIo, "more than {} bytes of headers", kMaxHeaderBytes));
     return 0;
   }
   if (line.starts_with("HTTP/")) {  // also after "100 Continue"
@@ -290,7 +290,7 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   curl.free_list(headers);
   if (exchange.failed) return Failure(std::move(*exchange.failed));
   if (code == CURLE_OUT_OF_MEMORY && exchange.header_bytes > 0) {  // libcurl's limit of a line
-    return corrupt("a header that is too long");
+    return fail(ErrorCode::kIo, "a header that is too long");
   }
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
     return fail_with_hint(ErrorCode::kIo,

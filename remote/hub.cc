@@ -120,8 +120,8 @@ Result<Url> HubRoot::resolve(const std::string& path) const {
   const std::string* const commit = response.header("x-repo-commit");
   const std::string* const etag = response.header("x-linked-etag");
   if (commit != nullptr && *commit != commit_) {
-    return corrupt("{}: the hub answers for commit {}; expected {}", request.url.shown(),
-                   printable(commit->substr(0, 64)), commit_);
+    return fail(ErrorCode::kIo, "{}: the hub answers for commit {}; expected {}",
+                request.url.shown(), printable(commit->substr(0, 64)), commit_);
   }
   if (etag != nullptr && !file.sha256.empty() && unquoted(*etag) != file.sha256) {
     return corrupt("{}: the file has another SHA-256 than the list of files says",

@@ -75,9 +75,14 @@ class OpenedUrls final : public RemoteFiles {
   mutable std::map<std::string, SharedSource> opened_;
 };
 
+// A hub or bucket whose list cannot be read says nothing about the files. The list of a folder on
+// the web is a file of its own, which can be wrong.
 Result<SharedRoot> OpenedUrls::list_root(const std::string& typed) {
-  if (typed.starts_with("hf://")) return open_hub(typed);
-  return typed.starts_with("s3://") ? open_s3(typed) : open_web(typed);
+  const bool is_hub = typed.starts_with("hf://");
+  if (!is_hub && !typed.starts_with("s3://")) return open_web(typed);
+  Result<SharedRoot> root = is_hub ? open_hub(typed) : open_s3(typed);
+  if (!root && root.error().code == ErrorCode::kCorrupt) root.error().code = ErrorCode::kIo;
+  return root;
 }
 
 Result<Place> OpenedUrls::find(const std::string& typed) const {

@@ -25,6 +25,7 @@ class RemoteSource final : public ByteSource {
         root_(std::move(root)),
         path_(std::move(path)),
         file_(root_->files().at(path_)),
+        is_size_listed_(file_.size_bytes && (!file_.sha256.empty() || !file_.git_id.empty())),
         etag_(file_.etag) {
     const auto first = std::as_bytes(std::span(file_.first));
     window_.assign(first.begin(), first.end());
@@ -50,6 +51,7 @@ class RemoteSource final : public ByteSource {
   const SharedRoot root_;
   const std::string path_;
   RemoteFile file_;
+  const bool is_size_listed_;  // with a digest, by who vouches for the content
   FileState state_;
   mutable std::mutex mutex_;
   mutable std::string etag_;  // of the first answer
@@ -63,6 +65,7 @@ Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out
   for (bool was_refused = false;; was_refused = true) {
     CKPT_ASSIGN(HttpRequest request, root_->request(path_, was_refused));
     request.range = range;
+    request.range->is_listed = is_size_listed_;
     {
       const std::lock_guard lock(mutex_);
       request.etag = etag_;

@@ -21,7 +21,7 @@ enum class ErrorCode : uint8_t {
   kUsage,        // the person at the command line: wrong words, OUT exists
   kCorrupt,      // the creator of the input: it contradicts itself or its format
   kUnsupported,  // nobody: sound input that this program cannot handle
-  kIo,           // the machine: disk full, no permission, read error
+  kIo,           // the machine or a server: disk full, no permission, read error, a bad answer
   kInterrupted,  // nobody: Ctrl-C
 };
 

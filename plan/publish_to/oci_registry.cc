@@ -259,9 +259,10 @@ Status OciRepository::read_blob(const std::string& digest, uint64_t size_bytes,
                                 const std::function<Status(std::span<const std::byte>)>& to) {
   if (size_bytes == 0) return {};
   HttpRequest get = request("GET", "blobs/" + digest);
-  get.range = HttpRange{0, size_bytes, size_bytes};
+  get.range = HttpRange{0, size_bytes, size_bytes, true};
   get.sink = [&to](uint64_t, std::span<const std::byte> bytes) { return to(bytes); };
   CKPT_ASSIGN(const HttpResponse response, send(std::move(get)));
+  if (response.status == 404) return corrupt("missing; the registry answered 404");
   return response.is_good() ? Status() : refused(response);
 }
 

@@ -53,7 +53,8 @@ class OciRepository {
 
   // `reference`: a tag or a digest. The caller must check that the bytes have that digest.
   Result<std::string> read_manifest(const std::string& reference);
-  // Passes the bytes of a blob to `to`, in order. Fails: as requests do; as `to` does.
+  // Passes the bytes of a blob to `to`, in order. Fails: kCorrupt if the registry does not have it,
+  // or has another size; as requests do; as `to` does.
   Status read_blob(const std::string& digest, uint64_t size_bytes,
                    const std::function<Status(std::span<const std::byte>)>& to);
   Result<bool> has_blob(const std::string& sha256);

@@ -337,7 +337,14 @@ def oci_verify_reads_every_blob(scratch):
         assert done.returncode == 1 and f"expected {name}" in done.stdout, (done.stdout, done.stderr)
         registry.blobs[name] = blob[:-1]
         assert run.ckpt(f"{to}@{digest}", verb="verify").returncode == 1
+        del registry.blobs[name]
+        done = run.ckpt(f"{to}@{digest}", verb="verify")
+        assert done.returncode == 1 and "missing" in done.stdout, (done.stdout, done.stderr)
         registry.blobs[name] = blob
+        registry.faults = [["^GET .*blobs", 403, 99]]   # no verdict on what it holds
+        done = run.ckpt(f"{to}@{digest}", verb="verify")
+        assert done.returncode == 2 and "sound" not in done.stdout, (done.stdout, done.stderr)
+        registry.faults = []
         registry.manifests[f"n:{digest}"] += b" "
         assert run.ckpt(f"{to}@{digest}", verb="verify").returncode == 1
 

@@ -13,6 +13,7 @@
 
 #include "core/base/counted.h"
 #include "core/engine/compare.h"
+#include "core/io/files_read.h"
 #include "core/json/json_edit.h"
 #include "core/model/adapter.h"
 #include "core/model/checkpoint.h"
@@ -201,9 +202,11 @@ void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& cons
                            of_a.empty() ? of_b : of_a, of_a.empty() ? "A" : "B"));
 }
 
-// A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame.
+// A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame, or
+// who writes to it meanwhile.
 Result<int> unsound(const Console& console, const Error& error) {
   if (error.code != ErrorCode::kCorrupt) return Failure(error);
+  CKPT_TRY(check_files_read());
   console.error(error);
   return 1;
 }
@@ -225,6 +228,7 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   Differences out;
   const std::vector<Pair> pairs = compare_headers(a, b, out);
   CKPT_TRY(compare_bytes(pairs, common.threads, console, out));
+  CKPT_TRY(check_files_read());
   compare_metadata(a.metadata, b.metadata, out);
   compare_documents(a, b, out);
   console.answer(
@@ -265,6 +269,7 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
     return diff_bytes(typed, *a, *b, console, common);
   }
   CKPT_ASSIGN(const bool is_well, diff_values(*sides, question, console, common));
+  CKPT_TRY(check_files_read());
   return is_well ? 0 : 1;
 }
 

@@ -8,6 +8,7 @@
 #include "checks/checks.h"
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
+#include "core/io/files_read.h"
 #include "core/io/paths.h"
 #include "core/model/tensor_names.h"
 #include "core/patch/patch.h"
@@ -355,6 +356,7 @@ Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& 
   report.profiles = typed.profiles;
   report.base = typed.base;
   CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, typed.reading));
+  if (!typed.fix) CKPT_TRY(check_files_read());  // --fix changed what it had read
   report.diagnosis = std::move(examined.diagnosis);
   if (!examined.checkpoint) return report;
   find_serving(*examined.checkpoint, report);

@@ -172,17 +172,15 @@ void finish_row(std::span<float> values, const CodedMatrix& matrix) {
 
 }  // namespace
 
-uint64_t CodeGrid::split_words(uint64_t numbers) const {
+uint64_t CodeGrid::words_of(uint64_t numbers) const {
   return keeps_to_words ? divide_up(numbers, numbers_of_word(*this))
                         : divide_up(numbers * bits, uint64_t{word_bytes} * 8);
 }
 
-uint64_t CodeGrid::line_bytes() const {
-  return (is_across ? inner : split_words(inner)) * word_bytes;
-}
+uint64_t CodeGrid::line_bytes() const { return (is_across ? inner : words_of(inner)) * word_bytes; }
 
 uint64_t CodeGrid::size_bytes() const {
-  return (is_across ? split_words(outer) : outer) * line_bytes();
+  return (is_across ? words_of(outer) : outer) * line_bytes();
 }
 
 CodedSource::CodedSource(std::string name, CodedMatrix matrix)

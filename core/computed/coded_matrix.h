@@ -40,7 +40,7 @@ struct CodeGrid {
 
   uint64_t rows() const { return is_transposed ? inner : outer; }
   uint64_t columns() const { return is_transposed ? outer : inner; }
-  uint64_t split_words(uint64_t numbers) const;
+  uint64_t words_of(uint64_t numbers) const;
   uint64_t line_bytes() const;  // of words, as stored
   uint64_t size_bytes() const;
 };

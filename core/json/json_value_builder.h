@@ -78,7 +78,7 @@ class JsonValueBuilder final : public JsonSink {
       order.push_back(
           {first_bytes(keys_[at]), &keys_[at], &values_[start.first_value + order.size()]});
     }
-    std::ranges::sort(order);
+    std::sort(order.begin(), order.end());
     JsonValue::object_t out;
     for (size_t i = 0; i < order.size(); ++i) {
       const bool is_last = i + 1 == order.size() || *order[i].key != *order[i + 1].key;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,18 +20,16 @@ class KeepRules {
 
   // Whether a glob matches one of the tensor's names; `changes`: it would get another type.
   bool matches(std::initializer_list<std::string_view> names, bool changes) {
-    std::vector<bool> found(globs_.size());
+    std::set<uint32_t> found;
     for (const std::string_view name : names) {
-      for (const uint32_t i : list_.matching(name)) found[i] = true;
+      const std::vector<uint32_t> here = list_.matching(name);
+      found.insert(here.begin(), here.end());
     }
-    bool is_found = false;
-    for (size_t i = 0; i < found.size(); ++i) {
-      if (!found[i]) continue;
-      is_found = true;
+    for (const uint32_t i : found) {
       ++matches_[i];
       effects_[i] += changes ? 1 : 0;
     }
-    return is_found;
+    return !found.empty();
   }
 
   void note(const Context& context) const {

@@ -242,6 +242,8 @@ def answers_that_say_nothing_of_the_bytes_are_no_verdict():
     commands = [["verify"], ["diff", "model"], ["doctor", "--for", "vllm"]]
     for fault in faults:
         for command, source in itertools.product(commands, (HUB, web("summed/model/"))):
+            if fault.name == "etag" and command[0] != "diff":
+                continue   # bytes as listed are sound, and one answer tells nothing of a change
             strike(Fault(fault.name, fault.value, fault.path))
             code, text = run(*command, source)
             good = (code == 2 and "sound:" not in text and "not load" not in text or print(fault.name, command, source, code, text)) and good

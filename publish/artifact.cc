@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/json/json_string.h"
 
 namespace ckpt {
@@ -29,8 +30,18 @@ void set_known(ArtifactJson& json, const char* key, const std::string& value) {
   if (!value.empty()) json[key] = value;
 }
 
-bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
-  return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
+ArtifactJson blobs_of(const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson out = ArtifactJson::array();
+  for (const ArtifactLayer& layer : layers) {
+    out.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
+  }
+  return out;
+}
+
+ArtifactJson digests_of(const std::vector<ArtifactLayer>& layers) {
+  ArtifactJson out = ArtifactJson::array();
+  for (const ArtifactLayer& layer : layers) out.push_back(blob_digest(layer.sha256));
+  return out;
 }
 
 }  // namespace
@@ -38,17 +49,16 @@ bool ends_with_any(std::string_view text, std::initializer_list<std::string_view
 std::string blob_digest(std::string_view sha256) { return fmt::format("sha256:{}", sha256); }
 
 std::string modelpack_type(std::string_view path) {
+  constexpr std::string_view kWeights[] = {".safetensors", ".gguf", ".bin", ".pt", ".pth"};
+  constexpr std::string_view kTexts[] = {".md", ".html", ".pdf", ".sig"};
   const std::string_view name = path.substr(path.find_last_of('/') + 1);
-  std::string_view kind = "weight.config";
-  if (ends_with_any(name, {".safetensors", ".gguf", ".bin", ".pt", ".pth"})) {
-    kind = "weight";
-  } else if (name.ends_with(".py")) {
-    kind = "code";
-  } else if (ends_with_any(name, {".md", ".html", ".pdf", ".sig"}) || name == "SHA256SUMS" ||
-             name == "provenance.json" || name.starts_with("LICENSE") ||
-             name.starts_with("NOTICE") || name.starts_with("USE_POLICY")) {
-    kind = "doc";
-  }
+  const bool is_text = ends_with_any(name, kTexts) || name == "SHA256SUMS" ||
+                       name == "provenance.json" || name.starts_with("LICENSE") ||
+                       name.starts_with("NOTICE") || name.starts_with("USE_POLICY");
+  const std::string_view kind = ends_with_any(name, kWeights) ? "weight"
+                                : name.ends_with(".py")       ? "code"
+                                : is_text                     ? "doc"
+                                                              : "weight.config";
   return fmt::format("application/vnd.cncf.model.{}.v1.raw", kind);
 }
 
@@ -57,26 +67,23 @@ std::string render_modelpack_config(const ModelPackFacts& facts,
   ArtifactJson descriptor = ArtifactJson::object(), config = ArtifactJson::object();
   set_known(descriptor, "family", facts.family);
   set_known(descriptor, "name", facts.name);
-  ArtifactJson digests = ArtifactJson::array();
-  // Of a layer that is not packed, the digest is that of the file.
-  for (const ArtifactLayer& layer : layers) digests.push_back(blob_digest(layer.sha256));
   set_known(config, "architecture", facts.architecture);
   set_known(config, "format", facts.format);
   set_known(config, "paramSize", facts.param_size);
   set_known(config, "precision", facts.precision);
   set_known(config, "quantization", facts.quantization);
   return compact({{"descriptor", std::move(descriptor)},
-                  {"modelfs", {{"type", "layers"}, {"diffIds", std::move(digests)}}},
+                  // Of a layer that is not packed, the digest is that of the file.
+                  {"modelfs", {{"type", "layers"}, {"diffIds", digests_of(layers)}}},
                   {"config", std::move(config)}});
 }
 
 std::string render_modelpack_manifest(std::string_view config,
                                       const std::vector<ArtifactLayer>& layers) {
-  ArtifactJson listed = ArtifactJson::array();
-  for (const ArtifactLayer& layer : layers) {
-    listed.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
-    listed.back()["annotations"] = {{"org.cncf.model.filepath", layer.path},
-                                    {"org.opencontainers.image.title", layer.path}};
+  ArtifactJson listed = blobs_of(layers);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    listed[i]["annotations"] = {{"org.cncf.model.filepath", layers[i].path},
+                                {"org.opencontainers.image.title", layers[i].path}};
   }
   return compact({{"schemaVersion", 2},
                   {"mediaType", kOciManifestType},
@@ -87,24 +94,18 @@ std::string render_modelpack_manifest(std::string_view config,
 
 std::string render_image_config(std::string_view architecture,
                                 const std::vector<ArtifactLayer>& layers) {
-  ArtifactJson digests = ArtifactJson::array();
-  for (const ArtifactLayer& layer : layers) digests.push_back(blob_digest(layer.sha256));
   return compact({{"architecture", architecture},
                   {"os", "linux"},
                   {"config", ArtifactJson::object()},
-                  {"rootfs", {{"type", "layers"}, {"diff_ids", std::move(digests)}}}});
+                  {"rootfs", {{"type", "layers"}, {"diff_ids", digests_of(layers)}}}});
 }
 
 std::string render_image_manifest(std::string_view config,
                                   const std::vector<ArtifactLayer>& layers) {
-  ArtifactJson listed = ArtifactJson::array();
-  for (const ArtifactLayer& layer : layers) {
-    listed.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
-  }
   return compact({{"schemaVersion", 2},
                   {"mediaType", kOciManifestType},
                   {"config", blob_of(kImageConfigType, config)},
-                  {"layers", std::move(listed)}});
+                  {"layers", blobs_of(layers)}});
 }
 
 std::string render_image_index(const std::vector<std::pair<std::string, std::string>>& manifests) {
@@ -145,14 +146,10 @@ std::string render_ollama_config(const OllamaFacts& facts) {
 
 std::string render_ollama_manifest(std::string_view config,
                                    const std::vector<ArtifactLayer>& layers) {
-  ArtifactJson listed = ArtifactJson::array();
-  for (const ArtifactLayer& layer : layers) {
-    listed.push_back(blob(layer.media_type, layer.sha256, layer.size_bytes));
-  }
   return compact({{"schemaVersion", 2},
                   {"mediaType", kDockerManifestType},
                   {"config", blob_of(kOllamaConfigType, config)},
-                  {"layers", std::move(listed)}}) +
+                  {"layers", blobs_of(layers)}}) +
          "\n";
 }
 

@@ -2,12 +2,11 @@
 // differently is rejected (CVE-2021-41190), as is a name that leaves the client's folder.
 //
 // Source: opencontainers/image-spec manifest.md, image-index.md, descriptor.md.
-#include <algorithm>
-#include <cctype>
 #include <limits>
 #include <map>
 #include <span>
 
+#include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/json/json_read.h"
 #include "publish/artifact.h"
@@ -25,16 +24,11 @@ constexpr std::string_view kDockerListType =
 constexpr std::string_view kTitle = "org.opencontainers.image.title";
 constexpr std::string_view kModelPath = "org.cncf.model.filepath";
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 // Programs written in Go read "Layers" as "layers". Fails: kCorrupt.
 Status check_keys(const JsonValue& object, std::span<const std::string_view> keys) {
   for (const auto& item : object.items()) {
     for (const std::string_view key : keys) {
-      if (item.key() == key || lower(item.key()) != lower(std::string(key))) continue;
+      if (item.key() == key || !is_same_word(item.key(), key)) continue;
       return corrupt("a key '{}'; expected '{}'", item.key(), key);
     }
   }
@@ -44,8 +38,8 @@ Status check_keys(const JsonValue& object, std::span<const std::string_view> key
 // The path that clients write the blob to; its digest where none is named. Fails: kCorrupt.
 Result<std::string> name_of(const JsonValue& descriptor, const std::string& digest) {
   const JsonValue* const notes = known(descriptor, "annotations");
-  const std::string* const title = notes == nullptr ? nullptr : text_of(*notes, kTitle);
-  const std::string* const path = notes == nullptr ? nullptr : text_of(*notes, kModelPath);
+  const std::string* const title = text_of(notes, kTitle);
+  const std::string* const path = text_of(notes, kModelPath);
   if (title == nullptr && path == nullptr) return digest;
   if (title != nullptr && path != nullptr && *title != *path) {
     return corrupt("a layer with two names, '{}' and '{}'", *title, *path);

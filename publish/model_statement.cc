@@ -50,8 +50,6 @@ bool is_plain_path(std::string_view name) {
   return true;
 }
 
-Failure wrong_statement(std::string_view what) { return corrupt("{}", what); }
-
 Status expect(const JsonValue& object, std::string_view key, std::string_view value) {
   const std::string* found = text_of(object, key);
   if (found != nullptr && *found == value) return {};
@@ -60,20 +58,16 @@ Status expect(const JsonValue& object, std::string_view key, std::string_view va
 
 Result<std::vector<FileDigest>> parse_resources(const JsonValue& predicate) {
   const JsonValue* resources = known(predicate, "resources");
-  if (resources == nullptr || !resources->is_array())
-    return wrong_statement("no list of resources");
+  if (resources == nullptr || !resources->is_array()) return corrupt("no list of resources");
   std::vector<FileDigest> files;
   std::set<std::string> names;
   for (const JsonValue& resource : *resources) {
     CKPT_TRY(expect(resource, "algorithm", "sha256"));
     const std::string* name = text_of(resource, "name");
     const std::string* digest = text_of(resource, "digest");
-    if (name == nullptr || !is_plain_path(*name))
-      return wrong_statement("a resource without a sound name");
+    if (name == nullptr || !is_plain_path(*name)) return corrupt("a resource without a sound name");
     if (digest == nullptr) return corrupt("{}: no digest", *name);
-    if (!names.insert(*name).second) {
-      return corrupt("{}: listed twice", *name);
-    }
+    if (!names.insert(*name).second) return corrupt("{}: listed twice", *name);
     files.push_back({*name, *digest, 0});
   }
   return files;
@@ -83,12 +77,12 @@ Result<std::optional<std::vector<std::string>>> parse_ignored(const JsonValue& s
   const JsonValue* ignored = known(serialization, "ignore_paths");
   if (ignored == nullptr) return std::nullopt;
   std::vector<std::string> out;
-  if (!ignored->is_array()) return wrong_statement("ignore_paths is not a list");
+  if (!ignored->is_array()) return corrupt("ignore_paths is not a list");
   for (const JsonValue& path : *ignored) {
     const auto* text = path.get_ptr<const std::string*>();
     // A list that ignores everything, or reaches outside, would make any folder pass.
     if (text == nullptr || !is_plain_path(*text)) {
-      return wrong_statement("ignore_paths holds an entry that is not a path inside the model");
+      return corrupt("ignore_paths holds an entry that is not a path inside the model");
     }
     out.push_back(*text);
   }
@@ -99,13 +93,12 @@ Result<std::optional<std::vector<std::string>>> parse_ignored(const JsonValue& s
 Result<std::pair<std::string, std::string>> parse_subject(const JsonValue& statement) {
   const JsonValue* subjects = known(statement, "subject");
   if (subjects == nullptr || !subjects->is_array() || subjects->size() != 1) {
-    return wrong_statement("subjects; expected one");
+    return corrupt("subjects; expected one");
   }
   const JsonValue& subject = (*subjects)[0];
   const std::string* digest = text_of(known(subject, "digest"), "sha256");
   const std::string* name = text_of(subject, "name");
-  if (digest == nullptr || name == nullptr)
-    return wrong_statement("a subject without name or SHA-256");
+  if (digest == nullptr || name == nullptr) return corrupt("a subject without name or SHA-256");
   return std::pair(*name, *digest);
 }
 
@@ -140,8 +133,7 @@ Result<Manifest> parse_statement(std::string_view json) {
   CKPT_ASSIGN(const auto subject, parse_subject(statement));
   const JsonValue* predicate = known(statement, "predicate");
   const JsonValue* serialization = known(predicate, "serialization");
-  if (serialization == nullptr)
-    return wrong_statement("no serialization; expected how files were hashed");
+  if (serialization == nullptr) return corrupt("no serialization; expected how files were hashed");
   CKPT_TRY(expect(*serialization, "method", "files"));
   CKPT_TRY(expect(*serialization, "hash_type", "sha256"));
   Manifest manifest;
@@ -153,7 +145,7 @@ Result<Manifest> parse_statement(std::string_view json) {
     return corrupt("{}: both listed and ignored", file.name);
   }
   const auto root = root_digest(manifest.files);
-  if (!root) return wrong_statement("a digest that is not a SHA-256 in lower-case hex");
+  if (!root) return corrupt("a digest that is not a SHA-256 in lower-case hex");
   if (*root != subject.second) {
     return corrupt("root digest {}; the listed files give {}", subject.second, *root);
   }

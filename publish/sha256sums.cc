@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/base/lines.h"
+#include "core/base/words.h"
 #include "publish/publish.h"
 
 namespace ckpt {
@@ -25,15 +26,8 @@ bool is_digest(std::string_view hex) {
 std::string escaped(std::string_view name) {
   std::string out;
   for (const char c : name) {
-    if (c == '\\') {
-      out += "\\\\";
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else {
-      out += c;
-    }
+    if (c == '\\' || c == '\n' || c == '\r') out += '\\';
+    out += c == '\n' ? 'n' : c == '\r' ? 'r' : c;
   }
   return out;
 }
@@ -61,12 +55,6 @@ std::string without_dot(std::string_view name) {
   return std::string(name);
 }
 
-std::string small_letters(std::string_view hex) {
-  std::string out(hex);
-  for (char& c : out) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 // "SHA256 (name) = hex", or the GNU form.
 std::optional<FileDigest> parse_line(std::string_view line) {
   const bool escapes = line.starts_with('\\');
@@ -87,14 +75,13 @@ std::optional<FileDigest> parse_line(std::string_view line) {
   if (!is_digest(hex) || name.empty()) return std::nullopt;
   const auto plain = escapes ? unescaped(name) : std::optional<std::string>(name);
   if (!plain || without_dot(*plain).empty()) return std::nullopt;
-  return FileDigest{without_dot(*plain), small_letters(hex), 0};
+  return FileDigest{without_dot(*plain), lower_case(hex), 0};
 }
 
 }  // namespace
 
 std::string render_sha256sums(std::vector<FileDigest> files) {
-  std::ranges::sort(files,
-                    [](const FileDigest& a, const FileDigest& b) { return a.name < b.name; });
+  std::ranges::sort(files, {}, &FileDigest::name);
   std::string out;
   for (const FileDigest& file : files) out += sums_line(file.name, file.sha256) + "\n";
   return out;

@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
-#include <span>
 
 #include "core/base/sha256.h"
 #include "publish/publish.h"
@@ -89,23 +88,15 @@ int give_password(char* buffer, int size, int, void* user) {
 
 // The hash that goes with a key's curve; the error names what kind of key it is.
 Result<const EVP_MD*> hash_for(EVP_PKEY* key) {
-  if (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC) {
-    switch (EVP_PKEY_get_bits(key)) {
-      case 256:
-      case 384:
-      case 521: {
-        char group[64] = {};
-        EVP_PKEY_get_group_name(key, group, sizeof group, nullptr);
-        const std::string_view name = group;
-        if (name == "prime256v1") return EVP_sha256();
-        if (name == "secp384r1") return EVP_sha384();
-        if (name == "secp521r1") return EVP_sha512();
-      }
-    }
-  }
   const char* type = EVP_PKEY_get0_type_name(key);
   char group[64] = {};
   EVP_PKEY_get_group_name(key, group, sizeof group, nullptr);
+  if (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC) {
+    const std::string_view name = group;
+    if (name == "prime256v1") return EVP_sha256();
+    if (name == "secp384r1") return EVP_sha384();
+    if (name == "secp521r1") return EVP_sha512();
+  }
   return unsupported_hint("openssl ecparam -name prime256v1 -genkey -noout",
                           "a key of type {}{}{}; model signatures take EC keys on P-256, P-384 and "
                           "P-521",
@@ -143,12 +134,7 @@ std::string public_pem(EVP_PKEY* key) {
   return bio_text(memory.get());
 }
 
-std::string hint_of(EVP_PKEY* key) {
-  const std::string pem = public_pem(key);
-  Sha256 hash;
-  hash.add(std::as_bytes(std::span(pem)));
-  return hash.finish();
-}
+std::string hint_of(EVP_PKEY* key) { return sha256_of(public_pem(key)); }
 
 std::string signed_bytes(std::string_view payload) {
   constexpr std::string_view kType = "application/vnd.in-toto+json";

@@ -68,21 +68,13 @@ std::string name_of(const std::byte* header) {
 }
 
 std::string_view what_it_is(char type) {
-  switch (type) {
-    case '1':
-      return "a hard link";
-    case '2':
-      return "a symbolic link";
-    case '3':
-    case '4':
-      return "a device";
-    case '6':
-      return "a pipe";
-    case 'S':
-      return "a sparse file";
-    default:
-      return "neither file nor folder";
+  constexpr std::pair<char, std::string_view> kTypes[] = {
+      {'1', "a hard link"}, {'2', "a symbolic link"}, {'3', "a device"},
+      {'4', "a device"},    {'6', "a pipe"},          {'S', "a sparse file"}};
+  for (const auto& [known, what] : kTypes) {
+    if (type == known) return what;
   }
+  return "neither file nor folder";
 }
 
 // For messages: control characters would reach a terminal.

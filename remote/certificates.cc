@@ -1,10 +1,10 @@
 #include "remote/certificates.h"
 
 #include <array>
-#include <cstdlib>
 #include <string_view>
 
 #include "core/io/paths.h"
+#include "remote/credentials.h"
 
 namespace ckpt {
 namespace {
@@ -17,15 +17,10 @@ constexpr auto kBundles = std::to_array<std::string_view>({
     "/etc/ssl/cert.pem",                                  // Alpine without ca-certificates
 });
 
-std::string set_in_environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
 TrustedCertificates typed_certificates() {
-  return {set_in_environment("SSL_CERT_FILE"), set_in_environment("SSL_CERT_DIR")};
+  return {environment("SSL_CERT_FILE"), environment("SSL_CERT_DIR")};
 }
 
 Result<TrustedCertificates> system_certificates(const std::string& root) {

@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFileBytes = 1 << 20;
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // The first of them that is set and not empty.
 std::string first_of(std::initializer_list<const char*> names) {
   for (const char* const name : names) {
@@ -160,6 +155,11 @@ Status check_no_role() {
 }
 
 }  // namespace
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 HttpHeaders HubAccess::credentials() const {
   if (token.empty()) return {};

@@ -10,6 +10,9 @@
 
 namespace ckpt {
 
+// The value of a variable; "" if it is not set.
+std::string environment(const char* name);
+
 struct HubAccess {
   Url endpoint;       // HF_ENDPOINT or https://huggingface.co, without '/' at the end of its path
   std::string token;  // HF_TOKEN, HUGGING_FACE_HUB_TOKEN, or the file of `hf auth login`; may be ""

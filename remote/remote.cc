@@ -163,10 +163,7 @@ void OpenedUrls::open_shards(const std::string& url, const Place& place) const {
       opened_[base + shards[i]] = *source;
     }
   };
-  std::vector<std::thread> threads = start_threads(
-      std::min<unsigned>(kOpeningThreads, static_cast<unsigned>(shards.size())), work);
-  if (threads.empty()) work();
-  for (std::thread& thread : threads) thread.join();
+  run_on_threads(std::min<size_t>(kOpeningThreads, shards.size()), work);
 }
 
 }  // namespace

@@ -56,12 +56,6 @@ std::string without_dots(std::string_view path) {
   return is_folder || out.empty() ? out + "/" : out;
 }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char low = static_cast<char>(c | 0x20);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 }  // namespace
 
 bool Url::is_same_origin(const Url& other) const {
@@ -159,12 +153,11 @@ Result<std::string> percent_decoded(std::string_view text) {
       out.push_back(text[i]);
       continue;
     }
-    const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-    if (high < 0 || low < 0 || high + low == 0) {
+    const auto code = number_from<uint8_t>(text.substr(i + 1, 2), 16);
+    if (i + 2 >= text.size() || !code || *code == 0) {
       return corrupt("'{}': '%' without two hex digits of a character", text);
     }
-    out.push_back(static_cast<char>(high * 16 + low));
+    out.push_back(static_cast<char>(*code));
     i += 2;
   }
   return out;

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "core/base/lines.h"
@@ -34,10 +33,7 @@ void ask_at_once(size_t count, const std::function<void(size_t)>& work) {
   const auto take = [&] {
     for (size_t i = next++; i < count; i = next++) work(i);
   };
-  std::vector<std::thread> threads =
-      start_threads(static_cast<unsigned>(std::min<size_t>(count, kAskedAtOnce)), take);
-  if (threads.empty()) take();
-  for (std::thread& thread : threads) thread.join();
+  run_on_threads(std::min<size_t>(count, kAskedAtOnce), take);
 }
 
 class WebRoot final : public RemoteRoot {

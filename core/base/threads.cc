@@ -1,5 +1,6 @@
 #include "core/base/threads.h"
 
+#include <algorithm>
 #include <system_error>
 
 namespace ckpt {
@@ -22,6 +23,16 @@ std::vector<std::thread> start_threads(unsigned count, const std::function<void(
     // The standard library reports in no other way that it cannot start a thread.
   }
   return threads;
+}
+
+void run_on_threads(size_t count, const std::function<void()>& work) {
+  auto others = start_threads(count > 1 ? static_cast<unsigned>(count - 1) : 0, work);
+  work();
+  for (std::thread& thread : others) thread.join();
+}
+
+unsigned cores_or(unsigned threads) {
+  return threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
 }  // namespace ckpt

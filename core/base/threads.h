@@ -16,4 +16,11 @@ void*& inherited_pointer();
 // are none.
 std::vector<std::thread> start_threads(unsigned count, const std::function<void()>& work);
 
+// Runs `work` on `count` threads, or fewer, of which the calling one is one; returns when all of
+// them have ended.
+void run_on_threads(size_t count, const std::function<void()>& work);
+
+// `threads`, or one for each core where that is 0.
+unsigned cores_or(unsigned threads);
+
 }  // namespace ckpt

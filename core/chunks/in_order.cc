@@ -5,8 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <thread>
-#include <vector>
 
 #include "core/base/threads.h"
 
@@ -54,14 +52,9 @@ class Ordered {
 }  // namespace
 
 Status for_each_in_order(size_t count, unsigned threads, const OrderedWork& work) {
-  const unsigned cores = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   Ordered ordered(count, work);
-  const auto others = static_cast<unsigned>(std::min<size_t>(cores, count));
-  std::atomic<size_t> next_worker{1};
-  std::vector<std::thread> workers =
-      start_threads(others > 1 ? others - 1 : 0, [&] { ordered.run(next_worker++); });
-  ordered.run(0);
-  for (std::thread& worker : workers) worker.join();
+  std::atomic<size_t> next_worker{0};
+  run_on_threads(std::min<size_t>(cores_or(threads), count), [&] { ordered.run(next_worker++); });
   return ordered.status();
 }
 

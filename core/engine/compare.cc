@@ -5,7 +5,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "core/base/arithmetic.h"
 #include "core/base/sha256.h"
@@ -39,7 +38,6 @@ Result<bool> same_bytes(const Tensor& a, const Tensor& b,
 }
 
 Status for_each_parallel(size_t count, unsigned threads, const std::function<Status(size_t)>& job) {
-  const unsigned cores = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   std::atomic<size_t> next{0};
   std::atomic<size_t> error_index{SIZE_MAX};
   std::mutex mutex;
@@ -54,10 +52,7 @@ Status for_each_parallel(size_t count, unsigned threads, const std::function<Sta
       error = std::move(status.error());
     }
   };
-  const auto others = static_cast<unsigned>(std::min<size_t>(cores, count));
-  std::vector<std::thread> workers = start_threads(others > 1 ? others - 1 : 0, work);
-  work();
-  for (std::thread& worker : workers) worker.join();
+  run_on_threads(std::min<size_t>(cores_or(threads), count), work);
   if (error) return Failure(std::move(*error));
   return {};
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <thread>
 
+#include "core/base/threads.h"
 #include "core/chunks/recode_chunk.h"
 #include "core/engine/compare.h"
 #include "core/engine/execute.h"
@@ -166,9 +167,8 @@ unsigned ValueChunks::thread_count(const CompareOptions& options) const {
     const uint64_t values = std::min(job.chunk_rows, job.grain.rows) * job.grain.row_values;
     largest = std::max(largest, values * 4 * sizeof(float));
   }
-  const uint64_t wanted =
-      options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<unsigned>(std::clamp<uint64_t>(options.memory_bytes / largest, 1, wanted));
+  return static_cast<unsigned>(
+      std::clamp<uint64_t>(options.memory_bytes / largest, 1, cores_or(options.threads)));
 }
 
 Status ValueChunks::visit(const CompareOptions& options,

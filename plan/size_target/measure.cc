@@ -101,12 +101,9 @@ class Measuring {
   }
 
   Result<std::vector<std::vector<double>>> run() {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    const unsigned computing = options_.threads == 0 ? cores : options_.threads;
-    const unsigned count = std::max(computing, options_.is_read_far ? kReadsOfServer : 1);
-    auto threads = start_threads(count - 1, [this] { work(); });
-    work();
-    for (std::thread& thread : threads) thread.join();
+    const unsigned computing = cores_or(options_.threads);
+    run_on_threads(std::max(computing, options_.is_read_far ? kReadsOfServer : 1),
+                   [this] { work(); });
     if (failure_) return std::move(*failure_);
     return std::move(errors_);
   }

@@ -1,8 +1,8 @@
 // Reads an archive: frame by frame on many threads where a seek table tells of frames of a size
 // that memory allows, from front to end on one thread otherwise. The tar is read in order.
 #include <algorithm>
-#include <thread>
 
+#include "core/base/threads.h"
 #include "core/chunks/in_order.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
@@ -108,10 +108,8 @@ Status read_archive(const ByteSource& source, TarSink& sink, const Console& cons
     if (each_bytes == 0) {
       CKPT_TRY(read_stream(source, take));
     } else {
-      const unsigned cores = options.threads != 0
-                                 ? options.threads
-                                 : std::max(1u, std::thread::hardware_concurrency());
-      const uint64_t workers = std::clamp<uint64_t>(options.memory_bytes / each_bytes, 1, cores);
+      const uint64_t workers =
+          std::clamp<uint64_t>(options.memory_bytes / each_bytes, 1, cores_or(options.threads));
       CKPT_TRY(read_frames(source, frames, static_cast<unsigned>(workers), take));
     }
     progress.clear();

@@ -10,12 +10,12 @@
 #include <map>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "core/base/arithmetic.h"
 #include "core/base/result.h"
 #include "core/base/sha256.h"
+#include "core/base/threads.h"
 #include "core/chunks/in_order.h"
 #include "core/io/folder.h"
 #include "core/io/temporary.h"
@@ -208,9 +208,8 @@ class Tar {
 };
 
 unsigned worker_count(const ArchiveOptions& options) {
-  const unsigned cores =
-      options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<unsigned>(std::clamp<uint64_t>(options.memory_bytes / kWorkerBytes, 1, cores));
+  return static_cast<unsigned>(
+      std::clamp<uint64_t>(options.memory_bytes / kWorkerBytes, 1, cores_or(options.threads)));
 }
 
 }  // namespace

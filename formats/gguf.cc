@@ -6,6 +6,8 @@
 // A reader gets wrong: split.no counts from 0, the number in the name from 1.
 #include "formats/gguf.h"
 
+#include <algorithm>
+
 #include "core/base/nearest.h"
 #include "core/io/folder.h"
 #include "core/model/name_index.h"
@@ -23,10 +25,6 @@ bool is_gguf(const fs::path& path) {
   std::string magic(kGgufMagic.size(), '\0');
   if (!(*source)->read(0, std::as_writable_bytes(std::span(magic)))) return false;
   return magic == kGgufMagic || path.extension() == ".gguf";
-}
-
-bool is_digits(std::string_view text) {
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // Number of files of the model that `metadata` belongs to; 1 when it is not split.
@@ -47,13 +45,7 @@ Status check_part(const GgufFile& part, uint64_t no, uint64_t count) {
 
 void append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home) {
   for (Tensor& tensor : part.tensors) tensor.home = home;
-  if (checkpoint.tensors.empty()) {
-    checkpoint.tensors = std::move(part.tensors);
-  } else {
-    checkpoint.tensors.insert(checkpoint.tensors.end(),
-                              std::make_move_iterator(part.tensors.begin()),
-                              std::make_move_iterator(part.tensors.end()));
-  }
+  std::ranges::move(part.tensors, std::back_inserter(checkpoint.tensors));
 }
 
 Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {
@@ -64,7 +56,7 @@ Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {
             Status(corrupt("tensor '{}' is in an earlier file too", second.name)));
 }
 
-Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) {
+Result<NumberedName> name_of_first(const fs::path& path, const Metadata& metadata) {
   const uint64_t count = split_count(metadata);
   const auto name = parse_split_name(path.string());
   if (!name || name->count != count) {
@@ -73,22 +65,21 @@ Result<SplitName> name_of_first(const fs::path& path, const Metadata& metadata) 
         "one of {} files; its name does not say so, so the others cannot be found", count);
   }
   const auto no = metadata.find_unsigned(kSplitNoKey);
-  if (no != name->no) {
+  if (no != name->number - 1) {
     return corrupt("key '{}' {}; the name says file {} of {}", kSplitNoKey,
-                   no ? fmt::format("says file {}", *no + 1) : "is missing", name->no + 1, count);
+                   no ? fmt::format("says file {}", *no + 1) : "is missing", name->number, count);
   }
-  if (name->no != 0) {
-    return misuse_hint(split_name(name->prefix, 0, count), "file {} of {}; expected the first",
-                       name->no + 1, count);
+  if (name->number != 1) {
+    return misuse_hint(name->of(1), "file {} of {}; expected the first", name->number, count);
   }
   return *name;
 }
 
 Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs,
                    Checkpoint& checkpoint) {
-  CKPT_ASSIGN(const SplitName first, name_of_first(path, metadata));
-  for (uint64_t no = 1; no < first.count; ++no) {
-    const fs::path sibling = split_name(first.prefix, no, first.count);
+  CKPT_ASSIGN(const NumberedName first, name_of_first(path, metadata));
+  for (unsigned no = 1; no < first.count; ++no) {
+    const fs::path sibling = first.of(no + 1);
     CKPT_ASSIGN(const bool exists, is_there(sibling, Links::kFollow));
     if (!exists) {
       return corrupt_hint("downloading it", "file {} of {} is missing: {}", no + 1, first.count,
@@ -126,19 +117,8 @@ Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs, const ReadOpti
 
 }  // namespace
 
-std::optional<SplitName> parse_split_name(std::string_view path) {
-  constexpr std::string_view kTail = "-00001-of-00001.gguf";
-  if (path.size() <= kTail.size() || !path.ends_with(".gguf")) return std::nullopt;
-  const std::string_view tail = path.substr(path.size() - kTail.size());
-  const std::string_view no = tail.substr(1, 5), count = tail.substr(10, 5);
-  if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || !is_digits(no) || !is_digits(count)) {
-    return std::nullopt;
-  }
-  SplitName out;
-  out.prefix = path.substr(0, path.size() - kTail.size());
-  out.no = std::stoull(std::string(no)) - 1;
-  out.count = std::stoull(std::string(count));
-  return out.no < out.count ? std::optional(out) : std::nullopt;
+std::optional<NumberedName> parse_split_name(std::string_view path) {
+  return path.ends_with(".gguf") ? parse_numbered(path) : std::nullopt;
 }
 
 std::string split_name(std::string_view prefix, uint64_t no, uint64_t count) {

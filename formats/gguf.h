@@ -13,6 +13,7 @@
 
 #include "core/io/cursor.h"
 #include "core/model/format.h"
+#include "core/model/numbered_name.h"
 
 namespace ckpt {
 
@@ -66,19 +67,10 @@ Result<MetaValue> read_gguf_value(Cursor& cursor);
 // Alignment that a file with these keys has. Fails: kCorrupt.
 Result<uint64_t> gguf_alignment(const Metadata& metadata);
 
-// "dir/model-00002-of-00005.gguf": prefix "dir/model", no 1 (from 0), count 5.
-struct SplitName {
-  std::string prefix;
-  uint64_t no = 0, count = 0;
-};
-std::optional<SplitName> parse_split_name(std::string_view path);
+// Of "dir/model-00002-of-00005.gguf"; nullopt for other names.
+std::optional<NumberedName> parse_split_name(std::string_view path);
+// `no` counts from 0.
 std::string split_name(std::string_view prefix, uint64_t no, uint64_t count);
-
-// For edits in place: the size of the existing header before the tensors of `file`, whose extents
-// count from the end of the header; `data_bytes` are those of its tensors, including the padding of
-// the last one. nullopt if its tensors are not exactly those of one source, in the same places.
-std::optional<uint64_t> gguf_room(const Checkpoint& checkpoint, const OutputFile& file,
-                                  uint64_t data_bytes);
 
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs);
 

@@ -240,6 +240,28 @@ std::optional<uint64_t> slack_in_place(const Part& part, uint64_t header_bytes, 
   return room_bytes + round_up(wanted - room_bytes, step) - header_bytes;
 }
 
+// For edits in place: the size of the existing header before the tensors of `file`, whose extents
+// count from the end of the header; `data_bytes` are those of its tensors, including the padding of
+// the last one. nullopt if its tensors are not exactly those of one source, in the same places.
+std::optional<uint64_t> room_of_header(const Checkpoint& checkpoint, const OutputFile& file,
+                                       uint64_t data_bytes) {
+  SharedSource source;
+  std::optional<uint64_t> room;
+  for (const Extent& extent : file.extents) {
+    if (extent.size_bytes == 0) continue;
+    const Slice* slice = slice_of(checkpoint.tensors[extent.tensor], extent.part);
+    if (slice == nullptr || slice->offset_bytes < extent.offset_bytes) return std::nullopt;
+    const uint64_t before = slice->offset_bytes - extent.offset_bytes;
+    if (!room) {
+      source = slice->source;
+      room = before;
+    }
+    if (slice->source != source || before != *room) return std::nullopt;
+  }
+  if (!room || !source->memory().empty()) return std::nullopt;
+  return *room + data_bytes == source->size_bytes() ? room : std::nullopt;
+}
+
 Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
   const auto& [checkpoint, entries, options] = sources;
   OutputFile file;
@@ -259,7 +281,8 @@ Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
     }
     offset = round_up(offset, part.alignment);
   }
-  if (const auto room = options.keep_places ? gguf_room(checkpoint, file, offset) : std::nullopt) {
+  if (const auto room =
+          options.keep_places ? room_of_header(checkpoint, file, offset) : std::nullopt) {
     Part bare = part;
     bare.slack_bytes = 0;
     const uint64_t header_bytes = render_header(sources, bare, places).size();

@@ -44,12 +44,10 @@ Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
   for (uint64_t i = 0; i < count; ++i) {
     const std::string place = fmt::format("key {} of {}", i + 1, count);
     const uint64_t at = cursor.position_bytes();
-    auto key = in(place, cursor.text_u64(kMaxGgufKeyBytes));
-    if (!key) return Failure(std::move(key.error()));
-    if (key->empty()) return in(place, Status(Cursor::fail_at(at, "an empty name")));
-    auto value = in(fmt::format("key '{}'", *key), read_gguf_value(cursor));
-    if (!value) return Failure(std::move(value.error()));
-    metadata.entries.push_back({std::move(*key), std::move(*value)});
+    CKPT_ASSIGN(std::string key, in(place, cursor.text_u64(kMaxGgufKeyBytes)));
+    if (key.empty()) return in(place, Status(Cursor::fail_at(at, "an empty name")));
+    CKPT_ASSIGN(MetaValue value, in(fmt::format("key '{}'", key), read_gguf_value(cursor)));
+    metadata.entries.push_back({std::move(key), std::move(value)});
   }
   std::vector<std::string_view> keys;
   keys.reserve(count);
@@ -109,17 +107,10 @@ Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
   infos.offsets.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
     Tensor& tensor = infos.tensors.emplace_back();
-    auto name = cursor.text_u64(kMaxGgufNameBytes);
-    if (!name) {
-      return Failure(
-          std::move(name.error()).in(fmt::format("name of tensor {} of {}", i + 1, count)));
-    }
-    tensor.name = std::move(*name);
-    const auto offset = read_info_body(cursor, codecs, tensor);
-    if (!offset) {
-      return Failure(Error(offset.error()).in(fmt::format("tensor '{}'", tensor.name)));
-    }
-    infos.offsets.push_back(*offset);
+    CKPT_ASSIGN(tensor.name, in(fmt::format("name of tensor {} of {}", i + 1, count),
+                                cursor.text_u64(kMaxGgufNameBytes)));
+    CKPT_ASSIGN(infos.offsets.emplace_back(), in(fmt::format("tensor '{}'", tensor.name),
+                                                 read_info_body(cursor, codecs, tensor)));
   }
   CKPT_TRY(check_names(infos.tensors));
   return infos;
@@ -160,15 +151,14 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_TRY(read_version(cursor));
   constexpr uint64_t kMinInfoBytes = 8 + 4 + 4 + 8;  // name, dimensions, type, offset
   constexpr uint64_t kMinKeyBytes = 8 + 1 + 4 + 1;   // name, type, value
-  auto tensors = in("number of tensors", cursor.count_u64(kMinInfoBytes, kMaxTensors));
-  if (!tensors) return Failure(std::move(tensors.error()));
-  auto keys = in("number of keys", cursor.count_u64(kMinKeyBytes, kMaxGgufKeys));
-  if (!keys) return Failure(std::move(keys.error()));
-
+  CKPT_ASSIGN(const uint64_t tensors,
+              in("number of tensors", cursor.count_u64(kMinInfoBytes, kMaxTensors)));
+  CKPT_ASSIGN(const uint64_t keys,
+              in("number of keys", cursor.count_u64(kMinKeyBytes, kMaxGgufKeys)));
   GgufFile file;
-  CKPT_TRY(read_keys(cursor, *keys, file.metadata));
+  CKPT_TRY(read_keys(cursor, keys, file.metadata));
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(file.metadata));
-  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, *tensors, codecs));
+  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, tensors, codecs));
   const uint64_t data_start = round_up(cursor.position_bytes(), alignment);
   const uint64_t size = source->size_bytes();
   CKPT_TRY(check_offsets(infos, alignment, data_start, size));

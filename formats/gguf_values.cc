@@ -20,37 +20,19 @@ Result<MetaType> read_type(Cursor& cursor) {
 }
 
 template <class T>
-Result<MetaValue> wrap(MetaType type, Result<T> number) {
-  if (!number) return Failure(std::move(number.error()));
-  return MetaValue{type, *number};
+Result<MetaValue> wrap(MetaType type, Result<T> value) {
+  return std::move(value).map([&](T read) { return MetaValue{type, std::move(read)}; });
 }
 
-template <class T>
-Result<uint64_t> widen(Result<T> number) {
-  if (!number) return Failure(std::move(number.error()));
-  return uint64_t{*number};
-}
-
-template <class Signed, class T>
-Result<int64_t> widen_signed(Result<T> number) {
-  if (!number) return Failure(std::move(number.error()));
-  return int64_t{static_cast<Signed>(*number)};
-}
-
-Result<double> as_double(Result<uint64_t> bits) {
-  if (!bits) return Failure(std::move(bits.error()));
-  return std::bit_cast<double>(*bits);
-}
-
-Result<double> as_double(Result<float> number) {
-  if (!number) return Failure(std::move(number.error()));
-  return double{*number};
+// A number whose bits are those of a T, held as a Wide.
+template <class Wide, class T, class Read>
+Result<MetaValue> number(MetaType type, Result<Read> bits) {
+  return bits.map([&](Read read) { return MetaValue{type, Wide{std::bit_cast<T>(read)}}; });
 }
 
 // Any non-zero byte means true to ggml, and is written as 1.
 Result<uint64_t> read_bool(Cursor& cursor) {
-  CKPT_ASSIGN(const uint8_t byte, cursor.u8());
-  return uint64_t{byte != 0 ? 1u : 0u};
+  return cursor.u8().map([](uint8_t byte) { return uint64_t{byte != 0 ? 1u : 0u}; });
 }
 
 uint64_t min_element_bytes(MetaType element) {
@@ -106,19 +88,19 @@ Result<MetaValue> read_gguf_value(Cursor& cursor) {
   CKPT_ASSIGN(const MetaType type, read_type(cursor));
   switch (type) {
     case MetaType::kU8:
-      return wrap(type, widen(cursor.u8()));
+      return number<uint64_t, uint8_t>(type, cursor.u8());
     case MetaType::kI8:
-      return wrap(type, widen_signed<int8_t>(cursor.u8()));
+      return number<int64_t, int8_t>(type, cursor.u8());
     case MetaType::kU16:
-      return wrap(type, widen(cursor.u16()));
+      return number<uint64_t, uint16_t>(type, cursor.u16());
     case MetaType::kI16:
-      return wrap(type, widen_signed<int16_t>(cursor.u16()));
+      return number<int64_t, int16_t>(type, cursor.u16());
     case MetaType::kU32:
-      return wrap(type, widen(cursor.u32()));
+      return number<uint64_t, uint32_t>(type, cursor.u32());
     case MetaType::kI32:
-      return wrap(type, widen_signed<int32_t>(cursor.u32()));
+      return number<int64_t, int32_t>(type, cursor.u32());
     case MetaType::kF32:
-      return wrap(type, as_double(cursor.f32()));
+      return number<double, float>(type, cursor.f32());
     case MetaType::kBool:
       return wrap(type, read_bool(cursor));
     case MetaType::kText:
@@ -128,11 +110,11 @@ Result<MetaValue> read_gguf_value(Cursor& cursor) {
     case MetaType::kU64:
       return wrap(type, cursor.u64());
     case MetaType::kI64:
-      return wrap(type, widen_signed<int64_t>(cursor.u64()));
+      return number<int64_t, int64_t>(type, cursor.u64());
     case MetaType::kF64:
       break;
   }
-  return wrap(type, as_double(cursor.u64()));
+  return number<double, double>(type, cursor.u64());
 }
 
 }  // namespace ckpt

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "core/io/folder.h"
@@ -13,15 +12,9 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_below(const fs::path& path, const fs::path& folder) {
-  const auto [folder_end, rest] =
-      std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return folder_end == folder.end() && rest != path.end();
-}
-
 // The folder that `target` may be opened in, without links from there on. Both are canonical.
 std::optional<fs::path> root_of(const fs::path& folder, const fs::path& target) {
-  if (is_below(target, folder)) return folder;
+  if (target != folder && is_within(target, folder)) return folder;
   const fs::path repository = folder.parent_path().parent_path();
   const bool is_snapshot = folder.parent_path().filename() == "snapshots";
   if (is_snapshot && target.parent_path() == repository / "blobs") return repository / "blobs";

@@ -51,12 +51,6 @@ struct LaidFile {
   std::vector<LaidEntry> entries;
 };
 
-// The one slice that a part is; null when it is made of several, or is to be encoded.
-const Slice* slice_of(const Tensor& tensor, size_t part) {
-  if (!tensor.is_stored()) return nullptr;
-  const auto& slices = tensor.stored().parts[part];
-  return slices.size() == 1 ? &slices[0] : nullptr;
-}
 const Slice* slice_of(const Checkpoint& checkpoint, const LaidEntry& entry) {
   return slice_of(checkpoint.tensors[entry.tensor], entry.part);
 }
@@ -88,12 +82,6 @@ Result<std::optional<SafetensorsHeader>> header_of(const SharedSource& source) {
   return std::optional(std::move(*header));
 }
 
-bool differ_in_ones(std::vector<uint64_t> a, std::vector<uint64_t> b) {
-  std::erase(a, 1u);
-  std::erase(b, 1u);
-  return a == b;
-}
-
 // A scale may be written as [] or as [1], [rows] or [rows, 1]: as it was, it stays.
 void keep_shapes(const Checkpoint& checkpoint, const SafetensorsHeader& header,
                  const SharedSource& source, std::vector<LaidEntry>& entries) {
@@ -107,7 +95,8 @@ void keep_shapes(const Checkpoint& checkpoint, const SafetensorsHeader& header,
     if (slice == nullptr || slice->source != source) continue;
     const auto found = by_offset.find(slice->offset_bytes);
     if (found == by_offset.end() || found->second->dtype != entry.dtype) continue;
-    if (differ_in_ones(found->second->shape, entry.shape)) entry.shape = found->second->shape;
+    const std::vector<uint64_t>& written = found->second->shape;
+    if (same_but_for_axes_of_one(written, entry.shape)) entry.shape = written;
   }
 }
 
@@ -167,9 +156,7 @@ Result<std::optional<uint64_t>> keep_places(const Checkpoint& checkpoint,
   for (const LaidEntry& entry : entries) {
     const Slice* slice = slice_of(checkpoint, entry);
     if (slice == nullptr) continue;
-    if (std::ranges::find(sources, slice->source) == sources.end()) {
-      sources.push_back(slice->source);
-    }
+    if (std::ranges::count(sources, slice->source) == 0) sources.push_back(slice->source);
   }
   std::optional<SafetensorsHeader> header;
   for (const SharedSource& source : sources) {

@@ -9,13 +9,6 @@ namespace {
 // Larger gaps than any alignment in use are not worth reading.
 constexpr uint64_t kMaxGapBytes = 1 << 20;
 
-const Slice* only_slice(const Checkpoint& checkpoint, const Extent& extent) {
-  const Tensor& tensor = checkpoint.tensors[extent.tensor];
-  if (!tensor.is_stored()) return nullptr;
-  const auto& slices = tensor.stored().parts[extent.part];
-  return slices.size() == 1 ? &slices[0] : nullptr;
-}
-
 Result<bool> is_zero(const ByteSource& source, uint64_t begin, uint64_t end) {
   if (end - begin > kMaxGapBytes) return false;
   std::vector<std::byte> bytes(end - begin);
@@ -36,11 +29,17 @@ Result<bool> has_header(const ByteSource& source, const std::vector<std::byte>& 
 
 }  // namespace
 
+const Slice* slice_of(const Tensor& tensor, size_t part) {
+  if (!tensor.is_stored()) return nullptr;
+  const auto& slices = tensor.stored().parts[part];
+  return slices.size() == 1 ? &slices[0] : nullptr;
+}
+
 Status find_same_file(const Checkpoint& checkpoint, OutputFile& file) {
   SharedSource source;
   for (const Extent& extent : file.extents) {
     if (extent.size_bytes == 0) continue;
-    const Slice* slice = only_slice(checkpoint, extent);
+    const Slice* slice = slice_of(checkpoint.tensors[extent.tensor], extent.part);
     if (slice == nullptr || slice->offset_bytes != extent.offset_bytes) return {};
     if (source == nullptr) source = slice->source;
     if (slice->source != source || source->size_bytes() != file.size_bytes) return {};

@@ -10,4 +10,7 @@ namespace ckpt {
 // Fails: kIo.
 Status find_same_file(const Checkpoint& checkpoint, OutputFile& file);
 
+// The one slice that a part is; null when it is made of several, or is to be encoded.
+const Slice* slice_of(const Tensor& tensor, size_t part);
+
 }  // namespace ckpt

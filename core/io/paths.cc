@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -100,6 +101,11 @@ std::filesystem::path real_place(const std::filesystem::path& path) {
   const auto whole = std::filesystem::absolute(path, error);
   const auto place = std::filesystem::weakly_canonical(whole, error);
   return error ? path : place;
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
 }
 
 fs::path parent_of(const fs::path& path) {

@@ -34,6 +34,9 @@ Result<bool> is_there(const std::filesystem::path& path, Links links = Links::kK
 // The one spelling of the place that `path` names; nothing needs to exist there.
 std::filesystem::path real_place(const std::filesystem::path& path);
 
+// Whether `path` is `folder` or below it. Requires: both are spelled in one way.
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 // The folder of `path`; "." if the path has none.
 std::filesystem::path parent_of(const std::filesystem::path& path);
 // Fails: kUsage if a part of the path above `path` is a file; it may also not exist so far.

@@ -200,12 +200,6 @@ Status check_output(const Plan& plan, Output& output, const Inputs& inputs,
   return check_replaceable(output, replacing.reading);
 }
 
-bool is_inside(const fs::path& inner, const fs::path& outer) {
-  const auto [outer_end, inner_at] =
-      std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
-  return outer_end == outer.end();
-}
-
 // One output that replaces a folder must not take another one with it.
 Status check_outputs_apart(const Plan& plan) {
   std::vector<std::pair<fs::path, const Output*>> paths;
@@ -213,7 +207,7 @@ Status check_outputs_apart(const Plan& plan) {
     const fs::path own = real_place(output.path), partial = real_place(partial_path(output));
     for (const auto& [path, other] : paths) {
       if (other == &output) continue;
-      if (!is_inside(own, path) && !is_inside(path, own) && !is_inside(partial, path)) continue;
+      if (!is_within(own, path) && !is_within(path, own) && !is_within(partial, path)) continue;
       return misuse_hint("outputs next to each other", "{} and {}: one output is inside the other",
                          output.path.string(), other->path.string());
     }
@@ -279,10 +273,10 @@ Status check_apart(const fs::path& in, const fs::path& out) {
   if (source == target || fs::equivalent(in, out, error)) {
     return misuse_hint("another OUT", "{}: OUT is IN", out.string());
   }
-  if (is_inside(target, source)) {
+  if (is_within(target, source)) {
     return misuse_hint("an OUT next to IN", "{}: OUT is inside IN ({})", out.string(), in.string());
   }
-  if (is_inside(source, target)) {
+  if (is_within(source, target)) {
     return misuse_hint("an OUT next to IN", "{}: IN ({}) is inside OUT", out.string(), in.string());
   }
   return {};

@@ -123,9 +123,7 @@ Status check_patched_out(PatchRun& run) {
   std::error_code error;
   const auto path = std::filesystem::weakly_canonical(run.path, error);
   const auto out = std::filesystem::weakly_canonical(run.out, error);
-  const auto parted = std::mismatch(path.begin(), path.end(), out.begin(), out.end());
-  const bool is_inside = !error && parted.first == path.end();
-  if (!is_inside) return {};
+  if (error || !is_within(out, path)) return {};
   return misuse_hint("a folder next to it", "--out {}: is inside {}", run.out.string(),
                      run.path.string());
 }

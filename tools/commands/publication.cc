@@ -21,6 +21,7 @@
 #include "core/io/shift.h"
 #include "core/io/temporary.h"
 #include "core/model/checkpoint.h"
+#include "core/model/numbered_name.h"
 #include "formats/formats.h"
 #include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
@@ -30,7 +31,6 @@
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
-#include "tools/published/numbered_name.h"
 #include "tools/published/published_files.h"
 #include "tools/published/send.h"
 #include "tools/published/unpublished.h"
@@ -93,8 +93,8 @@ Result<std::string> render_model_card(const fs::path& folder,
   for (const FileDigest& file : files) {
     if (!file.name.ends_with(".gguf")) continue;
     // Of a split model, only the first file is read.
-    const auto numbered = parse_numbered(fs::path(file.name).filename());
-    if (numbered && numbered->of(1) != fs::path(file.name).filename()) continue;
+    const auto numbered = parse_numbered(file.name);
+    if (numbered && numbered->number != 1) continue;
     CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(folder / file.name));
     out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));
   }

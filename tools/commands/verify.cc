@@ -15,13 +15,13 @@
 #include "core/io/files_read.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
+#include "core/model/numbered_name.h"
 #include "plan/publish_to/oci_registry.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
 #include "tools/published/listing.h"
-#include "tools/published/numbered_name.h"
 #include "tools/published/published_files.h"
 #include "tools/published/verify_archive.h"
 #include "tools/published/verify_structure.h"
@@ -145,7 +145,7 @@ struct FileSet {
 
 // The files that belong to `path`, itself among them.
 Result<FileSet> files_with(const fs::path& path) {
-  const auto numbered = parse_numbered(path);
+  const auto numbered = parse_numbered(path.filename().string());
   if (!numbered) return FileSet{{path.filename().string()}, {}};
   FileSet out;
   const fs::path folder = parent_of(path);

@@ -9,10 +9,10 @@
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
+#include "core/model/numbered_name.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/published/listing.h"
-#include "tools/published/numbered_name.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -87,7 +87,7 @@ Status judge_loose_files(const fs::path& folder,
     const Format* const format = loose_format(path);
     if (format == nullptr) continue;
     // A split is read from its first file on.
-    const auto numbered = parse_numbered(path);
+    const auto numbered = parse_numbered(path.filename().string());
     if (numbered && numbered->ending == ".gguf") path.replace_filename(numbered->of(1));
     if (judged.insert(path).second) CKPT_TRY(judge_loose_file(*format, path, found));
   }

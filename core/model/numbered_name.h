@@ -1,9 +1,9 @@
 // "NAME-00002-of-00003.safetensors": one of the files that a model was cut into.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace ckpt {
 
@@ -14,7 +14,7 @@ struct NumberedName {
   std::string of(unsigned i) const;  // the name of file `i`, from 1 on
 };
 
-// The name of a .gguf or .safetensors file; the folder does not count.
-std::optional<NumberedName> parse_numbered(const std::filesystem::path& path);
+// Of a .gguf or .safetensors file; folders before the name are a part of the prefix.
+std::optional<NumberedName> parse_numbered(std::string_view path);
 
 }  // namespace ckpt

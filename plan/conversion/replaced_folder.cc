@@ -159,13 +159,17 @@ Result<std::vector<std::string>> ReplacedFolder::run(const ReadOptions& reading)
                        folder_.string(), shown(others));
   }
   if (entries.empty() || recognize(folder_)) return gone;
-  return misuse_hint("another OUT, or remove it yourself",
-                     "{}: exists and does not look like a checkpoint; --force replaces only "
-                     "checkpoints",
-                     folder_.string());
+  return not_a_checkpoint(folder_);
 }
 
 }  // namespace
+
+Failure not_a_checkpoint(const fs::path& path) {
+  return misuse_hint("another OUT, or remove it yourself",
+                     "{}: exists and does not look like a checkpoint; --force replaces only "
+                     "checkpoints",
+                     path.string());
+}
 
 Result<std::vector<std::string>> replaceable_files(const Output& output,
                                                    const ReadOptions& reading) {

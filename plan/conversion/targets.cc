@@ -149,10 +149,7 @@ Status check_replaceable_file(const fs::path& path) {
   const Format* safetensors = find_format("safetensors");
   CKPT_CHECK(safetensors != nullptr);
   if (is_gguf || safetensors->read(path, all_codecs(), {})) return {};
-  return misuse_hint("another OUT, or remove it yourself",
-                     "{}: exists and does not look like a checkpoint; --force replaces only "
-                     "checkpoints",
-                     path.string());
+  return not_a_checkpoint(path);
 }
 
 Status check_replaceable(Output& output, const ReadOptions& reading) {

@@ -65,6 +65,9 @@ Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Rep
 Result<std::vector<std::string>> replaceable_files(const Output& output,
                                                    const ReadOptions& reading);
 
+// Of an existing `path` that is not what --force replaces.
+Failure not_a_checkpoint(const std::filesystem::path& path);
+
 // Requires that runs of ckpt created everything in the temporary folder of an output. Fails: kUsage
 // with the list of other files; kIo.
 Status check_unfinished_folder(const Output& output);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -26,10 +25,9 @@ constexpr uint64_t kMaxLoginBytes = 1 << 20;
 std::vector<fs::path> login_files() {
   std::vector<fs::path> out;
   const auto add = [&](const char* variable, const char* below) {
-    const char* const value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') return false;
-    out.push_back(*below == '\0' ? fs::path(value) : fs::path(value) / below);
-    return true;
+    const std::string value = environment(variable);
+    if (!value.empty()) out.push_back(*below == '\0' ? fs::path(value) : fs::path(value) / below);
+    return !value.empty();
   };
   add("REGISTRY_AUTH_FILE", "");
   if (!add("DOCKER_CONFIG", "config.json")) add("HOME", ".docker/config.json");

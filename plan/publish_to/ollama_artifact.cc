@@ -120,11 +120,6 @@ void add_text(Artifact& out, std::string_view kind, std::string content) {
   out.texts[sha256] = std::move(content);
 }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
-
 // A Modelfile has no escapes, so it cannot hold a text with this.
 constexpr std::string_view kLongQuote = R"(""")";
 
@@ -139,7 +134,7 @@ Status add_texts(const Shipment& shipment, Artifact& out) {
       if (file.name != kind && !(kind == "license" && file.name.starts_with("LICENSE"))) continue;
       CKPT_ASSIGN(std::string text, read_small(shipment.folder / file.name, kMaxOllamaTextBytes));
       if (kind == "license" || text.find(kLongQuote) != text.npos) {
-        out.modelfile += fmt::format("# {}: the text of {}\n", upper(std::string(kind)), file.name);
+        out.modelfile += fmt::format("# {}: the text of {}\n", upper_case(kind), file.name);
       } else {
         out.modelfile += fmt::format("{} {}\n", kind == "template" ? "TEMPLATE" : "SYSTEM",
                                      modelfile_text(text));

@@ -8,7 +8,6 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
@@ -18,6 +17,7 @@
 #include "core/io/shift.h"
 #include "core/io/temporary.h"
 #include "plan/publish_to/artifacts.h"
+#include "remote/remote.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -83,11 +83,9 @@ Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment&
 
 // $OLLAMA_MODELS, or ~/.ollama/models. Fails: kUsage where it is not a folder.
 Result<fs::path> ollama_folder() {
-  const char* const models = std::getenv("OLLAMA_MODELS");
-  const char* const home = std::getenv("HOME");
-  const fs::path folder = models != nullptr && *models != '\0'
-                              ? fs::path(models)
-                              : fs::path(home == nullptr ? "" : home) / ".ollama/models";
+  const std::string models = environment("OLLAMA_MODELS");
+  const fs::path folder =
+      models.empty() ? fs::path(environment("HOME")) / ".ollama/models" : fs::path(models);
   std::error_code error;
   if (fs::is_directory(folder, error)) return folder;
   return misuse_hint(fmt::format("OLLAMA_MODELS=DIR with the server's own folder, or mkdir -p {}",

@@ -286,18 +286,18 @@ std::string fail_if_help() {
 
 Run declare_diff(CommandOptions& options) {
   auto typed = std::make_shared<TypedDiff>();
-  options.add("A", &typed->a, "a checkpoint").is_required = true;
-  options.add("B", &typed->b, "another").is_required = true;
+  options.add("A", &typed->a, "a checkpoint", {.is_required = true});
+  options.add("B", &typed->b, "another", {.is_required = true});
   options.add("--values", &typed->values,
               "measure the error of values of any types; metadata and documents are "
               "not compared");
-  options.add("--tensors", &typed->tensors, "with --values: only tensors that match GLOB")
-      .value_name = "GLOB";
+  options.add("--tensors", &typed->tensors, "with --values: only tensors that match GLOB",
+              {.value_name = "GLOB"});
   declare_follow_links(options, &typed->reading.follow_links);
   Option& top = options.add("--top", &typed->top, "show the N differences that are worst");
   top.bounds = {1, std::numeric_limits<int>::max()};
   top.value_name = "N";
-  options.add("--fail-if", &typed->fail_if, fail_if_help()).value_name = "[total.]METRIC<N";
+  options.add("--fail-if", &typed->fail_if, fail_if_help(), {.value_name = "[total.]METRIC<N"});
   return run_with(std::move(typed), diff);
 }
 

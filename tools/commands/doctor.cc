@@ -431,22 +431,20 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
 
 Run declare_doctor(CommandOptions& options) {
   auto typed = std::make_shared<TypedDoctor>();
-  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf").is_required =
-      true;
+  options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf",
+              {.is_required = true});
   options.add("--for PROFILE", &typed->profiles,
               "PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and "
               "of a GGUF llama.cpp");
   options.add("--base DIR", &typed->base,
               "the unquantized model, for fixes that need it; the folder of a GGUF's source");
   options.add("--fix", &typed->fix, "apply the fixes in place, then check again");
-  options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays")
-      .needs = {"--fix"};
-  options.add("--dry-run", &typed->dry_run, "with --fix: show what would change, write nothing")
-      .needs = {"--fix"};
-  options
-      .add("--rewrite-weights", &typed->rewrite_weights,
-           "with --fix: also fixes that change weights")
-      .needs = {"--fix"};
+  options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays",
+              {.needs = {"--fix"}});
+  options.add("--dry-run", &typed->dry_run, "with --fix: show what would change, write nothing",
+              {.needs = {"--fix"}});
+  options.add("--rewrite-weights", &typed->rewrite_weights,
+              "with --fix: also fixes that change weights", {.needs = {"--fix"}});
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
   options.add("--imatrix FILE", &typed->imatrix,
               "also check whether this importance matrix (GGUF or .dat) is of the model");

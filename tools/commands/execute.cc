@@ -56,13 +56,13 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
 
 Run declare_execute(CommandOptions& options) {
   auto typed = std::make_shared<TypedExecute>();
-  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
+  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote",
+              {.is_required = true});
   options.add("--part I/N", &typed->part,
               "I/N: only this share of the work; the last of N completes the plan");
-  options
-      .add("--index I/N", &typed->index,
-           "like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is")
-      .excludes = "--part";
+  options.add("--index I/N", &typed->index,
+              "like --part but zero-based, as Kubernetes' JOB_COMPLETION_INDEX is",
+              {.excludes = "--part"});
   for (auto [name, text] : {std::pair("cache-dir", &typed->cache_folder),
                             std::pair("cache-size", &typed->cache_size)}) {
     const ConvertOption& row = *find_convert_option(name);

@@ -138,8 +138,8 @@ Result<int> get(const TypedGet& typed, const Console& console) {
 
 Run declare_get(CommandOptions& options) {
   auto typed = std::make_shared<TypedGet>();
-  options.add("PATH", &typed->path, "a .gguf, a Hugging Face folder or a .safetensors")
-      .is_required = true;
+  options.add("PATH", &typed->path, "a .gguf, a Hugging Face folder or a .safetensors",
+              {.is_required = true});
   options.add(
       "KEY", &typed->keys,
       "key to print; a single one is printed entirely (default: all, a line each); in a folder "

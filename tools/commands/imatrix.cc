@@ -494,23 +494,21 @@ Run declare_imatrix(CommandOptions& options) {
   Option& what = options.add("WHAT", &typed->what, "show, merge or fill");
   what.choices = {"show", "merge", "fill"};
   what.is_required = true;
-  options.add("FILE", &typed->files, "importance matrices, GGUF or .dat").is_required = true;
+  options.add("FILE", &typed->files, "importance matrices, GGUF or .dat", {.is_required = true});
   options.add("--tensors", &typed->tensors, "show: tensors without experts too");
   options.add("--out,-o FILE", &typed->out,
               "merge, fill: the file to write, GGUF, or legacy if it ends in .dat");
-  options
-      .add("--chunk-size", &typed->chunk_size,
-           "merge: tokens of a chunk (default: the files'; 512 where all are .dat)")
-      .bounds = {1, 1 << 30};
-  options
-      .add("--with", &typed->with,
-           "fill: statistics for an expert without any, ones (default) or the mean of those that "
-           "have some")
-      .choices = {"ones", "mean"};
-  options
-      .add("--min-count", &typed->min_count,
-           "fill: also experts that saw fewer than N inputs (default: 1)")
-      .bounds = {1, 1 << 30};
+  options.add("--chunk-size", &typed->chunk_size,
+              "merge: tokens of a chunk (default: the files'; 512 where all are .dat)",
+              {.bounds = std::pair(1, 1 << 30)});
+  options.add(
+      "--with", &typed->with,
+      "fill: statistics for an expert without any, ones (default) or the mean of those that "
+      "have some",
+      {.choices = {"ones", "mean"}});
+  options.add("--min-count", &typed->min_count,
+              "fill: also experts that saw fewer than N inputs (default: 1)",
+              {.bounds = std::pair(1, 1 << 30)});
   options.add("--force", &typed->force, "merge, fill: replace an older importance matrix");
   return run_with(std::move(typed), imatrix);
 }

@@ -206,11 +206,11 @@ Result<int> list(const TypedList& typed, const Console& console) {
 
 Run declare_list(CommandOptions& options) {
   auto typed = std::make_shared<TypedList>();
-  options
-      .add("WHAT", &typed->what,
-           "formats, types, steps, families, checks, profiles, options or commands; default: all")
-      .choices = {"formats", "types",    "steps",   "families",
-                  "checks",  "profiles", "options", "commands"};
+  options.add(
+      "WHAT", &typed->what,
+      "formats, types, steps, families, checks, profiles, options or commands; default: all",
+      {.choices = {"formats", "types", "steps", "families", "checks", "profiles", "options",
+                   "commands"}});
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 

@@ -295,8 +295,8 @@ Result<int> man(const TypedMan& typed, const Console& console) {
 Run declare_man(CommandOptions& options) {
   auto typed = std::make_shared<TypedMan>();
   options.add("COMMAND", &typed->command, "the command whose page is printed; default: of ckpt");
-  options.add("--into", &typed->into, "folder to write all pages into, as ckpt.1 and so on")
-      .value_name = "DIR";
+  options.add("--into", &typed->into, "folder to write all pages into, as ckpt.1 and so on",
+              {.value_name = "DIR"});
   return [typed](const Console& console, const CommonOptions&) { return man(*typed, console); };
 }
 

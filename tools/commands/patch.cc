@@ -73,11 +73,10 @@ Run declare_patch(CommandOptions& options) {
               "name:key=value,... (ckpt list steps; may repeat)");
   options.add("--out PATH", &typed->run.out,
               "write the patched checkpoint here; PATH stays as it is");
-  options
-      .add("--link WAY", &typed->run.link,
-           "how unchanged files come to --out: reflink (default; copies where blocks cannot "
-           "be shared), hard or copy")
-      .needs = {"--out"};
+  options.add("--link WAY", &typed->run.link,
+              "how unchanged files come to --out: reflink (default; copies where blocks cannot "
+              "be shared), hard or copy",
+              {.needs = {"--out"}});
   options.add("--rewrite-weights", &typed->rewrite_weights,
               "allow steps that change values of tensors in place");
   options.add("--header-slack SIZE", &typed->header_slack,

@@ -252,7 +252,8 @@ Run declare_plan(CommandOptions& options) {
   Option& verb = options.add("VERB", &typed->verb, "split: print a job file that runs the shares");
   verb.is_required = true;
   verb.choices = {"split"};
-  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote").is_required = true;
+  options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote",
+              {.is_required = true});
   Option& parts = options.add("--parts N", &typed->parts, "number of shares");
   parts.is_required = true;
   parts.bounds = {1, 1'000'000};

@@ -172,15 +172,12 @@ std::string target_forms() {
 
 Run declare_publish(CommandOptions& options) {
   auto typed = std::make_shared<TypedPublish>();
-  options.add("PATH", &typed->path, "the folder to ship").is_required = true;
+  options.add("PATH", &typed->path, "the folder to ship", {.is_required = true});
   options.add("--sign FILE", &typed->key, "PEM of a private EC key: writes model.sig");
-  options
-      .add("--certificate FILE", &typed->certificate,
-           "PEM of the signer's certificate, then its issuers'")
-      .needs = {"--sign"};
-  options
-      .add("--password-file FILE", &typed->password_file, "file with the private key's password")
-      .needs = {"--sign"};
+  options.add("--certificate FILE", &typed->certificate,
+              "PEM of the signer's certificate, then its issuers'", {.needs = {"--sign"}});
+  options.add("--password-file FILE", &typed->password_file, "file with the private key's password",
+              {.needs = {"--sign"}});
   options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files");
   options.add("--archive FILE", &typed->archive,
               "FILE.tar.zst with the entire folder; equal folders give equal bytes");
@@ -191,8 +188,8 @@ Run declare_publish(CommandOptions& options) {
       .choices.assign(forms.begin(), forms.end());
   options.add("--force", &typed->force,
               "replace an existing archive or target; publish damaged or incomplete weights");
-  options.add("--unsigned", &typed->is_unsigned, "remove model.sig where there is one").excludes =
-      "--sign";
+  options.add("--unsigned", &typed->is_unsigned, "remove model.sig where there is one",
+              {.excludes = "--sign"});
   options.add("--dry-run", &typed->is_dry_run,
               "show what would be published and written; hash and write nothing");
   options.add("--source PATH", &typed->sources, "source of PATH, for provenance.json (may repeat)");
@@ -200,8 +197,8 @@ Run declare_publish(CommandOptions& options) {
   options.add("--made-by COMMAND", &typed->command,
               "the command it was made with, for provenance.json");
   options.add("--provenance", &typed->provenance, "write provenance.json in any case");
-  options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)")
-      .needs = {"--provenance", "--source", "--recipe", "--made-by"};
+  options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)",
+              {.needs = {"--provenance", "--source", "--recipe", "--made-by"}});
   options.add("--card FILE", &typed->card,
               "FILE.md (- for stdout): puts a block with types and hashes into a model card");
   options.add("--report", &typed->report, "write the page of ckpt report to PATH/report.html");

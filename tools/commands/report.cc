@@ -86,12 +86,11 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
 
 Run declare_report(CommandOptions& options) {
   auto typed = std::make_shared<TypedReport>();
-  options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files")
-      .is_required = true;
-  options
-      .add("--against", &typed->against,
-           "the checkpoint that they were made from; compares the values")
-      .value_name = "BASE";
+  options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files",
+              {.is_required = true});
+  options.add("--against", &typed->against,
+              "the checkpoint that they were made from; compares the values",
+              {.value_name = "BASE"});
   options.add("--imatrix FILE", &typed->imatrix,
               "importance matrix (GGUF or .dat): tokens that each expert saw");
   options.add("--eval FILE", &typed->evaluation,

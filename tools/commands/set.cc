@@ -50,8 +50,8 @@ Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& co
 
 Run declare_set(CommandOptions& options) {
   auto typed = std::make_shared<TypedSet>();
-  options.add("PATH", &typed->run.path, "a .gguf, a Hugging Face folder or a .safetensors")
-      .is_required = true;
+  options.add("PATH", &typed->run.path, "a .gguf, a Hugging Face folder or a .safetensors",
+              {.is_required = true});
   options.add("KEY=VALUE", &typed->set,
               "key to set; in a folder DOCUMENT.json:KEY, or KEY for config.json. "
               "KEY=@FILE: the text of a file; KEY=TYPE:VALUE: u32, f32, bool, text, ...");

@@ -215,8 +215,8 @@ Result<int> show(const TypedShow& typed, const Console& console) {
 Run declare_show(CommandOptions& options) {
   auto typed = std::make_shared<TypedShow>();
   typed->reading.skip_vocabularies_of_urls = true;
-  options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files")
-      .is_required = true;
+  options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files",
+              {.is_required = true});
   Option& tensors = options.add(
       "--tensors",
       [typed](const std::string& glob) {
@@ -226,10 +226,9 @@ Run declare_show(CommandOptions& options) {
       "list tensors, or those that match GLOB");
   tensors.is_value_optional = true;
   tensors.value_name = "[GLOB]";
-  options
-      .add("--sort ORDER", &typed->sort,
-           "order of --tensors: name, type or bytes; default: as stored")
-      .choices = {"name", "type", "bytes"};
+  options.add("--sort ORDER", &typed->sort,
+              "order of --tensors: name, type or bytes; default: as stored",
+              {.choices = {"name", "type", "bytes"}});
   options.add("--metadata", &typed->metadata, "list metadata");
   declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions&) {

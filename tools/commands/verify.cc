@@ -459,21 +459,18 @@ Status check_paths(const TypedVerify& typed) {
 
 Run declare_verify(CommandOptions& options) {
   auto typed = std::make_shared<TypedVerify>();
-  options.add("PATH", &typed->paths, "checkpoints, archives of them, or oci://HOST/NAME@sha256:HEX")
-      .is_required = true;
+  options.add("PATH", &typed->paths, "checkpoints, archives of them, or oci://HOST/NAME@sha256:HEX",
+              {.is_required = true});
   options.add("--unpack DIR", &typed->unpack,
               "new or empty folder for the contents of an archive that matches its sums");
-  options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig")
-      .needs = {"--public-key", "--certificate", "--ca"};
+  options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig",
+              {.needs = {"--public-key", "--certificate", "--ca"}});
   options.add("--public-key FILE", &typed->trusted.public_key, "PEM of the key that signed");
-  options
-      .add("--certificate FILE", &typed->trusted.certificate,
-           "PEM of the signer's certificate, or of one that issued it")
-      .excludes = "--public-key";
-  options
-      .add("--ca FILE", &typed->trusted.authorities,
-           "PEM of authorities that the chain must lead to")
-      .excludes = "--public-key";
+  options.add("--certificate FILE", &typed->trusted.certificate,
+              "PEM of the signer's certificate, or of one that issued it",
+              {.excludes = "--public-key"});
+  options.add("--ca FILE", &typed->trusted.authorities,
+              "PEM of authorities that the chain must lead to", {.excludes = "--public-key"});
   options.add("--ignore PATH", &typed->ignored,
               "relative path that may exist without being listed, or a folder (may repeat)");
   return [typed](const Console& console, const CommonOptions& common) -> Result<int> {

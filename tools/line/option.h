@@ -23,9 +23,9 @@ using OptionTarget = std::variant<std::monostate, std::string*, std::filesystem:
                                   std::function<void(const std::string&)>, std::function<void()>>;
 
 struct Option {
-  std::string names;  // "--to,--outtype"; "IN" for what stands alone
-  OptionTarget target;
-  std::string help;
+  std::string names{};  // "--to,--outtype"; "IN" for what stands alone
+  OptionTarget target{};
+  std::string help{};
   // "N", "GLOB": how --help calls the value; empty: by its kind
   std::string value_name{};
   // The only values, when there are some.
@@ -54,13 +54,14 @@ struct TypedOption {
 
 class CommandOptions {
  public:
-  // "--out,-o FILE": names, and how help calls the value.
-  Option& add(std::string names, OptionTarget target, std::string help) {
+  // "--out,-o FILE": names, and how help calls the value. `rest`: the other fields.
+  Option& add(std::string names, OptionTarget target, std::string help, Option rest = {}) {
     const size_t space = std::min(names.find(' '), names.size());
-    std::string value = names.substr(std::min(space + 1, names.size()));
-    names.resize(space);
-    return declared_.emplace_back(
-        Option{std::move(names), std::move(target), std::move(help), std::move(value)});
+    if (space < names.size()) rest.value_name = names.substr(space + 1);
+    rest.names = names.substr(0, space);
+    rest.target = std::move(target);
+    rest.help = std::move(help);
+    return declared_.emplace_back(std::move(rest));
   }
 
   const std::deque<Option>& declared() const { return declared_; }

@@ -232,7 +232,6 @@ struct Family {
   bool has_vision = false;       // under a wrapper, Qwen3.5's tower
   bool is_partial = false;       // shapes of some parameters are compared, nothing is missed
   bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last
-  bool has_other_tower = false;  // under a wrapper, one that no table describes
   std::string_view root = {};    // in the place of "model.", before "layers.7"
   bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
   std::span<const FamilyVariant> variants = {};  // the first that applies takes its place

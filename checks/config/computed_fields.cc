@@ -57,10 +57,10 @@ void look_rows(const Look& look, std::string_view level, const JsonValue& json) 
     const char kind = kind_of_value(value);
     const bool stops = is_bad(kStopEvery, field, kind) || is_bad(quirks, field, kind);
     if (!is_read || !stops) continue;
-    look.report(
+    look.tell(
         fmt::format("config.json: {}{}{}", is_nested ? level : "", is_nested ? "." : "", field),
-        fmt::format("{}; expected a number that this class can compute with",
-                    value == nullptr ? "absent" : value->dump()));
+        "{}; expected a number that this class can compute with",
+        value == nullptr ? "absent" : value->dump());
   }
 }
 
@@ -81,8 +81,8 @@ void look_mamba_heads(const Look& look) {
   const bool is_made = said == nullptr || *said == "auto";
   const std::optional<uint64_t> size = is_made ? *width / *heads : whole(*said);
   if (size && *size * *heads == *width) return;
-  look.report(kPlace, fmt::format("{} of {} values each; mamba_expand*hidden_size is {}", *heads,
-                                  is_made ? "a share" : said->dump(), *width));
+  look.tell(kPlace, "{} of {} values each; mamba_expand*hidden_size is {}", *heads,
+            is_made ? "a share" : said->dump(), *width);
 }
 
 // Which layers rotate, one entry a layer; an empty list counts as none.
@@ -92,8 +92,7 @@ void look_rotating_layers(const Look& look) {
   const size_t entries = list_in(text, "no_rope_layers").size();
   const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
   if (entries == 0 || entries >= layers) return;
-  look.report("config.json: no_rope_layers",
-              fmt::format("{} entries; num_hidden_layers is {}", entries, layers));
+  look.tell("config.json: no_rope_layers", "{} entries; num_hidden_layers is {}", entries, layers);
 }
 
 // Fields that vLLM's classes ignore; they compute with the usual value.
@@ -107,14 +106,13 @@ void look_unread(const Look& look) {
   const JsonValue* bias = member(on.text_config(), "attention_bias");
   const bool lacks_bias = bias != nullptr && !is_truthy(bias) && on.quantization() == nullptr;
   if (lacks_bias && has_quirk(type, "always_biases_qkv")) {
-    look.report("config.json: attention_bias",
-                fmt::format("{}; this class has biases of queries, keys and values", bias->dump()));
+    look.tell("config.json: attention_bias",
+              "{}; this class has biases of queries, keys and values", bias->dump());
   }
   const JsonValue* range = member(on.text_config(), "initializer_range");
   const bool is_width = range == nullptr || range->is_boolean() || number(*range).value_or(-1) >= 0;
   if (!is_width && runs_by_fallback(look.profile, on.model_class)) {
-    look.report("config.json: initializer_range",
-                fmt::format("{}; expected a number, at least 0", range->dump()));
+    look.tell("config.json: initializer_range", "{}; expected a number, at least 0", range->dump());
   }
   if (!has_quirk(type, "shares_no_key_heads")) return;
   const auto heads =
@@ -122,9 +120,8 @@ void look_unread(const Look& look) {
   const auto shared =
       number_of_fields(*on.parameters.table, on.text_config(), "num_key_value_heads");
   if (!heads || !shared || *heads == *shared) return;
-  look.report(
-      "config.json: num_key_value_heads",
-      fmt::format("{}; this class has as many as num_attention_heads, {}", *shared, *heads));
+  look.tell("config.json: num_key_value_heads",
+            "{}; this class has as many as num_attention_heads, {}", *shared, *heads);
 }
 
 // Classes of vLLM that compute windows in all layers or in none.
@@ -144,8 +141,8 @@ void look_windows(const Look& look) {
     is_mixed = slides && full > 0 && full < layers;
   }
   if (!is_mixed || full == layers) return;
-  look.report("config.json: max_window_layers",
-              fmt::format("{}; this class slides in all {} layers or in none", full, layers));
+  look.tell("config.json: max_window_layers", "{}; this class slides in all {} layers or in none",
+            full, layers);
 }
 
 void look_computed_fields(const Look& look) {

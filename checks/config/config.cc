@@ -130,9 +130,10 @@ void look_half_wrapped(const Look& look) {
   const Examined& on = look.on;
   constexpr const char* kPlace = "config.json: text_config";
   if (is_half_wrapped(on)) {
-    look.report(kPlace, fmt::format("absent, though model_type '{}' is a wrapper's; every number "
-                                    "of the text model would be the class's default",
-                                    on.model_type));
+    look.tell(kPlace,
+              "absent, though model_type '{}' is a wrapper's; every number "
+              "of the text model would be the class's default",
+              on.model_type);
   } else if (is_text_under_wrapper(look)) {
     look.report(kPlace,
                 fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
@@ -185,8 +186,8 @@ void look_rope_type(const Look& look) {
     const std::string* new_name = text_of(*rope, "rope_type");
     if (old_name == nullptr || new_name == nullptr || *old_name == *new_name) continue;
     if (*old_name == "mrope" && *new_name == "default") continue;
-    look.report(fmt::format("config.json: {}", key),
-                fmt::format("type '{}' and rope_type '{}' differ", *old_name, *new_name));
+    look.tell(fmt::format("config.json: {}", key), "type '{}' and rope_type '{}' differ", *old_name,
+              *new_name);
   }
 }
 
@@ -206,8 +207,8 @@ void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
     const std::string absent = is_linear ? "self_attn.q_proj" : "linear_attn.out_proj";
     for (const std::string_view prefix : {"model.layers.", "model.language_model.layers."}) {
       if (look.on.modules.count(fmt::format("{}{}.{}", prefix, layer, absent)) == 0) continue;
-      look.report(fmt::format("config.json: layer_types[{}]", layer),
-                  fmt::format("'{}', but the layer has {}", types[layer], absent));
+      look.tell(fmt::format("config.json: layer_types[{}]", layer), "'{}', but the layer has {}",
+                types[layer], absent);
     }
   }
 }
@@ -247,8 +248,8 @@ void look_layer_types(const Look& look) {
         (!is_newer && has_quirk(ruling_type(look), fmt::format("layer_type:{}", type)))) {
       continue;
     }
-    return look.report("config.json: layer_types", fmt::format("'{}' is not a layer type{}", type,
-                                                               is_newer ? " for this server" : ""));
+    return look.tell("config.json: layer_types", "'{}' is not a layer type{}", type,
+                     is_newer ? " for this server" : "");
   }
   if (has_quirk(look.on.text_type, "delta_class")) look_layer_kinds(look, types);
 }

@@ -111,9 +111,8 @@ void look_numbers(const Look& look, char weight) {
       const bool is_small = value->is_boolean() || *value == 0;
       if (!level.has_weights && is_small && !is_divisor) judged.weight = 'S';
       if (judged.weight != weight) continue;
-      look.report(fmt::format("{}{}", level.prefix, rule.key),
-                  fmt::format("{}, which is {}; expected a whole number above zero", value->dump(),
-                              judged.wrong));
+      look.tell(fmt::format("{}{}", level.prefix, rule.key),
+                "{}, which is {}; expected a whole number above zero", value->dump(), judged.wrong);
     }
   }
 }
@@ -127,8 +126,8 @@ void look_length(const Look& look) {
   if (on.is_gguf || length == nullptr) return;
   if (length->is_boolean() && length->get<bool>()) return;
   if (length->is_number() && *number(*length) >= 1) return;
-  look.report("config.json: max_position_embeddings",
-              fmt::format("{}; expected a number of tokens", length->dump()));
+  look.tell("config.json: max_position_embeddings", "{}; expected a number of tokens",
+            length->dump());
 }
 
 const JsonValue* experts_of(const Examined& on) {
@@ -145,13 +144,11 @@ void look_groups(const Look& look) {
   const uint64_t count = whole(experts_of(on)).value_or(0);
   if (on.is_gguf || groups == 0 || count == 0) return;  // C21, C42, C43
   if (count % groups != 0) {
-    look.report("config.json: n_group",
-                fmt::format("{}, which does not divide {} experts", groups, count));
+    look.tell("config.json: n_group", "{}, which does not divide {} experts", groups, count);
   }
   const auto most = whole(known(on.text_config(), "topk_group"));
   if (!most || *most <= groups) return;
-  look.report("config.json: topk_group",
-              fmt::format("{}; there are {} groups (n_group)", *most, groups));
+  look.tell("config.json: topk_group", "{}; there are {} groups (n_group)", *most, groups);
 }
 
 // The class makes its embedding with the row of this token.
@@ -166,8 +163,8 @@ void look_padding(const Look& look) {
   const double id = *number(*pad);
   if (id < *rows && id >= -*rows) return;
   const std::string_view level = on.has_text_config() ? "text_config." : "";
-  look.report(fmt::format("config.json: {}pad_token_id", level),
-              fmt::format("{}; vocab_size is {}", pad->dump(), size->dump()));
+  look.tell(fmt::format("config.json: {}pad_token_id", level), "{}; vocab_size is {}", pad->dump(),
+            size->dump());
 }
 
 // Fields that a GGUF's key of the family comes from.
@@ -211,8 +208,8 @@ void look_small_numbers(const Look& look) {
     if (value == nullptr || (value->is_null() && may_be_unread)) continue;
     const auto epsilon = number(*value);
     if (epsilon && *epsilon >= 0 && *epsilon < 1) continue;
-    look.report(fmt::format("config.json: {}", key),
-                fmt::format("{}; expected a small number above zero", value->dump()));
+    look.tell(fmt::format("config.json: {}", key), "{}; expected a small number above zero",
+              value->dump());
   }
   look_chosen_experts(look);
 }
@@ -241,12 +238,12 @@ void look_theta_number(const Look& look) {
   if (theta == nullptr || theta->is_number() || theta->is_boolean()) return;
   const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
   if (is_by_layer && look.profile.program == Program::kVllm) return;
-  look.report("config.json: rope_theta", fmt::format("{}; expected a number", theta->dump()));
+  look.tell("config.json: rope_theta", "{}; expected a number", theta->dump());
 }
 
 void look_base(const Look& look, const std::string& place, const JsonValue& base) {
   if (!base.is_number() || *number(base) > 0) return;  // C25
-  look.report(place, fmt::format("{}; expected a number above zero", base.dump()));
+  look.tell(place, "{}; expected a number above zero", base.dump());
 }
 
 // Rotation divides by powers of these, wherever they are.

@@ -84,8 +84,8 @@ void look_dtype_word(const Look& look) {
     const auto* name = said->get_ptr<const std::string*>();
     const bool is_wrong = name != nullptr ? !has_word(kDtypes, *name) : said->is_array();
     if (!is_wrong) continue;
-    look.report(fmt::format("{}{}", level.prefix, key),
-                fmt::format("{}, which PyTorch does not have", said->dump()));
+    look.tell(fmt::format("{}{}", level.prefix, key), "{}, which PyTorch does not have",
+              said->dump());
   }
 }
 
@@ -186,8 +186,8 @@ void look_activation_names(const Look& look, const Family& family) {
     const JsonValue* said = field.empty() ? nullptr : member(json, field);
     const auto* name = said == nullptr ? nullptr : said->get_ptr<const std::string*>();
     if (said == nullptr || (name != nullptr && has_word(kAllActivations, *name))) continue;
-    look.report(fmt::format("config.json: {}{}", level, field),
-                fmt::format("{}, which {} does not have", said->dump(), look.profile.help));
+    look.tell(fmt::format("config.json: {}{}", level, field), "{}, which {} does not have",
+              said->dump(), look.profile.help);
   }
 }
 
@@ -206,8 +206,8 @@ void look_activation(const Look& look) {
   if (said == nullptr) return;
   const auto* name = said->get_ptr<const std::string*>();
   if (name != nullptr && has_word(kActivations, *name)) return;
-  look.report("config.json: vision_config.hidden_act",
-              fmt::format("{}, which {} does not have", said->dump(), look.profile.help));
+  look.tell("config.json: vision_config.hidden_act", "{}, which {} does not have", said->dump(),
+            look.profile.help);
 }
 
 void look_layer_words(const Look& look) {
@@ -223,9 +223,8 @@ void look_layer_words(const Look& look) {
   const Family& table = *table_of_model_type(look.on.text_type);
   const auto usual = number_of_fields(table, look.on.text_config(), "num_hidden_layers");
   if (usual && *usual != said->size()) {
-    look.report(
-        "config.json: num_hidden_layers",
-        fmt::format("absent, which is {}; layer_types has {} entries", *usual, said->size()));
+    look.tell("config.json: num_hidden_layers", "absent, which is {}; layer_types has {} entries",
+              *usual, said->size());
   }
 }
 
@@ -298,9 +297,8 @@ void look_class_type(const Look& look) {
   const Family* table = on.parameters.table;
   if (!look.profile.serves() && table != nullptr) return look_auto_class(look, *table);
   const auto report = [&] {
-    look.report("config.json: architectures",
-                fmt::format("'{}' does not read a configuration of type '{}'", on.model_class,
-                            on.model_type));
+    look.tell("config.json: architectures", "'{}' does not read a configuration of type '{}'",
+              on.model_class, on.model_type);
   };
   const bool is_wrapper = has_quirk(on.model_type, "flat_wrapper");
   // Over a flat file these read what the wrapper's class makes of it (C04).
@@ -326,8 +324,8 @@ void look_encoder(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
   if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) return;
-  look.report("config.json: is_encoder_decoder",
-              fmt::format("{}; models of type {} only decode", encodes->dump(), on.text_type));
+  look.tell("config.json: is_encoder_decoder", "{}; models of type {} only decode", encodes->dump(),
+            on.text_type);
 }
 
 // Wrappers that look up the classes of their parts by model_type.
@@ -348,8 +346,8 @@ void look_part_types(const Look& look) {
     if (type == nullptr) continue;
     const auto* name = type->get_ptr<const std::string*>();
     if (name != nullptr && knows_model_type(classes, *name)) continue;
-    look.report(fmt::format("config.json: {}.model_type", part),
-                fmt::format("{}, which {} does not have", type->dump(), look.profile.help));
+    look.tell(fmt::format("config.json: {}.model_type", part), "{}, which {} does not have",
+              type->dump(), look.profile.help);
   }
 }
 
@@ -359,14 +357,13 @@ void look_nesting(const Look& look) {
   if (!on.is_gguf) look_part_types(look);
   if (on.is_gguf || inner == nullptr || inner->is_null()) return;
   if (!inner->is_object()) {
-    return look.report("config.json: text_config",
-                       fmt::format("a JSON {}; expected an object", inner->type_name()));
+    return look.tell("config.json: text_config", "a JSON {}; expected an object",
+                     inner->type_name());
   }
   if (!look.profile.serves()) return;  // transformers keeps what it does not know
   if (has_quirk(on.model_type, "text_class")) {
-    look.report(
-        "config.json: text_config",
-        fmt::format("model_type '{}' is a text model's, which has no text_config", on.model_type));
+    look.tell("config.json: text_config",
+              "model_type '{}' is a text model's, which has no text_config", on.model_type);
   }
   const JsonValue* deep = nullptr;
   if (const JsonValue* vision = known(on.config, "vision_config")) {

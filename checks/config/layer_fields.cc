@@ -32,11 +32,11 @@ void look_dense_layers(const Look& look) {
   const JsonValue* count = known(on.text_config(), "first_k_dense_replace");
   const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);
   if (count == nullptr && !counted) {
-    look.report(on.text_place("first_k_dense_replace"),
-                fmt::format("absent; expected {}", is_listed ? dense : rule->listed_by_class));
+    look.tell(on.text_place("first_k_dense_replace"), "absent; expected {}",
+              is_listed ? dense : rule->listed_by_class);
   } else if (is_listed && counted && std::min<uint64_t>(*counted, types->size()) != dense) {
-    look.report(on.text_place("first_k_dense_replace"),
-                fmt::format("{}; mlp_layer_types has {}", *counted, dense));
+    look.tell(on.text_place("first_k_dense_replace"), "{}; mlp_layer_types has {}", *counted,
+              dense);
   }
 }
 
@@ -53,10 +53,10 @@ void look_shared_cache(const Look& look) {
     return std::find(types.begin(), first, type) == first;
   });
   if (alone == types.end()) return;
-  look.report(on.text_place("num_kv_shared_layers"),
-              fmt::format("{}: layer {} takes keys and values from the last {} layer before layer "
-                          "{}, and there is none",
-                          shared, alone - types.begin(), *alone, first - types.begin()));
+  look.tell(on.text_place("num_kv_shared_layers"),
+            "{}: layer {} takes keys and values from the last {} layer before layer "
+            "{}, and there is none",
+            shared, alone - types.begin(), *alone, first - types.begin());
 }
 
 constexpr Check kLayerFieldChecks[] = {

@@ -19,10 +19,10 @@ void look_expert_count(const Look& look) {
   if (on.is_gguf || !has_word(kReadNumExperts, on.text_type)) return;
   const JsonValue* count = known(on.text_config(), "num_local_experts");
   if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return;
-  look.report(on.text_place("num_local_experts"),
-              fmt::format("{}, without num_experts; transformers 4.57 reads that alone, and takes "
-                          "its default instead",
-                          count->dump()));
+  look.tell(on.text_place("num_local_experts"),
+            "{}, without num_experts; transformers 4.57 reads that alone, and takes "
+            "its default instead",
+            count->dump());
 }
 
 void look_rope_by_layer_type(const Look& look) {
@@ -49,10 +49,9 @@ void look_two_activations(const Look& look) {
   if (on.is_gguf || !has_quirk(on.text_type, "two_activations")) return;
   const JsonValue* value = known(on.text_config(), "hidden_act");
   if (value != nullptr && *value == "gelu_pytorch_tanh") return;
-  look.report(on.text_place("hidden_act"),
-              fmt::format("{}; this server expects \"gelu_pytorch_tanh\" in it and in "
-                          "hidden_activation",
-                          value == nullptr ? "absent" : value->dump()));
+  look.tell(on.text_place("hidden_act"),
+            "{}; this server expects \"gelu_pytorch_tanh\" in it and in hidden_activation",
+            value == nullptr ? "absent" : value->dump());
 }
 
 void look_unsaved_fields(const Look& look) {
@@ -63,8 +62,8 @@ void look_unsaved_fields(const Look& look) {
     if (!has_word(field.model_types, on.text_type)) continue;
     const JsonValue* said = known(on.text_config(), field.name);
     if (said != nullptr && !said->is_structured()) continue;
-    return look.report(on.text_place(field.name),
-                       fmt::format("absent, as transformers 5 omits it; expected {}", field.value));
+    return look.tell(on.text_place(field.name), "absent, as transformers 5 omits it; expected {}",
+                     field.value);
   }
 }
 

@@ -365,8 +365,8 @@ void look_sections(const Look& look) {
     double sum = 0;
     for (const JsonValue& section : *sections) sum += number(section).value_or(0);
     if (!pairs || sum == static_cast<double>(*pairs)) continue;
-    look.report(rope.place + ".mrope_section",
-                fmt::format("sums to {}; half of the rotary dimension is {}", sum, *pairs));
+    look.tell(rope.place + ".mrope_section", "sums to {}; half of the rotary dimension is {}", sum,
+              *pairs);
   }
 }
 
@@ -384,8 +384,8 @@ void look_lone_share(const Look& look) {
     const bool is_one = said->is_boolean() && said->get<bool>();
     const double share = is_one ? 1 : number(*said).value_or(-1);
     if (share > 0 && share <= 1) return;
-    return look.report(fmt::format("config.json: {}", key),
-                       fmt::format("{}; expected a number above 0, at most 1", said->dump()));
+    return look.tell(fmt::format("config.json: {}", key),
+                     "{}; expected a number above 0, at most 1", said->dump());
   }
 }
 
@@ -396,8 +396,8 @@ void look_share(const Look& look) {
     if (!rope.said->is_object()) continue;
     const double share = rotated_share(look.on, rope);
     if (share > 0 && share <= 1) continue;
-    look.report("config.json: partial_rotary_factor",
-                fmt::format("{}; expected a number above 0, at most 1", rope.find(kShare)->dump()));
+    look.tell("config.json: partial_rotary_factor", "{}; expected a number above 0, at most 1",
+              rope.find(kShare)->dump());
   }
 }
 
@@ -419,9 +419,8 @@ void look_theta(const Look& look) {
   for (const Rope& rope : ropes_of(look)) {
     const JsonValue* theta = known(*rope.said, "rope_theta");
     if (theta == nullptr || number(*theta) == usual) continue;
-    look.report(rope.place + ".rope_theta",
-                fmt::format("{}, not set next to it; transformers 4.57 then uses {}", theta->dump(),
-                            usual));
+    look.tell(rope.place + ".rope_theta", "{}, not set next to it; transformers 4.57 then uses {}",
+              theta->dump(), usual);
   }
 }
 

@@ -114,8 +114,8 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
   const bool may_be_null = field.may_be_null || has_quirk(look.on.text_type,
                                                           fmt::format("null:{}", field.name));
   if (value->is_null() && may_be_null) return;
-  look.report(fmt::format("{}{}", prefix, field.name),
-              fmt::format("{}; expected {}", value->dump(), kind_name(field.kind)));
+  look.tell(fmt::format("{}{}", prefix, field.name), "{}; expected {}", value->dump(),
+            kind_name(field.kind));
 }
 
 bool are_of_kind(const JsonValue& values, bool (*is_kind)(const JsonValue&)) {
@@ -196,7 +196,7 @@ void look_listed_types(const Look& look, const Profile& profile, const std::stri
     if (std::ranges::any_of(letters, [&](char letter) { return is_of_narrow(value, letter); })) {
       continue;
     }
-    look.report(prefix + key, fmt::format("{}; expected {}", value.dump(), names_of(letters)));
+    look.tell(prefix + key, "{}; expected {}", value.dump(), names_of(letters));
   }
 }
 

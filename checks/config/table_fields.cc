@@ -55,9 +55,8 @@ void look_heads(const Look& look, const std::string& prefix, const Family& table
   const auto shared = number_of_fields(table, text, "num_key_value_heads");
   if (!heads || !shared || *heads == 0) return;
   if (*shared != 0 && *heads % *shared == 0) return;
-  look.report(
-      prefix + "num_key_value_heads",
-      fmt::format("{}, of which num_attention_heads, {}, is not a multiple", *shared, *heads));
+  look.tell(prefix + "num_key_value_heads",
+            "{}, of which num_attention_heads, {}, is not a multiple", *shared, *heads);
 }
 
 void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue& vision) {
@@ -67,13 +66,13 @@ void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue
   const auto heads =
       said->is_boolean() ? std::optional<uint64_t>(said->get<bool>() ? 1 : 0) : whole(*said);
   if (!heads || *heads == 0) {
-    return look.report(place, fmt::format("{}; expected a whole number above zero", said->dump()));
+    return look.tell(place, "{}; expected a whole number above zero", said->dump());
   }
   const JsonValue* width = known(vision, "embed_dim");
   if (width == nullptr) width = known(vision, "hidden_size");
   const auto size = whole(width);
   if (!size || *size % *heads == 0) return;
-  look.report(place, fmt::format("{}, of which {} values are not a multiple", *heads, *size));
+  look.tell(place, "{}, of which {} values are not a multiple", *heads, *size);
 }
 
 void look_table_fields(const Look& look) {

@@ -3,7 +3,6 @@
 // Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
 // generation/configuration_utils.py.
 // Files without {"format": "pt"} load in some readers and stop others.
-#include <algorithm>
 
 #include "checks/subject/subject.h"
 

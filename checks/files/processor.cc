@@ -52,8 +52,8 @@ void look_sizes(const Look& look) {
     const JsonValue* here = known(look.on.preprocessor, pair.here);
     const JsonValue* there = known(*vision, pair.there);
     if (here == nullptr || there == nullptr || *here == *there) continue;
-    look.report(fmt::format("preprocessor_config.json: {}", pair.here),
-                fmt::format("{}; vision_config.{} is {}", here->dump(), pair.there, there->dump()));
+    look.tell(fmt::format("preprocessor_config.json: {}", pair.here), "{}; vision_config.{} is {}",
+              here->dump(), pair.there, there->dump());
   }
 }
 

@@ -56,7 +56,7 @@ void look_architecture(const Look& look) {
   if (name.empty()) {
     look.report("general.architecture", "missing");
   } else if (!is_known(look, "gguf architectures", name)) {
-    look.report("general.architecture", fmt::format("'{}'", name));
+    look.tell("general.architecture", "'{}'", name);
   }
 }
 
@@ -91,9 +91,9 @@ void look_alignment(const Look& look) {
   if (!tensors[0].is_stored() || tensors[0].stored().parts[0].empty()) return;
   const uint64_t offset = tensors[0].stored().parts[0][0].offset_bytes;
   if (offset % kMappedAlignment == 0) return;
-  look.report("general.alignment", fmt::format("{}, and the first tensor is at byte {}; expected a "
-                                               "multiple of {}",
-                                               *alignment, offset, kMappedAlignment));
+  look.tell("general.alignment",
+            "{}, and the first tensor is at byte {}; expected a multiple of {}", *alignment, offset,
+            kMappedAlignment);
 }
 
 void look_keys(const Look& look) {
@@ -104,7 +104,7 @@ void look_keys(const Look& look) {
     const std::string full = fmt::format("{}.{}", architecture(look), key);
     const auto value = keys(look).find_unsigned(full);
     if (value && (*value == 0 || (key == "block_count" && *value > kMaxBlocks))) {
-      look.report(full, fmt::format("{}", *value));
+      look.tell(full, "{}", *value);
     }
   }
   return look_gguf_keys(look, architecture(look));
@@ -130,13 +130,13 @@ void look_tokenizer(const Look& look) {
   for (const std::string_view key : {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"}) {
     const auto count = array_count(look, key);
     if (count && *count < *tokens) {
-      look.report(std::string(key), fmt::format("{} for {} tokens", *count, *tokens));
+      look.tell(std::string(key), "{} for {} tokens", *count, *tokens);
     }
   }
   const Tensor* embedding = look.on.tensor("token_embd.weight");
   if (embedding != nullptr && embedding->shape.size() == 2 && embedding->shape[0] != *tokens) {
-    look.report("tokenizer.ggml.tokens", fmt::format("{} tokens; token_embd.weight has {} rows",
-                                                     *tokens, embedding->shape[0]));
+    look.tell("tokenizer.ggml.tokens", "{} tokens; token_embd.weight has {} rows", *tokens,
+              embedding->shape[0]);
   }
 }
 
@@ -150,7 +150,7 @@ void look_pre_tokenizer(const Look& look) {
                 "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
                 "in training");
   } else if (!is_known(look, "gguf pre-tokenizers", *pre)) {
-    look.report("tokenizer.ggml.pre", fmt::format("'{}'", *pre));
+    look.tell("tokenizer.ggml.pre", "'{}'", *pre);
   }
 }
 
@@ -161,7 +161,7 @@ void look_special_tokens(const Look& look) {
   for (const std::string_view name : {"bos", "eos", "unknown", "padding", "eot", "eom"}) {
     const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
     const auto id = keys(look).find_unsigned(key);
-    if (id && *id >= *tokens) look.report(key, fmt::format("{} of {} tokens", *id, *tokens));
+    if (id && *id >= *tokens) look.tell(key, "{} of {} tokens", *id, *tokens);
   }
 }
 
@@ -190,10 +190,9 @@ void look_blocks(const Look& look) {
   if (std::ranges::find(has, true) == has.end()) return;
   const auto missing = std::ranges::find(has, false);
   if (missing != has.end()) {
-    look.report(fmt::format("blk.{}", missing - has.begin()),
-                fmt::format("no tensor; block_count is {}", *count));
+    look.tell(fmt::format("blk.{}", missing - has.begin()), "no tensor; block_count is {}", *count);
   }
-  if (!beyond.empty()) look.report(beyond, fmt::format("block_count is {}", *count));
+  if (!beyond.empty()) look.tell(beyond, "block_count is {}", *count);
 }
 
 bool is_nvfp4(const Tensor& tensor) {
@@ -230,7 +229,7 @@ void look_scales(const Look& look) {
       look.report(tensor.name, fmt::format("{} values; expected {}", found, wanted),
                   Severity::kUnloaded, "wrong shape");
     } else if (!is_nvfp4(*weight)) {
-      look.report(tensor.name, fmt::format("next to a weight in {}", weight->codec->name));
+      look.tell(tensor.name, "next to a weight in {}", weight->codec->name);
     }
   }
 }

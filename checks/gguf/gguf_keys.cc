@@ -13,14 +13,13 @@ namespace {
 
 // Of all architectures.
 constexpr std::string_view kGgufCommonKeys =
-    "context_length! embedding_length! embedding_length_out attention.causal"
-    " pooling_type block_count! nextn_predict_layers expert_count expert_used_count"
-    " expert_group_count expert_group_used_count feed_forward_length"
-    " attention.head_count attention.head_count_kv rope.scaling.finetuned"
-    " rope.scaling.original_context_length rope.freq_base rope.scaling.type"
-    " rope.scaling.factor rope.scaling.attn_factor rope.scaling.alpha"
-    " attention.key_length attention.value_length rope.dimension_count"
-    " attention.key_length_swa attention.value_length_swa rope.dimension_count_swa";
+    "context_length! embedding_length! embedding_length_out attention.causal pooling_type"
+    " block_count! nextn_predict_layers expert_count expert_used_count expert_group_count"
+    " expert_group_used_count feed_forward_length attention.head_count attention.head_count_kv"
+    " rope.scaling.finetuned rope.scaling.original_context_length rope.freq_base rope.scaling.type"
+    " rope.scaling.factor rope.scaling.attn_factor rope.scaling.alpha attention.key_length"
+    " attention.value_length rope.dimension_count attention.key_length_swa"
+    " attention.value_length_swa rope.dimension_count_swa";
 constexpr std::string_view kRequiredKeys = " general.architecture tokenizer.ggml.model ";
 
 bool is_flag_or_number(MetaType type) {
@@ -106,9 +105,9 @@ void look_token_lists(const Look& look) {
     const bool is_float = element == MetaType::kF32 && types.starts_with(" f32");
     const bool is_whole = element == MetaType::kI32 && types.ends_with(" i32 ");
     if (array != nullptr && (is_text || is_float || is_whole)) continue;
-    look.report(std::string(key), fmt::format("{} {}; expected an array of {}",
-                                              array == nullptr ? "one" : "an array of",
-                                              name(element), types.substr(1, types.size() - 2)));
+    look.tell(std::string(key), "{} {}; expected an array of {}",
+              array == nullptr ? "one" : "an array of", name(element),
+              types.substr(1, types.size() - 2));
   }
 }
 

@@ -56,7 +56,7 @@ void look_stale(const Look& look) {
   const Quantization* said = look.on.quantization();
   const bool has_codes = look.on.is_quantized() || !look.on.packed.by_codes.empty();
   if (said == nullptr || has_codes || look.on.is_gguf || !is_modelopt(*said)) return;
-  look.report(said->place, fmt::format("says {}, but no weight is quantized", said->algo));
+  look.tell(said->place, "says {}, but no weight is quantized", said->algo);
 }
 
 // Quirk of models whose norms multiply by 1 + w, which ModelOpt's AWQ takes for w.
@@ -114,7 +114,7 @@ void look_nested_quantization(const Look& look) {
   if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
     return;
   }
-  look.report(said->place, fmt::format("only hf_quant_config.json declares {}", said->algo));
+  look.tell(said->place, "only hf_quant_config.json declares {}", said->algo);
 }
 
 void look_method(const Look& look) {
@@ -210,11 +210,10 @@ void look_awq(const Look& look) {
   const size_t count = count_pre_scales(look.on);
   const Quantization* said = look.on.quantization();
   if (count == 0 || said == nullptr) return;
-  look.report(said->place,
-              fmt::format("{} modules have a pre_quant_scale; without it their answers "
-                          "are wrong",
-                          count),
-              {}, {}, mend_of_algo(look.on, *said));
+  look.report(
+      said->place,
+      fmt::format("{} modules have a pre_quant_scale; without it their answers are wrong", count),
+      {}, {}, mend_of_algo(look.on, *said));
 }
 
 void look_norm_fold(const Look& look) {

@@ -39,14 +39,14 @@ void look_object(const Look& look) {
   const JsonValue* said = statement(look.on);
   if (said == nullptr) return;
   if (!said->is_object()) {
-    return look.report("config.json: quantization_config",
-                       fmt::format("a JSON {}; expected an object", kind_of(*said)));
+    return look.tell("config.json: quantization_config", "a JSON {}; expected an object",
+                     kind_of(*said));
   }
   if (!look.profile.serves()) return;
   const JsonValue* producer = member(*said, "producer");
   if (producer != nullptr && !producer->is_object()) {
-    look.report("config.json: quantization_config.producer",
-                fmt::format("a JSON {}; expected an object", kind_of(*producer)));
+    look.tell("config.json: quantization_config.producer", "a JSON {}; expected an object",
+              kind_of(*producer));
   }
 }
 
@@ -61,8 +61,8 @@ void look_statement_method(const Look& look) {
   const std::string& name = look.on.quantizations.empty() ? "" : look.on.quantizations[0].method;
   const bool is_known = has_listed(look.profile, "quantization methods", name, true);
   if (method->is_string() && (is_known || name.empty())) return;
-  look.report("config.json: quantization_config.quant_method",
-              fmt::format("{}, which {} does not have", method->dump(), look.profile.help));
+  look.tell("config.json: quantization_config.quant_method", "{}, which {} does not have",
+            method->dump(), look.profile.help);
 }
 
 // Of compressed-tensors: a group says which modules it is of, and there is one.
@@ -187,8 +187,8 @@ void look_layout(const Look& look) {
         !(is_other || (is_packed && (!has_format || module.form == Form::kNvfp4)))) {
       continue;
     }
-    return look.report(said->place, fmt::format("says {}, but '{}' is stored as ModelOpt's {}",
-                                                said->method, name, form_name(module.form)));
+    return look.tell(said->place, "says {}, but '{}' is stored as ModelOpt's {}", said->method,
+                     name, form_name(module.form));
   }
 }
 

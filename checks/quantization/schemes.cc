@@ -63,10 +63,9 @@ void look_groups_of_floats(const Look& look, const Quantization& said) {
     if (!is_fp4 && module.form != Form::kFp8) continue;
     const bool has = is_fp4 ? has_float_group(*groups, 4, 16) : has_float_group(*groups, 8, {});
     if (has) continue;
-    return look.report(
-        said.place + ".config_groups",
-        fmt::format("'{}' is stored as {}, and no group declares {}", name, form_name(module.form),
-                    is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits"));
+    return look.tell(said.place + ".config_groups",
+                     "'{}' is stored as {}, and no group declares {}", name, form_name(module.form),
+                     is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits");
   }
 }
 

@@ -182,9 +182,8 @@ void look_forced_plain(const Look& look) {
 void look_class_of_floats(const Look& look) {
   const Examined& on = look.on;
   if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return;
-  look.report("config.json: quantization_config",
-              fmt::format("weights of {} are quantized; this server reads its floats alone",
-                          on.model_class));
+  look.tell("config.json: quantization_config",
+            "weights of {} are quantized; this server reads its floats alone", on.model_class);
 }
 
 // Matrices that are one on the disk and that servers run as several.

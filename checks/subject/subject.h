@@ -221,6 +221,11 @@ struct Look {
   const ServedModules& served;
   std::vector<Found>& out;
   Status& failed;  // set by a check that cannot finish; the diagnosis fails then
+  // report() with a sentence made of `format`.
+  template <class... Args>
+  void tell(std::string place, fmt::format_string<Args...> format, Args&&... args) const {
+    report(std::move(place), fmt::format(format, std::forward<Args>(args)...));
+  }
   // Without a severity, symptom or fix: as the entry of the check says.
   void report(std::string place, std::string found, std::optional<Severity> severity = {},
               std::string symptom = {}, std::optional<Fix> fix = {}) const {

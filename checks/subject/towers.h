@@ -1,4 +1,4 @@
-// Towers of vision models whose tables are in addition to those of models/ (has_other_tower),
+// Towers of vision models whose tables are in addition to those of models/,
 // and what Qwen3-VL's has beyond Qwen3.5's; private to checks/.
 #pragma once
 

@@ -14,7 +14,7 @@ namespace {
 void look_jinja(const Look& look, std::string place, const std::string& text, bool is_default) {
   const auto fault = find_template_fault(text);
   if (!fault) return;
-  look.report(std::move(place), fmt::format("line {}: {}", fault->line, fault->what));
+  look.tell(std::move(place), "line {}: {}", fault->line, fault->what);
   // llama.cpp looks names up when it runs the template.
   const bool is_passed = !fault->is_syntax && look.profile.runs_llama_server();
   if (is_passed || !is_default) look.out.back().severity = Severity::kWarning;

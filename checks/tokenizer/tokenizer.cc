@@ -61,8 +61,8 @@ void look_slow_files(const Look& look) {
                    look.on.has_document("tiktoken.model") ||
                    (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
   if (has || look.on.tokenizer_config.is_null()) return;
-  look.report(std::string(kTokenizerConfig),
-              fmt::format("class '{}' without tokenizer.json and without its own files", *name));
+  look.tell(std::string(kTokenizerConfig),
+            "class '{}' without tokenizer.json and without its own files", *name);
 }
 
 // The regular expressions of all Split pre-tokenizers, one after the other.
@@ -99,8 +99,8 @@ void look_class_rules(const Look& look) {
   const bool goes_by_type =
       look.profile.rules == Rules::kVllm32 && has_quirk(look.on.model_type, "tokenizer_by_type");
   if (goes_by_type) return;
-  look.report("tokenizer_config.json: tokenizer_class",
-              fmt::format("'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name));
+  look.tell("tokenizer_config.json: tokenizer_class",
+            "'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name);
 }
 
 void look_truncation(const Look& look) {
@@ -144,8 +144,8 @@ void look_ids(const Look& look) {
   }
   const auto vocab_size = whole(*size);
   if (largest && vocab_size && *largest >= *vocab_size) {
-    look.report("tokenizer.json",
-                fmt::format("token id {}; config.json's vocab_size is {}", *largest, *vocab_size));
+    look.tell("tokenizer.json", "token id {}; config.json's vocab_size is {}", *largest,
+              *vocab_size);
   }
 }
 
@@ -165,8 +165,8 @@ void look_end(const Look& look) {
   if (!chat_end || look.on.generation_config.is_null()) return;
   const auto ends = ids_of(known(look.on.generation_config, "eos_token_id"));
   if (ends.empty() || ends.count(*chat_end) != 0) return;
-  look.report("generation_config.json: eos_token_id",
-              fmt::format("does not hold {}, the tokenizer's eos_token", *chat_end));
+  look.tell("generation_config.json: eos_token_id", "does not hold {}, the tokenizer's eos_token",
+            *chat_end);
 }
 
 const std::string* chat_template(const Examined& on, bool& differs) {
@@ -191,9 +191,9 @@ void look_tools(const Look& look) {
   const std::string* text = chat_template(look.on, differs);
   if (text == nullptr || text->find("<tool_call>") == text->npos) return;
   const bool is_xml = text->find("<function=") != text->npos;
-  look.report("chat_template.jinja",
-              fmt::format("tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
-                          is_xml ? "XML" : "JSON", is_xml ? "qwen3_coder" : "hermes"));
+  look.tell("chat_template.jinja",
+            "tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
+            is_xml ? "XML" : "JSON", is_xml ? "qwen3_coder" : "hermes");
 }
 
 void look_llama_ids(const Look& look) {
@@ -215,9 +215,8 @@ constexpr Check kTokenizerChecks[] = {
     {"T04", "no keys of another version", "I: vllm-0.16 vllm-0.17 transformers-4.57",
      "ignored by most readers", "tokenizer:for=transformers-4.57", "", look_clutter},
     {"T05", "a slow class has its files", "U: all",
-     "expected str, bytes or os.PathLike object, "
-     "not NoneType",
-     "", "copy tokenizer.json from the source model", look_slow_files},
+     "expected str, bytes or os.PathLike object, not NoneType", "",
+     "copy tokenizer.json from the source model", look_slow_files},
     {"T06", "the pre-tokenizer is the family's", "S: all",
      "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized", "",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_pattern},
@@ -225,8 +224,7 @@ constexpr Check kTokenizerChecks[] = {
      "combining marks are cut from their letters: other ids than in training",
      "tokenizer:for=transformers-4.57", "", look_class_rules},
     {"T07", "no truncation, padding or dropout left", "W: vllm* sglang tensorrt-llm transformers*",
-     "prompts are silently cut", "", "remove them from tokenizer.json",
-     look_truncation},
+     "prompts are silently cut", "", "remove them from tokenizer.json", look_truncation},
     {"T08", "token ids fit the vocabulary", "S: all", "index out of range", "",
      "take tokenizer and config.json from one model", look_ids},
     {"T09", "generation stops where the chat ends", "W: all", "generation does not end",

@@ -205,9 +205,8 @@ void look_order(const Look& look) {
     const auto [place, is_new] = added.emplace(text, next);
     next += is_new ? 1 : 0;
     if (place->second == stated) continue;
-    return look.report(
-        fmt::format("tokenizer.json: added_tokens: '{}'", text),
-        fmt::format("ID {}, but {} by the order of the list", stated, place->second));
+    return look.tell(fmt::format("tokenizer.json: added_tokens: '{}'", text),
+                     "ID {}, but {} by the order of the list", stated, place->second);
   }
 }
 
@@ -222,9 +221,8 @@ void look_shared_ids(const Look& look) {
       continue;
     }
     const auto first = std::ranges::find(tokens, token.id, &TokenLists::Token::id);
-    return look.report(
-        "tokenizer.json: model.vocab",
-        fmt::format("'{}' and '{}' both have ID {}", first->text, token.text, token.id));
+    return look.tell("tokenizer.json: model.vocab", "'{}' and '{}' both have ID {}", first->text,
+                     token.text, token.id);
   }
 }
 

@@ -84,9 +84,8 @@ void look_special(const Look& look) {
     const JsonValue* value = known(config, key);
     if (value == nullptr || value->is_string() || is_added_token(look, *value)) continue;
     if (is_replaced(look, key)) continue;
-    look.report(
-        fmt::format("{}: {}", kPlace, key),
-        fmt::format("{}; expected a text, or an object of __type AddedToken", value->dump()));
+    look.tell(fmt::format("{}: {}", kPlace, key),
+              "{}; expected a text, or an object of __type AddedToken", value->dump());
   }
   const JsonValue* more = known(config, "additional_special_tokens");
   const bool are_tokens =
@@ -100,8 +99,8 @@ void look_special(const Look& look) {
   for (const std::string_view key : {"padding_side", "truncation_side"}) {
     const JsonValue* value = member(config, key);
     if (value == nullptr || *value == "left" || *value == "right") continue;
-    look.report(fmt::format("{}: {}", kPlace, key),
-                fmt::format("{}; expected \"left\" or \"right\"", value->dump()));
+    look.tell(fmt::format("{}: {}", kPlace, key), "{}; expected \"left\" or \"right\"",
+              value->dump());
   }
 }
 
@@ -141,7 +140,7 @@ void look_normalizer(const Look& look, std::string_view name) {
   const bool is_read = look.on.has_document("tokenizer.json") && look.on.tokenizer.is_object();
   const bool asks = has_word(kAskNormalizer, name.substr(0, name.find("Tokenizer")));
   if (!is_read || !asks || known(look.on.tokenizer, "normalizer") != nullptr) return;
-  look.report("tokenizer.json: normalizer", fmt::format("none, and {} changes it", name));
+  look.tell("tokenizer.json: normalizer", "none, and {} changes it", name);
 }
 
 // Classes that put bos_token before every text, unless add_bos_token is false.
@@ -158,8 +157,7 @@ void look_first_token(const Look& look) {
   const JsonValue* adds = member(config, "add_bos_token");
   const JsonValue* first = member(config, "bos_token");
   if (first == nullptr || !first->is_null() || (adds != nullptr && !is_truthy(adds))) return;
-  look.report(fmt::format("{}: bos_token", kPlace),
-              fmt::format("null, and {} puts it before every text", *name));
+  look.tell(fmt::format("{}: bos_token", kPlace), "null, and {} puts it before every text", *name);
 }
 
 // Without a class the model's is taken, which transformers finds by model_type.
@@ -168,24 +166,22 @@ void look_tokenizer_class(const Look& look) {
   if (on.is_gguf || on.model_type.empty()) return;
   const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
   if (name != nullptr && !name->is_string() && !name->is_null()) {
-    return look.report(fmt::format("{}: tokenizer_class", kPlace),
-                       fmt::format("{}; expected a name", name->dump()));
+    return look.tell(fmt::format("{}: tokenizer_class", kPlace), "{}; expected a name",
+                     name->dump());
   }
   if (name != nullptr && name->is_string()) return;
   if (text_of(on.config, "tokenizer_class") != nullptr) return;
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
   // 4.57 knows a class without a fast form for them.
   if (has_quirk(on.model_type, "slow_tokenizer_by_type") && !has_words) {
-    return look.report(
-        std::string(kPlace),
-        fmt::format("no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
-                    "merges.txt are not there",
-                    on.model_type));
+    return look.tell(std::string(kPlace),
+                     "no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
+                     "merges.txt are not there",
+                     on.model_type);
   }
   if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return;
-  look.report(
-      std::string(kPlace),
-      fmt::format("no tokenizer_class, and transformers 4.57 does not know '{}'", on.model_type));
+  look.tell(std::string(kPlace), "no tokenizer_class, and transformers 4.57 does not know '{}'",
+            on.model_type);
 }
 
 // Words that transformers asks for when it reads the file; "" where `value` is one.
@@ -248,14 +244,13 @@ void look_generation_values(const Look& look) {
   const auto json = document->values();
   if (!json) return;  // passed over, with a warning
   if (!(*json)->is_object()) {
-    return look.report("generation_config.json",
-                       fmt::format("a JSON {}; expected an object", (*json)->type_name()));
+    return look.tell("generation_config.json", "a JSON {}; expected an object",
+                     (*json)->type_name());
   }
   look_generation_rules(look, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
   if (pad == nullptr || pad->is_number() || pad->is_boolean()) return;
-  look.report("generation_config.json: pad_token_id",
-              fmt::format("{}; expected a number", pad->dump()));
+  look.tell("generation_config.json: pad_token_id", "{}; expected a number", pad->dump());
 }
 
 // Fields of tokenizer_config.json in transformers 5, as 5.17.0 took or refused each kind of value
@@ -309,7 +304,7 @@ void look_older_files(const Look& look) {
     const auto json = document->values();
     if (!json) continue;  // F00
     if (!(*json)->is_object()) {
-      look.report(path, fmt::format("a JSON {}; expected an object", (*json)->type_name()));
+      look.tell(path, "a JSON {}; expected an object", (*json)->type_name());
       continue;
     }
     const bool has_ids = std::string_view(path) == "added_tokens.json";
@@ -318,8 +313,8 @@ void look_older_files(const Look& look) {
       const bool is_bad = has_ids ? !value.is_number_integer()
                                   : is_special && !value.is_null() && !is_token_or_object(value);
       if (is_bad) {
-        look.report(fmt::format("{}: {}", path, key),
-                    fmt::format("{}; expected {}", value.dump(), has_ids ? "an id" : "a token"));
+        look.tell(fmt::format("{}: {}", path, key), "{}; expected {}", value.dump(),
+                  has_ids ? "an id" : "a token");
       }
     }
   }
@@ -329,8 +324,7 @@ void look_config_kinds(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   if (look.on.is_gguf || !config.is_object()) return;
   const auto report = [&](std::string_view key, std::string_view why) {
-    look.report(fmt::format("{}: {}", kPlace, key),
-                fmt::format("{}, {}", member(config, key)->dump(), why));
+    look.tell(fmt::format("{}: {}", kPlace, key), "{}, {}", member(config, key)->dump(), why);
   };
   for (const TokenizerField& field : kTokenizerFields) {
     const JsonValue* value = member(config, field.name);

@@ -218,7 +218,7 @@ void look_shapes(const Look& look) {
   Gathered found;
   if (!report.is_compared()) look_embedding(look, found);
   if (report.is_beyond_limits) {
-    look.report("config.json", fmt::format("{}; no shapes follow", report.bad_field));
+    look.tell("config.json", "{}; no shapes follow", report.bad_field);
   }
   for (const Deviation& wrong : report.wrong) {
     found.add(rate_shape(look, wrong), wrong.name,

@@ -162,16 +162,16 @@ void look_zero_rows(const Look& look) {
   if (found.empty()) return;
   uint64_t rows = 0;
   for (const auto& entry : found) rows += entry.rows;
-  look.report(found.front().tensor,
-              fmt::format("rows of zeros: {} in {} quantized tensors", rows, found.size()));
+  look.tell(found.front().tensor, "rows of zeros: {} in {} quantized tensors", rows, found.size());
 }
 
 void look_unequal(const Look& look) {
   const auto& found = look.on.values.unequal_scales;
   if (found.empty()) return;
-  look.report(found.front(), fmt::format("{} groups that are run as one have unlike scales; the "
-                                         "server takes the largest for all",
-                                         found.size()));
+  look.tell(found.front(),
+            "{} groups that are run as one have unlike scales; the "
+            "server takes the largest for all",
+            found.size());
 }
 
 void look_inputs(const Look& look) {

@@ -45,9 +45,8 @@ void look_prefix(const Look& look) {
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (is_wrapper && has_quirk(on.model_type, "wants_wrapper_names") &&
       has_prefix(on, "model.layers.") && look.profile.program != Program::kSglang) {
-    look.report("model.layers.*",
-                fmt::format("names of the text model; '{}' wants model.language_model.layers.*",
-                            on.model_class));
+    look.tell("model.layers.*", "names of the text model; '{}' wants model.language_model.layers.*",
+              on.model_class);
   }
   const bool finds_any =
       look.profile.program == Program::kVllm && runs_by_fallback(look.profile, on.model_class);
@@ -99,8 +98,7 @@ void look_unknown(const Look& look) {
       continue;
     if (count++ == 0) first = name;
   }
-  if (count != 0)
-    look.report(first, fmt::format("{} tensors of codes without their scales", count));
+  if (count != 0) look.tell(first, "{} tensors of codes without their scales", count);
 }
 
 void look_packed(const Look& look) {

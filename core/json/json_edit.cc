@@ -92,9 +92,10 @@ JsonText JsonText::texts(const std::vector<std::string>& values) {
   return out;
 }
 
-JsonText JsonText::object() {
+JsonText JsonText::object(std::vector<Member> members) {
   JsonText out;
   out.kind_ = Kind::kObject;
+  out.members_ = std::move(members);
   return out;
 }
 

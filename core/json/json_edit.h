@@ -42,7 +42,7 @@ class JsonText {
   static JsonText null() { return JsonText(); }
   static JsonText array();
   static JsonText texts(const std::vector<std::string>& values);
-  static JsonText object();
+  static JsonText object(std::vector<Member> members = {});
 
   // Fails: kCorrupt: as parse_json(), without a path.
   static Result<JsonText> parse(std::string_view text, Status* set_twice = nullptr);

@@ -40,6 +40,11 @@ struct Context {
   void note(std::string text) const {
     if (notes != nullptr) notes->push_back(std::move(text));
   }
+  template <class... Args>
+  requires(sizeof...(Args) > 0) void note(fmt::format_string<Args...> format,
+                                          Args&&... args) const {
+    note(fmt::format(format, std::forward<Args>(args)...));
+  }
   // The same without notes: for work whose result alone counts.
   Context quiet() const {
     Context out = *this;

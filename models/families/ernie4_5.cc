@@ -82,7 +82,6 @@ constexpr std::span<const ParameterRule> kErnieRules[] = {rows::kFrame, rows::kA
                                                           kErnieBias, kErnieMlpBias, rows::kMlp};
 constexpr std::span<const ParameterRule> kErnieMoeRules[] = {
     rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp, kErnieExperts};
-constexpr std::span<const NameRule> kErnieLists[] = {rows::kCommonNames};
 constexpr std::span<const NameRule> kErnieMoeLists[] = {kErnieMoeNames, rows::kRoutedExpertNames,
                                                         rows::kCommonNames};
 constexpr TokenizerRules kErnieTokenizer{.piece_file = PieceFile::kRequired,
@@ -96,8 +95,7 @@ const Family kErnie = {
     .model_types = "ernie4_5",
     .activation = kSilu,
     .quirks = "activation:silu no_bias:.o_proj. skips_tied_head tells:use_bias=attn_q.bias",
-    .names = kErnieLists,
-    .keys = {},
+    .names = rows::kCommonLists,
     .defaults = kErnieDefaults,
     .parameters = kErnieRules,
     .tokenizer = kErnieTokenizer,

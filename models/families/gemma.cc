@@ -149,16 +149,15 @@ const Family kGemma3 = {
     .architectures = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
     .model_types = "gemma3_text gemma3",
     .activation = kGemmaGelu,
-    .quirks = "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
-              " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
-              " yarn_without_length skips_tied_head norms_feed_linears"
-              " full_attention_each:6",
+    .quirks =
+        "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
+        " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
+        " yarn_without_length skips_tied_head norms_feed_linears full_attention_each:6",
     .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
     .names = kGemma3Lists,
     .keys = kGemma3Keys,
     .defaults = kGemma3Defaults,
     .parameters = kGemma3Rules,
-    .has_other_tower = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
     .untold = "layer_types (full attention in each sixth)",

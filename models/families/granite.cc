@@ -137,8 +137,6 @@ constexpr KeyRule kAttentionGraniteKeys[] = {
 constexpr std::span<const ParameterRule> kGraniteHybridRules[] = {
     rows::kFrame,  kGraniteAttention, kGraniteBias,
     kGraniteMamba, kGraniteExperts,   kGraniteSharedMlp};
-constexpr std::span<const ParameterRule> kGranite3Rules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
 constexpr std::span<const ParameterRule> kGranite3MoeRules[] = {
     rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts};
 constexpr std::span<const ParameterRule> kGranite3SharedRules[] = {
@@ -179,11 +177,10 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
       .activation = kSilu,
       .quirks =
           "stops_at:logits_scaling=tlnz mamba_heads_fill_width layer_type:mamba"
-          " layer_type:attention activation:silu silu_experts needs_rope_type"
-          " may_rotate_nothing joined:.shared_mlp.input_linear joined:.mamba.in_proj"
-          " slow_tokenizer_by_type natural_heads looks_up_biases looks_up_scales"
-          " tells:mamba_conv_bias=ssm_conv1d.bias vllm_name:.mamba.=.mixer."
-          " sglang_floats_alone",
+          " layer_type:attention activation:silu silu_experts needs_rope_type may_rotate_nothing"
+          " joined:.shared_mlp.input_linear joined:.mamba.in_proj slow_tokenizer_by_type"
+          " natural_heads looks_up_biases looks_up_scales tells:mamba_conv_bias=ssm_conv1d.bias"
+          " vllm_name:.mamba.=.mixer. sglang_floats_alone",
       .names = names,
       .keys = kGraniteKeys,
       .defaults = kGraniteHybridDefaults,
@@ -248,7 +245,7 @@ const Family kGranite3 = granite3(
                " needs_rope_type slow_tokenizer_by_type skips_tied_head",
      .names = kGraniteDenseLists,
      .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
-     .parameters = kGranite3Rules});
+     .parameters = rows::kLlamaRules});
 
 const Family kGranite3Moe =
     granite3("granitemoe", "GraniteMoeForCausalLM",

@@ -21,10 +21,6 @@ constexpr ClassDefault kLlamaDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kLlamaRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
-constexpr std::span<const NameRule> kLlamaLists[] = {rows::kPairNames, rows::kCommonNames};
-
 }  // namespace
 
 const Family kLlama = {
@@ -33,13 +29,14 @@ const Family kLlama = {
     .headless = "LlamaModel",
     .model_types = "llama",
     .activation = kSilu,
-    .quirks = "counts_no_layer_types text_class only_silu theta_outside null:num_key_value_heads"
-              " null:head_dim null:attention_dropout demands:attention_bias=t demands:mlp_bias=t"
-              " demands:pretraining_tp=n skips_tied_head norms_feed_linears",
-    .names = kLlamaLists,
+    .quirks =
+        "counts_no_layer_types text_class only_silu theta_outside null:num_key_value_heads"
+        " null:head_dim null:attention_dropout demands:attention_bias=t demands:mlp_bias=t"
+        " demands:pretraining_tp=n skips_tied_head norms_feed_linears",
+    .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kLlamaDefaults,
-    .parameters = kLlamaRules,
+    .parameters = rows::kLlamaRules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };

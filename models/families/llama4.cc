@@ -86,16 +86,17 @@ const Family kLlama4 = {
     .architectures = "Llama4ForConditionalGeneration Llama4ForCausalLM",
     .model_types = "llama4_text llama4",
     .activation = kSilu,
-    .quirks = "stops_at:head_dim=z stops_at:no_rope_layer_interval=tlnz lists_rotating_layers"
-              " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts"
-              " full_attention_each:4",
-    .wrapper_quirks = "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z"
-                      " tower:shuffled",
+    .quirks =
+        "stops_at:head_dim=z stops_at:no_rope_layer_interval=tlnz lists_rotating_layers"
+        " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts"
+        " full_attention_each:4",
+    .wrapper_quirks =
+        "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z"
+        " tower:shuffled",
     .names = kLlama4Lists,
     .keys = kLlama4Keys,
     .defaults = kLlama4Defaults,
     .parameters = kLlama4Rules,
-    .has_other_tower = true,
     .has_rope_factors = true,
     .graph_constants = kLlama4Constants,
     .add_graph_fields = add_qk_norm,

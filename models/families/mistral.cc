@@ -32,11 +32,6 @@ constexpr ClassDefault kMistralDefaults[] = {
 };
 // clang-format on
 
-// vLLM's class alone has the biases.
-constexpr std::span<const ParameterRule> kMistral3Rules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
-constexpr std::span<const NameRule> kMistral3Lists[] = {rows::kPairNames, rows::kCommonNames};
-
 // llama-context.cpp: the graph divides by what mscale_all_dim says, and takes 1 for mscale.
 void add_mscale(const GraphConfig& made) {
   if (made.rope.contains("mscale_all_dim")) made.rope["mscale"] = 1.0;
@@ -50,13 +45,14 @@ const Family kMistral = {
     .headless = "MistralModel",
     .model_types = "mistral",
     .activation = kSilu,
-    .quirks = "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
-              " null:head_dim demands:sliding_window=n biases_in_vllm skips_tied_head"
-              " norms_feed_linears",
-    .names = kMistral3Lists,
+    .quirks =
+        "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
+        " null:head_dim demands:sliding_window=n biases_in_vllm skips_tied_head"
+        " norms_feed_linears",
+    .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
-    .parameters = kMistral3Rules,
+    .parameters = rows::kLlamaRules,  // whose biases vLLM's class alone has
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };
@@ -67,10 +63,10 @@ const Family kMinistral3 = {
     .model_types = "ministral3",
     .activation = kSilu,
     .quirks = "activation:silu biases_in_vllm",
-    .names = kMistral3Lists,
+    .names = rows::kPairLists,
     .keys = kMistral3Keys,
     .defaults = kMinistral3Defaults,
-    .parameters = kMistral3Rules,
+    .parameters = rows::kLlamaRules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
     .add_graph_fields = add_mscale,
@@ -82,13 +78,13 @@ const Family kMistral3 = {
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
     .activation = kSilu,
-    .quirks = "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
-              " norms_feed_linears tower:pixtral",
-    .names = kMistral3Lists,
+    .quirks =
+        "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
+        " norms_feed_linears tower:pixtral",
+    .names = rows::kPairLists,
     .keys = kMistral3Keys,
     .defaults = kMistralDefaults,
-    .parameters = kMistral3Rules,
-    .has_other_tower = true,
+    .parameters = rows::kLlamaRules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
     .add_graph_fields = add_mscale,

@@ -27,10 +27,6 @@ constexpr NameRule kMixtralNames[] = {
     {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
     {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
 };
-constexpr KeyRule kMixtralKeys[] = {
-    {"vocab_size",           MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count", MetaType::kU32, "", KeySource::kRotary},
-};
 constexpr ClassDefault kMixtralDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
     {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
@@ -53,10 +49,11 @@ const Family kMixtral = {
     .architectures = "MixtralForCausalLM",
     .model_types = "mixtral",
     .activation = kSilu,
-    .quirks = "stops_at:head_dim=z ignores_layer_types own_config:Mixtral asks_nothing_of_rope"
-              " theta_outside looks_up_proj_scales norms_feed_linears experts_under_mlp",
+    .quirks =
+        "stops_at:head_dim=z ignores_layer_types own_config:Mixtral asks_nothing_of_rope"
+        " theta_outside looks_up_proj_scales norms_feed_linears experts_under_mlp",
     .names = kMixtralLists,
-    .keys = kMixtralKeys,
+    .keys = rows::kLlamaKeys,
     .defaults = kMixtralDefaults,
     .parameters = kMixtralRules,
     .has_rope_factors = true,

@@ -82,7 +82,6 @@ constexpr std::span<const ParameterRule> kOlmoeRules[] = {
 
 constexpr std::span<const NameRule> kOlmo2Lists[] = {kOlmo2Names, rows::kCommonNames};
 constexpr std::span<const NameRule> kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
-constexpr std::span<const NameRule> kOlmoeLists[] = {rows::kExpertNames, rows::kCommonNames};
 
 constexpr GraphConstant kOlmoeConstants[] = {{"norm_topk_prob", "false"}};
 
@@ -108,7 +107,7 @@ const Family kOlmoe = {
     .model_types = "olmoe",
     .activation = kSilu,
     .quirks = "ignores_layer_types no_bias:.self_attn. natural_heads looks_up_scales never_ties",
-    .names = kOlmoeLists,
+    .names = rows::kExpertLists,
     .keys = kOlmoeKeys,
     .defaults = kOlmoeDefaults,
     .parameters = kOlmoeRules,
@@ -133,8 +132,7 @@ const Family kOlmo3 = {
     .model_types = "olmo3",
     .activation = kSilu,
     .quirks =
-        "asserts_config:Olmo3 asks_nothing_of_rope natural_heads looks_up_scales"
-        " rope_of_kinds",
+        "asserts_config:Olmo3 asks_nothing_of_rope natural_heads looks_up_scales rope_of_kinds",
     .names = kOlmo2Lists,
     .keys = kOlmo2Keys,
     .defaults = kOlmo3Defaults,

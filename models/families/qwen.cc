@@ -71,10 +71,6 @@ constexpr ClassDefault kQwen3MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kQwen2Rules[] = {rows::kFrame, rows::kAttention,
-                                                          rows::kQkvBias, rows::kMlp};
-constexpr std::span<const ParameterRule> kQwen3Rules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias, rows::kMlp};
 constexpr std::span<const ParameterRule> kQwen2MoeRules[] = {rows::kFrame,   rows::kAttention,
                                                              rows::kQkvBias, rows::kMlp,
                                                              rows::kExperts, rows::kSharedExpert};
@@ -82,7 +78,6 @@ constexpr std::span<const ParameterRule> kQwen3MoeRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias, rows::kMlp,       rows::kExperts};
 constexpr std::span<const NameRule> kQwenDenseLists[] = {rows::kCommonNames, kQwenBareNames};
-constexpr std::span<const NameRule> kQwenMoeLists[] = {rows::kExpertNames, rows::kCommonNames};
 
 constexpr GraphConstant kQwen2MoeConstants[] = {
     {"norm_topk_prob", "false"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
@@ -94,15 +89,16 @@ const Family kQwen2 = {
     .architectures = "Qwen2ForCausalLM Qwen2Model",
     .model_types = "qwen2",
     .activation = kSilu,
-    .quirks = "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-              " null:num_key_value_heads null:head_dim demands:sliding_window=n"
-              " demands:use_sliding_window=t demands:max_window_layers=w natural_heads"
-              " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears"
-              " tokenizer_class:Qwen2",
+    .quirks =
+        "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
+        " null:num_key_value_heads null:head_dim demands:sliding_window=n"
+        " demands:use_sliding_window=t demands:max_window_layers=w natural_heads"
+        " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears"
+        " tokenizer_class:Qwen2",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen2Defaults,
-    .parameters = kQwen2Rules,
+    .parameters = rows::kQwen2Rules,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 
@@ -111,9 +107,10 @@ const Family kQwen2Moe = {
     .architectures = "Qwen2MoeForCausalLM",
     .model_types = "qwen2_moe",
     .activation = kSilu,
-    .quirks = "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads"
-              " norms_feed_linears",
-    .names = kQwenMoeLists,
+    .quirks =
+        "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads"
+        " norms_feed_linears",
+    .names = rows::kExpertLists,
     .keys = kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
     .parameters = kQwen2MoeRules,
@@ -125,14 +122,15 @@ const Family kQwen3 = {
     .architectures = "Qwen3ForCausalLM Qwen3Model",
     .model_types = "qwen3",
     .activation = kSilu,
-    .quirks = "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-              " null:num_key_value_heads demands:attention_bias=t demands:sliding_window=n"
-              " demands:use_sliding_window=t demands:max_window_layers=w no_bias:.o_proj."
-              " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears",
+    .quirks =
+        "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
+        " null:num_key_value_heads demands:attention_bias=t demands:sliding_window=n"
+        " demands:use_sliding_window=t demands:max_window_layers=w no_bias:.o_proj."
+        " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen3Defaults,
-    .parameters = kQwen3Rules,
+    .parameters = rows::kQwen3Rules,
     .may_be_reranker = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
@@ -142,9 +140,10 @@ const Family kQwen3Moe = {
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
     .activation = kSilu,
-    .quirks = "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
-              " no_bias:.o_proj. passes_over_scales norms_feed_linears",
-    .names = kQwenMoeLists,
+    .quirks =
+        "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
+        " no_bias:.o_proj. passes_over_scales norms_feed_linears",
+    .names = rows::kExpertLists,
     .keys = kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,
     .parameters = kQwen3MoeRules,

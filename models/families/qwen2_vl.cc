@@ -20,10 +20,6 @@ constexpr ClassDefault kQwen2VlDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kQwen2VlRules[] = {rows::kFrame, rows::kAttention,
-                                                            rows::kQkvBias, rows::kMlp};
-constexpr std::span<const NameRule> kQwen2VlLists[] = {rows::kCommonNames};
-
 }  // namespace
 
 const Family kQwen2Vl = {
@@ -37,11 +33,9 @@ const Family kQwen2Vl = {
     .wrapper_quirks =
         "activation:silu takes_mrope looks_up_proj_scales tower:resized"
         " processor_tokenizer:Qwen2TokenizerFast",
-    .names = kQwen2VlLists,
-    .keys = {},
+    .names = rows::kCommonLists,
     .defaults = kQwen2VlDefaults,
-    .parameters = kQwen2VlRules,
-    .has_other_tower = true,
+    .parameters = rows::kQwen2Rules,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 
@@ -55,13 +49,10 @@ const Family kQwen25Vl = {
         " norms_feed_linears",
     .wrapper_quirks =
         "stops_at:intermediate_size=z activation:silu takes_mrope vision_activation:gated"
-        " looks_up_proj_scales tower:windowed"
-        " processor_tokenizer:Qwen2TokenizerFast",
-    .names = kQwen2VlLists,
-    .keys = {},
+        " looks_up_proj_scales tower:windowed processor_tokenizer:Qwen2TokenizerFast",
+    .names = rows::kCommonLists,
     .defaults = kQwen2VlDefaults,
-    .parameters = kQwen2VlRules,
-    .has_other_tower = true,
+    .parameters = rows::kQwen2Rules,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 

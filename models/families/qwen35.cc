@@ -101,10 +101,9 @@ const Family kQwen35 = {
         " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
     .shared_quirks =
-        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval"
-        " deepstack_list float_router sglang_attention_of_floats splits_marks"
-        " takes_wrapper_names wants_wrapper_names nested_text folds_norms_as_plain"
-        " after_vllm_0.16",
+        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
+        " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
+        " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16",
     .names = kQwen35DenseLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35Defaults,
@@ -126,10 +125,9 @@ const Family kQwen35Moe = {
         " refuses_experts_alone stacked_experts norms_feed_linears",
     .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
     .shared_quirks =
-        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval"
-        " deepstack_list float_router sglang_attention_of_floats splits_marks"
-        " takes_wrapper_names wants_wrapper_names nested_text folds_norms_as_plain"
-        " after_vllm_0.16",
+        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
+        " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
+        " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16",
     .names = kQwen35MoeLists,
     .keys = kQwen35Keys,
     .defaults = kQwen35MoeDefaults,

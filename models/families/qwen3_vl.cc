@@ -70,8 +70,6 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kQwen3VlRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias, rows::kMlp};
 constexpr std::span<const ParameterRule> kQwen3VlMoeRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias, rows::kMlp,       kQwen3VlExperts};
@@ -79,17 +77,14 @@ constexpr std::span<const ParameterRule> kQwen3VlMoeTurnedRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias, rows::kMlp,       kQwen3VlTurnedExperts};
 
-constexpr std::span<const NameRule> kQwen3VlLists[] = {rows::kCommonNames};
 constexpr std::span<const NameRule> kQwen3VlMoeLists[] = {kQwen3VlMoeNames, rows::kExpertNames,
                                                           rows::kCommonNames};
-constexpr std::span<const NameRule> kQwen3VlTurnedLists[] = {rows::kExpertNames,
-                                                             rows::kCommonNames};
 const Family kQwen3VlMoeTurned = {
     .name = "qwen3vlmoe",
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
     .activation = kSilu,
-    .names = kQwen3VlTurnedLists,
+    .names = rows::kExpertLists,
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,
     .parameters = kQwen3VlMoeTurnedRules,
@@ -108,10 +103,10 @@ const Family kQwen3Vl = {
     .wrapper_quirks =
         "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
         " processor_tokenizer:Qwen2TokenizerFast nested_text",
-    .names = kQwen3VlLists,
+    .names = rows::kCommonLists,
     .keys = kQwen3VlKeys,
     .defaults = kQwen3VlDefaults,
-    .parameters = kQwen3VlRules,
+    .parameters = rows::kQwen3Rules,
     .has_vision = true,
     .may_be_reranker = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},

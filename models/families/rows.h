@@ -25,8 +25,7 @@ inline constexpr Activation kGemmaGelu{"gelu_pytorch_tanh", "hidden_activation",
 // Sources of constants and activations: llama.cpp src/models (the graphs), transformers
 // configuration_*.py (what a class fills in where config.json is silent).
 inline uint64_t count_in(const JsonValue& config, std::string_view field) {
-  const JsonValue* found = known(config, field);
-  return found == nullptr ? 0 : whole(*found).value_or(0);
+  return whole(known(config, field)).value_or(0);
 }
 
 namespace rows {
@@ -248,6 +247,18 @@ inline constexpr KeyRule kLlamaKeys[] = {
 // Of the common names: no head, one norm a layer.
 inline constexpr std::span<const NameRule> kOneNormNames =
     std::span<const NameRule>(kCommonNames).subspan(2);
+
+// ---- lists that several families have ---------------------------------------------------------
+
+using Rules = std::span<const ParameterRule>;
+inline constexpr Rules kLlamaRules[] = {kFrame, kAttention, kAttentionBias, kMlp, kMlpBias};
+inline constexpr Rules kQwen2Rules[] = {kFrame, kAttention, kQkvBias, kMlp};
+inline constexpr Rules kQwen3Rules[] = {kFrame, kAttention, kAttentionNorms, kAttentionBias, kMlp};
+
+using Names = std::span<const NameRule>;
+inline constexpr Names kCommonLists[] = {kCommonNames};
+inline constexpr Names kPairLists[] = {kPairNames, kCommonNames};
+inline constexpr Names kExpertLists[] = {kExpertNames, kCommonNames};
 
 }  // namespace rows
 }  // namespace ckpt

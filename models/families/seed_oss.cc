@@ -39,10 +39,10 @@ const Family kSeedOss = {
     .architectures = "SeedOssForCausalLM",
     .model_types = "seed_oss",
     .activation = kSilu,
-    .quirks = "stops_at:head_dim=z always_biases_qkv activation:silu no_bias:.o_proj."
-              " no_bias:.mlp. skips_tied_head",
+    .quirks =
+        "stops_at:head_dim=z always_biases_qkv activation:silu no_bias:.o_proj."
+        " no_bias:.mlp. skips_tied_head",
     .names = kSeedOssLists,
-    .keys = {},
     .defaults = kSeedOssDefaults,
     .parameters = kSeedOssRules,
 };

@@ -19,11 +19,6 @@ constexpr ClassDefault kSmolLm3Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kSmolLm3Rules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias};
-
-constexpr std::span<const NameRule> kSmollm3Lists[] = {rows::kPairNames, rows::kCommonNames};
-
 constexpr GraphConstant kSmolLm3Constants[] = {{"no_rope_layer_interval", "4"}};
 
 }  // namespace
@@ -34,10 +29,10 @@ const Family kSmolLm3 = {
     .model_types = "smollm3",
     .activation = kSilu,
     .quirks = "lists_rotating_layers activation:silu",
-    .names = kSmollm3Lists,
+    .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kSmolLm3Defaults,
-    .parameters = kSmolLm3Rules,
+    .parameters = rows::kLlamaRules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
     .graph_constants = kSmolLm3Constants,

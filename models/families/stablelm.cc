@@ -46,7 +46,6 @@ constexpr ClassDefault kStableLmDefaults[] = {
 
 constexpr std::span<const ParameterRule> kStableLmRules[] = {
     kStableLmFrame, std::span(kStableLmBias).first(3), rows::kAttention, rows::kMlp};
-constexpr std::span<const NameRule> kStableLmLists[] = {rows::kCommonNames};
 
 }  // namespace
 
@@ -59,7 +58,7 @@ const Family kStableLm = {
         "ignores_parallel_residual ignores_layer_types natural_heads looks_up_scales"
         " tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"
         " vllm_name:.gate_proj=.gate_up_proj silent_joins:always sglang_plain_attention",
-    .names = kStableLmLists,
+    .names = rows::kCommonLists,
     .keys = kStableLmKeys,
     .defaults = kStableLmDefaults,
     .parameters = kStableLmRules,

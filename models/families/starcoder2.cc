@@ -52,7 +52,6 @@ const Family kStarcoder2 = {
         "ignores_layer_types activation:any theta_outside natural_heads looks_up_biases"
         " tells:use_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj silent_joins:before_0.32",
     .names = kStarcoder2Lists,
-    .keys = {},
     .defaults = kStarcoder2Defaults,
     .parameters = kStarcoder2Rules,
     .untold = "sliding_window (none)",

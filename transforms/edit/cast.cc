@@ -5,8 +5,6 @@
 // `dtype` (transformers 5) or `torch_dtype` (4). What a training with fake quantization measured
 // goes: the floats are whole without it.
 
-#include <algorithm>
-
 #include "core/base/glob.h"
 #include "core/model/transform.h"
 #include "transforms/facts/keep_rules.h"

@@ -60,7 +60,7 @@ Status remove_member(JsonText& root, const std::string& name, const Context& con
                 name);
   }
   if (holder == nullptr || !holder->remove(path.back())) {
-    context.note(fmt::format("key '{}' does not exist; nothing to remove", name));
+    context.note("key '{}' does not exist; nothing to remove", name);
   }
   return {};
 }

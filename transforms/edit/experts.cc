@@ -228,8 +228,8 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   }
   CKPT_TRY(complete_expert_count(checkpoint));
   if (checkpoint.tensors.size() == before) {
-    context.note(fmt::format("experts: none is {}; the tensors stay as they are",
-                             form == ExpertForm::kSingle ? "in a stack" : "single"));
+    context.note("experts: none is {}; the tensors stay as they are",
+                 form == ExpertForm::kSingle ? "in a stack" : "single");
   }
   return checkpoint;
 }

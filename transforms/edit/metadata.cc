@@ -365,7 +365,7 @@ Status remove_key(KeyedEntries& metadata, const std::string& key, const Context&
   if (metadata.remove(key)) return {};
   const std::string near = nearest(key, metadata.keys());
   if (near.empty()) {
-    context.note(fmt::format("key '{}' does not exist; nothing to remove", key));
+    context.note("key '{}' does not exist; nothing to remove", key);
     return {};
   }
   return fail_with_hint(ErrorCode::kUsage, near, "key '{}' does not exist", key);

@@ -208,8 +208,8 @@ Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& opt
   };
   CKPT_ASSIGN(const std::set<std::string> unclear, rename_quant_modules(checkpoint, by_rules));
   if (!unclear.empty()) {
-    context.note(fmt::format("rename: entries of quantization lists that keep their names: {}",
-                             fmt::join(unclear, ", ")));
+    context.note("rename: entries of quantization lists that keep their names: {}",
+                 fmt::join(unclear, ", "));
   }
   return checkpoint;
 }

@@ -35,12 +35,11 @@ class KeepRules {
   void note(const Context& context) const {
     for (size_t i = 0; i < globs_.size(); ++i) {
       if (matches_[i] == 0) {
-        context.note(fmt::format("keep={} matches no tensor", globs_[i]));
+        context.note("keep={} matches no tensor", globs_[i]);
       } else if (effects_[i] == 0) {
         context.note(
-            fmt::format("keep={} has no effect: none of the {} tensors it matches would "
-                        "have another type",
-                        globs_[i], matches_[i]));
+            "keep={} has no effect: none of the {} tensors it matches would have another type",
+            globs_[i], matches_[i]);
       }
     }
   }

@@ -1,7 +1,5 @@
 #include "transforms/facts/qat_quantizers.h"
 
-#include <algorithm>
-
 #include "core/base/counted.h"
 #include "core/base/words.h"
 
@@ -47,7 +45,7 @@ Status drop_quantizers(Checkpoint& checkpoint, const GlobList& keep, const Conte
         "; the weights are whole without them");
   }
   if (checkpoint.remove_document(kModeloptStateName)) {
-    context.note(fmt::format("{} is left out: it is about those quantizers", kModeloptStateName));
+    context.note("{} is left out: it is about those quantizers", kModeloptStateName);
   }
   return {};
 }

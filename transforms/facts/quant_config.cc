@@ -13,20 +13,9 @@ constexpr std::string_view kModelConfigName = "config.json";
 
 // ---- writing -----------------------------------------------------------------------------------
 
-struct Field {
-  std::string_view key;
-  JsonText value;
-};
-
-JsonText make_object(std::vector<Field> fields) {
-  JsonText out = JsonText::object();
-  for (Field& field : fields) out.set(field.key, std::move(field.value));
-  return out;
-}
-
 JsonText producer_of(const QuantConfig& config) {
-  return make_object({{"name", JsonText::text(config.producer)},
-                      {"version", JsonText::text(config.producer_version)}});
+  return JsonText::object({{"name", JsonText::text(config.producer)},
+                           {"version", JsonText::text(config.producer_version)}});
 }
 
 void add_algo(JsonText& out, const QuantAlgo& algo) {
@@ -39,8 +28,7 @@ void add_algo(JsonText& out, const QuantAlgo& algo) {
 JsonText layers_of(const QuantConfig& config) {
   JsonText out = JsonText::object();
   for (const auto& [name, algo] : config.layers) {
-    JsonText layer = JsonText::object();
-    layer.set("quant_algo", JsonText::text(algo.name));
+    JsonText layer = JsonText::object({{"quant_algo", JsonText::text(algo.name)}});
     add_algo(layer, algo);
     out.set(name, std::move(layer));
   }
@@ -48,49 +36,39 @@ JsonText layers_of(const QuantConfig& config) {
 }
 
 JsonText numbers(uint64_t bits, std::optional<uint64_t> group_size) {
-  JsonText out = make_object({{"dynamic", JsonText::boolean(false)},
-                              {"num_bits", JsonText::number(bits)},
-                              {"type", JsonText::text("float")}});
+  JsonText out = JsonText::object({{"dynamic", JsonText::boolean(false)},
+                                   {"num_bits", JsonText::number(bits)},
+                                   {"type", JsonText::text("float")}});
   if (group_size) out.set("group_size", JsonText::number(*group_size));
   return out;
 }
 
+JsonText group_of(JsonText inputs, JsonText weights) {
+  return JsonText::object(
+      {{"input_activations", std::move(inputs)}, {"weights", std::move(weights)}});
+}
+
 // A group of compressed-tensors, without its targets; ModelOpt describes only these.
 std::optional<JsonText> group_of(const QuantAlgo& algo) {
-  JsonText out = JsonText::object();
-  const std::optional<uint64_t> group = algo.group_size;
-  if (algo.name == "FP8") {
-    out.set("input_activations", numbers(8, std::nullopt));
-    out.set("weights", numbers(8, std::nullopt));
-  } else if (algo.name == "NVFP4") {
-    out.set("input_activations", numbers(4, group.value_or(16)));
-    out.set("weights", numbers(4, group.value_or(16)));
-  } else if (algo.name == "W4A16_NVFP4") {
-    out.set("weights", numbers(4, group.value_or(16)));
-  } else {
-    return std::nullopt;
-  }
-  return out;
+  const uint64_t group = algo.group_size.value_or(16);
+  if (algo.name == "FP8") return group_of(numbers(8, {}), numbers(8, {}));
+  if (algo.name == "NVFP4") return group_of(numbers(4, group), numbers(4, group));
+  if (algo.name != "W4A16_NVFP4") return std::nullopt;
+  return JsonText::object({{"weights", numbers(4, group)}});
 }
 
 // A group of a mixed file: ModelOpt claims 8-bit activations for AWQ, and has words for more.
 JsonText mixed_group_of(const QuantAlgo& algo) {
   if (auto known = group_of(algo)) return std::move(*known);
-  JsonText out = JsonText::object();
+  const auto group = [&](uint64_t otherwise) { return algo.group_size.value_or(otherwise); };
   if (algo.name == "NVFP4_AWQ" || algo.name == "W4A8_AWQ") {
-    const uint64_t group = algo.group_size.value_or(128);
-    out.set("input_activations", numbers(8, group));
-    out.set("weights", numbers(4, group));
-  } else if (algo.name == "MXFP8") {
-    out.set("input_activations", numbers(8, algo.group_size.value_or(32)));
-    out.set("weights", numbers(8, algo.group_size.value_or(32)));
-  } else if (algo.name == "W4A8_NVFP4_FP8" || algo.name == "W4A8_MXFP4_FP8") {
-    out.set("input_activations", numbers(8, std::nullopt));
-    out.set("weights", numbers(4, algo.group_size.value_or(16)));
-  } else {
-    out.set("quant_algo", JsonText::text(algo.name));
+    return group_of(numbers(8, group(128)), numbers(4, group(128)));
   }
-  return out;
+  if (algo.name == "MXFP8") return group_of(numbers(8, group(32)), numbers(8, group(32)));
+  if (algo.name == "W4A8_NVFP4_FP8" || algo.name == "W4A8_MXFP4_FP8") {
+    return group_of(numbers(8, {}), numbers(4, group(16)));
+  }
+  return JsonText::object({{"quant_algo", JsonText::text(algo.name)}});
 }
 
 // Layers of one algorithm in one group, groups in the order in which they first come.
@@ -199,16 +177,17 @@ Result<std::optional<QuantConfig>> read_embedded(const JsonText& json) {
 }  // namespace
 
 std::string render_quant_config(const QuantConfig& config) {
-  JsonText quantization = JsonText::object();
-  quantization.set("quant_algo", JsonText::text(config.algo.name));
-  quantization.set("kv_cache_quant_algo",
-                   config.kv_cache_algo ? JsonText::text(*config.kv_cache_algo) : JsonText::null());
+  JsonText quantization = JsonText::object(
+      {{"quant_algo", JsonText::text(config.algo.name)},
+       {"kv_cache_quant_algo",
+        config.kv_cache_algo ? JsonText::text(*config.kv_cache_algo) : JsonText::null()}});
   if (config.algo.name == kMixedPrecision) quantization.set("quantized_layers", layers_of(config));
   add_algo(quantization, config.algo);
   if (config.exclude_modules) {
     quantization.set("exclude_modules", JsonText::texts(*config.exclude_modules));
   }
-  return make_object({{"producer", producer_of(config)}, {"quantization", std::move(quantization)}})
+  return JsonText::object(
+             {{"producer", producer_of(config)}, {"quantization", std::move(quantization)}})
       .dump(4);
 }
 
@@ -219,7 +198,7 @@ JsonText make_quantization_config(const QuantConfig& config) {
     out.set("quantized_layers", layers_of(config));
   } else if (auto group = group_of(config.algo)) {
     group->set("targets", JsonText::texts({"Linear"}));
-    out.set("config_groups", make_object({{"group_0", std::move(*group)}}));
+    out.set("config_groups", JsonText::object({{"group_0", std::move(*group)}}));
   }
   out.set("ignore", JsonText::texts(config.exclude_modules.value_or(std::vector<std::string>())));
   out.set("quant_algo", JsonText::text(config.algo.name));

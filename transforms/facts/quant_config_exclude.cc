@@ -7,7 +7,6 @@
 // (_prefix_wildcard_summarize_exclude_modules).
 // A prefix is tried in two forms, "a*" and then "a" with "a.*"; of the second form only "a.*" is
 // written.
-#include <algorithm>
 #include <set>
 
 #include "transforms/facts/quant_config.h"

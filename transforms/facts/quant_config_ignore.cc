@@ -1,5 +1,4 @@
 
-#include <algorithm>
 
 #include "core/base/name_list.h"
 #include "core/model/quant_lists.h"

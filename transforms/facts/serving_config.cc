@@ -80,8 +80,8 @@ void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& co
   for (JsonText* place : {inner, outer}) {
     if (place != nullptr) *place = JsonText::boolean(!has_own_head);
   }
-  context.note(fmt::format("tie_word_embeddings is {} now: there is {} lm_head.weight",
-                           !has_own_head, has_own_head ? "an" : "no"));
+  context.note("tie_word_embeddings is {} now: there is {} lm_head.weight", !has_own_head,
+               has_own_head ? "an" : "no");
 }
 
 Status mend_config(Checkpoint& checkpoint, const Context& context) {

@@ -175,13 +175,13 @@ Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
   if (wanted.algo.name != kMixedPrecision && !modules.coded.empty() &&
       !fits(NameList(before), modules)) {
     wanted.exclude_modules = explicit_list(modules, before);
-    context.note(fmt::format("the list of modules that are not quantized is rebuilt: {} entries",
-                             wanted.exclude_modules->size()));
+    context.note("the list of modules that are not quantized is rebuilt: {} entries",
+                 wanted.exclude_modules->size());
   }
   if (wanted.algo.name == "NVFP4" && !wanted.algo.group_size) wanted.algo.group_size = 16;
   if (wanted.kv_cache_algo && !has_cache_scales(checkpoint) && !is_made_now(checkpoint)) {
-    context.note(fmt::format("the folder no longer declares an {} KV cache: it has no scales",
-                             *wanted.kv_cache_algo));
+    context.note("the folder no longer declares an {} KV cache: it has no scales",
+                 *wanted.kv_cache_algo);
     wanted.kv_cache_algo.reset();
   }
   for (const std::string_view path : {std::string_view("config.json"), kQuantConfigName}) {

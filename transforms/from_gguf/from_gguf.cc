@@ -93,19 +93,17 @@ Status compare_tokenizer(const Checkpoint& file, const ReturnedFolder& found,
     const MetaValue* theirs = file.metadata.find(key);
     const MetaValue* ours = made.find(key);
     if (theirs == nullptr || (ours != nullptr && *ours == *theirs)) continue;
-    context.note(fmt::format("the tokenizer of the folder does not give the file's {} back", key));
+    context.note("the tokenizer of the folder does not give the file's {} back", key);
   }
   return {};
 }
 
 void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& guessed,
                   const Context& context) {
-  context.note(
-      fmt::format("config.json is made from the file's keys, which follow from it again as {}",
-                  found.forward.model.architecture));
+  context.note("config.json is made from the file's keys, which follow from it again as {}",
+               found.forward.model.architecture);
   const std::string_view untold = found.forward.model.family->untold;
-  if (!untold.empty())
-    context.note(fmt::format("not in the file, as released models have it: {}", untold));
+  if (!untold.empty()) context.note("not in the file, as released models have it: {}", untold);
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 
@@ -142,10 +140,8 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   CKPT_ASSIGN(const std::string text_class, name_text_class(found));
   note_guesses(found, guessed, context);
   if (!text_class.empty()) {
-    context.note(
-        fmt::format("the folder is a {}: the text part of a {}, whose towers the file "
-                    "does not have",
-                    text_class, found.forward.model.architecture));
+    context.note("the folder is a {}: the text part of a {}, whose towers the file does not have",
+                 text_class, found.forward.model.architecture);
   }
   return std::move(found.folder);
 }
@@ -181,10 +177,8 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   CKPT_TRY(compare_tokenizer(file, found, context));
   context.note("names, configuration and tokenizer are BASE's; weights are the file's");
   if (found.kept != 0) {
-    context.note(
-        fmt::format("{} tensors that the file does not hold are BASE's, such as those of "
-                    "its towers",
-                    found.kept));
+    context.note("{} tensors that the file does not hold are BASE's, such as those of its towers",
+                 found.kept);
   }
   return std::move(found.folder);
 }

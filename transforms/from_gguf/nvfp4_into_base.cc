@@ -193,7 +193,7 @@ Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base,
                                    const Context& context) {
   Returner returner(file, std::move(base), context);
   CKPT_ASSIGN(Checkpoint out, returner.run());
-  context.note(fmt::format("{} weights are the file's; all else is BASE's", returner.weights()));
+  context.note("{} weights are the file's; all else is BASE's", returner.weights());
   return out;
 }
 
@@ -208,7 +208,7 @@ Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skelet
     const auto found = by_name.find(tensor.name);
     if (found != by_name.end() && !tensor.has_scales()) tensor = *found->second;
   }
-  context.note(fmt::format("{} weights stay NVFP4", returner.weights()));
+  context.note("{} weights stay NVFP4", returner.weights());
   return out;
 }
 

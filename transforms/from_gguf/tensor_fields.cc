@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <set>
 
 #include "transforms/from_gguf/config_fields.h"

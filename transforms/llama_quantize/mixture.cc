@@ -1,6 +1,5 @@
 #include "transforms/llama_quantize/mixture.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -46,7 +45,8 @@ constinit const std::array<Choice, kMixtureCount + kMixtureAliasCount> kMixtureC
   }
   return [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::array{*made[kIndex]...};
-  }(std::make_index_sequence<made.size()>());
+  }
+  (std::make_index_sequence<made.size()>());
 }();
 
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {

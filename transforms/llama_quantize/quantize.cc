@@ -230,17 +230,15 @@ Status check_rules(const Job& job) {
                             "{} matches no tensor", rule.text);
     }
     if (job.rule_matches[i] == 0) {
-      job.context.note(fmt::format("{} matches no tensor", rule.text));
+      job.context.note("{} matches no tensor", rule.text);
     } else if (job.rule_effects[i] == 0) {
-      job.context.note(
-          fmt::format("{} has no effect: none of the {} tensors it matches {}", rule.text,
-                      job.rule_matches[i],
-                      rule.type ? "gets its type from a rule" : "would have another type"));
+      job.context.note("{} has no effect: none of the {} tensors it matches {}", rule.text,
+                       job.rule_matches[i],
+                       rule.type ? "gets its type from a rule" : "would have another type");
     } else if (job.rule_wins[i] == 0) {
       job.context.note(
-          fmt::format("{} has no effect: later rules match all of its {} tensors, and the last "
-                      "one wins",
-                      rule.text, job.rule_matches[i]));
+          "{} has no effect: later rules match all of its {} tensors, and the last one wins",
+          rule.text, job.rule_matches[i]);
     }
   }
   return {};
@@ -248,8 +246,7 @@ Status check_rules(const Job& job) {
 
 void note_tensors(const Job& job, const std::vector<std::string>& names, std::string_view what) {
   if (names.empty()) return;
-  job.context.note(
-      fmt::format("{} {} (the first: '{}')", counted(names.size(), "tensor"), what, names[0]));
+  job.context.note("{} {} (the first: '{}')", counted(names.size(), "tensor"), what, names[0]);
 }
 
 // llama-quantize makes such a file, too; but who asked for 4 bits should know that these are 8.
@@ -328,9 +325,8 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   update_quantized_metadata(checkpoint.metadata, job.options.mixture->file_type, job.imatrix);
   CKPT_TRY(check_rules(job));
   if (job.options.searches && job.searched == 0) {
-    context.note(
-        fmt::format("search=best has no effect: no tensor is made {} (with moments also {})",
-                    types_with(SearchUse::kScales), types_with(SearchUse::kFeedback)));
+    context.note("search=best has no effect: no tensor is made {} (with moments also {})",
+                 types_with(SearchUse::kScales), types_with(SearchUse::kFeedback));
   }
   note_sums(job);
   note_mxfp4(job, checkpoint.tensors);

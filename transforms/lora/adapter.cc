@@ -99,8 +99,8 @@ void note_unknown(const Adapter& adapter, const Context& context) {
   if (adapter.config.unknown.empty()) return;
   const std::filesystem::path file =
       std::filesystem::path(adapter.path).parent_path() / "adapter_config.json";
-  context.note(fmt::format("lora: {}: not known and not used: {}", file.string(),
-                           fmt::join(adapter.config.unknown, ", ")));
+  context.note("lora: {}: not known and not used: {}", file.string(),
+               fmt::join(adapter.config.unknown, ", "));
 }
 
 void note_targets(const Adapter& adapter, const Checkpoint& model, const Context& context) {
@@ -127,13 +127,12 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
     }
   }
   if (!unused.empty()) {
-    context.note(fmt::format("lora: the adapter has no tensors for {}, which target_modules lists",
-                             first_names(unused)));
+    context.note("lora: the adapter has no tensors for {}, which target_modules lists",
+                 first_names(unused));
   }
   if (!unlisted.empty()) {
-    context.note(fmt::format("lora: target_modules does not list {}; PEFT leaves them out, ckpt "
-                             "merges them",
-                             first_names(unlisted)));
+    context.note("lora: target_modules does not list {}; PEFT leaves them out, ckpt merges them",
+                 first_names(unlisted));
   }
 }
 

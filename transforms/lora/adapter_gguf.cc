@@ -58,8 +58,8 @@ Result<double> alpha_of_file(const Checkpoint& file, const Context& context) {
   }
   const double alpha = found == nullptr ? 0 : std::get<double>(found->value);
   if (alpha == 0) {
-    context.note(fmt::format("lora: {} is {}; the scale is 1, as in llama.cpp", kAlphaKey,
-                             found == nullptr ? "missing" : "0"));
+    context.note("lora: {} is {}; the scale is 1, as in llama.cpp", kAlphaKey,
+                 found == nullptr ? "missing" : "0");
   }
   return alpha;
 }

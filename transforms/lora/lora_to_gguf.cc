@@ -238,10 +238,10 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues& options,
   CKPT_ASSIGN(out.metadata, adapter_metadata(input, converted, adapter.config.alpha, context));
   const std::vector<std::string> lost = made.scaled_otherwise();
   if (!lost.empty()) {
-    context.note(fmt::format(
+    context.note(
         "lora-to-gguf: llama.cpp scales by lora_alpha / r: {} modules get another scale than they "
         "were trained with, the first: {}; merging with --step lora:from=ADAPTER keeps it",
-        lost.size(), lost[0]));
+        lost.size(), lost[0]);
   }
   return out;
 }

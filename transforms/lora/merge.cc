@@ -167,9 +167,9 @@ class LoraMerge {
     head.source_name = embeddings->original_name();
     weights_.add(std::move(head));
     context_.note(
-        fmt::format("lora: the model's head was its embeddings; the adapter changes one of them, "
-                    "so the head becomes a tensor of its own{}",
-                    has_gguf_names() ? "" : " (tie_word_embeddings: false)"));
+        "lora: the model's head was its embeddings; the adapter changes one of them, "
+        "so the head becomes a tensor of its own{}",
+        has_gguf_names() ? "" : " (tie_word_embeddings: false)");
     if (has_gguf_names()) return {};
     CKPT_ASSIGN(auto config, read_json(checkpoint_, "config.json"));
     config->root.set(kTie, JsonText::boolean(false));
@@ -454,7 +454,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
         options.find_choice<ColumnOrder>("columns").value_or(ColumnOrder::kFromFile)};
     LoraMerge one(floats, given, context, stays_coded);
     CKPT_TRY(in(adapter.path, one.run()));
-    context.note(fmt::format("lora: {}: {}", folder, one.summary()));
+    context.note("lora: {}: {}", folder, one.summary());
     return {};
   };
   const QuantizedMerge how{context, options.text("base"),

@@ -1,6 +1,5 @@
 #include "transforms/lora/model_weights.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "core/chunks/evaluate.h"

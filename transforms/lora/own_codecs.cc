@@ -95,9 +95,8 @@ Status OwnCodecs::set_column_weights(Tensor& out) {
 
 void OwnCodecs::note(const Metadata& metadata) const {
   if (count_ > 0) {
-    context_.note(fmt::format("lora: {} {} decoded and encoded as {} again",
-                              counted(count_, "weight"), count_ == 1 ? "is" : "are",
-                              fmt::join(types_, ", ")));
+    context_.note("lora: {} {} decoded and encoded as {} again", counted(count_, "weight"),
+                  count_ == 1 ? "is" : "are", fmt::join(types_, ", "));
   }
   if (how_.searches && searched_ == 0 && !how_.encodes_later) {
     context_.note("lora: search=best has no effect: no changed weight has a type with a search");
@@ -105,15 +104,15 @@ void OwnCodecs::note(const Metadata& metadata) const {
   const std::string* matrix = metadata.find_text("quantize.imatrix.file");
   if (lacks_weights_ && matrix != nullptr && context_.imatrix == nullptr) {
     context_.note(
-        fmt::format("lora: IN was quantized with the importance matrix '{}'; --imatrix FILE gives "
-                    "it to the changed weights",
-                    *matrix));
+        "lora: IN was quantized with the importance matrix '{}'; --imatrix FILE gives "
+        "it to the changed weights",
+        *matrix);
   }
   if (!without_weights_.empty()) {
     context_.note(
-        fmt::format("lora: {} changed weights have no column weights in the importance matrix (the "
-                    "first: '{}')",
-                    without_weights_.size(), without_weights_[0]));
+        "lora: {} changed weights have no column weights in the importance matrix (the "
+        "first: '{}')",
+        without_weights_.size(), without_weights_[0]);
   }
 }
 

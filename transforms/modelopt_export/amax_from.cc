@@ -79,7 +79,7 @@ Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Cont
   if (!config) {
     CKPT_ASSIGN(Calibration other, take_quantizers(from, options, context.quiet()));
     if (!other.is_qat && other.inputs.empty()) {
-      context.note(fmt::format("{}: neither an export nor a QAT checkpoint", options.amax_from));
+      context.note("{}: neither an export nor a QAT checkpoint", options.amax_from);
     }
     for (const auto& [module, amax] : other.inputs) out.inputs[module] = amax;
     for (const auto& [tensor, scale] : other.kv_scales) out.kv_scales[tensor] = scale;
@@ -89,8 +89,7 @@ Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Cont
   }
   if (!out.inputs.empty()) return {};
   return fail(ErrorCode::kUsage,
-              "no activation maxima in it: neither *.input_scale nor "
-              "*.input_quantizer._amax");
+              "no activation maxima in it: neither *.input_scale nor *.input_quantizer._amax");
 }
 
 // Files that cannot be opened are named by the code that opens them.
@@ -118,8 +117,7 @@ std::string how_to_get_amax(const ExportOptions& options) {
   }
   if (options.recipe != nullptr) {
     return out +
-           "--preset weight-only or nvfp4_experts_only_input_scale1-kv_fp8_cast, which need "
-           "none";
+           "--preset weight-only or nvfp4_experts_only_input_scale1-kv_fp8_cast, which need none";
   }
   if (options.type == ExportType::kFp8) return out + "--to nvfp4-w4a16, which needs none";
   return out + fmt::format("--preset {}-input-scale1 or --to nvfp4-w4a16, which need none",

@@ -145,8 +145,7 @@ void drop_disabled(const std::string& path, Calibration& calibration, const Cont
   constexpr std::string_view kEnding = ".weight_quantizer";
   if (!path.ends_with(kEnding)) return;
   if (calibration.weights.erase(path.substr(0, path.size() - kEnding.size())) == 0) return;
-  context.note(
-      fmt::format("'{}' is switched off in {}: the layer stays", path, kModeloptStateName));
+  context.note("'{}' is switched off in {}: the layer stays", path, kModeloptStateName);
 }
 
 Status check_state(const ModeloptState& state, const ExportOptions& options,

@@ -70,7 +70,7 @@ Status check_selection(const Selection& selection, const ExportOptions& options)
 
 void note_unused(const ExportJob& job) {
   for (const std::string& glob : job.selection.unmatched) {
-    job.context.note(fmt::format("{} matches no layer that could be quantized", glob));
+    job.context.note("{} matches no layer that could be quantized", glob);
   }
   std::set<std::string> selected, inputs;
   for (const std::string& module : job.selection.modules) {
@@ -91,10 +91,10 @@ void note_unused(const ExportJob& job) {
     if (!is_used || !is_wanted) ++activations;
   }
   if (weights > 0) {
-    job.context.note(fmt::format("{} layers are calibrated but left unquantized", weights));
+    job.context.note("{} layers are calibrated but left unquantized", weights);
   }
   if (activations > 0) {
-    job.context.note(fmt::format("{} activation maxima are not used", activations));
+    job.context.note("{} activation maxima are not used", activations);
   }
 }
 
@@ -158,8 +158,8 @@ Status write_documents(Checkpoint& checkpoint, const ExportJob& job, const Fp8So
   const bool is_of_script = was_fp8 && job.options.recipe == nullptr;
   const QuantConfig made = make_export_config(job, std::move(layers), is_of_script);
   if (made.kv_cache_algo && job.calibration.kv_scales.empty()) {
-    job.context.note(fmt::format("the KV cache is declared {} without scales: servers take 1.0",
-                                 *made.kv_cache_algo));
+    job.context.note("the KV cache is declared {} without scales: servers take 1.0",
+                     *made.kv_cache_algo);
   }
   CKPT_TRY(write_quant_config(checkpoint, made));
   return job.options.keeps_fp8 ? write_fp8_config(checkpoint, source) : Status();

@@ -146,7 +146,7 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
   }
   checkpoint.tensors = std::move(tensors);
   if (activations > 0) {
-    context.note(fmt::format("{} scales of FP8 activations are left out", activations));
+    context.note("{} scales of FP8 activations are left out", activations);
   }
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(remove_quant_config(checkpoint));

@@ -172,13 +172,12 @@ Result<bool> Mxfp4Weights::cast(std::span<Tensor* const> members, ExportType typ
 
 Status Mxfp4Weights::say(Checkpoint& checkpoint, const Context& context) const {
   if (weights_ > 0) {
-    context.note(fmt::format("{} weights of MXFP4: {} of {} blocks keep their values", weights_,
-                             exact_blocks_, blocks_));
+    context.note("{} weights of MXFP4: {} of {} blocks keep their values", weights_, exact_blocks_,
+                 blocks_);
   }
   for (size_t i = 0; i < std::min(lines_.size(), kNamedWeights); ++i) context.note(lines_[i]);
   if (lines_.size() > kNamedWeights) {
-    context.note(fmt::format("{} more weights have blocks that were rounded",
-                             lines_.size() - kNamedWeights));
+    context.note("{} more weights have blocks that were rounded", lines_.size() - kNamedWeights);
   }
   return note_second_rounding(checkpoint, rounded_, {"weights of MXFP4"}, context);
 }

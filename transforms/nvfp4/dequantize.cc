@@ -6,7 +6,6 @@
 //
 // An AWQ weight is stored divided by pre_quant_scale, column by column, and the scale that would be
 // applied to its input has to be multiplied back into it.
-#include <algorithm>
 #include <cmath>
 #include <map>
 

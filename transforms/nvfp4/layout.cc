@@ -99,18 +99,15 @@ class Mover {
       return std::abs(a.second) < std::abs(b.second);
     });
     context_.note(
-        fmt::format("{} of {} tensor scales have no exact reciprocal; the largest change is a "
-                    "factor of 1{:+.2e} "
-                    "('{}')",
-                    changes_.size(), scales_, largest->second, largest->first));
+        "{} of {} tensor scales have no exact reciprocal; the largest change is a factor of "
+        "1{:+.2e} ('{}')",
+        changes_.size(), scales_, largest->second, largest->first);
     for (size_t i = 0; i < std::min(changes_.size(), kNotedTensors); ++i) {
-      context_.note(
-          fmt::format("tensor '{}': what its scale multiplies changes by a factor of "
-                      "1{:+.2e}",
-                      changes_[i].first, changes_[i].second));
+      context_.note("tensor '{}': what its scale multiplies changes by a factor of 1{:+.2e}",
+                    changes_[i].first, changes_[i].second);
     }
     if (changes_.size() > kNotedTensors) {
-      context_.note(fmt::format("... and {} more", changes_.size() - kNotedTensors));
+      context_.note("... and {} more", changes_.size() - kNotedTensors);
     }
   }
 
@@ -225,7 +222,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
     if (!holds(checkpoint, to)) {
       return fail(ErrorCode::kUsage, "nvfp4-layout: no tensor is NVFP4 as {} stores it", from.name);
     }
-    context.note(fmt::format("nvfp4-layout: all weights are as {} stores them", to.name));
+    context.note("nvfp4-layout: all weights are as {} stores them", to.name);
     return checkpoint;
   }
   CKPT_TRY(check_weights_are_read(checkpoint));

@@ -17,43 +17,38 @@ constexpr std::string_view kFp8Format = "float-quantized", kMixedFormat = "mixed
 constexpr std::string_view kVersion = "0.19.0";  // of compressed-tensors, whose words these are
 
 JsonText scheme(std::string_view dynamic, std::string_view observer) {
-  JsonText out = JsonText::object();
-  out.set("actorder", JsonText::null());
-  out.set("block_structure", JsonText::null());
-  out.set("dynamic", dynamic.empty() ? JsonText::boolean(false) : JsonText::text(dynamic));
-  out.set("group_size", JsonText::number(16));
-  out.set("num_bits", JsonText::number(4));
-  out.set("observer", JsonText::text(observer));
-  out.set("observer_kwargs", JsonText::object());
-  out.set("scale_dtype", JsonText::text("torch.float8_e4m3fn"));
-  out.set("strategy", JsonText::text("tensor_group"));
-  out.set("symmetric", JsonText::boolean(true));
-  out.set("type", JsonText::text("float"));
-  out.set("zp_dtype", JsonText::null());
-  return out;
+  return JsonText::object(
+      {{"actorder", JsonText::null()},
+       {"block_structure", JsonText::null()},
+       {"dynamic", dynamic.empty() ? JsonText::boolean(false) : JsonText::text(dynamic)},
+       {"group_size", JsonText::number(16)},
+       {"num_bits", JsonText::number(4)},
+       {"observer", JsonText::text(observer)},
+       {"observer_kwargs", JsonText::object()},
+       {"scale_dtype", JsonText::text("torch.float8_e4m3fn")},
+       {"strategy", JsonText::text("tensor_group")},
+       {"symmetric", JsonText::boolean(true)},
+       {"type", JsonText::text("float")},
+       {"zp_dtype", JsonText::null()}});
 }
 
 // A scale a tensor: FP8 layers, their inputs, the KV cache.
 JsonText fp8_scheme() {
-  JsonText out = JsonText::object();
-  out.set("dynamic", JsonText::boolean(false));
-  out.set("group_size", JsonText::null());
-  out.set("num_bits", JsonText::number(8));
-  out.set("strategy", JsonText::text("tensor"));
-  out.set("symmetric", JsonText::boolean(true));
-  out.set("type", JsonText::text("float"));
-  return out;
+  return JsonText::object({{"dynamic", JsonText::boolean(false)},
+                           {"group_size", JsonText::null()},
+                           {"num_bits", JsonText::number(8)},
+                           {"strategy", JsonText::text("tensor")},
+                           {"symmetric", JsonText::boolean(true)},
+                           {"type", JsonText::text("float")}});
 }
 
 JsonText make_group(std::string_view format, std::vector<std::string> targets, JsonText inputs,
                     JsonText weights) {
-  JsonText out = JsonText::object();
-  out.set("format", JsonText::text(format));
-  out.set("input_activations", std::move(inputs));
-  out.set("output_activations", JsonText::null());
-  out.set("targets", JsonText::texts(targets));
-  out.set("weights", std::move(weights));
-  return out;
+  return JsonText::object({{"format", JsonText::text(format)},
+                           {"input_activations", std::move(inputs)},
+                           {"output_activations", JsonText::null()},
+                           {"targets", JsonText::texts(targets)},
+                           {"weights", std::move(weights)}});
 }
 
 // With FP8 layers in the same folder, layers of each kind go by their names.
@@ -70,18 +65,17 @@ JsonText compressed_config(const Nvfp4Modules& modules) {
                                      modules.has_fp8_input_scales ? fp8_scheme() : JsonText::null(),
                                      fp8_scheme()));
   }
-  JsonText out = JsonText::object();
-  out.set("config_groups", std::move(groups));
-  out.set("format", JsonText::text(is_mixed ? kMixedFormat : kFormat));
-  out.set("global_compression_ratio", JsonText::null());
-  out.set("ignore", JsonText::texts(modules.linear));
-  out.set("kv_cache_scheme", modules.has_fp8_cache ? fp8_scheme() : JsonText::null());
-  out.set("quant_method", JsonText::text("compressed-tensors"));
-  out.set("quantization_status", JsonText::text("compressed"));
-  out.set("sparsity_config", JsonText::object());
-  out.set("transform_config", JsonText::object());
-  out.set("version", JsonText::text(kVersion));
-  return out;
+  return JsonText::object(
+      {{"config_groups", std::move(groups)},
+       {"format", JsonText::text(is_mixed ? kMixedFormat : kFormat)},
+       {"global_compression_ratio", JsonText::null()},
+       {"ignore", JsonText::texts(modules.linear)},
+       {"kv_cache_scheme", modules.has_fp8_cache ? fp8_scheme() : JsonText::null()},
+       {"quant_method", JsonText::text("compressed-tensors")},
+       {"quantization_status", JsonText::text("compressed")},
+       {"sparsity_config", JsonText::object()},
+       {"transform_config", JsonText::object()},
+       {"version", JsonText::text(kVersion)}});
 }
 
 bool is_empty(const JsonText* json) {

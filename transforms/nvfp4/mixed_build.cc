@@ -1,7 +1,6 @@
 // The tensors and documents of a plain NVFP4 checkpoint, from what was decided for each layer.
 #include "transforms/nvfp4/mixed_build.h"
 
-#include <algorithm>
 #include <set>
 
 #include "core/base/glob.h"
@@ -109,9 +108,7 @@ class Builder {
     const Tensor& weight = job_.weight(layer);
     std::vector<Tensor>& out = built_[layer];
     switch (plan.fate) {
-      case Fate::kKeep:
-        out.push_back(weight);
-        return {};
+      case Fate::kKeep: out.push_back(weight); return {};
       case Fate::kRescale: {
         out.push_back(part_as_tensor(weight, 0, job_.context.codecs));
         CKPT_ASSIGN(out.emplace_back(), rescaled_blocks(job_, layer));

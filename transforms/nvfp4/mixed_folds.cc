@@ -234,10 +234,8 @@ class Folder {
     if (at < 0 || largest <= 1) return {};
     CKPT_ASSIGN(const std::vector<float> values, read_scales(tensor(at), 1));
     CKPT_ASSIGN(tensor(at), with_op(tensor(at), ScaleColumns{share({largest})}));
-    job_.context.note(
-        fmt::format("'{}.v_scale' raised by {:.4g}, the most that folding can make "
-                    "of the values",
-                    previous, largest));
+    job_.context.note("'{}.v_scale' raised by {:.4g}, the most that folding can make of the values",
+                      previous, largest);
     return {};
   }
 

@@ -108,15 +108,14 @@ class Reporter {
       if (found.fate == Fate::kRequantize && found.base) ++from_base;
       if (found.fate == Fate::kPlain && layer.is_quantized()) ++plain;
     }
-    job_.context.note(fmt::format(
+    job_.context.note(
         "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded again, {} "
         "requantized ({} from the base), {} made plain and excluded",
-        kept, rescaled, requantized, from_base, plain));
+        kept, rescaled, requantized, from_base, plain);
     if (requantized > from_base) {
       job_.context.note(
-          fmt::format("{} layers were quantized from weights that were quantized before: base=DIR "
-                      "loses less",
-                      requantized - from_base));
+          "{} layers were quantized from weights that were quantized before: base=DIR loses less",
+          requantized - from_base);
     }
   }
 

@@ -71,10 +71,10 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
   CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, model));
   if (suspects.empty()) return {};
   context.note(
-      fmt::format("{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'): "
-                  "this model is wrong by more than quantizing loses. Try: --step "
-                  "awq-fold-repair:base=DIR before this step, or base=DIR in it",
-                  suspects.size(), suspects[0]));
+      "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'): "
+      "this model is wrong by more than quantizing loses. Try: --step "
+      "awq-fold-repair:base=DIR before this step, or base=DIR in it",
+      suspects.size(), suspects[0]);
   return {};
 }
 

@@ -1,8 +1,6 @@
 // Weights on the way to plain NVFP4 before they are encoded, and where the base has them.
 #include "transforms/nvfp4/mixed_weights.h"
 
-#include <algorithm>
-
 #include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
 #include "transforms/nvfp4/mixed_job.h"

@@ -74,8 +74,7 @@ class Tally {
             : fmt::format(", measured on {} of {} values", all_.values, total_values_);
     if (all_.is_exact()) return fmt::format("all blocks of 16 keep their values{}", of);
     return fmt::format(
-        "relative squared error {:.2e}{}; {} weights and {} of {} blocks of 16 keep their "
-        "values{}",
+        "relative squared error {:.2e}{}; {} weights and {} of {} blocks of 16 keep their values{}",
         all_.squares.relative(), worst, exact_weights_, all_.exact_blocks, all_.blocks, of);
   }
 
@@ -117,12 +116,12 @@ Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights
     tensor.origin = std::move(made);
   }
   if (!plain.empty()) {
-    context.note(fmt::format("{} {} {} (the first: '{}'): {}", plain.weights(), words.weights,
-                             words.stay, plain.first(), plain.text()));
+    context.note("{} {} {} (the first: '{}'): {}", plain.weights(), words.weights, words.stay,
+                 plain.first(), plain.text());
   }
   if (quantized.empty()) return {};
-  context.note(fmt::format("{} {} were decoded and rounded a second time: {}", quantized.weights(),
-                           words.weights, quantized.text(quantized.worst())));
+  context.note("{} {} were decoded and rounded a second time: {}", quantized.weights(),
+               words.weights, quantized.text(quantized.worst()));
   context.note("--json has the error of each; ckpt diff --values IN OUT measures them whole");
   return {};
 }

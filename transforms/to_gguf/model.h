@@ -13,6 +13,14 @@
 
 namespace ckpt {
 
+// Types that an option may ask for.
+inline constexpr int kSourceType = -1;  // that of the source
+inline constexpr Choice kOutTypeNames[] = {{"auto", kSourceType},
+                                           {"f32", OutType::kF32},
+                                           {"f16", OutType::kF16},
+                                           {"bf16", OutType::kBF16},
+                                           {"q8_0", OutType::kQ8_0}};
+
 // The configuration, parsed.
 struct Model {
   const Family* family = nullptr;

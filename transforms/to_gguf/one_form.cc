@@ -37,8 +37,8 @@ Status to_gguf_form(Checkpoint& checkpoint, const Context& context) {
   CKPT_ASSIGN(checkpoint.tensors, make_gguf_tensors(std::move(selected), model, context.codecs));
   checkpoint.format = "gguf";
   if (left_out > 0) {
-    context.note(fmt::format("{}: the {} tensors of its vision tower are not compared",
-                             checkpoint.name, left_out));
+    context.note("{}: the {} tensors of its vision tower are not compared", checkpoint.name,
+                 left_out);
   }
   return {};
 }

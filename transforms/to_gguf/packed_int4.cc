@@ -119,11 +119,11 @@ Status note_kept_codes(const Checkpoint& input, const std::vector<Tensor>& made,
                           kWhich);
   }
   const MovedBlocks moved = count_moved(made);
-  context.note(fmt::format("{} tensors of INT4 keep their codes as q4_0: {} blocks, all exact",
-                           moved.tensors, moved.blocks));
+  context.note("{} tensors of INT4 keep their codes as q4_0: {} blocks, all exact", moved.tensors,
+               moved.blocks);
   if (decoded.count() > 0) {
-    context.note(fmt::format("{}; q4_0 takes the codes of {}",
-                             decoded.text("packed tensors are decoded"), kWhich));
+    context.note("{}; q4_0 takes the codes of {}", decoded.text("packed tensors are decoded"),
+                 kWhich);
   }
   return {};
 }

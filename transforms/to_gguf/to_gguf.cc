@@ -29,12 +29,6 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kTokenTensor = "token_embd.weight";
-constexpr int kSourceType = -1;
-constexpr Choice kOutTypeNames[] = {{"auto", kSourceType},
-                                    {"f32", OutType::kF32},
-                                    {"f16", OutType::kF16},
-                                    {"bf16", OutType::kBF16},
-                                    {"q8_0", OutType::kQ8_0}};
 constexpr Choice kTokenizerAs[] = {{"source", false}, {"converter", true}};
 constexpr OptionRule kToGgufOptions[] = {
     option::choice("outtype", kOutTypeNames,
@@ -71,9 +65,8 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
     if (tensor.name != kTokenTensor || tensor.rows() == count) continue;
     if (count < tensor.rows()) {
       context.note(
-          fmt::format("vocab_size is {}, but the embedding has {} rows; llama.cpp will not "
-                      "load such a file",
-                      count, tensor.rows()));
+          "vocab_size is {}, but the embedding has {} rows; llama.cpp will not load such a file",
+          count, tensor.rows());
       continue;
     }
     if (count - tensor.rows() < multiple) continue;  // filled up, as the converter does
@@ -118,13 +111,13 @@ void note_towers(const Model& model, const Context& context) {
   const bool all_see = std::ranges::all_of(towers, [](const std::string& name) {
     return name.find("visual.") != name.npos || name.find("vision") != name.npos;
   });
-  context.note(fmt::format(
+  context.note(
       "{} tensors of {} are left out (the first: '{}'); llama.cpp reads them from a second file, "
       "which {}",
       towers.size(), all_see ? "the vision tower" : "vision and other towers", towers[0],
       find_projector_family(model.root) != nullptr
           ? "--mmproj FILE makes too, and --mmproj-only alone"
-          : "its convert_hf_to_gguf.py --mmproj writes"));
+          : "its convert_hf_to_gguf.py --mmproj writes");
 }
 
 // transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
@@ -157,9 +150,9 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   if (options.yes("note-towers")) note_towers(model, context);
   if (model.left_out != 0) {
     context.note(
-        fmt::format("{} tensors of layers for multi-token prediction are left out: "
-                    "llama.cpp has no use for them in this family",
-                    model.left_out));
+        "{} tensors of layers for multi-token prediction are left out: "
+        "llama.cpp has no use for them in this family",
+        model.left_out);
   }
   if (model.family->turned != nullptr) {
     CKPT_ASSIGN(const bool is_turned, has_turned_experts(selected, model));

@@ -11,20 +11,15 @@
 #include "core/model/transform.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/to_gguf/general/general.h"
+#include "transforms/to_gguf/model.h"
 #include "transforms/to_mmproj/families/families.h"
 #include "transforms/to_mmproj/projector.h"
 
 namespace ckpt {
 namespace {
 
-constexpr int kTowersOwnType = -1;
-constexpr Choice kProjectorTypes[] = {{"auto", kTowersOwnType},
-                                      {"f32", OutType::kF32},
-                                      {"f16", OutType::kF16},
-                                      {"bf16", OutType::kBF16},
-                                      {"q8_0", OutType::kQ8_0}};
 constexpr OptionRule kToMmprojOptions[] = {
-    option::choice("mmproj-type", kProjectorTypes,
+    option::choice("mmproj-type", kOutTypeNames,
                    "type of the projector's matrices; auto: that of the source (norms, position "
                    "and patch embeddings are F32)")
         .by_default("auto"),
@@ -44,11 +39,11 @@ Result<Checkpoint> to_mmproj(Checkpoint input, const OptionValues& options,
   Checkpoint out;
   out.format = "gguf";
   out.name = input.name;
-  CKPT_ASSIGN(out.tensors, make_projector_tensors(input,
-                                                  wanted == kTowersOwnType
-                                                      ? std::nullopt
-                                                      : std::optional(static_cast<OutType>(wanted)),
-                                                  model, context.codecs));
+  CKPT_ASSIGN(
+      out.tensors,
+      make_projector_tensors(
+          input, wanted == kSourceType ? std::nullopt : std::optional(static_cast<OutType>(wanted)),
+          model, context.codecs));
   out.metadata.append("general.architecture", MetaValue::text("clip"));
   out.metadata.append("general.type", MetaValue::text("mmproj"));
   CKPT_TRY(add_general_keys(input, out.tensors, options.find("model-name"), context, out.metadata));

@@ -185,7 +185,7 @@ Status settle(const TokenizerDifferences& differences, const OptionValues& optio
       return fail_with_hint(ErrorCode::kUnsupported, fmt::format("accept={} if it is meant", area),
                             "another tokenizer ({}): {}; expected the same", area, difference.text);
     }
-    context.note(fmt::format("tokenizer: taken although it differs: {}", difference.text));
+    context.note("tokenizer: taken although it differs: {}", difference.text);
   }
   return {};
 }

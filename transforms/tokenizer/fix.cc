@@ -176,10 +176,10 @@ class TokenizerFix {
   void note_rules(const std::string& named) const {
     const bool has_own_class =
         !words_after(quirks_of(model_.model_type), "tokenizer_class:").empty();
-    context_.note(fmt::format(
+    context_.note(
         "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
         "in {}, which differ; {} is right in both",
-        named, kTokenizerJson, has_own_class ? "no class" : fmt::format("class={}", kPlainClass)));
+        named, kTokenizerJson, has_own_class ? "no class" : fmt::format("class={}", kPlainClass));
   }
 
   void move_special_tokens() {

@@ -84,9 +84,9 @@ Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionVal
   }
   if (texts_at(checkpoint.metadata, kTokens).empty()) {
     context.note(
-        fmt::format("tokenizer: the file had none to compare with; all that was checked: "
-                    "{} tokens, as many as token_embd.weight has rows",
-                    tokens));
+        "tokenizer: the file had none to compare with; all that was checked: "
+        "{} tokens, as many as token_embd.weight has rows",
+        tokens);
     return {};
   }
   return settle(compare(checkpoint.metadata, made), options, context);
@@ -106,7 +106,7 @@ void replace_keys(Metadata& metadata, Metadata made, const Context& context) {
     if (keeps_extras) {
       extras.push_back(entry);
     } else {
-      context.note(fmt::format("tokenizer: {} spoke of other ids and is gone", entry.key));
+      context.note("tokenizer: {} spoke of other ids and is gone", entry.key);
     }
   }
   const auto is_old = [](const MetaEntry& entry) { return entry.key.starts_with(kPrefix); };

@@ -182,9 +182,9 @@ Status set_tokens(JsonText& top, const JsonText& text, const VlModel& model, con
     if (said != id) top.set_sorted(token.key, JsonText::number(id));
     if (id >= text.find_whole("vocab_size").value_or(UINT64_MAX)) {
       context.note(
-          fmt::format("{} {} is beyond the vocabulary: no token {} in tokenizer.json, "
-                      "images cannot be asked for",
-                      token.key, id, token.content));
+          "{} {} is beyond the vocabulary: no token {} in tokenizer.json, "
+          "images cannot be asked for",
+          token.key, id, token.content);
     }
   }
   return {};
@@ -284,8 +284,7 @@ Result<VlModel> identify_vl_wrapper(const JsonText& config) {
   VlModel out{find_vl_family(model_type), nullptr};
   if (out.family == nullptr) {
     return fail(ErrorCode::kUsage,
-                "config.json: model_type '{}' is not that of a vision-language model that is "
-                "known",
+                "config.json: model_type '{}' is not that of a vision-language model that is known",
                 model_type);
   }
   CKPT_ASSIGN(out.text, text_row(*out.family, config));

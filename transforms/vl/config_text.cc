@@ -109,9 +109,9 @@ void complete_mrope(JsonText& text, const VlModel& model, const JsonText* base_t
   settle_type(rope);
   if (sum_of(rope.find(kSection)) != pairs) {
     context.note(
-        fmt::format("config.json: mrope_section adds up to another number than {}, half "
-                    "of the dimensions that are rotated",
-                    pairs));
+        "config.json: mrope_section adds up to another number than {}, half "
+        "of the dimensions that are rotated",
+        pairs);
   }
   text.set_sorted(key, std::move(rope));
 }

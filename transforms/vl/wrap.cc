@@ -85,8 +85,8 @@ Status rename_all(Checkpoint& checkpoint, const VlFamily& family, VlSide side,
   CKPT_TRY(rename_vl_tensors(checkpoint, family, side));
   CKPT_ASSIGN(const std::set<std::string> unclear, rename_vl_modules(checkpoint, family, side));
   if (!unclear.empty()) {
-    context.note(fmt::format("entries of quantization lists that keep their names: {}",
-                             fmt::join(unclear, ", ")));
+    context.note("entries of quantization lists that keep their names: {}",
+                 fmt::join(unclear, ", "));
   }
   return {};
 }
@@ -175,12 +175,11 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
     return vl_part_of(tensor.name) == VlPart::kOther;
   });
   if (other != checkpoint.tensors.end()) {
-    context.note(fmt::format("tensor '{}' is of neither the text model nor the tower, and stays",
-                             other->name));
+    context.note("tensor '{}' is of neither the text model nor the tower, and stays", other->name);
   }
   if (dropped != 0) {
-    context.note(fmt::format("{} tensors of the vision tower{} are dropped", dropped,
-                             keeps_mtp ? "" : " and of multi-token prediction"));
+    context.note("{} tensors of the vision tower{} are dropped", dropped,
+                 keeps_mtp ? "" : " and of multi-token prediction");
   }
   return checkpoint;
 }

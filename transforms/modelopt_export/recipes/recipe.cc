@@ -40,11 +40,6 @@ constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImports = 200;             // of files, a circle included
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
 
-template <class... T>
-Failure bad_import(fmt::format_string<T...> text, T&&... values) {
-  return unsupported(text, std::forward<T>(values)...);
-}
-
 // Of kSchemas, by the leading comments; empty where they name none.
 Result<std::string> schema_of(std::string_view text) {
   std::string out;
@@ -53,10 +48,10 @@ Result<std::string> schema_of(std::string_view text) {
     if (!line.empty() && line[0] != '#') break;
     line = trimmed(line.substr(line.empty() ? 0 : 1));
     if (!line.starts_with(kSchemaMark)) continue;
-    if (!out.empty()) return bad_import("two comments say modelopt-schema; expected one");
+    if (!out.empty()) return unsupported("two comments say modelopt-schema; expected one");
     out = trimmed(line.substr(kSchemaMark.size()));
     if (has_word(kSchemas, out)) continue;
-    return bad_import("modelopt-schema: {}; expected one of quantizers", out);
+    return unsupported("modelopt-schema: {}; expected one of quantizers", out);
   }
   return out;
 }
@@ -71,18 +66,18 @@ Result<JsonValue> put_in(const JsonValue& value, const JsonValue& imports, uint6
     const std::string* text = text_of(value, kImport);
     const JsonValue* found = text == nullptr ? nullptr : member(imports, *text);
     if (found == nullptr) {
-      return bad_import("$import: {}; expected a name of imports", name->dump());
+      return unsupported("$import: {}; expected a name of imports", name->dump());
     }
     const uint64_t count = found->flatten().size();
     if (count > left) {
-      return bad_import("$import: {}: more than {} values are imported", name->dump(),
-                        kMaxImportedValues);
+      return unsupported("$import: {}: more than {} values are imported", name->dump(),
+                         kMaxImportedValues);
     }
     left -= count;
     out = *found;
     if (is_item && value.size() == 1) return out;
     if (!out.is_object()) {
-      return bad_import("$import: {} is a list; expected a mapping there", name->dump());
+      return unsupported("$import: {} is a list; expected a mapping there", name->dump());
     }
   }
   for (const auto& [key, each] : value.items()) {
@@ -150,8 +145,8 @@ class RecipeLoader {
     }
     CKPT_ASSIGN(JsonValue out, in(name, resolved(text)));
     if (out.is_object()) return out;
-    return bad_import("{}: {}; expected metadata and quantize", name,
-                      out.is_array() ? "a list" : "one value");
+    return unsupported("{}: {}; expected metadata and quantize", name,
+                       out.is_array() ? "a list" : "one value");
   }
 
  private:
@@ -176,7 +171,7 @@ class RecipeLoader {
   Result<JsonValue> find_import(const std::string& name) {
     const fs::path path(name);
     if (name.empty() || path.is_absolute() || std::ranges::count(path, "..") != 0) {
-      return bad_import("imports: '{}'; expected a path below modelopt_recipes", name);
+      return unsupported("imports: '{}'; expected a path below modelopt_recipes", name);
     }
     const std::string own = name.substr(0, name.size() - (name.ends_with(".yaml") ? 5 : 0));
     if (const JsonValue* found = member(library().imports, own)) return *found;
@@ -186,40 +181,40 @@ class RecipeLoader {
       CKPT_ASSIGN(schema, in(name, schema_of(text)));
     }
     if (schema.empty()) {
-      return bad_import("imports: '{}' has no comment that says its modelopt-schema", name);
+      return unsupported("imports: '{}' has no comment that says its modelopt-schema", name);
     }
     CKPT_ASSIGN(JsonValue out, in(name, resolved(text)));
     // A configuration that is a rule would be one where a list imports it.
     const bool is_rule = schema.ends_with(".QuantizeConfig") && out.contains("quantizer_name");
     const bool is_list = schema.ends_with("ListConfig");
     if (is_list ? out.is_array() : out.is_object() && !is_rule) return out;
-    return bad_import("{}: contradicts its modelopt-schema; expected a {}{}", name,
-                      is_list ? "list" : "mapping", is_rule ? " without quantizer_name" : "");
+    return unsupported("{}: contradicts its modelopt-schema; expected a {}{}", name,
+                       is_list ? "list" : "mapping", is_rule ? " without quantizer_name" : "");
   }
 
   // The text as a value, without "imports" and "$import".
   Result<JsonValue> resolved(const std::string& text) {
     if (++resolved_ > kMaxImports) {
-      return bad_import("imports go round in a circle, or are too many");
+      return unsupported("imports go round in a circle, or are too many");
     }
     CKPT_ASSIGN(std::vector<JsonValue> documents, parse_strict_yaml(text));
     const size_t count = documents.size();
     if (count == 0 || count > 2 || (count == 2 && !documents[0].is_object())) {
-      return bad_import("{} YAML documents; expected one, or imports and one", count);
+      return unsupported("{} YAML documents; expected one, or imports and one", count);
     }
     JsonValue& body = documents.back();
     for (const auto& [key, value] : documents[0].items()) {
       if (count == 1 || key == "imports") continue;
-      return bad_import("'{}' before '---'; expected imports alone", key);
+      return unsupported("'{}' before '---'; expected imports alone", key);
     }
     if (count == 2 && body.contains("imports")) {
-      return bad_import("imports before and behind '---'; expected one of them");
+      return unsupported("imports before and behind '---'; expected one of them");
     }
     JsonValue imports = JsonValue::object();
     if (const JsonValue* said = known(documents[0], "imports")) {
-      if (!said->is_object()) return bad_import("imports: expected names and paths");
+      if (!said->is_object()) return unsupported("imports: expected names and paths");
       for (const auto& [name, path] : said->items()) {
-        if (!path.is_string()) return bad_import("imports: '{}': no path", name);
+        if (!path.is_string()) return unsupported("imports: '{}': no path", name);
         CKPT_ASSIGN(imports[name], find_import(path));
       }
     }
@@ -416,8 +411,8 @@ Result<QuantRecipe> read_quant_recipe(const std::string& name, const Context& co
   QuantRecipe out{name, {}, {}};
   CKPT_ASSIGN(const JsonValue recipe, in("preset", RecipeLoader(context, out.files).load(name)));
   if (out.files.size() > 1) {
-    context.note(fmt::format("preset {}: its imports are of {}", name,
-                             fmt::join(out.files.begin() + 1, out.files.end(), ", ")));
+    context.note("preset {}: its imports are of {}", name,
+                 fmt::join(out.files.begin() + 1, out.files.end(), ", "));
   }
   CKPT_ASSIGN(out.rules, in("preset " + name, read_rules(recipe)));
   return out;

@@ -291,8 +291,7 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
     const Result<JsonValue> parsed = parse_yaml(*matter);
     if (parsed) take_card(*parsed, parameters.total, general);
     if (!parsed) {
-      context.note(
-          fmt::format("README.md: its front matter was not read: {}", parsed.error().text()));
+      context.note("README.md: its front matter was not read: {}", parsed.error().text());
     }
   }
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "config.json"));

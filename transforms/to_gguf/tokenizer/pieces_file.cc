@@ -141,12 +141,12 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
   CKPT_TRY(add_decoder_table(config, keeps_texts, out));
   if (keeps_texts) CKPT_TRY(add_json_list(checkpoint, out));
   if (id < model.pieces.size()) {
-    context.note(fmt::format("tokenizer.model has {} pieces; config.json's vocab_size keeps {}",
-                             model.pieces.size(), size));
+    context.note("tokenizer.model has {} pieces; config.json's vocab_size keeps {}",
+                 model.pieces.size(), size);
   }
   if (!out.beyond().empty()) {
-    context.note(fmt::format("{} added tokens are beyond config.json's vocab_size {}, such as '{}'",
-                             out.beyond().size(), size, out.beyond().front()));
+    context.note("{} added tokens are beyond config.json's vocab_size {}, such as '{}'",
+                 out.beyond().size(), size, out.beyond().front());
   }
   return out.finish();
 }

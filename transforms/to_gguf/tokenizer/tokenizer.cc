@@ -248,7 +248,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   }
   if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
   for (const TokenizerGap& gap : find_tokenizer_gaps(*files.tokenizer, metadata)) {
-    if (!gap.is_rare) context.note(fmt::format("{}: {}", gap.place, gap.found));
+    if (!gap.is_rare) context.note("{}: {}", gap.place, gap.found);
   }
   return {};
 }

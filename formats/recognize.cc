@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "core/base/printable.h"
+#include "core/base/url_secrets.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
@@ -82,7 +83,7 @@ Result<const Format*> recognize(const fs::path& path) {
     }
     if (!is_url(path) && path.native().find("://") != std::string::npos) {
       return misuse("{}: not a URL that is read here; expected hf://, s3://, https:// or http://",
-                    path.string());
+                    without_url_secrets(path.string()));
     }
     return misuse("{}: does not exist; expected {}", path.string(), kAccepted);
   }

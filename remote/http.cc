@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/base/numbers.h"
-#include "core/base/printable.h"
+#include "remote/foreign_text.h"
 
 namespace ckpt {
 namespace {
@@ -157,7 +157,8 @@ class Attempt {
  private:
   std::optional<HttpRange> range() const;
   Result<Outcome> send_to(const Url& url);
-  HttpHeaders headers_for(const Url& url) const;
+  HttpHeaders headers_for(const HttpHeaders& credentials) const;
+  HttpHeaders credentials_for(const Url& url) const;
   Status on_headers(const HttpResponse& response);
   Status on_body(std::span<const std::byte> bytes);
   Status check_range(const HttpResponse& response);
@@ -186,7 +187,7 @@ Status Attempt::check_range(const HttpResponse& response) {
     const auto parsed = parse_content_range(said == nullptr ? "" : *said);
     if (!parsed) {
       return bad_answer("the server sent 206 with Content-Range '{}'",
-                        said == nullptr ? "" : printable(said->substr(0, 80)));
+                        said == nullptr ? "" : foreign_text(*said, {}, 80));
     }
     got = *parsed;
   } else {  // 200 is all of the file
@@ -233,7 +234,7 @@ Status Attempt::on_headers(const HttpResponse& response) {
   const std::string* const encoding = response.header("content-encoding");
   if (encoding != nullptr && *encoding != "identity" && !encoding->empty()) {
     return bad_answer("the server sent Content-Encoding '{}'; expected none",
-                      printable(encoding->substr(0, 40)));
+                      foreign_text(*encoding, {}, 40));
   }
   is_good_ = response.is_good();
   limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
@@ -257,18 +258,22 @@ Status Attempt::on_body(std::span<const std::byte> bytes) {
   return {};
 }
 
-HttpHeaders Attempt::headers_for(const Url& url) const {
+HttpHeaders Attempt::credentials_for(const Url& url) const {
+  if (!url.is_same_origin(request_.url)) return {};
+  HttpHeaders out = request_.credentials;
+  if (!request_.sign) return out;
+  for (auto& header : request_.sign(request_)) out.push_back(std::move(header));
+  return out;
+}
+
+HttpHeaders Attempt::headers_for(const HttpHeaders& credentials) const {
   HttpHeaders headers = request_.headers;
   headers.emplace_back("Accept-Encoding", "identity");
   if (asked_) {
     headers.emplace_back("Range", fmt::format("bytes={}-{}", asked_->offset_bytes,
                                               asked_->offset_bytes + asked_->size_bytes - 1));
   }
-  if (!url.is_same_origin(request_.url)) return headers;
-  headers.insert(headers.end(), request_.credentials.begin(), request_.credentials.end());
-  if (request_.sign) {
-    for (auto& header : request_.sign(request_)) headers.push_back(std::move(header));
-  }
+  headers.insert(headers.end(), credentials.begin(), credentials.end());
   return headers;
 }
 
@@ -276,7 +281,8 @@ Result<Outcome> Attempt::send_to(const Url& url) {
   HttpTransfer what;
   what.method = request_.method;
   what.url = url;
-  what.headers = headers_for(url);
+  HttpHeaders credentials = credentials_for(url);
+  what.headers = headers_for(credentials);
   what.body = request_.body ? &*request_.body : nullptr;
   what.stall_seconds = request_.stall_seconds;
   what.on_headers = [this](const HttpResponse& response) { return on_headers(response); };
@@ -286,6 +292,7 @@ Result<Outcome> Attempt::send_to(const Url& url) {
   CKPT_ASSIGN(TransferResult done, transfer(what));
   Outcome out{std::move(done.response), std::move(done.cut), done.may_pass};
   out.response.body = std::move(body_);
+  out.response.credentials = std::move(credentials);
   const bool is_short = is_good_ && asked_ && out.cut.empty() && got_bytes_ < limit_bytes_;
   if (is_short && request_.method != "HEAD") {
     out.cut = fmt::format("{} of {} bytes were sent", got_bytes_, limit_bytes_);
@@ -334,7 +341,7 @@ milliseconds usual_wait(int idle_tries) {
 }
 
 Failure no_answer(const HttpRequest& request, const std::string& cut) {
-  return fail(ErrorCode::kIo, "{}: {}", request.url.shown(), printable(cut));
+  return fail(ErrorCode::kIo, "{}: {}", request.url.shown(), cut);
 }
 
 Result<Outcome> try_once(const HttpRequest& request, Progress& progress) {
@@ -410,7 +417,7 @@ Failure http_failure(const HttpResponse& response, std::string_view said) {
   const auto code = response.status == 401 || response.status == 403 || response.status == 404
                         ? ErrorCode::kUsage
                         : ErrorCode::kIo;
-  const std::string words = printable(said.substr(0, 300));
+  const std::string words = foreign_text(said, response.credentials);
   return fail(code, "{}: the server answered {}{}{}", response.url.shown(), response.status,
               words.empty() ? "" : ": ", words);
 }

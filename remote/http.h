@@ -76,6 +76,7 @@ struct HttpResponse {
   std::string body;
   Url url;                             // that answered, after redirects
   std::optional<uint64_t> file_bytes;  // of a range: how long the file is
+  HttpHeaders credentials;             // of the request that it answers, never part of a message
   const std::string* header(std::string_view lower_case_name) const;
   bool is_good() const { return status >= 200 && status < 300; }
   // A refusal that another try does not change.
@@ -93,7 +94,7 @@ Result<HttpResponse> http_send(const HttpRequest& request);
 Result<Url> redirect_target(const HttpResponse& response);
 
 // The failure to report for a response that was not expected: "https://host/x: 404 Not Found".
-// `said`: the server's message, which is made printable and shortened.
+// `said`: the server's message, quoted as foreign_text() does.
 Failure http_failure(const HttpResponse& response, std::string_view said = {});
 
 // ---- one request by libcurl, which only http_transfer.cc includes -----------------------------
@@ -111,7 +112,7 @@ struct HttpTransfer {
 
 struct TransferResult {
   HttpResponse response;  // all but the body
-  // Why the transfer ended early; empty if everything was received.
+  // Why the transfer ended early, fit for a message; empty if everything was received.
   std::string cut;
   bool may_pass = false;  // whether the next try may succeed
 };

@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "core/base/lines.h"
-#include "core/base/printable.h"
 #include "core/base/words.h"
 #include "remote/certificates.h"
+#include "remote/foreign_text.h"
 #include "remote/http.h"
 #include "remote/rate_limit.h"
 
@@ -295,10 +295,10 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
     return fail_with_hint(ErrorCode::kIo,
                           "SSL_CERT_FILE=FILE.pem before ckpt, with the server's authority in FILE",
-                          "{}", printable(words));
+                          "{}", curl_text(words, curl.error_text(code)));
   }
   if (code != CURLE_OK) {
-    exchange.result.cut = *words != '\0' ? words : curl.error_text(code);
+    exchange.result.cut = curl_text(words, curl.error_text(code));
     exchange.result.may_pass = may_pass(code);
   }
   return std::move(exchange.result);

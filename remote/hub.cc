@@ -5,10 +5,11 @@
 #include <optional>
 
 #include "core/base/hex.h"
-#include "core/base/printable.h"
+#include "core/base/url_secrets.h"
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
 #include "core/json/json_read.h"
+#include "remote/foreign_text.h"
 #include "remote/root.h"
 
 namespace ckpt {
@@ -121,7 +122,7 @@ Result<Url> HubRoot::resolve(const std::string& path) const {
   const std::string* const etag = response.header("x-linked-etag");
   if (commit != nullptr && *commit != commit_) {
     return fail(ErrorCode::kIo, "{}: the hub answers for commit {}; expected {}",
-                request.url.shown(), printable(commit->substr(0, 64)), commit_);
+                request.url.shown(), foreign_text(*commit, {}, 64), commit_);
   }
   if (etag != nullptr && !file.sha256.empty() && unquoted(*etag) != file.sha256) {
     return corrupt("{}: the file has another SHA-256 than the list of files says",
@@ -179,7 +180,7 @@ Status add_hub_page(std::string_view json, RemoteRoot::Files& files) {
 
 Result<HubName> parse_hub_name(std::string_view url) {
   const auto refuse = [&](std::string_view what) {
-    return misuse_hint("hf://ORG/NAME[@REVISION][/PATH]", "{}: {}", url, what);
+    return misuse_hint("hf://ORG/NAME[@REVISION][/PATH]", "{}: {}", without_url_secrets(url), what);
   };
   std::string_view rest = url.substr(std::min(kHubScheme.size(), url.size()));
   while (rest.ends_with('/')) rest.remove_suffix(1);
@@ -195,7 +196,7 @@ Result<HubName> parse_hub_name(std::string_view url) {
   }
   out.repository = fmt::format("{}/{}", organization, name.substr(0, at));
   if (at != name.npos) {
-    CKPT_ASSIGN(out.revision, in(url, percent_decoded(name.substr(at + 1))));
+    CKPT_ASSIGN(out.revision, in(without_url_secrets(url), percent_decoded(name.substr(at + 1))));
   }
   if (at != name.npos && out.revision.empty()) return refuse("'@' without a revision");
   if (end < rest.size()) out.path = rest.substr(end + 1);

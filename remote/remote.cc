@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/threads.h"
+#include "core/base/url_secrets.h"
 #include "core/io/cursor.h"
 #include "core/io/remote_files.h"
 #include "remote/root.h"
@@ -94,6 +95,7 @@ Result<Place> OpenedUrls::find(const std::string& typed) const {
     if (known != roots_.end())
       return Place{known->second, url.substr(std::min(end + 1, url.size()))};
   }
+  CKPT_TRY(refuse_url_secrets(typed));  // names that a root lists may look like queries
   const std::string key = url.starts_with("hf://") ? repository_of(url) : url;
   CKPT_ASSIGN(SharedRoot root, list_root(url.starts_with("hf://") ? key : typed));
   roots_[key] = root;

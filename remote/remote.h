@@ -3,6 +3,7 @@
 #pragma once
 
 #include "remote/credentials.h"
+#include "remote/foreign_text.h"
 #include "remote/http.h"
 #include "remote/hub.h"
 #include "remote/rate_limit.h"

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/numbers.h"
+#include "core/base/url_secrets.h"
 #include "core/io/open_folder.h"
 #include "remote/credentials.h"
 #include "remote/root.h"
@@ -156,7 +157,7 @@ Result<S3Name> parse_s3_name(std::string_view url) {
       });
   if (!is_fine || (!out.key.empty() && !stays_inside(out.key))) {
     return misuse_hint("s3://BUCKET/PREFIX", "{}: not the name of a bucket and a prefix in it",
-                       url);
+                       without_url_secrets(url));
   }
   return out;
 }

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/base/numbers.h"
+#include "core/base/printable.h"
+#include "core/base/url_secrets.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -29,8 +31,12 @@ bool is_host(std::string_view host) {
 }
 
 Failure bad_url(std::string_view text, std::string_view what) {
+  constexpr std::string_view kAny = "http://";  // of a text without scheme
+  const bool has_scheme = text.find("://") != text.npos;
+  std::string shown = without_url_secrets(std::string(has_scheme ? "" : kAny).append(text));
+  if (!has_scheme) shown.erase(0, kAny.size());
   return misuse("{}: {}; expected https://HOST/PATH",
-                text.substr(0, std::min<size_t>(text.find('?'), 200)), what);
+                printable(shown.substr(0, std::min<size_t>(shown.find('?'), 200))), what);
 }
 
 // The port after the host, nullopt where it is not a number that a port can have.
@@ -81,7 +87,7 @@ Result<Url> parse_url(std::string_view text) {
   if (text.size() > kMaxUrlBytes) return bad_url(text, "longer than any URL should be");
   for (const char c : text) {
     if (c <= ' ' || c == '\x7f' || c == '\\' || static_cast<unsigned char>(c) > 0x7f) {
-      return bad_url(text.substr(0, text.find(c)), "a character that must be written as %XX");
+      return bad_url(text, "a character that must be written as %XX");
     }
   }
   Url url;
@@ -93,7 +99,7 @@ Result<Url> parse_url(std::string_view text) {
   const size_t end = std::min(rest.find_first_of("/?"), rest.size());
   std::string_view host = rest.substr(0, end);
   if (host.find('@') != host.npos) {
-    return bad_url(url.scheme + "://...", "a user name in the URL, which would be shown");
+    return bad_url(text, "a user name in the URL, which would be shown");
   }
   url.port = usual_port(url.scheme);
   const size_t port = host.find(':', host.starts_with('[') ? host.find(']') : 0);

@@ -177,9 +177,6 @@ Status add_sums(std::string_view text, RemoteRoot::Files& files) {
 
 Result<SharedRoot> open_web(const std::string& typed) {
   CKPT_ASSIGN(Url url, parse_url(typed));
-  if (!url.query.empty()) {
-    return misuse("{}: has a query, which would be shown and kept in plans", url.shown());
-  }
   auto root = std::make_shared<WebRoot>(std::move(url), typed);
   CKPT_TRY(root->find_files());
   return SharedRoot(std::move(root));

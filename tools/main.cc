@@ -23,6 +23,7 @@
 
 #include "core/base/threads.h"
 #include "core/base/trace.h"
+#include "core/base/url_secrets.h"
 #include "core/io/files_read.h"
 #include "quantizers/quantizers.h"
 #include "remote/remote.h"
@@ -274,6 +275,14 @@ int run(int argc, char** argv) {
     const std::string words = completions(std::span(typed).subspan(1));
     std::fwrite(words.data(), 1, words.size(), stdout);
     return 0;
+  }
+  for (const std::string& word : typed) {  // before anything repeats it
+    const Status checked = refuse_url_secrets(word);
+    if (checked) continue;
+    CommonOptions options;
+    options.json = std::ranges::find(typed, "--json") != typed.end();
+    Console(options).error(checked.error());
+    return 2;
   }
   const bool asks_word = typed.size() == 2 && typed[0] == "help" && !is_command(typed[1]);
   if (typed.empty() || asks_word) return print_help(typed);

@@ -8,6 +8,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/sha256.h"
+#include "core/base/url_secrets.h"
 #include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "plan/publish_to/upload_note.h"
@@ -140,7 +141,8 @@ std::string OciAddress::shown() const {
 
 Result<OciAddress> parse_oci_address(const std::string& address) {
   const auto wrong = [&] {
-    return misuse("{}: expected oci://HOST/NAME:TAG, NAME in lower case", address);
+    return misuse("{}: expected oci://HOST/NAME:TAG, NAME in lower case",
+                  without_url_secrets(address));
   };
   std::string text = address.substr(std::min(kOciPrefix.size(), address.size()));
   const size_t slash = text.find('/'), at = std::min(text.find('@', slash), text.size());
@@ -429,8 +431,8 @@ Status OciRepository::put_manifest(const std::string& reference, std::string_vie
   const std::string* const digest = response.header("docker-content-digest");
   const std::string expected = blob_digest(sha256_of(content));
   if (digest == nullptr || *digest == expected) return {};
-  return corrupt("{}: {}: stored as {}; expected {}", address_.shown(), reference, *digest,
-                 expected);
+  return corrupt("{}: {}: stored as {}; expected {}", address_.shown(), reference,
+                 foreign_text(*digest), expected);
 }
 
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/url_secrets.h"
 #include "plan/publish_to/body.h"
 
 namespace ckpt {
@@ -64,7 +65,7 @@ Result<const PublishTarget*> find_publish_target(const std::string& address) {
   if (found != kPublishTargets.end()) return *found;
   std::vector<std::string_view> forms;
   for (const PublishTarget* target : kPublishTargets) forms.push_back(target->form);
-  return misuse("--to {}: expected {}", address, fmt::join(forms, ", "));
+  return misuse("--to {}: expected {}", without_url_secrets(address), fmt::join(forms, ", "));
 }
 
 }  // namespace ckpt

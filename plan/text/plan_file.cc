@@ -9,6 +9,7 @@
 #include "core/json/json_edit.h"
 #include "core/resume/found_ledgers.h"
 #include "plan/conversion/option_table.h"
+#include "plan/text/url_logins.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -259,6 +260,7 @@ Result<PlanFile> parse_plan_file(std::string_view text, const fs::path& folder) 
     root.error().code = ErrorCode::kUsage;
     return Failure(std::move(root.error()));
   }
+  CKPT_TRY(refuse_url_logins(*root));
   return Reader(folder).read(*root);
 }
 

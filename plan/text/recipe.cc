@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "core/base/nearest.h"
+#include "core/base/url_secrets.h"
 #include "core/io/bytes.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/readers/yaml.h"
 #include "plan/conversion/option_table.h"
+#include "plan/text/url_logins.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -137,7 +139,11 @@ Status RecipeReader::read_field(const ConvertOption& option, const JsonText& val
   }
   if (option.repeats()) return read_rules(name, value, recipe);
   CKPT_ASSIGN(std::string text, text_of(value, name));
-  add(option.is_path(text) ? resolve(text).string() : std::move(text));
+  if (option.is_path(text)) {
+    CKPT_TRY(refuse_url_secrets(text));
+    text = resolve(text).string();
+  }
+  add(std::move(text));
   return {};
 }
 
@@ -178,6 +184,7 @@ Status RecipeReader::read_key(const std::string& key, const JsonText& value, Rec
   if (key == "to") {
     recipe.to = text;
   } else {
+    CKPT_TRY(refuse_url_secrets(text));
     (key == "in" ? recipe.in : recipe.out) = resolve(text);
   }
   return {};
@@ -244,6 +251,7 @@ Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
     error.code = ErrorCode::kUsage;
     return Failure(std::move(error));
   }
+  CKPT_TRY(refuse_url_logins(*root));
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   return RecipeReader(folder).read(*root);
 }

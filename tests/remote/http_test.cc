@@ -224,6 +224,17 @@ TEST(Http, BoundsBodiesAndHeaders) {
   }
 }
 
+TEST(Http, MessagesHoldNoCredentialsThatAServerRepeats) {
+  const ScriptedServer server({scripted("401 No", "X-Error-Message: Bad token hf_secret\r\n")});
+  HttpRequest request = get(server);
+  request.credentials = {{"Authorization", "Bearer hf_secret"}};
+  const auto response = http_send(request);
+  ASSERT_TRUE(response) << said_of(response);
+  const std::string said =
+      Failure(http_failure(*response, *response->header("x-error-message"))).value().text();
+  EXPECT_TRUE(said.ends_with("answered 401: Bad token ...")) << said;
+}
+
 TEST(Http, MessagesHoldNoQuery) {
   const ScriptedServer server({""});
   HttpRequest request = get(server, "/file?signature=secret");

@@ -258,6 +258,21 @@ def answers_that_say_nothing_of_the_bytes_are_no_verdict():
 
 
 @case
+def secrets_in_urls_and_proxies_are_not_shown():
+    good, secret = True, "S3CRET"
+    for proxy in ("http://user:S3CRET@PW@127.0.0.1:1", "http://user:S3CRET/PW@127.0.0.1:1", "user:S3CRET@127.0.0.1:x", "http://user:S3CRET/PW"):
+        for more in ([], ["--json"]):
+            code, text = run("show", "http://example.invalid/x.gguf", *more, http_proxy=proxy)
+            good = (code == 2 and secret not in text and "http_proxy" in text or print(proxy, code, text)) and good
+    for name, url in itertools.product(("HF_ENDPOINT", "AWS_ENDPOINT_URL"), ("http://u:S3CRET@h", "http://u:S3CRET/x@h", "u:S3CRET@h/x")):
+        code, text = run("show", HUB if name == "HF_ENDPOINT" else BUCKET, **{name: url})
+        good = (code == 2 and secret not in text and name in text or print(name, url, code, text)) and good
+    strike(Fault("redirect", "http://u:S3CRET/x@127.0.0.1:1/", "*"))
+    code, text = run("show", web("summed/model/"))
+    return (code == 2 and secret not in text or print(code, text)) and good
+
+
+@case
 def names_that_leave_the_folder_are_refused():
     good = True
     for name in ("../x.json", "/etc/passwd", "a/../../x", "a\\..\\x", "a\nb", "./x"):

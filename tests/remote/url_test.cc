@@ -18,11 +18,29 @@ TEST(Url, SplitsAndJoins) {
 }
 
 TEST(Url, RefusesAllElse) {
-  for (const char* const text :
-       {"", "file:///etc/passwd", "ftp://h/x", "//h/x", "h/x", "https://", "https:///x",
-        "https://user:secret@h/x", "https://h:0/", "https://h:65536/", "https://h:8a/",
-        "https://h/a b", "https://h/a\r\nX: y", "https://h\\@i/", "https://h/\xc3\xa4",
-        "https://[::1/x", "https://h%41/", "javascript:x"}) {
+  for (const char* const text : {"",
+                                 "file:///etc/passwd",
+                                 "ftp://h/x",
+                                 "//h/x",
+                                 "h/x",
+                                 "https://",
+                                 "https:///x",
+                                 "https://user:secret@h/x",
+                                 "https://h:0/",
+                                 "https://h:65536/",
+                                 "https://h:8a/",
+                                 "https://h/a b",
+                                 "https://h/a\r\nX: y",
+                                 "https://h\\@i/",
+                                 "https://h/\xc3\xa4",
+                                 "https://[::1/x",
+                                 "https://h%41/",
+                                 "javascript:x",
+                                 "http://u:secret/x@h",
+                                 "http://u:secret",
+                                 "u:secret@h/x",
+                                 "ftp://u:secret@h/",
+                                 "https://se cret:secret@h/"}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().text().find("secret"), std::string::npos);

@@ -30,6 +30,7 @@
 #include "core/json/json_read.h"
 #include "core/model/transform.h"
 #include "models/models.h"
+#include "transforms/facts/file_metadata.h"
 
 namespace ckpt {
 namespace {
@@ -405,6 +406,8 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
                   const Context& context) {
   bool found = false;
   const Glob wanted(glob);
+  // A step made the weights; no file has them so far.
+  if (checkpoint.file_metadata.empty()) join_file_metadata(checkpoint);
   for (auto& [file, metadata] : checkpoint.file_metadata) {
     if (!file.ends_with(".safetensors") || !wanted.matches(file)) continue;
     found = true;

@@ -9,6 +9,7 @@
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/base_weights.h"
+#include "transforms/facts/file_metadata.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/facts/torch_dtype.h"
@@ -216,7 +217,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(note_second_rounding(checkpoint, fp8.weights, {"weights of FP8"}, context));
   CKPT_TRY(write_documents(checkpoint, job, fp8, std::move(layers)));
   assign_export_files(checkpoint.tensors);
-  checkpoint.file_metadata.clear();
+  join_file_metadata(checkpoint);
   return checkpoint;
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "transforms/facts/file_metadata.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/nvfp4/awq_folds.h"
@@ -144,7 +145,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
   const Codec& codec = plain_codec(context.codecs, type);
   if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));
-  checkpoint.file_metadata.clear();
+  join_file_metadata(checkpoint);
   return checkpoint;
 }
 

@@ -97,12 +97,8 @@ Failure wrong_shape(const Tensor& tensor, std::string_view expected) {
 Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,
                                         const Codec& f32) {
   const bool keeps_codec = change == Change::kSwapPairs || change == Change::kSwap;
-  if (!given.is_stored()) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "the steps into a folder first, and that folder as IN",
-                          "tensor '{}': computed values cannot be turned around", given.name);
-  }
-  const Tensor tensor = is_plain(given) || keeps_codec ? given : stored_as_f32(given, f32);
+  CKPT_ASSIGN(Tensor tensor, stored_floats(given));
+  if (!is_plain(tensor) && !keeps_codec) tensor = stored_as_f32(tensor, f32);
   if (change == Change::kPairs) return value_pairs(tensor);
   if (change == Change::kKeyValue) return keys_and_values(tensor, model);
   return swap_axes(tensor, change);

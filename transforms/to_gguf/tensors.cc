@@ -133,11 +133,7 @@ class TensorList {
     for (const auto& [rule, list] : experts) {
       std::vector<Tensor> tensors;
       for (const auto& [number, expert] : list) {
-        if (!expert.tensor.is_stored()) {
-          return unsupported("tensor '{}': experts that are computed cannot be stacked",
-                             expert.tensor.name);
-        }
-        tensors.push_back(expert.tensor);
+        CKPT_ASSIGN(tensors.emplace_back(), stored_floats(expert.tensor));
       }
       give_one_type(tensors, plain_codec(codecs_, Dtype::kF32));
       CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
+#include "core/chunks/written_source.h"
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {
@@ -118,6 +119,15 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
 
 }  // namespace
 
+Result<Tensor> stored_floats(const Tensor& tensor) {
+  if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);
+  return fail_with_hint(ErrorCode::kUnsupported,
+                        "the steps into a folder first, and that folder as IN",
+                        "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or "
+                        "turned around",
+                        tensor.name, tensor.codec->name);
+}
+
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
   const uint64_t rows = row_count(tensor);
   if (heads == 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
@@ -186,17 +196,14 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
   }
   const uint64_t experts = rank == 3 ? tensor.shape[0] : 1;
   const uint64_t half = tensor.shape[rank - 2] / 2;
+  CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
   std::vector<Tensor> out;
   for (uint64_t part = 0; part < 2; ++part) {
     std::vector<RowRun> runs;
     for (uint64_t expert = 0; expert < experts; ++expert) {
       runs.push_back({expert * half * 2 + part * half, half});
     }
-    if (!tensor.is_stored()) {
-      return unsupported("tensor '{}': fused experts that are computed cannot be split",
-                         tensor.name);
-    }
-    CKPT_ASSIGN(Tensor taken, reorder_rows(tensor, runs));
+    CKPT_ASSIGN(Tensor taken, reorder_rows(written, runs));
     std::vector<uint64_t> shape = tensor.shape;
     shape[rank - 2] = half;
     CKPT_ASSIGN(taken, reshape(std::move(taken), shape));
@@ -217,9 +224,7 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
   const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
   const uint64_t head_rows = 2 * heads.key_values + 2 * values;
   CKPT_TRY(check_rows(tensor, row_count(tensor), {0, heads.key, head_rows}, "rows"));
-  if (!tensor.is_stored()) {
-    return unsupported("tensor '{}': computed values cannot be split", tensor.name);
-  }
+  CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
   std::vector<RowRun> kept, gate;
   uint64_t first = 0;
   for (size_t part = 0; part < std::size(sizes); first += sizes[part++]) {
@@ -227,8 +232,8 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
       (part == 3 ? gate : kept).push_back({head * head_rows + first, sizes[part]});
     }
   }
-  CKPT_ASSIGN(Tensor qkv, reorder_rows(tensor, kept));
-  CKPT_ASSIGN(Tensor z, reorder_rows(tensor, gate));
+  CKPT_ASSIGN(Tensor qkv, reorder_rows(written, kept));
+  CKPT_ASSIGN(Tensor z, reorder_rows(written, gate));
   return std::vector<Tensor>{std::move(qkv), std::move(z)};
 }
 

@@ -11,6 +11,10 @@ namespace ckpt {
 Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
                                           Codecs codecs);
 
+// Floats that an earlier step computes as it would have written them, for changes that cut, stack
+// or turn values. Fails: kUnsupported: codes that do not exist yet.
+Result<Tensor> stored_floats(const Tensor& tensor);
+
 // Rows of each of `heads` from halves to pairs, as rotary embeddings of llama.cpp want them. Fails:
 // kCorrupt where the rows are not heads of an even size.
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads);

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "core/chunks/written_source.h"
 #include "core/computed/decoded_source.h"
 #include "core/computed/strided_source.h"
 #include "transforms/to_mmproj/projector.h"
@@ -103,7 +104,8 @@ Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange chang
                                                 const ProjectorModel& model, Codecs codecs) {
   if (tensor.shape.empty()) CKPT_SET(tensor, reshape(std::move(tensor), {1}));
   const bool moves = change == TowerChange::kFrames || change == TowerChange::kPixels;
-  if (moves && !tensor.is_plain_float() && tensor.is_stored()) {
+  if (change != TowerChange::kNone) tensor = stored_as_written(tensor);
+  if (moves && !tensor.is_plain_float()) {
     tensor = stored_as_f32(tensor, plain_codec(codecs, Dtype::kF32));
   }
   if (change == TowerChange::kFrames) return split_frames(tensor);

@@ -14,6 +14,10 @@ struct TypedSet {
 
 // "KEY VALUE", "--set KEY=VALUE" of other programs.
 Failure no_value(const TypedSet& typed, const std::string& word) {
+  if (word.starts_with('=')) {
+    return fail_with_hint(ErrorCode::kUsage, "ckpt help set", "'{}' has no key; expected KEY=VALUE",
+                          word);
+  }
   const std::string path = shell_path(typed.run.path.string());
   const bool is_pair = typed.set.size() == 2 && typed.set[1].find('=') == word.npos;
   const std::string meant = is_pair ? shell_word(fmt::format("{}={}", typed.set[0], typed.set[1]))

@@ -58,6 +58,9 @@ class TypedWords {
     const std::string_view name = word.substr(0, equals);
     const Option* option = find(name);
     if (option == nullptr) return {};  // which the parser says
+    if (equals + 1 == word.size() && !takes_value(*option)) {
+      return misuse_hint(help(), "{} takes no value", name);
+    }
     if (equals != word.npos) return check_value(*option, name, "=", word.substr(equals + 1));
     return check_next(name, *option);
   }
@@ -78,7 +81,9 @@ class TypedWords {
 
   // The value is the next word, which the parser takes whatever it is.
   Status check_next(std::string_view name, const Option& option) {
-    if (!takes_value(option) || option.is_value_optional || at_ + 1 == words_.size()) return {};
+    if (!takes_value(option) || at_ + 1 == words_.size()) return {};
+    // An empty word is meant as its value; any other one is examined where it comes.
+    if (option.is_value_optional) return words_[at_ + 1].empty() ? is_empty(name) : Status();
     return check_value(option, name, " ", words_[++at_]);
   }
 
@@ -89,15 +94,16 @@ class TypedWords {
     if (value != "--" && !is_mistyped && !is_own_option(value)) return {};
     const bool is_file = std::holds_alternative<std::filesystem::path*>(option.target);
     const std::string meant = value == "--" || !is_file
-                                  ? fmt::format("ckpt help {}", command_)
+                                  ? help()
                                   : fmt::format("{}{}{} for a file of that name", name, between,
                                                 shell_word(fmt::format("./{}", value)));
     return misuse_hint(meant, "{}: its value is missing, {} follows", name, value);
   }
 
   Failure is_empty(std::string_view name) const {
-    return misuse_hint(fmt::format("ckpt help {}", command_), "{}: an empty value", name);
+    return misuse_hint(help(), "{}: an empty value", name);
   }
+  std::string help() const { return fmt::format("ckpt help {}", command_); }
 
   std::string_view command_;
   std::span<const std::string> words_;

@@ -26,6 +26,7 @@ Status take_list(const std::string& text, Calibration& out) {
   if (!json.is_object() || json.members().empty()) {
     return corrupt("no activation maxima in it; expected {{\"MODULE\": NUMBER, ...}}");
   }
+  ToldOfModules told;
   for (const auto& [module, value] : json.members()) {
     const std::string& token = value.token();
     char* end = nullptr;
@@ -35,7 +36,7 @@ Status take_list(const std::string& text, Calibration& out) {
       return corrupt("'{}' is {}; expected a number above zero", module,
                      value.kind() == JsonText::Kind::kToken ? token : "a list or an object");
     }
-    out.inputs[input_key(module)] = {amax, 1};
+    CKPT_TRY(told.put(module, {amax, 1}, out.inputs));
   }
   return {};
 }
@@ -54,6 +55,7 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
   const std::set<std::string> fp8 = fp8_modules(from);
   CKPT_ASSIGN(const auto config, read_quant_config(from));
   const bool all_fp8 = config && config->algo.name == "FP8";
+  ToldOfModules told;
   for (const Tensor& tensor : from.tensors) {
     const std::string& name = tensor.name;
     if (name.ends_with(".pre_quant_scale")) {
@@ -61,13 +63,15 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
                             "'{}': its input scales are of scaled activations (AWQ)", name);
     }
     if (name.ends_with(".k_scale") || name.ends_with(".v_scale")) {
-      CKPT_ASSIGN(out.kv_scales[input_key(name)], in(name, read_scalar(tensor)));
+      CKPT_ASSIGN(const float scale, in(name, read_scalar(tensor)));
+      CKPT_TRY(told.put(name, scale, out.kv_scales));
     }
     const bool is_of_stack = name.ends_with(kStackInputScale);
     if (!name.ends_with(kInputScale) && !is_of_stack) continue;
     const std::string module = name.substr(0, name.size() - kInputScale.size());
     CKPT_ASSIGN(const float scale, in(name, read_scalar(tensor)));
-    out.inputs[input_key(module)] = {scale, all_fp8 || fp8.count(module) != 0 ? 448.0f : 2688.0f};
+    const bool is_fp8 = all_fp8 || fp8.count(module) != 0;
+    CKPT_TRY(told.put(module, {scale, is_fp8 ? 448.0f : 2688.0f}, out.inputs));
   }
   if (config && config->kv_cache_algo && !out.kv_algo) out.kv_algo = config->kv_cache_algo;
   return {};

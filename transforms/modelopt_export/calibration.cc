@@ -104,21 +104,20 @@ class Taker {
   }
   Status take_input(const std::string& module, const Tensor& tensor) {
     CKPT_ASSIGN(const float amax, read_scalar(tensor));
-    out_.inputs[input_key(module)] = {amax, 1};
-    return {};
+    return told_.put(module, {amax, 1}, out_.inputs);
   }
   Status take_kv(const Owner& owner, const Tensor& tensor) {
     CKPT_ASSIGN(const float amax, read_scalar(tensor));
     const char which = owner.role[0];
-    out_.kv_scales[fmt::format("{}.{}_proj.{}_scale", input_key(owner.module), which, which)] =
-        scale_from_amax(amax, 448, options_.encode.cpu_rounding);
     if (!out_.kv_algo) out_.kv_algo = "FP8";
-    return {};
+    return told_.put(fmt::format("{}.{}_proj.{}_scale", owner.module, which, which),
+                     scale_from_amax(amax, 448, options_.encode.cpu_rounding), out_.kv_scales);
   }
 
   const ExportOptions& options_;
   const Context& context_;
   Calibration out_;
+  ToldOfModules told_;
   NameCount unused_;
 };
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "transforms/facts/base_weights.h"
 #include "transforms/modelopt_export/options.h"
 
 namespace ckpt {
@@ -30,6 +31,7 @@ struct InputAmax {
   float value = 0;
   float divisor = 1;  // value = amax / divisor
   float amax() const { return value * divisor; }
+  bool operator==(const InputAmax&) const = default;
 };
 
 struct Calibration {
@@ -40,6 +42,27 @@ struct Calibration {
   std::map<std::string, InputAmax, std::less<>> inputs;
   std::map<std::string, float> kv_scales;  // by tensor: "A.k_proj.k_scale"; keys as of inputs
   std::optional<std::string> kv_algo;
+};
+
+// Values of modules by input_key, from one file or checkpoint: two names of one module must have
+// the same.
+class ToldOfModules {
+ public:
+  // Fails: kCorrupt, naming both.
+  template <class Map>
+  Status put(const std::string& name, const typename Map::mapped_type& value, Map& into) {
+    const std::string key = input_key(name);
+    const auto [told, is_new] = names_.try_emplace(key, name);
+    if (!is_new && into.at(key) != value) {
+      return corrupt("'{}' and '{}' name one module, with different values; expected one",
+                     told->second, name);
+    }
+    into[key] = value;
+    return {};
+  }
+
+ private:
+  std::map<std::string, std::string> names_;  // by key
 };
 
 // Takes the quantizer tensors out of `checkpoint`; notes what is not used. Fails: kCorrupt: a

@@ -81,7 +81,11 @@ Status take_moments(Checkpoint from, Importance& out) {
                   tensor.name, fmt::join(shape, ", "));
     }
     const std::string key = input_key(without(tensor.name, kMoments));
-    out.moments[key] = std::make_shared<const Tensor>(std::move(tensor));
+    const std::string name = tensor.name;
+    const auto [told, is_new] =
+        out.moments.emplace(key, std::make_shared<const Tensor>(std::move(tensor)));
+    if (is_new) continue;
+    return corrupt("tensors '{}' and '{}' are of one module", told->second->name, name);
   }
   if (!out.moments.empty()) return {};
   return fail_with_hint(

@@ -80,6 +80,9 @@ struct Signer {
 // Fails: kUnsupported for other kinds of key, by name; kUsage if key and certificate differ, and,
 // as for verifying, if the configuration of OpenSSL has no provider for the key.
 Result<Bundle> sign(std::string payload, const Signer& signer);
+// Whether `known` says what `made` by `signer` says: of the same payload, by the same key and
+// certificates, with a signature that verifies. ECDSA signatures of one payload differ.
+bool is_same_signature(const Bundle& known, const Bundle& made, const Signer& signer);
 
 // Fail: kUsage.
 Status check_public_key(std::string_view pem);

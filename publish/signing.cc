@@ -285,6 +285,15 @@ Result<Bundle> sign(std::string payload, const Signer& signer) {
   return bundle;
 }
 
+bool is_same_signature(const Bundle& known, const Bundle& made, const Signer& signer) {
+  if (known.payload != made.payload || known.key_hint != made.key_hint ||
+      known.certificates != made.certificates) {
+    return false;
+  }
+  const auto key = read_private_key(signer);
+  return key && verify_signature(known, key->get());
+}
+
 Status check_public_key(std::string_view pem) {
   return read_public_key(pem).map([](const Key&) {});
 }

@@ -243,6 +243,21 @@ TEST(ModelSignature, CertificateAndKeyMustBeAPairThatMaySign) {
   EXPECT_NE(bundle.error().text().find("is not for signing"), std::string::npos);
 }
 
+TEST(ModelSignature, IsTheSameWhereOnlyTheRandomNumberDiffers) {
+  const Signer by_key{read_file(testdata("publish/p256.pem")), {}, {}};
+  const Signer by_other{read_file(testdata("publish/p384.pem")), {}, {}};
+  for (const Signer& signer : {by_key, certified()}) {
+    const Bundle known = sign("{}", signer).value(), made = sign("{}", signer).value();
+    EXPECT_NE(known.signature, made.signature);
+    EXPECT_TRUE(is_same_signature(known, made, signer));
+    Bundle broken = known;
+    broken.signature.back() = static_cast<char>(broken.signature.back() ^ 1);
+    EXPECT_FALSE(is_same_signature(broken, made, signer));
+    EXPECT_FALSE(is_same_signature(sign("{ }", signer).value(), made, signer));
+    EXPECT_FALSE(is_same_signature(sign("{}", by_other).value(), made, signer));
+  }
+}
+
 TEST(ProvenanceFile, EqualRunsGiveEqualBytes) {
   const Provenance provenance{
       {{"w", kOne, 1}}, {{"base", {{"w", kTwo, 1}}}}, "{\"to\": \"nvfp4\"}", "", "0.1.0", ""};

@@ -496,7 +496,10 @@ Status Publication::make_signature() {
   manifest.ignored = uncovered_;
   manifest.files = files_;
   CKPT_ASSIGN(const Bundle bundle, in(typed_.key, sign(render_statement(manifest), signer_)));
-  add(kSignatureName, render_bundle(bundle));
+  const auto text = read_small(folder_ / kSignatureName, kMaxSumsBytes);
+  const auto known = text ? parse_bundle(*text) : Result<Bundle>(Failure(text.error()));
+  keeps_signature_ = known && is_same_signature(*known, bundle, signer_);
+  add(kSignatureName, keeps_signature_ ? *text : render_bundle(bundle));
   return {};
 }
 
@@ -532,7 +535,8 @@ Status Publication::write_made() {
   for (const Made& made : made_) {
     CKPT_TRY(write_unless_same(folder_ / made.name, made.content));
     if (made.name == kSignatureName) {
-      console_.talk(fmt::format("signed {} files; not covered: {}", files_.size() - 1,
+      console_.talk(fmt::format("{} {} files; not covered: {}",
+                                keeps_signature_ ? "already signed:" : "signed", files_.size() - 1,
                                 fmt::join(uncovered_, ", ")));
     }
     said(folder_ / made.name, *find(made.name));

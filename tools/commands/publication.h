@@ -73,6 +73,7 @@ class Publication {
   std::string outer_card_;              // the new content of a card that lies elsewhere
   bool is_card_ours_alone_ = false;     // no person has written into it
   bool drops_signature_ = false;        // the one that is there, and signs another state
+  bool keeps_signature_ = false;        // the one that is there, and signs this state by this key
   std::vector<std::string> uncovered_;  // by the signature that is made
 };
 

@@ -73,19 +73,21 @@ Result<const Format*> recognize(const fs::path& path) {
     if (fs::is_symlink(path, error)) return open_failure(path, ENOENT);
     const std::string name = hub_name(path);
     if (!name.empty()) {
-      return misuse_hint(
+      Failure missing = misuse_hint(
           fmt::format("hf download {} --local-dir {}, and then {}; or hf://{}", name,
                       shell_path(path.filename().string()), shell_path(path.filename().string()),
                       name),
           "{}: does not exist; a model of the Hugging Face hub has to be fetched first, or named "
           "by its URL",
           name);
+      missing.value().is_missing = true;
+      return missing;
     }
     if (!is_url(path) && path.native().find("://") != std::string::npos) {
       return misuse("{}: not a URL that is read here; expected hf://, s3://, https:// or http://",
                     without_url_secrets(path.string()));
     }
-    return misuse("{}: does not exist; expected {}", path.string(), kAccepted);
+    return not_found("{}: does not exist; expected {}", path.string(), kAccepted);
   }
   if (!is_url(path)) {
     CKPT_TRY(refuse_unfinished_patch(path));

@@ -123,9 +123,8 @@ Result<std::vector<RemoteEntry>> OpenedUrls::list(const std::string& url) const 
 Result<SharedSource> OpenedUrls::open(const std::string& url) const {
   CKPT_ASSIGN(const Place place, find(url));
   if (!is_file(place)) {
-    return misuse(
-        "{}: {}", url,
-        is_folder_of_root(place) ? "not a regular file; expected a file" : "does not exist");
+    if (!is_folder_of_root(place)) return not_found("{}: does not exist", url);
+    return misuse("{}: not a regular file; expected a file", url);
   }
   CKPT_ASSIGN(const SharedSource kept, place.root->local(place.path));
   if (kept != nullptr) return kept;

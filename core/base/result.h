@@ -30,6 +30,7 @@ struct Error {
   std::string where;  // "out/model.safetensors: tensor 'lm_head.weight'", outermost place first
   std::string what;   // what was found; what was expected. No final period.
   std::string hint;   // what to try next, without "Try:"; may be empty
+  bool is_missing = false;  // a file or folder that the command names does not exist
 
   // The same error with `place` in front of `where`, unless the sentence already starts with it:
   // "m/config.json" needs no "m:" before it.
@@ -79,6 +80,13 @@ template <class... Args>
 template <class... Args>
 [[nodiscard]] Failure unsupported(fmt::format_string<Args...> format, Args&&... args) {
   return fail(ErrorCode::kUnsupported, format, std::forward<Args>(args)...);
+}
+
+// A path of the person at the command line that does not exist.
+template <class... Args>
+[[nodiscard]] Failure not_found(fmt::format_string<Args...> format, Args&&... args) {
+  return Failure(
+      Error{ErrorCode::kUsage, {}, fmt::format(format, std::forward<Args>(args)...), {}, true});
 }
 
 // As fail(), with the next thing to try.

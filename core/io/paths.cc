@@ -20,9 +20,14 @@ Failure io_failure(const fs::path& path, const char* doing, int error, const cha
   // A limit has its own sentence; those end here that name what was being done.
   if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
-  const char* hint = is_denied ? hint_if_denied : error == EMFILE ? "ulimit -n 4096" : "";
-  return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
-                        std::strerror(error));
+  const char* hint = is_denied               ? hint_if_denied
+                     : error == EMFILE       ? "ulimit -n 4096"
+                     : error == ENAMETOOLONG ? "a shorter name"
+                                             : "";
+  Failure out = fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
+                               std::strerror(error));
+  out.value().is_missing = error == ENOENT;
+  return out;
 }
 
 namespace {

@@ -392,7 +392,7 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   CKPT_TRY(settle_profiles(typed));
   if (!typed.base.empty()) {
     CKPT_ASSIGN(const bool has_base, is_there(typed.base, Links::kFollow));
-    if (!has_base) return misuse("--base {}: no such folder", typed.base);
+    if (!has_base) return not_found("--base {}: no such folder", typed.base);
   }
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;

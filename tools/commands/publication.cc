@@ -227,7 +227,7 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   fs::create_directories(lfs.parent_path(), error);
   const std::string name = lfs.filename().string();
   // No other program's, and no other command's: what has this name is removed.
-  const fs::path temporary = lfs.parent_path() / fmt::format(".ckpt-lfs-{}.partial", name);
+  const fs::path temporary = lfs_temporary(lfs);
   CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::folder(temporary, [&] {
                 return require_ours(temporary, Guard::kOwner);
               }));
@@ -286,6 +286,12 @@ Status write_unless_same(const fs::path& path, const std::string& content) {
 bool has_card_file(const TypedPublish& typed) { return !typed.card.empty() && typed.card != "-"; }
 
 }  // namespace
+
+fs::path lfs_temporary(const fs::path& lfs) {
+  fs::path place = real_place(lfs);
+  if (!place.has_filename()) place = place.parent_path();
+  return place.parent_path() / fmt::format(".ckpt-lfs-{}.partial", place.filename().string());
+}
 
 Status Publication::run() {
   if (!typed_.is_dry_run) CKPT_TRY(remove_leftovers());

@@ -24,6 +24,9 @@ struct TypedPublish {
   bool is_unsigned = false, is_dry_run = false;
 };
 
+// Where a folder for --lfs is until it is complete.
+std::filesystem::path lfs_temporary(const std::filesystem::path& lfs);
+
 class Publication {
  public:
   // The arguments must outlive it. `signer` has no key where nothing is signed.

@@ -99,6 +99,7 @@ Status check_archive_name(const TypedPublish& typed) {
     return misuse("--archive {}: inside {}, which it is to hold", typed.archive, typed.path);
   }
   CKPT_TRY(check_parent(typed.archive));
+  CKPT_TRY(is_there(archive_temporary(typed.archive)));  // whether that name is too long
   std::error_code error;
   const fs::file_status found = fs::symlink_status(typed.archive, error);
   if (fs::is_symlink(found)) {
@@ -122,6 +123,8 @@ Status check_lfs_folder(const TypedPublish& typed) {
   if (is_in_published(typed, typed.lfs)) {
     return misuse("--lfs {}: inside {}; pointers never replace weights", typed.lfs, typed.path);
   }
+  CKPT_TRY(refuse_file_above(lfs));
+  CKPT_TRY(is_there(lfs_temporary(lfs)));
   if (!fs::exists(lfs, error) || (fs::is_directory(lfs, error) && fs::is_empty(lfs, error))) {
     return {};
   }
@@ -132,7 +135,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
                     const CommonOptions& common) {
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
-  if (!exists) return misuse("{}: no such folder", typed.path);
+  if (!exists) return not_found("{}: no such folder", typed.path);
   if (is_url(typed.path)) {
     return misuse("{}: a URL; expected a folder on this machine", typed.path);
   }

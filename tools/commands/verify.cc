@@ -399,7 +399,7 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
   }
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) {
-    return misuse("{}: no such file or folder", typed.path);
+    return not_found("{}: no such file or folder", typed.path);
   }
   if (!is_archive(typed.path)) return check_checkpoint(typed, console, common, findings);
   const ArchiveQuestion question{typed.path, typed.signature, typed.trusted, typed.ignored,

@@ -31,6 +31,9 @@ Result<ArchiveWritten> write_archive(const std::filesystem::path& folder,
                                      const std::filesystem::path& out, const Console& console,
                                      const ArchiveOptions& options);
 
+// Where an archive is until it is complete.
+std::filesystem::path archive_temporary(const std::filesystem::path& path);
+
 // True when the file starts as zstd does.
 bool is_archive(const std::filesystem::path& path);
 

@@ -69,8 +69,7 @@ Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
                        "{}: exists already; expected a new file", path.string());
   }
   // No other program's, and no other command's: what has this name is removed.
-  const fs::path temporary =
-      path.parent_path() / fmt::format(".ckpt-{}.partial", path.filename().string());
+  const fs::path temporary = archive_temporary(path);
   CKPT_ASSIGN(LockedTemporary made, LockedTemporary::file(temporary, [&] {
                 return require_ours(temporary, Guard::kOwner);
               }));
@@ -213,6 +212,10 @@ unsigned worker_count(const ArchiveOptions& options) {
 }
 
 }  // namespace
+
+fs::path archive_temporary(const fs::path& path) {
+  return path.parent_path() / fmt::format(".ckpt-{}.partial", path.filename().string());
+}
 
 Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<FileDigest>& files,
                                      const fs::path& out, const Console& console,

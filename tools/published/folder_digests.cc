@@ -74,7 +74,7 @@ Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const f
   std::error_code error;
   std::vector<FolderEntry> entries;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
-  if (!exists) return misuse("--source {}: does not exist", path.string());
+  if (!exists) return not_found("--source {}: does not exist", path.string());
   if (is_folder(path)) {
     CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
     if (is_url(path)) return entries;

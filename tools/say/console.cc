@@ -112,7 +112,8 @@ void Console::error(const Error& error) const {
   static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
   print(stderr,
         fmt::format("{} {}", painted(color_on_stderr_, "1;31", "ckpt:"), printable(error.text())));
-  object("error", {{"code", kNames[static_cast<size_t>(error.code)]},
+  const char* const code = kNames[static_cast<size_t>(error.code)];
+  object("error", {{"code", error.is_missing ? "not-found" : code},
                    {"where", error.where},
                    {"message", error.what},
                    {"try", error.hint}});

@@ -29,10 +29,10 @@ Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Conte
   }
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) {
-    return fail(ErrorCode::kUsage,
-                "{}: no such folder; expected one with adapter_config.json and "
-                "adapter_model.safetensors",
-                folder.string());
+    return not_found(
+        "{}: no such folder; expected one with adapter_config.json and "
+        "adapter_model.safetensors",
+        folder.string());
   }
   if (!std::filesystem::is_directory(folder, error)) {
     const std::string parent = folder.parent_path().string();

@@ -86,7 +86,6 @@ def function(command):
     typed += [f"{name}: {annotation(one)}" for name, one in options.items()]
     given = [f'"{name}": {name}' for name in options] + ["**more"]
     names = ", ".join(one.split(":")[0] for one in arguments.split(", "))
-    paths = [name for name, one in options.items() if PATHS & set(one["value"].split("|"))]
     yield listed(f"def {command['name']}(", [*typed, "**more: OptionValue"], f") -> {result}:")
     yield f'    """{summary}'
     yield ""
@@ -94,7 +93,7 @@ def function(command):
         yield wrapped(one["help"].replace("\\", "\\\\") + ".", "    ", f"{name}: ")
     yield '    """'
     yield listed("    options: dict[str, OptionValue] = {", given, "}")
-    yield listed(f"    return _api.{command['name']}(", [names, "progress", "options", json.dumps(paths)], ")")
+    yield listed(f"    return _api.{command['name']}(", [names, "progress", "options"], ")")
 
 
 def written(ckpt):

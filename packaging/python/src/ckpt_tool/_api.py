@@ -10,7 +10,6 @@ from ._results import read
 
 Progressing = Optional[ProgressCall]
 Options = Dict[str, OptionValue]
-Names = Sequence[str]  # of the options that are paths
 
 
 def _files(said: Said) -> List[results.OutputFile]:
@@ -26,8 +25,8 @@ def version() -> results.Version:
     return read(results.Version, run("version", [], {}).one("version"))
 
 
-def show(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Checkpoint:
-    said = run("show", [path], options, progress, paths)
+def show(path: Path, progress: Progressing, options: Options) -> results.Checkpoint:
+    said = run("show", [path], options, progress)
     one = dict(said.one("checkpoint"))
     one["types"] = {name: read(results.TypeShare, share) for name, share in one["types"].items()}
     shown = {each["key"]: each["value"] for each in said.of("metadata")}
@@ -45,22 +44,22 @@ def _conversion(said: Said) -> results.Conversion:
         share=read(results.Share, shares[-1]) if shares else None)
 
 
-def convert(source: Path, out: Path, progress: Progressing, options: Options, paths: Names) -> results.Conversion:
-    return _conversion(run("convert", [source, out], options, progress, paths))
+def convert(source: Path, out: Path, progress: Progressing, options: Options) -> results.Conversion:
+    return _conversion(run("convert", [source, out], options, progress))
 
 
-def execute(plan: Path, progress: Progressing, options: Options, paths: Names) -> results.Conversion:
-    return _conversion(run("execute", [plan], options, progress, paths))
+def execute(plan: Path, progress: Progressing, options: Options) -> results.Conversion:
+    return _conversion(run("execute", [plan], options, progress))
 
 
-def patch(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Patched:
-    said = run("patch", [path], options, progress, paths)
+def patch(path: Path, progress: Progressing, options: Options) -> results.Patched:
+    said = run("patch", [path], options, progress)
     return read(results.Patched, {**said.one("summary"), "files": _files(said), "notes": said.notes,
                                   "plan": [read(results.PlannedFile, one) for one in said.of("plan")]})
 
 
-def doctor(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Diagnosis:
-    said = run("doctor", [path], options, progress, paths)
+def doctor(path: Path, progress: Progressing, options: Options) -> results.Diagnosis:
+    said = run("doctor", [path], options, progress)
     following, summary = said.of("next"), said.one("summary")
     return read(results.Diagnosis, {
         **summary, "ok": summary["good"], "verdicts": [read(results.Verdict, one) for one in said.of("verdict")],
@@ -69,8 +68,8 @@ def doctor(path: Path, progress: Progressing, options: Options, paths: Names) ->
         "serve": [read(results.Serve, one) for one in said.of("serve")]})
 
 
-def diff(a: Path, b: Path, progress: Progressing, options: Options, paths: Names) -> results.Comparison:
-    said = run("diff", [a, b], options, progress, paths)
+def diff(a: Path, b: Path, progress: Progressing, options: Options) -> results.Comparison:
+    said = run("diff", [a, b], options, progress)
     totals = said.of("total")
     same = bool(totals[-1]["same"]) if totals else said.ok
     summary = said.of("summary") or [{"a": str(a), "b": str(b), "same": same}]
@@ -82,30 +81,29 @@ def diff(a: Path, b: Path, progress: Progressing, options: Options, paths: Names
         "gates": [read(results.Gate, one) for one in said.of("gate")]})
 
 
-def report(reported: Path | Sequence[Path], progress: Progressing, options: Options, paths: Names) -> results.Report:
-    said = run("report", _several(reported), options, progress, paths)
+def report(reported: Path | Sequence[Path], progress: Progressing, options: Options) -> results.Report:
+    said = run("report", _several(reported), options, progress)
     return read(results.Report, {**said.one("report"), "notes": said.notes})
 
 
-def imatrix(what: str, files: Path | Sequence[Path], progress: Progressing, options: Options,
-            paths: Names) -> results.Imatrices:
-    said = run("imatrix", [what, *_several(files)], options, progress, paths)
+def imatrix(what: str, files: Path | Sequence[Path], progress: Progressing, options: Options) -> results.Imatrices:
+    said = run("imatrix", [what, *_several(files)], options, progress)
     return results.Imatrices(
         shown=[read(results.Imatrix, one) for one in said.of("imatrix")],
         tensors=[read(results.ImatrixTensor, one) for one in said.of("imatrix-tensor")], files=_files(said), notes=said.notes)
 
 
-def verify(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Verification:
-    said = run("verify", [path], options, progress, paths)
+def verify(path: Path, progress: Progressing, options: Options) -> results.Verification:
+    said = run("verify", [path], options, progress)
     summary = said.one("summary")
     return read(results.Verification, {**summary, "ok": summary["sound"], "notes": said.notes,
                                        "checks": [read(results.Check, one) for one in said.of("check")]})
 
 
-def publish(path: Path, progress: Progressing, options: Options, paths: Names) -> results.Publication:
-    said = run("publish", [path], options, progress, paths)
+def publish(path: Path, progress: Progressing, options: Options) -> results.Publication:
+    said = run("publish", [path], options, progress)
     return results.Publication(files=_files(said), notes=said.notes)
 
 
-def list(what: str, progress: Progressing, options: Options, paths: Names) -> Sequence[Object]:
-    return run("list", [what] if what else [], options, progress, paths).objects
+def list(what: str, progress: Progressing, options: Options) -> Sequence[Object]:
+    return run("list", [what] if what else [], options, progress).objects

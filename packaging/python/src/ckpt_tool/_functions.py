@@ -25,7 +25,7 @@ def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | st
     """
     options: dict[str, OptionValue] = {"tensors": tensors, "sort": sort, "metadata": metadata,
         "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
-    return _api.show(path, progress, options, [])
+    return _api.show(path, progress, options)
 
 
 def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, recipe: Path | None = None,
@@ -122,8 +122,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
         "tokenizer_as": tokenizer_as, "model_name": model_name, "no_mtp": no_mtp, "keep_codes": keep_codes,
         "mmproj": mmproj, "mmproj_only": mmproj_only, "mmproj_type": mmproj_type, "for_": for_,
         "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
-    return _api.convert(source, out, progress, options,
-        ["recipe", "tokenizer", "base", "plan_out", "cache_dir", "sensitivity", "target_cache", "imatrix", "moments", "amax_from", "mmproj"])
+    return _api.convert(source, out, progress, options)
 
 
 def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | None = None, index: str | None = None,
@@ -145,7 +144,7 @@ def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | Non
     options: dict[str, OptionValue] = {"part": part, "index": index, "cache_dir": cache_dir, "cache_size": cache_size,
         "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
         **more}
-    return _api.execute(plan, progress, options, ["cache_dir"])
+    return _api.execute(plan, progress, options)
 
 
 def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | None = None,
@@ -173,7 +172,7 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
         "rewrite_weights": rewrite_weights, "header_slack": header_slack, "dry_run": dry_run,
         "allow_nonfinite": allow_nonfinite, "follow_links": follow_links, "threads": threads, "memory": memory,
         "limit_rate": limit_rate, **more}
-    return _api.patch(path, progress, options, ["recipe", "out"])
+    return _api.patch(path, progress, options)
 
 
 def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequence[str] | None = None,
@@ -200,7 +199,7 @@ def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequ
     options: dict[str, OptionValue] = {"for_": for_, "base": base, "fix": fix, "out": out, "dry_run": dry_run,
         "rewrite_weights": rewrite_weights, "deep": deep, "imatrix": imatrix, "moments": moments,
         "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
-    return _api.doctor(path, progress, options, ["base", "out", "imatrix", "moments"])
+    return _api.doctor(path, progress, options)
 
 
 def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool = False, tensors: str | None = None,
@@ -224,7 +223,7 @@ def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool
     """
     options: dict[str, OptionValue] = {"values": values, "tensors": tensors, "follow_links": follow_links, "top": top,
         "fail_if": fail_if, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
-    return _api.diff(a, b, progress, options, [])
+    return _api.diff(a, b, progress, options)
 
 
 def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path | None = None,
@@ -248,7 +247,7 @@ def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path 
     options: dict[str, OptionValue] = {"against": against, "imatrix": imatrix, "eval": eval, "out": out, "open": open,
         "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
         **more}
-    return _api.report(paths, progress, options, ["against", "imatrix", "eval", "out"])
+    return _api.report(paths, progress, options)
 
 
 def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, tensors: bool = False,
@@ -271,7 +270,7 @@ def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, te
     options: dict[str, OptionValue] = {"tensors": tensors, "out": out, "chunk_size": chunk_size, "with_": with_,
         "min_count": min_count, "force": force, "threads": threads, "memory": memory, "limit_rate": limit_rate,
         **more}
-    return _api.imatrix(what, files, progress, options, ["out"])
+    return _api.imatrix(what, files, progress, options)
 
 
 def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | None = None,
@@ -294,7 +293,7 @@ def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | N
     options: dict[str, OptionValue] = {"unpack": unpack, "signature": signature, "public_key": public_key,
         "certificate": certificate, "ca": ca, "ignore": ignore, "threads": threads, "memory": memory,
         "limit_rate": limit_rate, **more}
-    return _api.verify(path, progress, options, ["unpack", "signature", "public_key", "certificate", "ca", "ignore"])
+    return _api.verify(path, progress, options)
 
 
 def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | None = None,
@@ -335,8 +334,7 @@ def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | No
         "dry_run": dry_run, "source": source, "recipe": recipe, "made_by": made_by, "provenance": provenance,
         "time": time, "card": card, "report": report, "rehash": rehash, "threads": threads, "memory": memory,
         "limit_rate": limit_rate, **more}
-    return _api.publish(path, progress, options,
-        ["sign", "certificate", "password_file", "lfs", "archive", "source", "recipe", "card"])
+    return _api.publish(path, progress, options)
 
 
 def list(what: str = "", *, progress: ProgressCall | None = None, threads: int | None = None,
@@ -349,4 +347,4 @@ def list(what: str = "", *, progress: ProgressCall | None = None, threads: int |
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
-    return _api.list(what, progress, options, [])
+    return _api.list(what, progress, options)

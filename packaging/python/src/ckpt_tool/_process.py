@@ -111,14 +111,6 @@ def words_of(options: dict[str, OptionValue]) -> list[str]:
     return words
 
 
-def _values(options: dict[str, OptionValue], names: Sequence[str]) -> list[Value]:
-    found: list[Value] = []
-    for name in names:
-        value = options.get(name)
-        found += value if isinstance(value, (list, tuple)) else [value]  # type: ignore[list-item]
-    return found
-
-
 def _end(process: subprocess.Popen[str]) -> None:
     """Ends the program as Ctrl-C would: finished work is kept, and a rerun resumes it."""
     if process.poll() is None:
@@ -128,30 +120,20 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def _code(error: Object, paths: Sequence[Value]) -> str:
-    """The program's code, or "not-found" if its sentence begins with a path of the call that does not exist."""
-    sentence = str(error["where"] or error["message"])
-    for path in paths:
-        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
-        if name and sentence.startswith((f"{name}:", f"{name}/")) and not os.path.lexists(name):
-            return "not-found"
-    return str(error["code"])
-
-
-def _failure(objects: list[Object], talk: str, exit_code: int, paths: Sequence[Value]) -> CkptError:
+def _failure(objects: list[Object], talk: str, exit_code: int) -> CkptError:
     errors = [one for one in objects if one["type"] == "error"]
     if errors:
         last = errors[-1]
         where, hint = str(last["where"]), str(last["try"])
         sentence = (f"{where}: " if where else "") + str(last["message"]) + (f". Try: {hint}" if hint else "")
-        return CkptError(sentence, _code(last, paths), where, hint, exit_code)
+        return CkptError(sentence, str(last["code"]), where, hint, exit_code)
     said = [line.removeprefix("ckpt: ") for line in talk.splitlines() if line.strip()]
     ended = f"ckpt was ended by signal {-exit_code}" if exit_code < 0 else f"ckpt ended with exit code {exit_code}"
     return CkptError(said[-1] if said else ended, exit_code=exit_code)
 
 
 def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue],
-        progress: ProgressCall | None = None, path_options: Sequence[str] = ()) -> Said:
+        progress: ProgressCall | None = None) -> Said:
     words = [find_binary(), verb, "--json", *words_of(options)]
     if progress is not None:
         words.append("--progress=json")
@@ -177,6 +159,6 @@ def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue]
         talk.seek(0)
         text = talk.read()
     if process.returncode not in (_DONE, _ANSWER_IS_NO, _NOT_CHECKED):
-        raise _failure(objects, text, process.returncode, [*positionals, *_values(options, path_options)])
+        raise _failure(objects, text, process.returncode)
     notes = [line.removeprefix("ckpt: note: ") for line in text.splitlines() if line.startswith("ckpt: note: ")]
     return Said(objects, notes, process.returncode == _DONE)

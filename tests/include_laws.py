@@ -60,7 +60,7 @@ FLOORS = {  # lowest first; "." is the folder itself
     "checks": [".", "profiles", "subject", "gguf", "config", "tokenizer", "quantization", "weights", "files",
                "diagnosis"],
 }
-ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/io/cursor.h"}  # besides base, json, readers, model and computed
+ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/chunks/written_source.h", "core/io/cursor.h"}  # besides base, json, readers, model and computed
 READS = re.compile(r"\bopen_file\(|->read\(")
 COMPARES_NAME = re.compile(r"codec(\(\))?(->|\.)name (==|!=)|codec(\(\))?(->|\.)name\.(starts_with|find)")
 WAITS_OTHERWISE = re.compile(r"\bstd::(\w+_semaphore|latch|barrier)\b")

@@ -336,19 +336,23 @@ bool needs_scan(const Tensor& tensor) {
 
 Jobs cut(const Plan& plan, const Cut& how) { return Cutter(plan, how).run(); }
 
-Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task) {
-  std::vector<float> values;
-  if (!job.block_amax) return values;
-  const Tensor& tensor = *job.tensor->recoded().block_amax;
-  const uint64_t row_blocks = tensor.values() / job.grain.rows;
-  const uint64_t element = size_bytes(tensor.codec->parts[0].dtype);
+Result<std::vector<float>> load_block_amax(const Tensor& tensor, const SliceIndex& slices,
+                                           uint64_t first, uint64_t rows) {
+  const Tensor& amax = *tensor.recoded().block_amax;
+  const uint64_t row_blocks = amax.values() / grain(tensor).rows;
+  const uint64_t element = size_bytes(amax.codec->parts[0].dtype);
   GatherBuffers buffers;
-  CKPT_ASSIGN(const auto bytes, gather(*job.block_amax, task.first * row_blocks * element,
-                                       task.count * row_blocks * element, buffers));
-  values.resize(task.count * row_blocks);
+  CKPT_ASSIGN(const auto bytes,
+              gather(slices, first * row_blocks * element, rows * row_blocks * element, buffers));
+  std::vector<float> values(rows * row_blocks);
   const std::span<const std::byte> part = bytes;
-  tensor.codec->decode(std::span(&part, 1), {values, row_blocks});
+  amax.codec->decode(std::span(&part, 1), {values, row_blocks});
   return values;
+}
+
+Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task) {
+  if (!job.block_amax) return std::vector<float>();
+  return load_block_amax(*job.tensor, *job.block_amax, task.first, task.count);
 }
 
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {

@@ -86,6 +86,9 @@ Jobs cut(const Plan& plan, const Cut& how);
 
 // The magnitudes that the blocks of a kRecode task are scaled by; empty where the job has none.
 Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
+// The same for rows of the grain of `tensor`, whose `block_amax` has these slices.
+Result<std::vector<float>> load_block_amax(const Tensor& tensor, const SliceIndex& slices,
+                                           uint64_t first, uint64_t rows);
 
 // The runs that a task writes, one a part; nothing for a scan.
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);

@@ -30,6 +30,7 @@ class ComputedSource : public ByteSource {
     kCoded,
     kMxfp4BlockAmax,
     kLowRank,
+    kWritten,
     kCount,
   };
   using TakeInput = std::function<void(const Slice&)>;

@@ -9,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
 #include "core/chunks/evaluate.h"
+#include "core/chunks/written_source.h"
 #include "core/computed/decoded_source.h"
 #include "core/computed/low_rank_source.h"
 #include "core/engine/compare.h"
@@ -118,11 +119,14 @@ Result<ChangeSums> sum_change(const Tensor& made, uint64_t limit_values) {
   return out;
 }
 
-bool has_sum(const Tensor& tensor) {
-  bool found = false;
-  each_slice(tensor.stored_tensor(),
-             [&](const Slice& slice) { found = found || reads_sum(*slice.source); });
-  return found;
+// A sum, unless a few of its rows take a pass over the entire tensor.
+bool has_measured_sum(const Tensor& tensor) {
+  bool found = false, scans = false;
+  each_slice(tensor.stored_tensor(), [&](const Slice& slice) {
+    found = found || reads_sum(*slice.source);
+    scans = scans || scans_when_read(*slice.source);
+  });
+  return found && !scans;
 }
 
 }  // namespace
@@ -130,7 +134,7 @@ bool has_sum(const Tensor& tensor) {
 Result<std::vector<MergedWeight>> measure_merged(const Output& output) {
   std::vector<const Tensor*> tensors;
   for (const Tensor& tensor : output.checkpoint.tensors) {
-    if (has_sum(tensor)) tensors.push_back(&tensor);
+    if (has_measured_sum(tensor)) tensors.push_back(&tensor);
   }
   if (tensors.empty()) return std::vector<MergedWeight>();
   const uint64_t limit_values =

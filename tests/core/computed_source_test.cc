@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "core/chunks/written_source.h"
 #include "core/computed/coded_matrix.h"
 #include "core/computed/decoded_source.h"
 #include "core/computed/low_rank_source.h"
@@ -74,6 +75,14 @@ SharedSource low_rank(const MakeInput& input) {
   return only_source(with_low_rank(plain(input), std::move(update), low_rank_product).value());
 }
 
+// Codes with a scale that depends on two tensors.
+SharedSource written(const MakeInput& input) {
+  const Codec& nvfp4 = *find_codec(all_codecs(), "nvfp4_modelopt");
+  Tensor own = recode(plain(input), nvfp4).value(), peer = recode(plain(input), nvfp4).value();
+  share_statistics({&own, &peer});
+  return only_source(stored_as_written(own));
+}
+
 SharedSource coded(const MakeInput& input) {
   CodedMatrix matrix;
   matrix.rows = kComputedRows;
@@ -116,6 +125,7 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
       return coded(input);
     case Kind::kLowRank:
       return low_rank(input);
+    case Kind::kWritten: return written(input);
     case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
       return std::make_shared<const Mxfp4BlockAmax>(
           in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input),

@@ -22,7 +22,7 @@ class MergeIntoCodes {
     floats_ = coded_;
     Sources known;
     for (Tensor& tensor : floats_.tensors) {
-      if (is_code(tensor)) CKPT_SET(tensor, own_.as_floats(tensor));
+      if (is_code(tensor)) tensor = own_.as_floats(tensor);
       known.merge(direct_sources(tensor));
     }
     CKPT_TRY(merge(floats_));
@@ -76,8 +76,7 @@ class MergeIntoCodes {
     const Tensor& like = coded_.tensors[i];
     const std::string scale = module_of(like.name) + ".pre_quant_scale";
     if (coded_.find_tensor(scale) != nullptr) {
-      return fail_with_hint(
-          ErrorCode::kUnsupported,
+      return unsupported_hint(
           "--step dequantize before it, and --to for the type of the output",
           "tensor '{}' is {} of columns that '{}' scales; adapters are added to others", like.name,
           like.codec->name, scale);

@@ -65,12 +65,11 @@ class MergeIntoGguf {
 
   Status decode() {
     if (file_.is_projector()) {
-      return fail_with_hint(ErrorCode::kUnsupported,
-                            "the folder that it was made from, then --mmproj-only",
-                            "IN is a projector, whose names are not those of the model");
+      return unsupported_hint("the folder that it was made from, then --mmproj-only",
+                              "IN is a projector, whose names are not those of the model");
     }
     floats_ = file_;
-    for (Tensor& tensor : floats_.tensors) CKPT_SET(tensor, own_.as_floats(tensor));
+    for (Tensor& tensor : floats_.tensors) tensor = own_.as_floats(tensor);
     return {};
   }
 
@@ -87,8 +86,7 @@ class MergeIntoGguf {
     } else {
       CKPT_ASSIGN(Checkpoint base, how_.context.open(how_.base));
       if (base.format != "safetensors" || base.first_with_scales() != nullptr) {
-        return fail(ErrorCode::kUsage, "base={}: expected an unquantized Hugging Face folder",
-                    how_.base);
+        return misuse("base={}: expected an unquantized Hugging Face folder", how_.base);
       }
       CKPT_ASSIGN(found, folder_of_base(floats_, std::move(base), quiet()));
     }
@@ -136,11 +134,11 @@ class MergeIntoGguf {
   Status check_has_head() const {
     for (const Family* family : families()) {
       if (family->name != file_.metadata.architecture() || family->has_gguf_head) continue;
-      return fail_with_hint(ErrorCode::kUnsupported,
-                            "a folder as OUT, with the folder that IN was made from as IN",
-                            "a change of '{}' or '{}' alone: llama.cpp takes the embeddings of {} "
-                            "as its head",
-                            kEmbeddingTensor, kHeadTensor, family->name);
+      return unsupported_hint(
+          "a folder as OUT, with the folder that IN was made from as IN",
+          "a change of '{}' or '{}' alone: llama.cpp takes the embeddings of {} "
+          "as its head",
+          kEmbeddingTensor, kHeadTensor, family->name);
     }
     return {};
   }
@@ -150,8 +148,7 @@ class MergeIntoGguf {
     if (plain_dtype(*like.codec) != Dtype::kNvfp4) return {};
     const std::string scale = like.name.substr(0, like.name.rfind('.')) + ".scale";
     if (file_.find_tensor(scale) == nullptr) return {};
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
+    return unsupported_hint(
         "ckpt convert IN FOLDER, then ckpt convert FOLDER OUT.gguf --step dequantize "
         "--step lora:from=ADAPTER --to nvfp4-w4a16",
         "tensor '{}' is nvfp4 with its scale in '{}', which the sum would change", like.name,

@@ -30,6 +30,7 @@
 #include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
+#include "transforms/lora/written_weights.h"
 #include "transforms/packed/packed.h"
 
 namespace ckpt {
@@ -460,6 +461,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   const QuantizedMerge how{context, options.text("base"),
                            {options.choice<bool>("search"), options.choice<bool>("encode")},
                            has_gguf_names};
+  const WrittenWeights written(checkpoint);
   if (checkpoint.format == "gguf") {
     CKPT_ASSIGN(checkpoint, merge_into_gguf(std::move(checkpoint), merge, how));
   } else if (holds_codes(checkpoint)) {
@@ -467,6 +469,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   } else {
     CKPT_TRY(merge(checkpoint));
   }
+  written.give_back(checkpoint);
   note_unknown(adapter, context);
   return checkpoint;
 }

@@ -1,8 +1,8 @@
 // The weights of a model that adapters are merged into: found by the names that adapters use, and
 // changed in place.
 //
-//   stored floats        the sum, rounded to their type
-//   decoded by a step    the sum in float, rounded as that step rounds
+//   stored floats                  the sum, rounded to their type
+//   decoded on the way from GGUF   the sum in float
 #pragma once
 
 #include <map>

@@ -18,11 +18,7 @@ Sources direct_sources(const Tensor& tensor) {
 OwnCodecs::OwnCodecs(const Context& context, Encoding how)
     : context_(context), how_(how), f32_(plain_codec(context.codecs, Dtype::kF32)) {}
 
-Result<Tensor> OwnCodecs::as_floats(const Tensor& tensor) const {
-  if (!tensor.is_stored()) {
-    CKPT_ASSIGN(StoredValues values, stored_values(tensor, f32_));
-    return std::move(values.values);
-  }
+Tensor OwnCodecs::as_floats(const Tensor& tensor) const {
   const auto dtype = plain_dtype(*tensor.codec);
   const bool has_values = !dtype || is_float(*dtype) || is_block_type(*dtype);
   return has_values && tensor.codec->decode != nullptr ? stored_as_f32(tensor, f32_) : tensor;
@@ -32,31 +28,25 @@ Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
   const Codec& codec = *like.codec;
   if (codec.encode == nullptr) {
     const bool is_of_gguf = plain_dtype(codec).has_value();
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          is_of_gguf
-                              ? "--step from-gguf before it"
-                              : "--step dequantize before it, and --to for the type of the output",
-                          "tensor '{}' is {}, which ckpt cannot encode", like.name, codec.name);
+    return unsupported_hint(
+        is_of_gguf ? "--step from-gguf before it"
+                   : "--step dequantize before it, and --to for the type of the output",
+        "tensor '{}' is {}, which ckpt cannot encode", like.name, codec.name);
   }
   CKPT_ASSIGN(made, reshape(std::move(made), like.shape));
   made.name = like.name;
   made.source_name = like.source_name;
   made.home = like.home;
   CKPT_ASSIGN(Tensor out, recode(std::move(made), codec));
-  if (!like.is_stored()) {  // as an earlier step had it
-    for (const ValueOp& op : like.ops()) CKPT_SET(out, with_op(std::move(out), op));
-    std::get<Recoded>(out.origin).weights = like.recoded().weights;
-    std::get<Recoded>(out.origin).options = like.recoded().options;
-  }
   if (is_plain_float(codec)) return out;
   const auto type = plain_dtype(codec);
   if (how_.encodes_later) {
     const bool needs_weights = type && info(*type).importance == ImportanceUse::kNeeded;
     if (is_sum(out) && !needs_weights) return out;
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "ckpt convert IN FLOATS --to f32, then FLOATS as IN",
-                          "tensor '{}' is {}{}; it cannot get another type in the same command",
-                          like.name, codec.name, needs_weights ? "" : ", and values are replaced");
+    return unsupported_hint("ckpt convert IN FLOATS --to f32, then FLOATS as IN",
+                            "tensor '{}' is {}{}; it cannot get another type in the same command",
+                            like.name, codec.name,
+                            needs_weights ? "" : ", and values are replaced");
   }
   types_.insert(codec.name);
   ++count_;
@@ -87,10 +77,10 @@ Status OwnCodecs::set_column_weights(Tensor& out) {
   if (recoded.weights != nullptr) return {};
   lacks_weights_ = true;
   if (type.importance != ImportanceUse::kNeeded) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--imatrix FILE (llama-imatrix makes one)",
-                        "{} needs column weights, and {}", type.name,
-                        context_.imatrix == nullptr ? "no importance matrix was given"
-                                                    : "the importance matrix has none");
+  return misuse_hint("--imatrix FILE (llama-imatrix makes one)", "{} needs column weights, and {}",
+                     type.name,
+                     context_.imatrix == nullptr ? "no importance matrix was given"
+                                                 : "the importance matrix has none");
 }
 
 void OwnCodecs::note(const Metadata& metadata) const {

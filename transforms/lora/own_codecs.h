@@ -24,10 +24,10 @@ class OwnCodecs {
   };
   OwnCodecs(const Context& context, Encoding how);
 
-  // The tensor as stored F32; as it is, where it has no values to change.
-  Result<Tensor> as_floats(const Tensor& tensor) const;
-  // Floats of `base` that changed, under the name and in the codec of `like`. Fails: kUnsupported:
-  // nothing encodes that; kUsage: a type that needs an importance matrix.
+  // A stored tensor as F32; as it is, where it has no values to change.
+  Tensor as_floats(const Tensor& tensor) const;
+  // Floats of `base` that changed, under the name and in the codec of `like`, which is Stored.
+  // Fails: kUnsupported: nothing encodes that; kUsage: a type that needs an importance matrix.
   Result<Tensor> encoded(const Tensor& like, Tensor made);
   // `metadata`: of the base.
   void note(const Metadata& metadata) const;

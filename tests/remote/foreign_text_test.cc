@@ -7,15 +7,15 @@
 namespace ckpt {
 namespace {
 
-using Credentials = std::vector<std::pair<std::string, std::string>>;
+using SentHeaders = std::vector<std::pair<std::string, std::string>>;
 
 TEST(ForeignText, LeavesOutCredentialsAndSecretsOfUrls) {
-  const Credentials bearer{{"Authorization", "Bearer hf_S3CRET"}};
+  const SentHeaders bearer{{"Authorization", "Bearer hf_S3CRET"}};
   EXPECT_EQ(foreign_text("Invalid token hf_S3CRET", bearer), "Invalid token ...");
   EXPECT_EQ(foreign_text("Bearer hf_S3CRET", bearer), "...");
-  const Credentials basic{{"Authorization", "Basic dXNlcjpTM0NSRVQ="}};  // user:S3CRET
+  const SentHeaders basic{{"Authorization", "Basic dXNlcjpTM0NSRVQ="}};  // user:S3CRET
   EXPECT_EQ(foreign_text("user S3CRET, dXNlcjpTM0NSRVQ=", basic), "user ..., ...");
-  const Credentials signing{
+  const SentHeaders signing{
       {"Authorization", "AWS4-HMAC-SHA256 Credential=AKIA/1/s3, Signature=00ff"},
       {"x-amz-security-token", "S3CRET"}};
   EXPECT_EQ(foreign_text("SignatureDoesNotMatch 00ff AKIA/1/s3 S3CRET", signing),

@@ -45,7 +45,11 @@ Status check_part(const GgufFile& part, uint64_t no, uint64_t count) {
 
 void append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home) {
   for (Tensor& tensor : part.tensors) tensor.home = home;
-  std::ranges::move(part.tensors, std::back_inserter(checkpoint.tensors));
+  if (checkpoint.tensors.empty()) {
+    checkpoint.tensors = std::move(part.tensors);  // a copy would be the most memory of a reader
+  } else {
+    std::ranges::move(part.tensors, std::back_inserter(checkpoint.tensors));
+  }
 }
 
 Status check_names(const fs::path& folder, const std::vector<Tensor>& tensors) {

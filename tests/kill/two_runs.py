@@ -24,7 +24,7 @@ LOCKED = [
     (["publish", "m"], "m/.SHA256SUMS.partial", "m/SHA256SUMS"),
     (["publish", "m", "--card", "card.md"], ".card.md.partial", "card.md"),
     (["publish", "m", "--archive", "a.tar.zst"], ".ckpt-a.tar.zst.partial", "a.tar.zst"),
-    (["publish", "m", "--lfs", "lfs"], ".ckpt-lfs-lfs.partial/", "lfs"),
+    (["publish", "m", "--lfs", "lfs"], ".ckpt-lfs-lfs.partial", "lfs"),
     (["verify", "m.tar.zst", "--unpack", "u"], "u.partial/", "u"),
     (["patch", "m", "--step", "config:set=layers=3", "--out", "patched"], "patched.partial/", "patched"),
 ]

@@ -520,10 +520,11 @@ def addresses_that_leave_their_place(scratch):
     run, out = Run(scratch, HF_TOKEN="hf_secret"), folder_in(scratch)
     before = content(out)
     for to in ("oci://127.0.0.1:1/../x:v1", "oci://127.0.0.1:1/a//b:v1", "oci://127.0.0.1:1/UP:v1", "oci://127.0.0.1:1/n",
-               "oci://127.0.0.1:1/n:", "oci://127.0.0.1:1/n:../v", "oci://u:p@127.0.0.1:1/n:v", "oci:///n:v", "oci://127.0.0.1:1/a._b:v",
+               "oci://127.0.0.1:1/n:", "oci://127.0.0.1:1/n:../v", "oci:///n:v", "oci://127.0.0.1:1/a._b:v",
                "s3://models/../x", "s3://models/a//b", "s3:///x", "s3://Mo/x", "s3://models/./x",
                "hf://name", "hf://../x", "hf://org/..", "hf://org/a/b", "hf://org/na me", "hf://org/n@../x", "hf://org/n@"):
         run.bad("--to", out, "--to", to)
+    run.bad("a user name or password", out, "--to", "oci://u:p@127.0.0.1:1/n:v")
     assert content(out) == before
 
 

@@ -90,7 +90,7 @@ HostGate::Turn::~Turn() {
 struct Progress {
   uint64_t received_bytes = 0;  // of a range, handed to the sink or to `body`
   std::string body;             // of a range without sink
-  std::string etag;
+  FileVersion version;
   std::optional<uint64_t> file_bytes;
 };
 
@@ -162,7 +162,7 @@ class Attempt {
   Status on_headers(const HttpResponse& response);
   Status on_body(std::span<const std::byte> bytes);
   Status check_range(const HttpResponse& response);
-  Status check_etag(const HttpResponse& response);
+  Status check_version(const HttpResponse& response);
 
   const HttpRequest& request_;
   Progress& progress_;
@@ -219,14 +219,11 @@ Status Attempt::check_range(const HttpResponse& response) {
   return {};
 }
 
-Status Attempt::check_etag(const HttpResponse& response) {
-  const std::string* const etag = response.header("etag");
-  if (etag == nullptr) return {};
-  const std::string& before = request_.etag.empty() ? progress_.etag : request_.etag;
-  if (!before.empty() && before != *etag) {
-    return changed("the file changed on the server while it was read (another ETag)");
-  }
-  progress_.etag = *etag;
+Status Attempt::check_version(const HttpResponse& response) {
+  FileVersion now = FileVersion::of(response);
+  CKPT_TRY(request_.version.check_same(now));
+  CKPT_TRY(progress_.version.check_same(now));
+  progress_.version = std::move(now);
   return {};
 }
 
@@ -239,7 +236,7 @@ Status Attempt::on_headers(const HttpResponse& response) {
   is_good_ = response.is_good();
   limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
   if (!is_good_ || !asked_) return {};
-  CKPT_TRY(check_etag(response));
+  CKPT_TRY(check_version(response));
   return check_range(response);
 }
 
@@ -371,6 +368,25 @@ const std::string* HttpResponse::header(std::string_view lower_case_name) const 
   const auto found = std::ranges::find_if(
       headers, [&](const auto& header) { return header.first == lower_case_name; });
   return found == headers.end() ? nullptr : &found->second;
+}
+
+FileVersion FileVersion::of(const HttpResponse& response) {
+  const std::string* const etag = response.header("etag");
+  const std::string* const modified = response.header("last-modified");
+  return {etag == nullptr ? "" : *etag, modified == nullptr ? "" : *modified};
+}
+
+Status FileVersion::check_same(const FileVersion& now) const {
+  if (!is_known()) return {};
+  const bool have_etags = !etag.empty() && !now.etag.empty();
+  const bool have_times = !modified.empty() && !now.modified.empty();
+  if (!have_etags && !have_times) {
+    return bad_answer("the server sent no {}; an earlier answer had one",
+                      etag.empty() ? "Last-Modified" : "ETag");
+  }
+  if (have_etags ? etag == now.etag : modified == now.modified) return {};
+  return changed(fmt::format("the file changed on the server while it was read (another {})",
+                             have_etags ? "ETag" : "Last-Modified"));
 }
 
 Result<Url> redirect_target(const HttpResponse& response) {

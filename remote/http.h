@@ -3,7 +3,7 @@
 //   HttpRequest ─▶ http_send ─▶ HttpResponse        one handle of libcurl a thread, kept in a pool
 //                    │ 301 302 303 307 308   followed here: same scheme, no credentials to others
 //                    │ 408 429 5xx, resets   repeated, as Retry-After or ratelimit ask
-//                    └ a range that is cut   continued where it ended, if the ETag is the same
+//                    └ a range that is cut   continued where it ended, if the file is the same
 //
 // Without libcurl (-DCKPT_REMOTE=OFF) each request fails with one sentence.
 #pragma once
@@ -43,6 +43,20 @@ struct HttpRange {
   bool is_listed = false;
 };
 
+struct HttpResponse;
+
+// How a server tells one state of a file from another: both headers, where it sends them.
+struct FileVersion {
+  std::string etag, modified = {};
+  static FileVersion of(const HttpResponse& response);
+  bool is_known() const { return !etag.empty() || !modified.empty(); }
+  // Differs for another state; "" if that is not known.
+  const std::string& text() const { return etag.empty() ? modified : etag; }
+  // Compares the ETags; where one of the two has none, Last-Modified. Fails: kIo for another
+  // version, also if `now` has nothing to compare.
+  Status check_same(const FileVersion& now) const;
+};
+
 struct HttpRequest {
   std::string method = "GET";
   Url url;
@@ -55,7 +69,7 @@ struct HttpRequest {
   // Adds the header, and requires 206 with exactly these bytes; 200 counts as all of a
   // file of that size.
   std::optional<HttpRange> range;
-  std::string etag;  // of the file, if known: the answer must have it
+  FileVersion version = {};  // of the file, if known: the answer must have it
   // Longer bodies end the request with an error; the body of a range has the size of the range.
   uint64_t max_response_bytes = uint64_t{1} << 20;
   // Receives the body of a 2xx answer in order, instead of HttpResponse::body. For a request
@@ -84,9 +98,9 @@ struct HttpResponse {
 };
 
 // Every status is an answer, after 408, 429 and 5xx were tried again. Fails: kIo if there is no
-// answer, or one that does not fit the request: another range, another ETag, an encoding, too many
-// bytes or headers, a redirect to another scheme. These say nothing about the file's content, so
-// they are never kCorrupt; kCorrupt if the file does not have its listed size.
+// answer, or one that does not fit the request: another range, another version, an encoding, too
+// many bytes or headers, a redirect to another scheme. These say nothing about the file's content,
+// so they are never kCorrupt; kCorrupt if the file does not have its listed size.
 Result<HttpResponse> http_send(const HttpRequest& request);
 
 // The target of `response`, a redirect. Fails: kIo for another scheme, and if another machine

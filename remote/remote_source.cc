@@ -25,8 +25,8 @@ class RemoteSource final : public ByteSource {
         root_(std::move(root)),
         path_(std::move(path)),
         file_(root_->files().at(path_)),
-        is_size_listed_(file_.size_bytes && (!file_.sha256.empty() || !file_.git_id.empty())),
-        etag_(file_.etag) {
+        is_size_listed_(file_.size_bytes && has_digest()),
+        version_(file_.version) {
     const auto first = std::as_bytes(std::span(file_.first));
     window_.assign(first.begin(), first.end());
     file_.first.clear();
@@ -41,6 +41,7 @@ class RemoteSource final : public ByteSource {
   const FileState* file_state() const override { return &state_; }
 
  private:
+  bool has_digest() const { return !file_.sha256.empty() || !file_.git_id.empty(); }
   bool take_known(uint64_t offset_bytes, std::span<std::byte> out) const;
   Status read_small(uint64_t offset_bytes, std::span<std::byte> out) const;
   Status read_range(uint64_t offset_bytes, std::span<std::byte> out) const;
@@ -54,7 +55,7 @@ class RemoteSource final : public ByteSource {
   const bool is_size_listed_;  // with a digest, by who vouches for the content
   FileState state_;
   mutable std::mutex mutex_;
-  mutable std::string etag_;  // of the first answer
+  mutable FileVersion version_;  // of the first answer
   mutable std::mutex window_mutex_;
   mutable uint64_t window_start_ = 0, window_bytes_ = kFirstWindowBytes;
   mutable std::vector<std::byte> window_;
@@ -68,7 +69,7 @@ Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out
     request.range->is_listed = is_size_listed_;
     {
       const std::lock_guard lock(mutex_);
-      request.etag = etag_;
+      request.version = version_;
     }
     request.sink = [&](uint64_t at, std::span<const std::byte> bytes) -> Status {
       std::memcpy(out.data() + at, bytes.data(), bytes.size());
@@ -77,10 +78,11 @@ Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out
     CKPT_ASSIGN(HttpResponse response, in(name_, http_send(request)));
     if (!response.is_good() && response.status == 403 && !was_refused) continue;
     if (!response.is_good()) return in(name_, Result<HttpResponse>(http_failure(response)));
-    if (const std::string* const etag = response.header("etag")) {
-      const std::lock_guard lock(mutex_);
-      if (etag_.empty()) etag_ = *etag;
-    }
+    // The first answers may come together: each is compared with the one that was noted first.
+    FileVersion version = FileVersion::of(response);
+    const std::lock_guard lock(mutex_);
+    CKPT_TRY(in(name_, version_.check_same(version)));
+    if (!version_.is_known()) version_ = std::move(version);
     return response;
   }
 }
@@ -151,19 +153,22 @@ Status RemoteSource::read(uint64_t offset_bytes, std::span<std::byte> out) const
 }
 
 Status RemoteSource::open() {
-  if (!file_.size_bytes) {
+  const bool is_listed = file_.size_bytes && (has_digest() || version_.is_known());
+  if (!is_listed && file_.size_bytes != uint64_t{0}) {
     std::vector<std::byte> first(kFirstWindowBytes);
-    CKPT_ASSIGN(const HttpResponse response, ask({0, first.size()}, first));
+    CKPT_ASSIGN(const HttpResponse response, ask({0, first.size(), file_.size_bytes}, first));
+    state_.shows_changes = version_.is_known();
     file_.size_bytes = response.file_bytes;
     first.resize(std::min<uint64_t>(first.size(), size_bytes()));
     if (first.size() == size_bytes()) CKPT_TRY(check_whole(first));
     window_ = std::move(first);
   }
   // Differs for another content: the digest, or all that the server sends.
-  const std::string identity =
-      sha256_of(root_->pinned() + "\n" + path_ + "\n" + file_.sha256 + file_.git_id + etag_);
+  const std::string content = file_.sha256 + file_.git_id + version_.text();
+  const std::string identity = sha256_of(root_->pinned() + "\n" + path_ + "\n" + content);
   std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
-  state_.modified_ns = static_cast<int64_t>(state_.inode);  // plans compare times, not inodes
+  // Plans compare times, not inodes.
+  state_.modified_ns = content.empty() ? kTimeUnknown : static_cast<int64_t>(state_.inode);
   state_.size_bytes = size_bytes();
   return {};
 }

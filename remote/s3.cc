@@ -58,7 +58,7 @@ Status add_object(std::string_view object, const std::string& prefix, RemoteRoot
   const auto bytes = number_from<uint64_t>(size);
   if (!bytes) return corrupt("the bucket lists a key without a size");
   file.size_bytes = *bytes;
-  file.etag = s3_element(object, "ETag");
+  file.version.etag = s3_element(object, "ETag");
   const bool is_folder_mark = key.ends_with('/');
   const std::string start = prefix.empty() ? "" : prefix + "/";
   if (key == prefix) {

@@ -75,7 +75,7 @@ Result<bool> WebRoot::take_one(const std::string& path) {
     file.size_bytes = response.file_bytes;
     file.first = std::move(response.body);
   }
-  if (const std::string* const etag = response.header("etag")) file.etag = *etag;
+  file.version = FileVersion::of(response);
   const std::lock_guard lock(mutex_);
   files_[path] = std::move(file);
   return true;
@@ -108,7 +108,7 @@ Result<std::optional<HttpResponse>> WebRoot::text_of_file(std::string_view path,
 void WebRoot::keep_index(HttpResponse response) {
   RemoteFile& file = files_[std::string(kWebIndex)];
   file.size_bytes = response.body.size();
-  if (const std::string* const etag = response.header("etag")) file.etag = *etag;
+  file.version = FileVersion::of(response);
   file.first = std::move(response.body);
 }
 

@@ -82,14 +82,19 @@ std::vector<TensorBehind> tensors_behind(const Recoded& recoded) {
   return out;
 }
 
-void each_source(const Plan& plan, const std::function<void(const ByteSource&)>& take) {
+void each_source(std::span<const Output> outputs,
+                 const std::function<void(const ByteSource&)>& take) {
   SourceWalk walk(take);
-  for (const Output& output : plan.outputs) {
+  for (const Output& output : outputs) {
     for (const Tensor& tensor : output.checkpoint.tensors) walk.add(tensor);
     for (const OutputFile& file : output.layout.files) {
       if (file.same_as.source != nullptr) walk.add(*file.same_as.source);
     }
   }
+}
+
+void each_source(const Plan& plan, const std::function<void(const ByteSource&)>& take) {
+  each_source(std::span(plan.outputs), take);
 }
 
 Status check_inputs_unchanged(const Plan& plan) {

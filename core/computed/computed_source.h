@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ struct TensorBehind {
 std::vector<TensorBehind> tensors_behind(const Recoded& recoded);
 
 // Everything that executing `plan` reads: each source once, computed ones before their inputs.
+void each_source(std::span<const Output> outputs,
+                 const std::function<void(const ByteSource&)>& take);
 void each_source(const Plan& plan, const std::function<void(const ByteSource&)>& take);
 
 // Requires that no file which executing `plan` reads, or which a FilesRead has recorded, has

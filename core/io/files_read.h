@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -24,9 +25,13 @@
 
 namespace ckpt {
 
+// Of a file that may have been replaced since, without anything that would tell.
+inline constexpr int64_t kTimeUnknown = std::numeric_limits<int64_t>::min();
+
 struct FileState {
   uint64_t device = 0, inode = 0, size_bytes = 0;
   int64_t modified_ns = 0;  // since 1970
+  bool shows_changes = true;  // false: a server would send another content without a sign
   auto operator<=>(const FileState&) const = default;
 };
 FileState state_of(const struct stat& status);

@@ -8,6 +8,7 @@
 
 #include "core/base/sha256.h"
 #include "core/computed/computed_source.h"
+#include "core/io/files_read.h"
 
 namespace ckpt {
 namespace {
@@ -164,6 +165,12 @@ std::string changed_input(const std::vector<InputFile>& before, const std::vecto
     const InputFile &a = before[i], &b = now[i];
     if (a.size_bytes != b.size_bytes) {
       return fmt::format("{} has {} bytes; it had {}", b.path, b.size_bytes, a.size_bytes);
+    }
+    if (b.modified_ns == kTimeUnknown) {
+      return fmt::format(
+          "{}: its server sends neither ETag nor Last-Modified, so it may have been "
+          "replaced",
+          b.path);
     }
     if (a.modified_ns != b.modified_ns) {
       return fmt::format("{} was written to in between", b.path);

@@ -519,6 +519,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   }
   const Replacing replacing{conversion.force, conversion.reading};
   CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), replacing));
+  note_unnoticed_changes(out.plan.outputs, context);
   // A note about the source is printed once for several outputs.
   for (std::string& note : planning.notes) {
     const bool is_new = std::ranges::find(out.notes, note) == out.notes.end();

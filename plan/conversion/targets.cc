@@ -9,7 +9,9 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "core/base/counted.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/computed/computed_source.h"
@@ -79,6 +81,28 @@ Inputs files_read(const Plan& plan, const std::vector<InputPath>& paths) {
   });
   return inputs;
 }
+
+}  // namespace
+
+void note_unnoticed_changes(std::span<const Output> outputs, const Context& context) {
+  std::set<std::string> names;
+  bool may_resume = true;
+  each_source(outputs, [&](const ByteSource& source) {
+    const FileState* state = source.file_state();
+    if (state == nullptr || state->shows_changes) return;
+    names.insert(source.name());
+    may_resume &= state->modified_ns != kTimeUnknown;
+  });
+  if (names.empty()) return;
+  const std::string more =
+      names.size() == 1 ? "" : fmt::format(" (and of {})", counted(names.size() - 1, "more file"));
+  context.note(fmt::format(
+      "{}{}: the server sends neither ETag nor Last-Modified, so ckpt does not notice when it is "
+      "replaced during the run{}",
+      *names.begin(), more, may_resume ? "" : ", and cannot resume the run"));
+}
+
+namespace {
 
 // ---- what is written ----------------------------------------------------------------------------
 

@@ -13,12 +13,14 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/model/plan.h"
+#include "core/model/transform.h"
 
 namespace ckpt {
 
@@ -71,6 +73,9 @@ Failure not_a_checkpoint(const std::filesystem::path& path);
 // Requires that runs of ckpt created everything in the temporary folder of an output. Fails: kUsage
 // with the list of other files; kIo.
 Status check_unfinished_folder(const Output& output);
+
+// A note if a server tells no state of a source from another.
+void note_unnoticed_changes(std::span<const Output> outputs, const Context& context);
 
 // ---- single files (small_targets.cc) ------------------------------------------------------------
 

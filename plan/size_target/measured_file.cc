@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -139,6 +140,9 @@ Result<std::string> key_of(const TypesToMeasure& asked) {
   std::string text = digest.sha256;
   for (const InputFile& input : digest.inputs) {
     text += fmt::format(" {} {} {}", input.size_bytes, input.modified_ns, input.inode);
+    if (input.modified_ns == kTimeUnknown) {  // a key that no later run finds
+      text += fmt::format(" {}", std::chrono::system_clock::now().time_since_epoch().count());
+    }
   }
   return sha256_of(text);
 }

@@ -115,10 +115,34 @@ TEST(Http, RefusesAnotherETagInTheSameRange) {
   EXPECT_NE(said_of(http_send(get_range(server, {2, 7}))).find("another ETag"), std::string::npos);
   const ScriptedServer other({part(2, 8, "ETag: \"b\"\r\n")});
   HttpRequest request = get_range(other, {2, 7});
-  request.etag = "\"a\"";
+  request.version.etag = "\"a\"";
   const auto changed = http_send(request);
   EXPECT_NE(said_of(changed).find("another ETag"), std::string::npos);
   EXPECT_EQ(changed.error().code, ErrorCode::kIo);
+}
+
+TEST(Http, RefusesAnotherLastModifiedWhereOneOfTwoAnswersHasNoETag) {
+  const std::string monday = "Mon, 01 Jan 2024 00:00:00 GMT",
+                    tuesday = "Tue, 02 Jan 2024 00:00:00 GMT";
+  const std::string at_monday = "Last-Modified: " + monday + "\r\n", etag = "ETag: \"a\"\r\n";
+  const auto said = [](const FileVersion& before, const std::string& headers) {
+    const ScriptedServer server({part(2, 8, headers)});
+    HttpRequest request = get_range(server, {2, 7});
+    request.version = before;
+    return said_of(http_send(request));
+  };
+  EXPECT_EQ(said({"", monday}, at_monday), "no error");
+  EXPECT_NE(said({"", tuesday}, at_monday).find("another Last-Modified"), std::string::npos);
+  EXPECT_NE(said({"\"a\"", tuesday}, at_monday).find("another Last-Modified"), std::string::npos);
+  EXPECT_EQ(said({"\"a\"", tuesday}, at_monday + etag), "no error");  // the ETag is exact
+  EXPECT_NE(said({"\"a\"", ""}, at_monday).find("sent no ETag"), std::string::npos);
+  EXPECT_NE(said({"", monday}, "").find("sent no Last-Modified"), std::string::npos);
+  EXPECT_EQ(said({}, ""), "no error");
+  std::string cut = part(2, 8, at_monday);
+  cut.resize(cut.size() - 3);
+  const ScriptedServer server({cut, part(6, 8, "Last-Modified: " + tuesday + "\r\n")});
+  EXPECT_NE(said_of(http_send(get_range(server, {2, 7}))).find("another Last-Modified"),
+            std::string::npos);
 }
 
 TEST(Http, RepeatsPassingStatesOfIdempotentRequestsOnly) {

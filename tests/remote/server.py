@@ -7,6 +7,7 @@
 Server(root, ...): root/hub/ORG/NAME/, root/web/, root/s3/BUCKET/. tests/remote/sources.py uses it; tests/remote/hub_client.py lets the real
 huggingface_hub read from it, so that it cannot differ from a hub where that client looks.
 """
+import email.utils
 import fnmatch
 import gzip
 import hashlib
@@ -204,6 +205,11 @@ class Handler(BaseHTTPRequestHandler):
         return self.hub([urllib.parse.unquote(word) for word in url.path.strip("/").split("/")], url)
 
     def etag(self, target):
+        """What tells this state of the file: an ETag, or by a fault Last-Modified alone (so many seconds later) or nothing."""
+        if "stateless" in self.struck:
+            return []
+        if "modified" in self.struck:
+            return [("Last-Modified", email.utils.formatdate(int(target.stat().st_mtime) + self.struck["modified"], usegmt=True))]
         tag = hashlib.md5(os.urandom(8)).hexdigest() if "etag" in self.struck else digest_of("md5", target)
         return [("ETag", f'"{tag}"')]
 

@@ -359,20 +359,26 @@ def write_gguf(path, size_bytes):
     path.write_bytes(head + bytes(-len(head) % 32) + bytes(size_bytes))
 
 
-@case
-def a_killed_run_fetches_no_finished_range_again():
-    strike()
-    size = 192 << 20
-    write_gguf(SERVER.root / "web/big.gguf", size)
-    words = ["convert", web("big.gguf"), "big.gguf", "--threads", "1", "--memory", "128M"]   # 30 MB under way
+def start_and_kill(source, out):
+    """A run that had half of a file of 192 MB when it was killed."""
     SERVER.latency = 0.8
+    words = ["convert", source, out, "--threads", "1", "--memory", "128M"]
     process = subprocess.Popen([CKPT, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **SERVER.environment()})
-    while process.poll() is None and sum(line["sent"] for line in SERVER.log) < size // 2:
+    while process.poll() is None and sum(line["sent"] for line in SERVER.log) < 96 << 20:
         time.sleep(0.05)
     time.sleep(0.6)   # the ledger is written each 0.1 s
     process.kill()
     process.wait()
     SERVER.latency = 0
+    return words
+
+
+@case
+def a_killed_run_fetches_no_finished_range_again():
+    strike()
+    size = 192 << 20
+    write_gguf(SERVER.root / "web/big.gguf", size)
+    words = start_and_kill(web("big.gguf"), "big.gguf")   # 30 MB under way
     strike()
     code, text = run(*words)
     sent = sum(line["sent"] for line in SERVER.log)
@@ -475,6 +481,58 @@ def a_change_between_plan_and_run_is_noticed():
     data = (SERVER.root / "web/moving.gguf").read_bytes()
     (SERVER.root / "web/moving.gguf").write_bytes(data[:-4] + b"abc?")
     return is_refused("moving.gguf", "execute", "moving.json")
+
+
+def replace_with_another_of_that_size(path):
+    data = bytearray(path.read_bytes())
+    data[-4:] = b"abc?"
+    path.write_bytes(data)
+    os.utime(path, (time.time() + 100, time.time() + 100))
+
+
+@case
+def last_modified_tells_a_file_from_another_where_the_server_sends_no_etag():
+    path, source = SERVER.root / "web/dated.gguf", web("dated.gguf")
+    write_gguf(path, 192 << 20)
+    strike(Fault("modified", 0), Fault("modified", 60, "*.gguf", skip=6))
+    good = is_refused("another Last-Modified", "convert", source, OUT)
+    strike(Fault("modified", 0))
+    assert run("convert", source, "refused.gguf", "--plan-out", "dated.json", "--force")[0] == 0
+    words = start_and_kill(source, "refused.gguf")
+    code, text = run("convert", source, "needed.gguf", "--if-needed")
+    good = good and code == 0 or print(code, text)
+    replace_with_another_of_that_size(path)
+    good = is_refused("begun before its input changed", *words) and is_refused("dated.gguf was written to in between", "execute", "dated.json") and good
+    code, text = run("convert", source, "needed.gguf", "--if-needed", "--force")
+    good = good and code == 0 and "up to date" not in text and digests("needed.gguf") == digests(path) or print(code, text)
+    code, text = run("convert", source, "needed.gguf", "--if-needed", "--force")
+    good = good and code == 0 and "up to date" in text or print(code, text)
+    path.unlink()
+    return good
+
+
+@case
+def a_file_whose_changes_nothing_tells_is_noted_once_and_never_resumed():
+    path, source = SERVER.root / "web/stateless.gguf", web("stateless.gguf")
+    write_gguf(path, 192 << 20)
+    strike(Fault("stateless"))
+    code, text = run("convert", source, "stateless.gguf", "--if-needed")
+    good = code == 0 and text.count("neither ETag nor Last-Modified") == 1 and "cannot resume" in text or print(code, text)
+    code, text = run("convert", source, "stateless.gguf", "--if-needed", "--force")
+    good = good and code == 0 and "up to date" not in text or print(code, text)
+    words = start_and_kill(source, "refused.gguf")
+    good = is_refused("may have been replaced", *words) and good
+    assert run("convert", source, "refused.gguf", "--plan-out", "stateless.json", "--force")[0] == 0
+    good = is_refused("may have been replaced", "execute", "stateless.json") and good
+    path.unlink()
+    strike(Fault("stateless", path="*/model.safetensors"))   # named by SHA256SUMS
+    code, text = run("convert", web("summed/model/"), "stateless", "--if-needed")
+    good = good and code == 0 and text.count("neither ETag nor Last-Modified") == 1 and "cannot resume" not in text or print(code, text)
+    code, text = run("convert", web("summed/model/"), "stateless", "--if-needed")
+    good = good and code == 0 and "up to date" in text or print(code, text)
+    shutil.rmtree("stateless")
+    strike(Fault("stateless", path="*model.safetensors", skip=1))   # the first answer told a state
+    return is_refused("the server sent no ETag", "verify", web("summed/model/")) and good
 
 
 @case

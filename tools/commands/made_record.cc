@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
+#include "core/io/files_read.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "core/json/json_read.h"
 #include "core/outputs/place.h"
 #include "core/resume/plan_digest.h"
@@ -38,10 +41,16 @@ JsonValue state_of(const std::string& path) {
           {"inode", status.st_ino}};
 }
 
+bool is_unversioned(const InputFile& input) { return input.modified_ns == kTimeUnknown; }
+
 JsonValue inputs_of(const PlanDigest& digest) {
   JsonValue out = JsonValue::array();
   for (const InputFile& input : digest.inputs) {
-    out.push_back({{"path", input.path}, {"state", state_of(input.path)}});
+    JsonValue state = state_of(input.path);
+    if (is_url(input.path)) {
+      state = {{"size_bytes", input.size_bytes}, {"modified_ns", input.modified_ns}};
+    }
+    out.push_back({{"path", input.path}, {"state", std::move(state)}});
   }
   return out;
 }
@@ -80,7 +89,7 @@ Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
   const JsonValue* inputs = known(record, "inputs");
   const JsonValue* files = known(record, "files");
   if (made == nullptr || *made != digest.sha256 || inputs == nullptr || files == nullptr ||
-      *inputs != inputs_of(digest)) {
+      *inputs != inputs_of(digest) || std::ranges::any_of(digest.inputs, is_unversioned)) {
     return Found();
   }
   std::vector<FileReport> out;

@@ -30,11 +30,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (hub) CKPT_CHECK(hub->path.empty() || stays_inside(hub->path));
   const auto s3 = parse_s3_name(text);
   if (s3) CKPT_CHECK(s3->key.empty() || stays_inside(s3->key));
-  RemoteRoot::Files files;
-  (void)add_hub_page(text, files);
-  (void)add_s3_page(text, "", files);
-  (void)add_s3_page(text, "a/b", files);
-  (void)add_sums(text, files);
-  for (const auto& [path, file] : files) CKPT_CHECK(path.empty() || check_listed_path(path));
+  RemoteRoot::Files of_hub, of_bucket, of_prefix, of_web;  // a path that is listed twice ends one
+  (void)add_hub_page(text, of_hub);
+  (void)add_s3_page(text, "", of_bucket);
+  (void)add_s3_page(text, "a/b", of_prefix);
+  (void)add_sums(text, of_web);
+  for (const auto& files : {of_hub, of_bucket, of_prefix, of_web}) {
+    for (const auto& [path, file] : files) CKPT_CHECK(path.empty() || check_listed_path(path));
+  }
   return 0;
 }

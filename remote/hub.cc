@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "core/base/hex.h"
-#include "core/base/url_secrets.h"
+#include "core/base/lines.h"
+#include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
 #include "core/json/json_read.h"
@@ -33,13 +36,27 @@ std::string_view unquoted(std::string_view text) {
   return is_quoted ? text.substr(1, text.size() - 2) : text;
 }
 
-// The URL of `<URL>; rel="next"`; "" where there is none.
-std::string_view next_link(const HttpResponse& response) {
-  const std::string* const link = response.header("link");
-  if (link == nullptr || link->find("rel=\"next\"") == std::string::npos) return {};
-  const size_t start = link->find('<'), end = link->find('>');
-  if (start == link->npos || end == link->npos || end < start) return {};
-  return std::string_view(*link).substr(start + 1, end - start - 1);
+// The URL of `<URL>; rel="next"`, which may be one of several, in one header or more; "" where
+// there is none. Fails: kCorrupt for a link that cannot be read: it may be the next page.
+Result<std::string> next_link(const HttpResponse& response) {
+  for (const auto& [name, value] : response.headers) {
+    std::string_view rest = name == "link" ? trimmed(value) : std::string_view();
+    while (!rest.empty()) {
+      const size_t end = rest.find('>');
+      if (!rest.starts_with('<') || end == rest.npos) {
+        return corrupt("the list's header Link is '{}'; expected <URL>; rel=...",
+                       printable(value.substr(0, 80)));
+      }
+      const std::string_view url = rest.substr(1, end - 1);
+      const size_t next = std::min(rest.find(",", end), rest.size());
+      const std::string about = lower_case(rest.substr(end + 1, next - end - 1));
+      if (about.find("rel=\"next\"") != about.npos || about.find("rel=next") != about.npos) {
+        return std::string(url);
+      }
+      rest = trimmed(rest.substr(std::min(next + 1, rest.size())));
+    }
+  }
+  return std::string();
 }
 
 // An entry of the tree; nullopt for folders.
@@ -90,15 +107,20 @@ Status HubRoot::read_tree() {
       hub_request(access_, fmt::format("/api/models/{}/tree/{}", name_.repository, commit_));
   request.url.query = "recursive=true&expand=false";
   request.max_response_bytes = kMaxPageBytes;
+  std::set<std::string> seen{request.url.text()};
   for (size_t pages = 0; pages <= kMaxHubFiles / 100; ++pages) {
     CKPT_ASSIGN(const HttpResponse response, ask_hub(request));
     CKPT_TRY(in(request.url.shown(), add_hub_page(response.body, files_)));
-    const std::string_view next = next_link(response);
+    CKPT_ASSIGN(const std::string next, in(request.url.shown(), next_link(response)));
     if (next.empty()) return {};
     CKPT_ASSIGN(const Url url, in(request.url.shown(), resolve_url(request.url, next)));
     if (!url.is_same_origin(access_.endpoint)) {
       return corrupt("{}: the next page of the list is on another host ({})", request.url.shown(),
                      url.shown());
+    }
+    if (!seen.insert(url.text()).second) {
+      return corrupt("{}: the list of files names a next page that was read already",
+                     request.url.shown());
     }
     request.url = url;
   }
@@ -170,7 +192,9 @@ Status add_hub_page(std::string_view json, RemoteRoot::Files& files) {
   if (!page.is_array()) return corrupt("the hub's list of files is not an array");
   for (const JsonValue& entry : page) {
     CKPT_ASSIGN(auto file, file_of_tree(entry));
-    if (file) files[file->first] = std::move(file->second);
+    if (file && !files.emplace(file->first, std::move(file->second)).second) {
+      return corrupt("the hub lists '{}' twice", file->first);
+    }
   }
   if (files.size() > kMaxHubFiles) {
     return unsupported("more than {} files", kMaxHubFiles);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
+#include "core/base/lines.h"
 #include "core/base/numbers.h"
 #include "core/base/url_secrets.h"
 #include "core/io/open_folder.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr uint64_t kMaxListBytes = 16 << 20;
 constexpr size_t kMaxKeys = 1'000'000;
+constexpr size_t kMaxPages = kMaxKeys / 100;
 
 // "&amp;" and "&#x2f;" as characters.
 std::string xml_decoded(std::string_view text) {
@@ -56,7 +59,7 @@ Status add_object(std::string_view object, const std::string& prefix, RemoteRoot
   const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
   RemoteFile file;
   const auto bytes = number_from<uint64_t>(size);
-  if (!bytes) return corrupt("the bucket lists a key without a size");
+  if (key.empty() || !bytes) return corrupt("the bucket lists an object without key or size");
   file.size_bytes = *bytes;
   file.version.etag = s3_element(object, "ETag");
   const bool is_folder_mark = key.ends_with('/');
@@ -66,9 +69,41 @@ Status add_object(std::string_view object, const std::string& prefix, RemoteRoot
   } else if (key.starts_with(start) && !is_folder_mark) {
     const std::string path = key.substr(start.size());
     CKPT_TRY(check_listed_path(path));
-    files[path] = std::move(file);
+    if (!files.emplace(path, std::move(file)).second) {
+      return corrupt("the bucket lists '{}' twice", key);
+    }
   }
   return {};
+}
+
+// A page that was cut, or is of something else, would be a list that lacks files.
+Status check_whole_list(std::string_view xml) {
+  constexpr std::string_view kRoot = "ListBucketResult";
+  const size_t root = xml.find(fmt::format("<{}", kRoot));
+  if (root == xml.npos) {
+    return corrupt("the answer is not a list of a bucket; expected <{}>", kRoot);
+  }
+  if (!trimmed(xml).ends_with(fmt::format("</{}>", kRoot))) {
+    return corrupt("the bucket's list was cut; expected </{}> at its end", kRoot);
+  }
+  if (xml.find("<!") != xml.npos) {  // may hide an object, or hold a key
+    return corrupt("the bucket's list has XML comments, CDATA or a DOCTYPE, which S3 never sends");
+  }
+  if (s3_element(xml, "IsTruncated") == "true" &&
+      raw_element(xml, "NextContinuationToken").empty()) {
+    return corrupt("the bucket's list is truncated, and names no next page");
+  }
+  return {};
+}
+
+// "" where it is not said, or not as AWS names regions: it becomes a part of a host.
+std::string region_of(const HttpResponse& response) {
+  const std::string* const said = response.header("x-amz-bucket-region");
+  const std::string region = said == nullptr ? s3_element(response.body, "Region") : *said;
+  const bool is_fine = region.size() <= 40 && std::ranges::all_of(region, [](char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+                       });
+  return is_fine ? region : "";
 }
 
 class S3Root final : public RemoteRoot {
@@ -96,31 +131,23 @@ Result<HttpResponse> S3Root::page(const std::string& token) {
     request.max_redirects = 0;
     CKPT_ASSIGN(HttpResponse response, http_send(request));
     if (response.is_good()) return response;
-    // Another region: its answer says which.
-    const std::string* const region = response.header("x-amz-bucket-region");
-    if (tries > 0 || region == nullptr || *region == bucket_.signing.region) {
-      return s3_failure(response);
-    }
-    const std::string before = fmt::format(".{}.", bucket_.signing.region);
-    const size_t at = bucket_.base.host.find(before);
-    if (at != std::string::npos) {
-      bucket_.base.host.replace(at, before.size(), "." + *region + ".");
-      CKPT_ASSIGN(bucket_.base, parse_url(bucket_.base.text()));
-    }
-    bucket_.signing.region = *region;
+    if (tries > 0 || !follow_region(bucket_, response)) return s3_failure(response);
   }
 }
 
 Status S3Root::list_keys() {
   std::string token;
+  std::set<std::string> seen;
   do {
     CKPT_ASSIGN(const HttpResponse response, page(token));
+    if (response.body.find("<Error>") != response.body.npos) return s3_failure(response);
     CKPT_TRY(add_s3_page(response.body, name_.key, files_));
-    const std::string next = s3_element(response.body, "NextContinuationToken");
-    if (next == token) break;
-    token = next;
-  } while (!token.empty());
-  return {};
+    token = s3_element(response.body, "NextContinuationToken");
+    if (!seen.insert(token).second) {
+      return corrupt("the bucket's list names a next page that was read already");
+    }
+  } while (!token.empty() && seen.size() <= kMaxPages);
+  return token.empty() ? Status() : corrupt("the bucket's list has no end");
 }
 
 Result<HttpRequest> S3Root::request(const std::string& path, bool) const {
@@ -133,10 +160,14 @@ Result<HttpRequest> S3Root::request(const std::string& path, bool) const {
 }  // namespace
 
 Status add_s3_page(std::string_view xml, const std::string& prefix, RemoteRoot::Files& files) {
+  CKPT_TRY(check_whole_list(xml));
   constexpr std::string_view kEnd = "</Contents>";
   for (;;) {
     const size_t start = xml.find("<Contents>"), end = xml.find(kEnd);
-    if (start == xml.npos || end == xml.npos || end < start) return {};
+    if (start == xml.npos && end == xml.npos) return {};
+    if (start == xml.npos || end == xml.npos || end < start) {
+      return corrupt("the bucket's list has an object that does not end");
+    }
     CKPT_TRY(add_object(xml.substr(start, end - start), prefix, files));
     xml.remove_prefix(end + kEnd.size());
     if (files.size() > kMaxKeys) {
@@ -193,11 +224,25 @@ HttpRequest s3_request(const S3Bucket& bucket, std::string_view key,
   return request;
 }
 
+bool follow_region(S3Bucket& bucket, const HttpResponse& response) {
+  const std::string region = region_of(response);
+  if (region.empty() || region == bucket.signing.region) return false;
+  const std::string before = fmt::format(".{}.", bucket.signing.region);
+  const size_t at = bucket.base.host.find(before);
+  if (at != std::string::npos) bucket.base.host.replace(at, before.size(), "." + region + ".");
+  bucket.signing.region = region;
+  return true;
+}
+
 Failure s3_failure(const HttpResponse& response) {
   const std::string code = s3_element(response.body, "Code");
   auto failure = http_failure(response, code + " " + s3_element(response.body, "Message"));
   if (response.status == 403) {
     failure.value().hint = "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+  } else if (response.status == 301 || response.status == 307) {
+    const std::string region = region_of(response);
+    failure.value().hint =
+        fmt::format("AWS_REGION={}, the region of the bucket", region.empty() ? "REGION" : region);
   }
   return failure;
 }

@@ -29,6 +29,8 @@ Result<S3Bucket> s3_bucket(const std::string& name);
 // A signed request for `key`; "" is the bucket.
 HttpRequest s3_request(const S3Bucket& bucket, std::string_view key,
                        std::vector<std::pair<std::string, std::string>> query = {});
+// Whether `response`, a refusal, names another region of the bucket: `bucket` then has that one.
+bool follow_region(S3Bucket& bucket, const HttpResponse& response);
 // The failure for an answer other than 2xx: S3's code and message.
 Failure s3_failure(const HttpResponse& response);
 // The text of the first element `name` of an answer; "" without one.

@@ -52,7 +52,7 @@ class WebRoot final : public RemoteRoot {
   Result<bool> take_one(const std::string& path);
   Status take_known();
   Status take_folder();
-  // nullopt: it is not there.
+  // All of it, or it fails; nullopt: it is not there.
   Result<std::optional<HttpResponse>> text_of_file(std::string_view path, uint64_t limit_bytes);
   void keep_index(HttpResponse response);
   Status take_index(HttpResponse response);
@@ -98,10 +98,17 @@ Status WebRoot::take_known() {
 Result<std::optional<HttpResponse>> WebRoot::text_of_file(std::string_view path,
                                                           uint64_t limit_bytes) {
   CKPT_ASSIGN(HttpRequest asked, request(std::string(path), false));
-  asked.max_response_bytes = limit_bytes;
+  // A range says how long the file is, and so whether all of it came.
+  asked.range = HttpRange{0, limit_bytes};
   CKPT_ASSIGN(HttpResponse response, http_send(asked));
   if (response.status == 404 || response.status == 410) return std::optional<HttpResponse>();
-  if (!response.is_good()) return http_failure(response);
+  const bool is_empty = response.status == 416;
+  if (!response.is_good() && !is_empty) return http_failure(response);
+  if (is_empty) response.body.clear();
+  if (response.file_bytes.value_or(0) > limit_bytes) {
+    return corrupt("{}: {} bytes; at most {}", response.url.shown(), *response.file_bytes,
+                   limit_bytes);
+  }
   return std::optional(std::move(response));
 }
 

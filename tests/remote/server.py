@@ -197,6 +197,8 @@ class Handler(BaseHTTPRequestHandler):
         if path.startswith("/web/"):
             target = self.owner.root / path[1:]
             known = target.is_file() and ".." not in path
+            if known and {"answer", "early"} & set(self.struck):
+                return self.send_list(target.read_bytes())
             return self.file(mapped(target), self.etag(target)) if known else self.send(404)
         if path.startswith("/s3/"):
             return self.s3(url, path)
@@ -257,11 +259,16 @@ class Handler(BaseHTTPRequestHandler):
             rows.append(row)
         rows += [{"type": "directory", "oid": "0" * 40, "size": 0, "path": folder} for folder in sorted({name.split("/")[0] for name in files if "/" in name})]
         rows += [{"type": "file", "oid": "0" * 40, "size": 1, "path": name} for name in self.owner.made_up]
-        start = int(query.get("cursor", ["0"])[0])
+        start = 0 if "again" in self.struck else int(query.get("cursor", ["0"])[0])
         end = start + self.owner.page
         path = self.path.split("?")[0]
-        more = [("Link", f'<{self.owner.origin}{path}?recursive=true&expand=false&cursor={end}>; rel="next"')] if end < len(rows) else []
-        self.send(200, rows[start:end], more)
+        link = f"<{self.owner.origin}{path}?recursive=true&expand=false&cursor={end}>"
+        before = f"<{self.owner.origin}{path}>; rel=prev, " if "links" in self.struck else ""
+        more = [("Link", self.struck.get("link", f'{before}{link}; rel="next"'))] if end < len(rows) else []
+        if "again" in self.struck:   # the next page is this one, or has another name and the same rows
+            start, end = (0, self.owner.page) if self.struck["again"] == "other" else (start, end)
+            more = [("Link", f"<{self.path if self.struck['again'] == 'self' else f'{path}?cursor={time.monotonic_ns()}'}>; rel=\"next\"")]
+        self.send_list(json.dumps(rows[start:end]).encode(), more)
 
     def resolve(self, repository, commit, name, files):
         if name not in files:
@@ -275,6 +282,24 @@ class Handler(BaseHTTPRequestHandler):
                                         ("Location", f"{self.owner.cdn}/{quote(repository, '/')}/{quote(name, '/')}?signature=secret")])
         return self.send(307, b"", [*head, ("ETag", f'"{git_sha1(data)}"'),
                                     ("Location", f"/api/resolve-cache/models/{quote(repository, '/')}/{commit}/{quote(name, '/')}")])
+
+    def send_list(self, body, headers=(), kind="application/json"):
+        """Faults of lists: another answer, one that ends too early without saying so, and an edit."""
+        if "edit" in self.struck:
+            old, new = self.struck["edit"]
+            assert old in body, (old, body)
+            body = body.replace(old, new)
+        body = self.struck.get("answer", body)
+        if "early" not in self.struck:
+            return self.send(200, body, headers, kind)
+        self.send_response(200)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        self.wfile.write(body[:len(body) * 2 // 3])
+        return self.note(200, len(body) * 2 // 3)
 
     # ---- S3 ------------------------------------------------------------------------------------
 
@@ -299,8 +324,9 @@ class Handler(BaseHTTPRequestHandler):
             data = (folder / key).read_bytes()
             name = key.replace("&", "&amp;")
             rows += f"<Contents><Key>{name}</Key><Size>{len(data)}</Size><ETag>&quot;{hashlib.md5(data).hexdigest()}&quot;</ETag></Contents>"
-        rows += f"<NextContinuationToken>{end}</NextContinuationToken>" if end < len(keys) else ""
-        self.send(200, f"<ListBucketResult>{rows}</ListBucketResult>".encode(), kind="application/xml")
+        more = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{end}</NextContinuationToken>" if end < len(keys) else ""
+        rows = (more or "<IsTruncated>false</IsTruncated>") + rows
+        self.send_list(f'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{rows}</ListBucketResult>\n'.encode(), kind="application/xml")
 
     def wrong_signature(self, url):
         """None, or S3's code. The canonical request is made from the URL decoded and encoded again, as servers do."""

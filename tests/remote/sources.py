@@ -182,6 +182,38 @@ def listings_of_many_pages_are_read_to_their_end():
 
 
 @case
+def a_list_that_is_not_known_to_be_whole_is_refused():
+    bucket, hub, web_folder = (BUCKET, "*/s3/bucket"), (HUB, "*/tree/*"), (web("summed/model/"), "*/SHA256SUMS")
+    faults = [
+        (bucket, "was cut", Fault("early")), (bucket, "not a list of a bucket", Fault("answer", b"<html>sign in</html>")),
+        (bucket, "not a list of a bucket", Fault("answer", b"{}")), (bucket, "not a list of a bucket", Fault("answer", b"")),
+        (bucket, "SlowDown", Fault("answer", b"<?xml?><Error><Code>SlowDown</Code><Message>wait</Message></Error>")),
+        (bucket, "names no next page", Fault("edit", (b"<IsTruncated>false", b"<IsTruncated>true"))),
+        (bucket, "without key or size", Fault("edit", (b"<Key>models/model/tokenizer.json</Key>", b""))),
+        (bucket, "XML comments", Fault("edit", (b"<Key>models/model/tokenizer.json</Key>", b"<Key><![CDATA[models/model/tokenizer.json]]></Key>"))),
+        (bucket, "does not end", Fault("edit", (b"</Contents></ListBucketResult>", b"</ListBucketResult>"))),
+        (hub, "tree", Fault("early")), (hub, "tree", Fault("answer", b"<html>sign in</html>")), (hub, "not an array", Fault("answer", b"{}")),
+        (web_folder, "expected 206", Fault("early")), (web_folder, "line 1", Fault("answer", b"<html>sign in</html>")),
+    ]
+    good = True
+    for (source, path), words, fault in faults:
+        strike(Fault(fault.name, fault.value, path))
+        good = is_refused(words, "convert", source, "refused") and good
+    SERVER.page = 2
+    try:
+        for words, name, value, path in (("read already", "again", "self", "*tree*"), ("twice", "again", "other", "*tree*"), ("Link is", "link", "next", "*tree*")):
+            strike(Fault(name, value, path))
+            good = is_refused(words, "convert", HUB, "refused") and len(SERVER.log) <= 3 and good or print(words, len(SERVER.log))
+        strike(Fault("links", path="*tree*"))
+        good = converts_alike(HUB, "out.gguf", "--to", "q8_0") and good
+        strike(Fault("edit", (b"Token>4<", b"Token>2<"), "*/s3/bucket", skip=1, times=1))
+        good = is_refused("read already", "convert", BUCKET, "refused") and good
+    finally:
+        SERVER.page = 1000
+    return good
+
+
+@case
 def the_token_reaches_the_hub_alone():
     strike()
     SERVER.token = "hf_secret"

@@ -42,7 +42,8 @@ struct S3Object {
   std::string sha256;  // as ckpt noted it; empty for objects of others
 };
 
-// Writes objects of one bucket, whole or in parts; the server checks each part. Thread-safe. All
+// Writes objects of one bucket, whole or in parts; the server checks each part. Thread-safe after
+// the first find(), which learns in which region the bucket is. All
 // fail as requests do; kUsage where the server refuses who we are or the name is
 // taken.
 class S3Writer {
@@ -74,7 +75,7 @@ class S3Writer {
   Result<HttpResponse> send(HttpRequest request);
   Status check_made(const std::string& key, const std::string& sha256, Status refused);
 
-  const S3Bucket bucket_;
+  S3Bucket bucket_;
 };
 
 constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
@@ -148,7 +149,10 @@ Result<HttpResponse> S3Writer::send(HttpRequest request) {
 }
 
 Result<std::optional<S3Object>> S3Writer::find(const std::string& key) {
-  CKPT_ASSIGN(const HttpResponse response, send(request("HEAD", key, {})));
+  CKPT_ASSIGN(HttpResponse response, send(request("HEAD", key, {})));
+  if (!response.is_good() && follow_region(bucket_, response)) {
+    CKPT_ASSIGN(response, send(request("HEAD", key, {})));
+  }
   if (response.status == 404) return std::optional<S3Object>();
   if (!response.is_good()) return refused_by_s3(response);
   const std::string* const length = response.header("content-length");

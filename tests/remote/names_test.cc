@@ -37,6 +37,40 @@ TEST(S3Name, SplitsBucketAndKey) {
   }
 }
 
+TEST(S3Bucket, FollowsTheRegionThatAnAnswerNames) {
+  const auto bucket_at = [](const std::string& base) {
+    S3Bucket bucket;
+    bucket.base = *parse_url(base);
+    if (bucket.base.path == "/") bucket.base.path.clear();
+    bucket.signing.region = "us-east-1";
+    return bucket;
+  };
+  HttpResponse answer;
+  answer.status = 301;
+  answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
+  for (const auto& [before, after] :
+       {std::pair("https://b.s3.us-east-1.amazonaws.com", "https://b.s3.eu-west-1.amazonaws.com/k"),
+        std::pair("https://s3.us-east-1.amazonaws.com/b.c",
+                  "https://s3.eu-west-1.amazonaws.com/b.c/k"),
+        std::pair("http://127.0.0.1:9000/b", "http://127.0.0.1:9000/b/k")}) {
+    S3Bucket bucket = bucket_at(before);
+    EXPECT_TRUE(follow_region(bucket, answer));
+    EXPECT_EQ(bucket.signing.region, "eu-west-1");
+    EXPECT_EQ(s3_request(bucket, "k").url.text(), after);
+    EXPECT_FALSE(follow_region(bucket, answer));  // it is there already
+  }
+  S3Bucket bucket = bucket_at("https://b.s3.us-east-1.amazonaws.com");
+  answer.headers = {{"x-amz-bucket-region", "evil.example/"}};
+  EXPECT_FALSE(follow_region(bucket, answer));
+  answer.headers.clear();
+  EXPECT_FALSE(follow_region(bucket, answer));
+  EXPECT_EQ(s3_failure(answer).value().hint, "AWS_REGION=REGION, the region of the bucket");
+  answer.body =
+      "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-2</Region></Error>";
+  EXPECT_TRUE(follow_region(bucket, answer));
+  EXPECT_EQ(bucket.base.host, "b.s3.eu-west-2.amazonaws.com");
+}
+
 TEST(S3Element, DecodesWhatAServerWrites) {
   constexpr std::string_view kXml =
       "<Error><Code>A&amp;B &lt;x&gt; &quot;&#47;&#x2f;&apos;</Code><Empty></Empty><Open></Error>";

@@ -385,6 +385,16 @@ def s3_files_arrive_sums_last(scratch):
     assert bucket.count("^(PUT|POST)") == puts, "objects that were there were sent again"
 
 
+def s3_a_bucket_of_another_region_is_written_there(scratch):
+    bucket, out = Bucket(), folder_in(scratch, large=LARGE)
+    run, bucket.region = s3_run(scratch, bucket), "eu-west-1"
+    run.good(out, "--to", "s3://models/v1")
+    assert sum(status == 301 for _, _, status, _ in bucket.log) == 1
+    same_objects(bucket, "/models/v1/", out)
+    bucket.region, bucket.says_region = "eu-west-2", False
+    run.bad("AWS_REGION=REGION", out, "--to", "s3://models/v2")
+
+
 def s3_objects_are_replaced_only_by_force(scratch):
     bucket, out = Bucket(), folder_in(scratch)
     run = s3_run(scratch, bucket)

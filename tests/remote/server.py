@@ -54,14 +54,14 @@ class Server:
         for server in self.servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
 
-    def encrypt(self):
-        """The same by HTTPS too: gives the origin, and the PEM of a certificate for 127.0.0.1 and localhost that signed itself."""
+    def encrypt(self, handler=None, hosts=("localhost",)):
+        """The same by HTTPS too: gives the origin, and the PEM of a certificate for 127.0.0.1 and `hosts` that signed itself."""
         certificate, both = self.root / "server.pem", self.root / "server-and-key.pem"
         words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=test",
-                 "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", both, "-out", certificate]
+                 "-addext", "subjectAltName=" + "".join(f"DNS:{host}," for host in hosts) + "IP:127.0.0.1", "-keyout", both, "-out", certificate]
         subprocess.run(words, check=True, capture_output=True)
         both.write_text(both.read_text() + certificate.read_text())
-        server = self.maker(("127.0.0.1", 0), self.servers[0].RequestHandlerClass)
+        server = self.maker(("127.0.0.1", 0), handler or self.servers[0].RequestHandlerClass)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(both)
         server.socket = context.wrap_socket(server.socket, server_side=True)

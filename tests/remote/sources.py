@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+from amazon import Amazon
 from server import Fault, Server
 
 CKPT, TESTDATA = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -565,6 +566,21 @@ def a_file_whose_changes_nothing_tells_is_noted_once_and_never_resumed():
     shutil.rmtree("stateless")
     strike(Fault("stateless", path="*model.safetensors", skip=1))   # the first answer told a state
     return is_refused("the server sent no ETag", "verify", web("summed/model/")) and good
+
+
+@case
+def a_bucket_of_amazon_is_read_in_its_own_region():
+    strike()
+    shutil.copytree(SERVER.root / "s3/bucket", SERVER.root / "s3/dotted.bucket")
+    amazon, good = Amazon(SERVER, "eu-west-1"), True
+    assert run("convert", "model", "local-region.gguf", "--to", "q8_0")[0] == 0
+    for bucket, region in itertools.product(("bucket", "dotted.bucket"), ("eu-west-1", "us-east-1")):
+        amazon.asked.clear()
+        code, text = run("convert", f"s3://{bucket}/models/model", "region.gguf", "--to", "q8_0", "--force", **amazon.environment, AWS_REGION=region)
+        host = f"s3.eu-west-1.amazonaws.com" if "." in bucket else f"{bucket}.s3.eu-west-1.amazonaws.com"
+        strays = [each for each in amazon.asked[1:] if each[0] != host or "//" in each[1]]
+        good = good and code == 0 and digests("region.gguf") == digests("local-region.gguf") and not strays or print(code, text, strays)
+    return good
 
 
 @case

@@ -177,12 +177,15 @@ class Bucket(Store):
     def __init__(self):
         super().__init__()
         self.objects, self.uploads, self.made = {}, {}, []
+        self.region, self.says_region = "us-east-1", True
 
     def answer(self, request, body, fault):
         method, url = request.command, urllib.parse.urlsplit(request.path)
         key, query = urllib.parse.unquote(url.path), dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         if not request.headers.get("Authorization", "").startswith("AWS4-HMAC-SHA256 Credential=testkey/"):
             return s3_error(403, "AccessDenied")
+        if f"/{self.region}/s3/" not in request.headers["Authorization"]:
+            return 301, {"x-amz-bucket-region": self.region} if self.says_region else {}, b""
         sent = request.headers.get("x-amz-content-sha256")
         if sent != digest_of(body)[7:]:
             return s3_error(400, "XAmzContentSHA256Mismatch")

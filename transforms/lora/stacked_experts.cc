@@ -135,14 +135,42 @@ class StackMerge {
     if (const AdapterModule* other = sibling(); axes == Axes::kEither && other != nullptr) {
       CKPT_ASSIGN(axes, axes_of_sibling(*other));
     }
-    if (axes == Axes::kEither && place_.stack != nullptr && config().peft_version) {
-      return unsupported("{}: A and B fit '{}.{}' both ways, because it is square", place(), stem_,
-                         name_);
-    }
-    is_crossed_ = axes == Axes::kEither
-                      ? config().peft_version.value_or(AdapterConfig::Version{}) < kInputsOfA
-                      : axes == Axes::kCrossed;
+    if (axes == Axes::kEither) CKPT_SET(axes, axes_by_version());
+    is_crossed_ = axes == Axes::kCrossed;
     return {};
+  }
+
+  Result<Axes> axes_by_version() {
+    const auto& version = config().peft_version;
+    if (!version) {
+      return unsupported_hint(
+          R"("peft_version": "0.19.1" in adapter_config.json if PEFT 0.19.1 or newer or a program )"
+          R"(of its layout wrote it, otherwise "0.19.0")",
+          "{}: A and B fit '{}.{}' both ways, because it is square, and the configuration has no "
+          "peft_version",
+          place(), stem_, name_);
+    }
+    if (*version < kInputsOfA) return Axes::kCrossed;
+    // A reads inputs, which some classes have as the second axis: [E, in, out].
+    const Axes axes = place_.stack == nullptr ? Axes::kStraight : axes_of_model();
+    if (axes != Axes::kNone) return axes;
+    return unsupported(
+        "{}: A and B fit '{}.{}' both ways, because it is square, and the model has "
+        "no other parameter that shows which axis is the input",
+        place(), stem_, name_);
+  }
+
+  // Where the model's stacks have their inputs: gate_up_proj reads as many values as down_proj
+  // makes, and makes twice as many as that reads.
+  Axes axes_of_model() {
+    const Tensor* up = weights_.find(stem_, fmt::format(".{}", kGateUpParameter));
+    const Tensor* down = weights_.find(stem_, fmt::format(".{}", kDownParameter));
+    if (up == nullptr || down == nullptr) return Axes::kNone;
+    if (up->shape.size() != 3 || down->shape.size() != 3) return Axes::kNone;
+    const auto fits = [&](size_t out, size_t in) {
+      return up->shape[in] == down->shape[out] && up->shape[out] == 2 * down->shape[in];
+    };
+    return fits(1, 2) ? Axes::kStraight : (fits(2, 1) ? Axes::kCrossed : Axes::kNone);
   }
 
   Result<Axes> axes_of_sibling(const AdapterModule& other) const {

@@ -3,6 +3,7 @@
 //   parameter [E, out, in]; delta of expert e [out, in]
 //   A [E r, in]     row e r + k                 B [out, r E]   column k E + e      PEFT 0.19.1 on
 //   A [E r, out]    row e r + k                 B [in, r E]    column k E + e      before: D^T
+//   parameter [E, in, out]: A reads the inputs in all releases                     gpt-oss
 //   B's column e r + k                          unsloth, lora_B_layout "grouped_by_expert"
 //
 //   X.experts.base_layer.lora_A    gate_up_proj, where both are trained

@@ -1,82 +1,25 @@
-// Adapters merged: the bytes that PEFT writes, and every tensor used or refused.
+// Adapters merged: names and configurations of other programs, and every tensor used or refused.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
-#include <sstream>
 
-#include "core/base/sha256.h"
 #include "core/model/json_documents.h"
-#include "tests/transforms/run_step.h"
+#include "tests/transforms/lora/adapters.h"
 
 namespace ckpt {
 namespace {
 
-namespace fs = std::filesystem;
-using step_test::expect_error;
+using lora_test::adapter_of;
+using lora_test::expect_merged;
+using lora_test::hash_of;
+using lora_test::made_value;
+using lora_test::MadeTensor;
+using lora_test::merged;
+using lora_test::write_adapter;
 using step_test::options;
 using step_test::settle;
 using step_test::tensor;
-
-fs::path adapter_of(const std::string& name) { return testdata("lora/" + name); }
-
-std::map<std::string, std::string> merged_hashes(const std::string& name) {
-  std::istringstream lines(read_file(adapter_of(name) / "merged.sha256"));
-  std::map<std::string, std::string> out;
-  for (std::string hash, tensor; lines >> hash;) {
-    if (hash != "[bf16]" && lines >> tensor) out[tensor] = hash;
-  }
-  EXPECT_FALSE(out.empty());
-  return out;
-}
-
-Checkpoint merged(const std::string& base, const fs::path& adapter) {
-  return settle(step_test::run("lora", step_test::open(testdata(base)).value(),
-                               options({{"from", adapter.string()}})));
-}
-
-std::string hash_of(const Tensor& tensor) { return sha256_of(part_bytes(tensor)); }
-
-// Tensors that changed have PEFT's hashes, and all others the bytes of the base.
-void expect_merged(const std::string& base, const fs::path& adapter, const std::string& hashes) {
-  const auto expected = merged_hashes(hashes);
-  const Checkpoint before = step_test::open(testdata(base)).value();
-  const Checkpoint after = merged(base, adapter);
-  ASSERT_EQ(after.tensors.size(), before.tensors.size());
-  for (const Tensor& each : after.tensors) {
-    const auto found = expected.find(each.name);
-    EXPECT_EQ(hash_of(each),
-              found != expected.end() ? found->second : hash_of(tensor(before, each.name)))
-        << each.name;
-  }
-}
-
-TEST(LoraMerge, EqualsPeft) {
-  expect_merged("llama-micro", adapter_of("rslora"), "rslora");
-  expect_merged("qwen3-micro", adapter_of("trainable-tokens"), "trainable-tokens");
-  expect_merged("qwen35vl-micro", adapter_of("vl-lora-bias"), "vl-lora-bias");
-}
-
-TEST(LoraMerge, EqualsPeftForExpertsOfAllLayouts) {
-  expect_merged("qwen35moe-micro", adapter_of("experts"), "experts");
-  expect_merged("qwen35moe-micro", adapter_of("experts-peft-0.18"), "experts-peft-0.18");
-  expect_merged("qwen35moe-micro", adapter_of("experts-unsloth-old"), "experts");
-}
-
-TEST(LoraMerge, ReadsPatternsAndTrainedBiases) {
-  expect_merged("llama-micro", adapter_of("patterns"), "patterns");
-  expect_merged("qwen35vl-micro", adapter_of("vl-vision-bias"), "vl-vision-bias");
-}
-
-// PEFT sums norms in another order: single values of two of the six weights differ by one ULP.
-TEST(LoraMerge, DoraHasTheBytesOfPeftInMostWeights) {
-  const auto expected = merged_hashes("dora-rslora-bf16");
-  const Checkpoint after = merged("qwen3-micro", adapter_of("dora-rslora-bf16"));
-  size_t equal = 0;
-  for (const auto& [name, hash] : expected) equal += hash_of(tensor(after, name)) == hash ? 1 : 0;
-  EXPECT_EQ(expected.size(), 6u);
-  EXPECT_EQ(equal, 4u);
-}
 
 TEST(LoraMerge, ReadsTheNamesOfOtherPrograms) {
   for (const char* name :
@@ -107,42 +50,11 @@ TEST(LoraMerge, RefusesAdaptersThatAreWrong) {
 
 // ---- adapters made here -------------------------------------------------------------------------
 
-struct Piece {
-  std::string name;
-  std::vector<uint64_t> shape;
-};
-
-// Small multiples of 1/64, other ones for each tensor.
-float made_value(size_t tensor, size_t at) {
-  return static_cast<float>(static_cast<int>((at * 7 + tensor * 5) % 23) - 11) / 64;
-}
-
-void write_adapter(const fs::path& folder, const std::vector<Piece>& pieces,
-                   const std::string& config) {
-  fs::create_directories(folder);
-  std::string header = "{", data;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    uint64_t count = 1;
-    for (const uint64_t axis : pieces[i].shape) count *= axis;
-    header += fmt::format("{}\"{}\":{{\"dtype\":\"F32\",\"shape\":[{}],\"data_offsets\":[{},{}]}}",
-                          i == 0 ? "" : ",", pieces[i].name, fmt::join(pieces[i].shape, ","),
-                          data.size(), data.size() + 4 * count);
-    for (size_t k = 0; k < count; ++k) {
-      const float value = made_value(i, k);
-      data.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-  }
-  header += "}";
-  const uint64_t size = header.size();
-  write_file(folder / "adapter_model.safetensors",
-             std::string(reinterpret_cast<const char*>(&size), 8) + header + data);
-  write_file(folder / "adapter_config.json", config);
-}
-
 constexpr const char* kLoraConfig = R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4})";
 
-const std::vector<Piece> kEmbeddingPieces = {{"model.embed_tokens.lora_embedding_A", {2, 1024}},
-                                             {"model.embed_tokens.lora_embedding_B", {256, 2}}};
+const std::vector<MadeTensor> kEmbeddingPieces = {
+    {"model.embed_tokens.lora_embedding_A", {2, 1024}},
+    {"model.embed_tokens.lora_embedding_B", {256, 2}}};
 
 Checkpoint tied_llama() {
   Checkpoint out = step_test::open(testdata("llama-micro")).value();
@@ -186,7 +98,7 @@ TEST(LoraMerge, ATiedHeadThatIsTrainedLeavesTheEmbeddings) {
 // By columns: V / |V| m, where |V| runs over the vocabulary.
 TEST(LoraMerge, DoraOfEmbeddingsHasTheNormsOfColumns) {
   const TemporaryFolder folder;
-  std::vector<Piece> pieces = kEmbeddingPieces;
+  std::vector<MadeTensor> pieces = kEmbeddingPieces;
   pieces.push_back({"model.embed_tokens.lora_magnitude_vector", {1, 256}});
   write_adapter(folder.path(), pieces,
                 R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": true})");
@@ -227,22 +139,22 @@ TEST(LoraMerge, ScaleMultipliesWhatIsAdded) {
 // Of each tensor: another name, another shape, none at all.
 TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   const std::string front = "base_model.model.model.layers.0.";
-  const std::vector<Piece> pieces = {{front + "self_attn.q_proj.lora_A.weight", {2, 256}},
-                                     {front + "self_attn.q_proj.lora_B.weight", {256, 2}},
-                                     {front + "self_attn.q_proj.lora_magnitude_vector", {256}},
-                                     {front + "input_layernorm.weight", {256}},
-                                     {"base_model.model.lm_head.weight", {1024, 256}}};
+  const std::vector<MadeTensor> pieces = {{front + "self_attn.q_proj.lora_A.weight", {2, 256}},
+                                          {front + "self_attn.q_proj.lora_B.weight", {256, 2}},
+                                          {front + "self_attn.q_proj.lora_magnitude_vector", {256}},
+                                          {front + "input_layernorm.weight", {256}},
+                                          {"base_model.model.lm_head.weight", {1024, 256}}};
   constexpr const char* kConfig =
       R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": true})";
   const TemporaryFolder folder;
-  const auto result = [&](const std::vector<Piece>& made) {
+  const auto result = [&](const std::vector<MadeTensor>& made) {
     write_adapter(folder.path(), made, kConfig);
     return step_test::run("lora", step_test::open(testdata("llama-micro")).value(),
                           options({{"from", folder.path().string()}}));
   };
   ASSERT_TRUE(result(pieces));
   for (size_t i = 0; i < pieces.size(); ++i) {
-    std::vector<Piece> other = pieces;
+    std::vector<MadeTensor> other = pieces;
     other[i].name += "_x";
     EXPECT_FALSE(result(other)) << other[i].name;
     other[i].name = front + "self_attn.z_proj" + other[i].name.substr(other[i].name.rfind('.'));
@@ -261,8 +173,8 @@ TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
 
 TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   const std::string module = "model.layers.0.self_attn.q_proj.";
-  const std::vector<Piece> pieces = {{module + "lora_A.weight", {2, 256}},
-                                     {module + "lora_B.weight", {256, 2}}};
+  const std::vector<MadeTensor> pieces = {{module + "lora_A.weight", {2, 256}},
+                                          {module + "lora_B.weight", {256, 2}}};
   const auto hash = [&](const std::string& config) -> std::string {
     const TemporaryFolder folder;
     write_adapter(folder.path(), pieces, config);

@@ -1,0 +1,144 @@
+// Adapters merged by PEFT and by the step lora: equal bytes.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/transforms/lora/adapters.h"
+
+namespace ckpt {
+namespace {
+
+using lora_test::adapter_of;
+using lora_test::expect_hashes;
+using lora_test::expect_merged;
+using lora_test::merged_hashes;
+using lora_test::RawTensor;
+
+TEST(LoraMerge, EqualsPeft) {
+  expect_merged("qwen3-micro", adapter_of("plain"), "plain");
+  expect_merged("llama-micro", adapter_of("plain-bf16"), "plain-bf16");
+  expect_merged("llama-micro", adapter_of("rslora"), "rslora");
+  expect_merged("qwen3-micro", adapter_of("trainable-tokens"), "trainable-tokens");
+  expect_merged("qwen35vl-micro", adapter_of("vl-lora-bias"), "vl-lora-bias");
+}
+
+TEST(LoraMerge, EqualsPeftForExpertsOfAllLayouts) {
+  expect_merged("qwen35moe-micro", adapter_of("experts"), "experts");
+  expect_merged("qwen35moe-micro", adapter_of("experts-peft-0.18"), "experts-peft-0.18");
+  expect_merged("qwen35moe-micro", adapter_of("experts-unsloth-old"), "experts");
+}
+
+TEST(LoraMerge, ReadsPatternsAndTrainedBiases) {
+  expect_merged("llama-micro", adapter_of("patterns"), "patterns");
+  expect_merged("qwen35vl-micro", adapter_of("vl-vision-bias"), "vl-vision-bias");
+}
+
+// The tensors of an adapter in testdata, to be written again with others.
+std::vector<RawTensor> tensors_of_adapter(const std::string& name) {
+  const Checkpoint stored = step_test::open(adapter_of(name) / "adapter_model.safetensors").value();
+  std::vector<RawTensor> out;
+  for (const Tensor& each : stored.tensors) {
+    out.push_back(
+        {each.name, each.codec->name == "bf16" ? "BF16" : "F32", each.shape, part_bytes(each)});
+  }
+  return out;
+}
+
+void write_again(const std::filesystem::path& folder, const std::string& name,
+                 const std::vector<RawTensor>& tensors) {
+  lora_test::write_safetensors(folder / "adapter_model.safetensors", tensors);
+  write_file(folder / "adapter_config.json", read_file(adapter_of(name) / "adapter_config.json"));
+}
+
+constexpr const char* kSavedPrefix = "base_model.model.";
+constexpr const char* kBothEnds[] = {"lm_head", "model.embed_tokens"};
+
+// PEFT stores copies of the embeddings that it changes.
+TEST(LoraMerge, IgnoresCopiesOfTheBaseAsPeftDoes) {
+  const TemporaryFolder folder;
+  const Checkpoint base = step_test::open(testdata("llama-micro")).value();
+  std::vector<RawTensor> tensors = tensors_of_adapter("embedding");
+  for (const std::string end : kBothEnds) {
+    const Tensor& weight = step_test::tensor(base, end + ".weight");
+    tensors.push_back(
+        {kSavedPrefix + end + ".base_layer.weight", "BF16", weight.shape, part_bytes(weight)});
+  }
+  write_again(folder.path(), "embedding", tensors);
+  expect_merged("llama-micro", folder.path(), "embedding");
+  expect_merged("llama-micro", adapter_of("embedding"), "embedding");
+}
+
+// Products next to whole weights, which replace the model's.
+TEST(LoraMerge, ReplacesModulesToSaveAsPeftDoes) {
+  const TemporaryFolder folder;
+  std::vector<RawTensor> tensors = tensors_of_adapter("modules-to-save");
+  auto expected = merged_hashes("modules-to-save");
+  for (const std::string end : kBothEnds) {
+    std::string bytes(size_t{1024} * 256 * 2, '\0');
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i % 61 + end.size());
+    expected[end + ".weight"] = sha256_of(bytes);
+    tensors.push_back({kSavedPrefix + end + ".weight", "BF16", {1024, 256}, std::move(bytes)});
+  }
+  write_again(folder.path(), "modules-to-save", tensors);
+  expect_hashes("qwen3-micro", folder.path(), expected);
+}
+
+std::string inserted(std::string name, std::string_view before, std::string_view words) {
+  return name.insert(name.find(before), words);
+}
+
+// Trained on the text class alone: the same weights in the model that has a vision tower.
+TEST(LoraMerge, AdaptersOfATextClassFitTheModelAroundIt) {
+  expect_merged("qwen35-micro", adapter_of("text-only-for-vl"), "text-only-for-vl");
+  std::map<std::string, std::string> expected;
+  for (const auto& [name, hash] : merged_hashes("text-only-for-vl")) {
+    expected[inserted(name, "layers.", "language_model.")] = hash;
+  }
+  expect_hashes("qwen35vl-micro", adapter_of("text-only-for-vl"), expected);
+}
+
+TEST(LoraMerge, AdaptersOfAModelWithATowerFitItsTextClass) {
+  const TemporaryFolder folder;
+  std::vector<RawTensor> tensors = tensors_of_adapter("text-only-for-vl");
+  for (RawTensor& each : tensors) each.name = inserted(each.name, "layers.", "language_model.");
+  write_again(folder.path(), "text-only-for-vl", tensors);
+  expect_merged("qwen35-micro", folder.path(), "text-only-for-vl");
+  std::map<std::string, std::string> expected;
+  for (const auto& [name, hash] : merged_hashes("text-only-for-vl")) {
+    expected[inserted(name, "layers.", "language_model.")] = hash;
+  }
+  expect_hashes("qwen35vl-micro", folder.path(), expected);
+}
+
+// A value that PEFT rounds otherwise, because it sums the squares of a norm in another order.
+struct RoundedByPeft {
+  const char* tensor;
+  size_t at;
+  uint16_t bits;  // BF16
+};
+constexpr RoundedByPeft kRoundedByPeft[] = {
+    {"model.layers.2.self_attn.k_proj.weight", 31063, 15265},
+    {"model.layers.2.self_attn.o_proj.weight", 30831, 48499},
+};
+
+// Of the six weights all values but these two are PEFT's, and these are the next number to it.
+TEST(LoraMerge, DoraDiffersFromPeftByOneUlpOfTwoValues) {
+  const auto expected = merged_hashes("dora-rslora-bf16");
+  EXPECT_EQ(expected.size(), 6u);
+  const Checkpoint after = lora_test::merged("qwen3-micro", adapter_of("dora-rslora-bf16"));
+  for (const auto& [name, hash] : expected) {
+    std::string bytes = part_bytes(step_test::tensor(after, name));
+    for (const RoundedByPeft& each : kRoundedByPeft) {
+      if (name != each.tensor) continue;
+      uint16_t ours = 0;
+      std::memcpy(&ours, bytes.data() + 2 * each.at, sizeof ours);
+      EXPECT_LE(std::abs(int{ours} - int{each.bits}), 1) << name;
+      std::memcpy(bytes.data() + 2 * each.at, &each.bits, sizeof each.bits);
+    }
+    EXPECT_EQ(sha256_of(bytes), hash) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

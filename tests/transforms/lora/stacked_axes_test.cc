@@ -1,0 +1,220 @@
+// Adapters of stacked experts: which of a parameter's axes A reads, in every release of PEFT.
+#include <gtest/gtest.h>
+
+#include "tests/transforms/lora/adapters.h"
+
+namespace ckpt {
+namespace {
+
+using lora_test::made_value;
+using lora_test::MadeTensor;
+
+constexpr uint64_t kExperts = 2, kRank = 2;
+constexpr const char* kExpertsOfLayer = "model.layers.0.mlp.experts";
+constexpr const char* kOld[] = {"0.17.1", "0.18.1", "0.19.0"};
+constexpr const char* kNew[] = {"0.19.1", "0.21.2"};
+
+// How a model stores [experts, outputs, inputs].
+enum class Storage { kStack, kTurnedStack, kSingles, kNoOtherParameter };
+
+struct ExpertSizes {
+  uint64_t hidden, inner;
+};
+
+struct StackCase {
+  Storage storage;
+  ExpertSizes sizes;
+  bool is_down = false;  // trained alone; otherwise gate_up_proj is
+  bool has_both = false;
+  // Of A, if the shapes of the trained parameter show it.
+  bool is_new_layout = true;
+};
+
+struct Matrix {
+  uint64_t rows, columns;
+};
+
+// The parameter of an expert as the model's class has it.
+Matrix matrix_of(const StackCase& given, bool is_down) {
+  const auto [hidden, inner] = given.sizes;
+  const Matrix linear = is_down ? Matrix{hidden, inner} : Matrix{2 * inner, hidden};
+  return given.storage == Storage::kTurnedStack ? Matrix{linear.columns, linear.rows} : linear;
+}
+
+std::vector<MadeTensor> model_of(const StackCase& given) {
+  const std::string front = std::string(kExpertsOfLayer) + ".";
+  const auto [hidden, inner] = given.sizes;
+  std::vector<MadeTensor> out;
+  if (given.storage == Storage::kSingles) {
+    for (uint64_t expert = 0; expert < kExperts; ++expert) {
+      const std::string own = fmt::format("{}{}.", front, expert);
+      out.push_back({own + "gate_proj.weight", {inner, hidden}});
+      out.push_back({own + "up_proj.weight", {inner, hidden}});
+      out.push_back({own + "down_proj.weight", {hidden, inner}});
+    }
+    return out;
+  }
+  for (const bool is_down : {false, true}) {
+    if (given.storage == Storage::kNoOtherParameter && is_down != given.is_down) continue;
+    const Matrix matrix = matrix_of(given, is_down);
+    out.push_back({front + (is_down ? "down_proj" : "gate_up_proj"),
+                   {kExperts, matrix.rows, matrix.columns}});
+  }
+  return out;
+}
+
+// A and B of a parameter; crossed: A reads the rows of the matrix.
+void add_factors(std::vector<MadeTensor>& out, const std::string& module, Matrix matrix,
+                 bool is_crossed) {
+  const uint64_t wide = kExperts * kRank;
+  out.push_back({module + ".lora_A.weight", {wide, is_crossed ? matrix.rows : matrix.columns}});
+  out.push_back({module + ".lora_B.weight", {is_crossed ? matrix.columns : matrix.rows, wide}});
+}
+
+// Values of the trained parameter, expert after expert, in the order of the model's class.
+std::vector<float> values_of_parameter(const Checkpoint& model, const StackCase& given) {
+  std::map<std::string, const Tensor*> by_name;  // gate before up
+  for (const Tensor& each : model.tensors) {
+    if ((each.name.find("down_proj") != std::string::npos) == given.is_down) {
+      by_name[each.name] = &each;
+    }
+  }
+  std::vector<float> out;
+  for (const auto& [name, tensor] : by_name) {
+    const std::vector<float> values = read_values(*tensor, uint64_t{1} << 16).value();
+    out.insert(out.end(), values.begin(), values.end());
+  }
+  return out;
+}
+
+std::vector<float> sum_of(const std::vector<float>& weights, const StackCase& given,
+                          bool is_crossed) {
+  const Matrix matrix = matrix_of(given, given.is_down);
+  const uint64_t wide = kExperts * kRank, inputs = is_crossed ? matrix.rows : matrix.columns;
+  std::vector<float> out = weights;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t expert = i / (matrix.rows * matrix.columns);
+    const uint64_t row = i / matrix.columns % matrix.rows, column = i % matrix.columns;
+    for (uint64_t k = 0; k < kRank; ++k) {
+      const uint64_t in = is_crossed ? row : column, made = is_crossed ? column : row;
+      out[i] += made_value(0, (expert * kRank + k) * inputs + in) *
+                made_value(1, made * wide + k * kExperts + expert);
+    }
+  }
+  return out;
+}
+
+// "straight", "crossed", or why the step refuses.
+std::string axes_taken(const StackCase& given, const std::string& version) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "model");
+  lora_test::write_pieces(folder / "model" / "model.safetensors", model_of(given));
+  const bool is_crossed = !given.is_new_layout;
+  std::vector<MadeTensor> factors;  // the trained parameter's first: they have the first values
+  const std::string own =
+      std::string(kExpertsOfLayer) + (given.has_both && !given.is_down ? ".base_layer" : "");
+  add_factors(factors, own, matrix_of(given, given.is_down), is_crossed);
+  if (given.has_both) {
+    const std::string other = std::string(kExpertsOfLayer) + (given.is_down ? ".base_layer" : "");
+    add_factors(factors, other, matrix_of(given, !given.is_down), is_crossed);
+  }
+  std::string targets =
+      given.is_down ? R"("mlp.experts.down_proj")" : R"("mlp.experts.gate_up_proj")";
+  if (given.has_both) targets = R"("mlp.experts.gate_up_proj", "mlp.experts.down_proj")";
+  lora_test::write_adapter(
+      folder / "adapter", factors,
+      fmt::format(
+          R"({{"peft_type": "LORA", "r": 2, "lora_alpha": 2, "target_parameters": [{}]{}}})",
+          targets, version.empty() ? "" : R"(, "peft_version": ")" + version + "\""));
+  const Checkpoint before = step_test::open(folder / "model").value();
+  auto made =
+      step_test::run("lora", before, step_test::options({{"from", (folder / "adapter").string()}}));
+  if (!made) return made.error().text();
+  const Checkpoint after = step_test::settle(std::move(made));
+  const std::vector<float> weights = values_of_parameter(before, given);
+  const std::vector<float> found = values_of_parameter(after, given);
+  EXPECT_NE(sum_of(weights, given, false), sum_of(weights, given, true));
+  if (found == sum_of(weights, given, false)) return "straight";
+  return found == sum_of(weights, given, true) ? "crossed" : "another sum";
+}
+
+constexpr ExpertSizes kSquareUp = {4, 2}, kSquareDown = {4, 4}, kNoSquare = {6, 2};
+
+std::vector<std::string> all_versions() {
+  std::vector<std::string> out = {""};
+  out.insert(out.end(), std::begin(kOld), std::end(kOld));
+  out.insert(out.end(), std::begin(kNew), std::end(kNew));
+  return out;
+}
+
+TEST(StackedAxes, ShapesThatAreNotSquareDecideInEveryVersion) {
+  for (const std::string& version : all_versions()) {
+    for (const Storage storage : {Storage::kStack, Storage::kSingles}) {
+      for (const bool is_down : {false, true}) {
+        EXPECT_EQ(axes_taken({storage, kNoSquare, is_down, false, true}, version), "straight");
+        EXPECT_EQ(axes_taken({storage, kNoSquare, is_down, false, false}, version), "crossed");
+      }
+    }
+    EXPECT_EQ(axes_taken({Storage::kTurnedStack, kNoSquare, false, false, false}, version),
+              "crossed");
+  }
+}
+
+TEST(StackedAxes, TheOtherParameterDecidesForASquareMatrixInEveryVersion) {
+  for (const std::string& version : all_versions()) {
+    for (const Storage storage : {Storage::kStack, Storage::kSingles}) {
+      for (const bool is_down : {false, true}) {
+        const ExpertSizes sizes = is_down ? kSquareDown : kSquareUp;
+        EXPECT_EQ(axes_taken({storage, sizes, is_down, true, true}, version), "straight");
+        EXPECT_EQ(axes_taken({storage, sizes, is_down, true, false}, version), "crossed");
+      }
+    }
+    EXPECT_EQ(axes_taken({Storage::kTurnedStack, kSquareDown, true, true, false}, version),
+              "crossed");
+  }
+}
+
+TEST(StackedAxes, TheVersionDecidesForASquareMatrixAlone) {
+  for (const Storage storage : {Storage::kStack, Storage::kSingles}) {
+    for (const bool is_down : {false, true}) {
+      const StackCase given = {storage, is_down ? kSquareDown : kSquareUp, is_down};
+      for (const char* version : kOld) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+      for (const char* version : kNew) EXPECT_EQ(axes_taken(given, version), "straight") << version;
+    }
+  }
+}
+
+TEST(StackedAxes, ASquareMatrixAloneWithoutAVersionIsRefused) {
+  for (const Storage storage : {Storage::kStack, Storage::kTurnedStack, Storage::kSingles}) {
+    for (const bool is_down : {false, true}) {
+      const StackCase given = {storage, is_down ? kSquareDown : kSquareUp, is_down};
+      const std::string answer = axes_taken(given, "");
+      EXPECT_NE(answer.find("square, and the configuration has no peft_version"), std::string::npos)
+          << answer;
+    }
+  }
+}
+
+// Classes that store [experts, inputs, outputs], as gpt-oss: A reads the inputs in every release.
+TEST(StackedAxes, AReadsTheInputsOfAStackThatHasThemFirst) {
+  for (const bool is_down : {false, true}) {
+    const StackCase given = {Storage::kTurnedStack, is_down ? kSquareDown : kSquareUp, is_down};
+    for (const char* version : kOld) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+    for (const char* version : kNew) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+  }
+}
+
+// Only from 0.19.1 on it matters which axis the inputs are.
+TEST(StackedAxes, AStackThatDoesNotShowItsInputsIsRefusedFromTheReleaseThatReadsThem) {
+  const StackCase given = {Storage::kNoOtherParameter, kSquareUp};
+  for (const char* version : kOld) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+  for (const char* version : kNew) {
+    const std::string answer = axes_taken(given, version);
+    EXPECT_NE(answer.find("no other parameter that shows which axis is the input"),
+              std::string::npos)
+        << answer;
+  }
+}
+
+}  // namespace
+}  // namespace ckpt

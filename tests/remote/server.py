@@ -76,7 +76,7 @@ class Server:
         """A digest of names and contents: another content is another commit."""
         digest = hashlib.sha1()
         for name, path in self.files(repository).items():
-            digest.update(name.encode() + b"\0" + path.read_bytes())
+            digest.update(f"{name}\0{digest_of('sha1', path)}".encode())
         return digest.hexdigest()
 
     def environment(self):

@@ -595,6 +595,57 @@ def an_authority_of_ones_own_is_trusted_where_it_is_named():
     return good and is_refused("SSL_CERT_FILE", "convert", origin + "/web/summed/model/", OUT)
 
 
+def lay_out_adapters():
+    """A model, an adapter of it as a folder and as a file, and the model as a file, here and at each kind of source; the words that name a source's."""
+    os.mkdir("near")
+    for name, files in (("base", TESTDATA / "llama-micro"), ("adapter", TESTDATA / "lora/plain-bf16")):
+        shutil.copytree(files, f"near/{name}")
+    assert run("convert", "near/base", "near/base.gguf", "--to", "q8_0")[0] == 0
+    assert run("convert", "near/adapter", "near/adapter.gguf", "--base", "near/base")[0] == 0
+    for place in ("web", "s3/bucket"):
+        shutil.copytree("near", SERVER.root / place / "near")
+    for name in ("base", "adapter"):
+        shutil.copytree(f"near/{name}", SERVER.root / "hub/org" / name)
+        shutil.copy(f"near/{name}.gguf", SERVER.root / "hub/org" / name)
+        subprocess.run([CKPT, "publish", "-q", SERVER.root / "web/near" / name], check=True, stdout=subprocess.DEVNULL)
+    names = {"base": "base/", "adapter": "adapter/", "base_file": "base.gguf", "adapter_file": "adapter.gguf"}
+    near, bucket, pages = ({name: front + path for name, path in names.items()} for front in ("near/", "s3://bucket/near/", web("near/")))
+    hub = {"base": "hf://org/base", "adapter": "hf://org/adapter", "base_file": "hf://org/base/base.gguf", "adapter_file": "hf://org/adapter/adapter.gguf"}
+    mixed = {"base": pages["base"], "adapter": bucket["adapter"], "base_file": bucket["base_file"], "adapter_file": pages["adapter_file"]}
+    return {"near": near, "hub": hub, "mixed": mixed}
+
+
+@case
+def adapters_and_bases_of_any_source_give_the_bytes_of_a_local_run():
+    strike()
+    sources = lay_out_adapters()
+    recipe = {"in": "{base}", "to": "q8_0", "steps": [{"name": "lora", "from": "{adapter}"}, {"name": "lora", "from": "{adapter_file}", "scale": 0.5}]}
+    commands = {
+        "merged": ["{base}", "--step", "lora:from={adapter}"],
+        "merged.gguf": ["{base}", "--to", "q8_0", "--step", "lora:from={adapter}"],
+        "of-a-file.gguf": ["{base}", "--to", "q8_0", "--step", "lora:from={adapter_file},scale=0.5"],
+        "into-a-file.gguf": ["{base_file}", "--step", "lora:from={adapter},base={base}"],
+        "adapter.gguf": ["{adapter}", "--base", "{base}"],
+        "back": ["{base_file}", "--step", "from-gguf", "--base", "{base}"],
+        "back-by-step": ["{base_file}", "--step", "from-gguf:base={base},tokenizer={base}"],
+        "grafted": ["{base}", "--step", "graft:from={base},tensors=lm_head.weight,replace=yes", "--tokenizer", "{base}"],
+        "of-a-recipe.gguf": ["--recipe", "recipes/{place}.json"],
+    }
+    os.mkdir("recipes")   # paths in it are relative to its folder, URLs are not
+    good = True
+    for place, words in sources.items():
+        inside = {name: word if "://" in word else "../" + word for name, word in words.items()}
+        steps = [{key: value.format(**inside) if isinstance(value, str) else value for key, value in step.items()} for step in recipe["steps"]]
+        pathlib.Path("recipes", place + ".json").write_text(json.dumps({**recipe, "in": recipe["in"].format(**inside), "steps": steps}))
+        for out, command in commands.items():
+            made = f"{place}-{out}"
+            first, *rest = [word.format(place=place, **words) for word in command]
+            typed = [first, rest[0], "-o", made] if first == "--recipe" else [first, made, *rest]
+            code, text = run("convert", *typed)
+            good = (code == 0 and digests(made) == digests(f"near-{out}") or print(place, out, code, text)) and good
+    return bool(good)
+
+
 def lay_out(root):
     shutil.copytree(MODEL, "model")
     for name in ("README.md", "LICENSE", "chat_templates.json", "sentence_bert_config.json"):   # on no model's list of files

@@ -477,7 +477,9 @@ Status Publication::make_provenance() {
     CKPT_ASSIGN(auto files, in(typed_.recipe, recipe_inputs(typed_.recipe, recipe)));
     if (!files.empty()) provenance.inputs.push_back({"recipe", std::move(files)});
     provenance.recipe = without_comments(std::move(recipe));
+    CKPT_TRY(refuse_secret_text("--recipe " + typed_.recipe, provenance.recipe));
   }
+  CKPT_TRY(refuse_secret_text("--made-by", typed_.command));
   provenance.command = typed_.command;
   provenance.tool_version = CKPT_VERSION;
   if (typed_.with_time) {

@@ -101,9 +101,18 @@ bool holds_token(std::string_view text, const TokenKind& kind) {
   return false;
 }
 
-Failure secret(const fs::path& path, const char* what) {
-  return misuse_hint(fmt::format("mv {} somewhere else", shell_path(path.string())),
-                     "{}: {}; what is published cannot be taken back", path.string(), what);
+Failure secret(std::string_view place, const char* what, std::string hint) {
+  return misuse_hint(std::move(hint), "{}: {}; what is published cannot be taken back", place,
+                     what);
+}
+
+// nullptr where `text` holds none.
+const char* secret_in(std::string_view text) {
+  if (holds_private_key(text)) return "holds a private key";
+  for (const TokenKind& kind : kTokenKinds) {
+    if (holds_token(text, kind)) return kind.what;
+  }
+  return nullptr;
 }
 
 bool is_unserved(const FolderEntry& entry) {
@@ -114,21 +123,24 @@ bool is_unserved(const FolderEntry& entry) {
 
 Status refuse_secret(const fs::path& folder, const FolderEntry& entry) {
   const fs::path path = folder / entry.path;
+  const std::string hint = fmt::format("mv {} somewhere else", shell_path(path.string()));
   const std::string name = lower_case(path.filename().string());
   const bool is_template = templates_of_secrets().matches_any(name);
   if (!is_template &&
       (secret_names().matches_any(name) || secret_paths().matches_any(lower_case(entry.path)))) {
-    return secret(path, "a file of this name holds keys, passwords or tokens");
+    return secret(path.string(), "a file of this name holds keys, passwords or tokens", hint);
   }
   if (entry.size_bytes > kMaxSearchedBytes) return {};
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   CKPT_ASSIGN(std::string text, read_text(*source, kMaxSearchedBytes));
   std::erase(text, '\0');  // of UTF-16
-  if (holds_private_key(text)) return secret(path, "holds a private key");
-  for (const TokenKind& kind : kTokenKinds) {
-    if (holds_token(text, kind)) return secret(path, kind.what);
-  }
-  return {};
+  const char* const what = secret_in(text);
+  return what == nullptr ? Status() : secret(path.string(), what, hint);
+}
+
+Status refuse_secret_text(std::string_view place, std::string_view text) {
+  const char* const what = secret_in(text);
+  return what == nullptr ? Status() : secret(place, what, "it without the secret");
 }
 
 void note_unserved(const fs::path& folder, const std::vector<FolderEntry>& entries,

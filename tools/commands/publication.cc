@@ -187,10 +187,7 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
           fmt::format("{} filter=lfs diff=lfs merge=lfs -text\n", attributes_pattern(file.name));
     } else {
       CKPT_ASSIGN(text, read_small(from / file.name, kLargestGitFileBytes));
-      if (sha256_of(text) != file.sha256) {
-        return fail(ErrorCode::kIo, "{}: was changed while it was published",
-                    (from / file.name).string());
-      }
+      if (sha256_of(text) != file.sha256) return changed_since_hashed(from / file.name);
     }
     CKPT_TRY(write_synced({folder, file.name}, std::as_bytes(std::span(text))));
   }

@@ -21,6 +21,7 @@
 #include "core/io/temporary.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
+#include "tools/published/folder_digests.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -146,8 +147,7 @@ class Tar {
       if (end < content + placed.member.size_bytes) break;
       const std::string digest = std::exchange(hash_, Sha256()).finish();
       if (placed.member.is_folder || digest == digests_.at(placed.member.name)) continue;
-      return fail(ErrorCode::kIo, "{}: was changed while it was published",
-                  (folder_ / placed.member.name).string());
+      return changed_since_hashed(folder_ / placed.member.name);
     }
     checked_bytes_ = end;
     return {};
@@ -220,6 +220,11 @@ fs::path archive_temporary(const fs::path& path) {
 Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<FileDigest>& files,
                                      const fs::path& out, const Console& console,
                                      const ArchiveOptions& options) {
+  for (const FileDigest& file : files) {  // else `verify` would refuse what was written
+    auto name = unpacked_name(file.name, "the file");
+    if (!name) name.error().code = ErrorCode::kUsage;
+    CKPT_TRY(in(out.string(), std::move(name)));
+  }
   Tar tar(folder, files);
   const uint64_t count = divide_up(tar.size_bytes(), kFrameBytes);
   CKPT_ASSIGN(AppendFile file, AppendFile::create(out, options.force));

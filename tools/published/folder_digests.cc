@@ -68,6 +68,11 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
   return out;
 }
 
+Failure changed_since_hashed(const fs::path& path) {
+  return fail_with_hint(ErrorCode::kIo, "the same command with --rehash",
+                        "{}: was changed while or before it was published", path.string());
+}
+
 namespace {
 
 Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const fs::path& folder) {

@@ -193,6 +193,10 @@ Status Attempt::check_range(const HttpResponse& response) {
   } else {  // 200 is all of the file
     const std::string* const length = response.header("content-length");
     const auto size = number_from<uint64_t>(length == nullptr ? "" : *length);
+    if (size == 0 && asked_->offset_bytes == 0 && progress_.file_bytes.value_or(0) == 0) {
+      progress_.file_bytes = limit_bytes_ = 0;
+      return {};
+    }
     if (!size || *size == 0 || asked_->offset_bytes != 0 || *size > asked_->size_bytes) {
       return bad_answer(
           "the server answered {} where bytes {} to {} were asked for; expected 206, from a server "

@@ -77,6 +77,14 @@ Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out
     };
     CKPT_ASSIGN(HttpResponse response, in(name_, http_send(request)));
     if (!response.is_good() && response.status == 403 && !was_refused) continue;
+    if (response.status == 416 && !file_.size_bytes) {  // of an empty file, which has no range
+      response.file_bytes = 0;
+      return response;
+    }
+    if ((response.status == 404 || response.status == 410) && !file_.sha256.empty()) {
+      return corrupt("{}: missing, though the list of files names it; the server answered {}",
+                     name_, response.status);
+    }
     if (!response.is_good()) return in(name_, Result<HttpResponse>(http_failure(response)));
     // The first answers may come together: each is compared with the one that was noted first.
     FileVersion version = FileVersion::of(response);

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/base/lines.h"
 #include "core/base/sha256.h"
+#include "core/base/sha256_sums.h"
 #include "core/base/threads.h"
 #include "core/json/json_read.h"
 #include "core/model/document_names.h"
@@ -144,7 +144,7 @@ Status WebRoot::take_folder() {
   if (!sums) return Failure(std::move(sums.error()));
   if (*sums) {
     files_[std::string(kSums)] = {};
-    CKPT_TRY(add_sums((*sums)->body, files_));
+    CKPT_TRY(in(base_.shown(), add_sums((*sums)->body, files_)));
     // One that is not as the sums say is asked for again, and refused, if it is read.
     const auto listed = files_.find(std::string(kWebIndex));
     const bool is_known = index && *index && listed != files_.end() &&
@@ -168,16 +168,11 @@ Status WebRoot::find_files() {
 
 }  // namespace
 
-// "HEX  NAME" a line; other lines are nothing that a file could be checked by.
 Status add_sums(std::string_view text, RemoteRoot::Files& files) {
-  while (!text.empty()) {
-    const std::string_view line = take_line(text);
-    const bool is_entry = line.size() > 66 && line[64] == ' ' &&
-                          line.substr(0, 64).find_first_not_of("0123456789abcdef") == line.npos;
-    if (!is_entry) continue;
-    const std::string path(line.substr(66));
-    CKPT_TRY(check_listed_path(path));
-    files[path].sha256 = line.substr(0, 64);
+  CKPT_ASSIGN(auto lines, in(kSums, read_sha256_sums(text)));
+  for (SumsLine& line : lines) {
+    CKPT_TRY(check_listed_path(line.name));
+    files[line.name].sha256 = std::move(line.sha256);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "remote/hub.h"
+#include "remote/root.h"
 #include "remote/s3.h"
 
 namespace ckpt {
@@ -34,6 +35,20 @@ TEST(S3Name, SplitsBucketAndKey) {
   for (const char* const text :
        {"s3://", "s3://ab/x", "s3://Bucket/x", "s3://bucket/../x", "s3://buck et/x"}) {
     EXPECT_FALSE(parse_s3_name(text)) << text;
+  }
+}
+
+TEST(WebSums, AreReadLikeThoseOfAFolder) {
+  const std::string digest(64, 'a');
+  RemoteRoot::Files files;
+  ASSERT_TRUE(add_sums(
+      "# sums\r\n" + std::string(64, 'A') + " *./a\r\nSHA256 (b) = " + digest + "\n", files));
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files["a"].sha256, digest);
+  EXPECT_EQ(files["b"].sha256, digest);
+  for (const std::string& text : {std::string("<html>"), digest + "  a\n" + digest.substr(1),
+                                  digest + "  ../a", digest + "  /a", "\\" + digest + "  a\\nb"}) {
+    EXPECT_FALSE(add_sums(text, files)) << text;
   }
 }
 

@@ -291,6 +291,26 @@ def answers_that_say_nothing_of_the_bytes_are_no_verdict():
 
 
 @case
+def sums_on_the_web_are_read_like_those_of_a_folder():
+    strike()
+    folder = SERVER.root / "web/sums"
+    shutil.copytree("model", folder)
+    (folder / "empty.txt").write_text("")
+    subprocess.run([CKPT, "publish", "-q", folder], check=True, stdout=subprocess.DEVNULL)
+    sums, good = folder / "SHA256SUMS", True
+    text = sums.read_text()
+    forms = {"as it is": (text, 0), "line ends": (text.replace("\n", "\r\n"), 0), "dots": (text.replace("  ", "  ./"), 0),
+             "comment": ("# sums\n" + text, 0), "capitals": ("".join(line[:64].upper() + line[64:] for line in text.splitlines(True)), 0),
+             "missing": (text + "0" * 64 + "  more.txt\n", 1), "changed": (text.replace(text[:8], "0" * 8, 1), 1)}
+    for name, (form, expected) in forms.items():
+        sums.write_bytes(form.encode())
+        codes = [run("verify", "-q", place)[0] for place in (folder, web("sums/"))]
+        good = (codes == [expected, expected] or print(name, codes)) and good
+    shutil.rmtree(folder)
+    return good
+
+
+@case
 def secrets_in_urls_and_proxies_are_not_shown():
     good, secret = True, "S3CRET"
     for proxy in ("http://user:S3CRET@PW@127.0.0.1:1", "http://user:S3CRET/PW@127.0.0.1:1", "user:S3CRET@127.0.0.1:x", "http://user:S3CRET/PW"):

@@ -20,7 +20,7 @@ std::string type_option(const OutputPlanning& planning, std::string_view type) {
 // Searches that only NVFP4 has mean another output, where there is one.
 bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
   // A folder that is made of a GGUF without --to has the file's types in any case.
-  if (step == "from-gguf" && flag.first == "keep") return !conversion.to.empty();
+  if (step == "from-gguf" && flag.first == "keep") return is_float_type(conversion.to);
   if (step != "quantize" || flag.first != "search") return true;
   const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
   const bool has_export =

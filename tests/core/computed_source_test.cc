@@ -76,7 +76,7 @@ SharedSource low_rank(const MakeInput& input) {
 }
 
 // Codes with a scale that depends on two tensors.
-SharedSource written(const MakeInput& input) {
+SharedSource written_codes(const MakeInput& input) {
   const Codec& nvfp4 = *find_codec(all_codecs(), "nvfp4_modelopt");
   Tensor own = recode(plain(input), nvfp4).value(), peer = recode(plain(input), nvfp4).value();
   share_statistics({&own, &peer});
@@ -125,7 +125,7 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
       return coded(input);
     case Kind::kLowRank:
       return low_rank(input);
-    case Kind::kWritten: return written(input);
+    case Kind::kWritten: return written_codes(input);
     case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
       return std::make_shared<const Mxfp4BlockAmax>(
           in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input),

@@ -128,15 +128,13 @@ Status check_patched_out(PatchRun& run) {
                      run.path.string());
 }
 
-// Fails: kUsage for the name of a file where a folder is made.
 Status check_name_of_out(const PatchRun& run, const Patch& patch) {
   if (run.out.empty() || !names_own_file(run.out) || goes_into_one_file(patch, run.out)) return {};
   const Layout& layout = patch.after.layout;
   const bool is_one_file = !layout.is_folder && layout.files.size() == 1;
   std::filesystem::path meant = run.out;
   meant.replace_extension(is_one_file ? "." + patch.after.checkpoint.format : "");
-  const std::string what = is_one_file
-                               ? fmt::format("one file of {}", patch.after.checkpoint.format)
+  const std::string what = is_one_file ? fmt::format("one {} file", patch.after.checkpoint.format)
                            : layout.is_folder ? "a folder"
                                               : fmt::format("{} files", layout.files.size());
   return fail_with_hint(ErrorCode::kUsage, "--out " + shell_path(meant.string()),

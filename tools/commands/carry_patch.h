@@ -21,6 +21,9 @@ struct PatchRun {
 // kUsage.
 Status check_patched_out(PatchRun& run);
 
+// Fails: kUsage: `run.out` is the name of a file, and the patch makes a folder.
+Status check_name_of_out(const PatchRun& run, const Patch& patch);
+
 // Finishes a patch that was interrupted, and says so. Fails: as recover_patch.
 Status finish_earlier(const Console& console, const std::filesystem::path& path);
 

@@ -17,6 +17,7 @@
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/patching.h"
 #include "plan/conversion/steps.h"
+#include "plan/conversion/targets.h"
 #include "plan/text/profile_names.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/doctor/doctor_report.h"
@@ -262,11 +263,12 @@ Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps
   patching.rewrite_weights = fix.rewrite_weights;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
+  PatchRun run{fix.path, fix.out};
+  CKPT_TRY(check_name_of_out(run, planned.patch));
   if (fix.dry_run) {
     show_files(fix, planned.patch, console);
     return {};
   }
-  PatchRun run{fix.path, fix.out};
   run.allow_nonfinite = true;  // what is in the weights is another check's matter
   const auto report = execute_patch(run, planned.patch, LinkWay::kReflink, console, common);
   if (!report) return Failure(without_force(report.error()));
@@ -402,8 +404,9 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   if (!typed.moments.empty()) CKPT_TRY(recognize(typed.moments));
   FixDone done{typed.path, std::nullopt};
   if (typed.fix) {
-    // "fixed/" is the folder "fixed".
-    if (!typed.out.has_filename()) typed.out = typed.out.parent_path();
+    if (!typed.out.empty()) {
+      CKPT_ASSIGN(typed.out, target_path(typed.out));
+    }
     CKPT_ASSIGN(done, apply_fixes(typed, console, common));
   }
   const std::filesystem::path& path = done.path;

@@ -157,9 +157,8 @@ Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
     const Tensor& tensor = checkpoint.tensors[i];
     const uint32_t members = stack_members(checkpoint, i);
     for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
-      CKPT_ASSIGN(Entry entry, in(fmt::format("tensor '{}'", tensor.name),
-                                  make_entry(tensor, i, part, members)));
-      out.push_back(std::move(entry));
+      CKPT_ASSIGN(out.emplace_back(), in(fmt::format("tensor '{}'", tensor.name),
+                                         make_entry(tensor, i, part, members)));
     }
     i += std::max<uint32_t>(members, 1);
   }
@@ -387,8 +386,7 @@ Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& o
   }
   Layout layout;
   for (const Part& part : parts) {
-    CKPT_ASSIGN(OutputFile file, lay_out_part(sources, part));
-    layout.files.push_back(std::move(file));
+    CKPT_ASSIGN(layout.files.emplace_back(), lay_out_part(sources, part));
   }
   return layout;
 }

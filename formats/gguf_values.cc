@@ -53,13 +53,11 @@ Result<MetaArray> read_array(Cursor& cursor, uint64_t nesting) {
   if (out.element == MetaType::kText) {
     out.texts.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
-      CKPT_ASSIGN(std::string text, cursor.text_u64(kMaxGgufTextBytes));
-      out.texts.push_back(std::move(text));
+      CKPT_ASSIGN(out.texts.emplace_back(), cursor.text_u64(kMaxGgufTextBytes));
     }
   } else if (out.element == MetaType::kArray) {
     for (uint64_t i = 0; i < count; ++i) {
-      CKPT_ASSIGN(MetaArray inner, read_array(cursor, nesting + 1));
-      out.arrays.push_back(std::move(inner));
+      CKPT_ASSIGN(out.arrays.emplace_back(), read_array(cursor, nesting + 1));
     }
   } else {
     CKPT_ASSIGN(out.numbers, cursor.bytes(count * size_bytes(out.element)));

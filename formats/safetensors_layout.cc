@@ -443,9 +443,8 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
   std::vector<std::pair<std::string, std::string>> weight_map;
   for (LaidFile& laid : files) {
     for (const LaidEntry& entry : laid.entries) weight_map.emplace_back(entry.name, laid.path);
-    CKPT_ASSIGN(OutputFile file,
+    CKPT_ASSIGN(layout.files.emplace_back(),
                 lay_out_file(checkpoint, laid.path, std::move(laid.entries), options));
-    layout.files.push_back(std::move(file));
   }
   if (!layout.is_folder) return layout;
   const bool had_index =

@@ -120,8 +120,7 @@ Result<uint64_t> Fields::sum(std::string_view text, int depth) const {
 Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
   std::vector<uint64_t> out;
   while (!text.empty()) {
-    CKPT_ASSIGN(const uint64_t size, sum(take(text, ' '), 0));
-    out.push_back(size);
+    CKPT_ASSIGN(out.emplace_back(), sum(take(text, ' '), 0));
   }
   return out;
 }

@@ -107,8 +107,7 @@ Result<Manifested> parse_manifest(std::string_view where, std::string_view text)
   }
   CKPT_TRY(in(where, check_kind(json, is_index)));
   if (!is_index) {
-    CKPT_ASSIGN(NamedBlob blob, in(where, blob_named_by(*config)));
-    out.blobs.push_back(std::move(blob));
+    CKPT_ASSIGN(out.blobs.emplace_back(), in(where, blob_named_by(*config)));
   }
   std::map<std::string, std::string> digests;  // by name
   for (const JsonValue& one : *listed) {

@@ -45,8 +45,7 @@ Status parse_material(const JsonValue& material, Bundle& bundle) {
                        kMaxCertificates);
   }
   for (const JsonValue& certificate : *certificates) {
-    CKPT_ASSIGN(std::string der, decoded(certificate, "rawBytes"));
-    bundle.certificates.push_back(std::move(der));
+    CKPT_ASSIGN(bundle.certificates.emplace_back(), decoded(certificate, "rawBytes"));
   }
   return {};
 }

@@ -79,8 +79,7 @@ class RegexParser {
     if (depth > kMaxRegexDepth) return wrong("groups nested too deeply");
     RegexNode out{RegexNode::Kind::kChoice};
     do {
-      CKPT_ASSIGN(RegexNode part, sequence(depth));
-      out.parts.push_back(std::move(part));
+      CKPT_ASSIGN(out.parts.emplace_back(), sequence(depth));
     } while (take('|'));
     return out.parts.size() == 1 ? std::move(out.parts[0]) : std::move(out);
   }

@@ -78,9 +78,8 @@ class Rows {
       const uint64_t start = whole ? 0 : part_shape(rule, first, grain_.row_values).size_bytes;
       const uint64_t size =
           part_shape(rule, whole ? grain_.rows : rows, grain_.row_values).size_bytes;
-      CKPT_ASSIGN(const auto bytes, in(fmt::format("tensor '{}'", source_.name),
-                                       gather(indices_[i], start, size, buffers_[i])));
-      parts_.push_back(bytes);
+      CKPT_ASSIGN(parts_.emplace_back(), in(fmt::format("tensor '{}'", source_.name),
+                                            gather(indices_[i], start, size, buffers_[i])));
     }
     return {};
   }

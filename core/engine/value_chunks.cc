@@ -109,8 +109,7 @@ Result<ValueChunks::Job> ValueChunks::make_job(const ValuePair& pair, const Code
 Result<ValueChunks> ValueChunks::of(std::span<const ValuePair> pairs, const Codec& floats) {
   ValueChunks out;
   for (const ValuePair& pair : pairs) {
-    CKPT_ASSIGN(Job job, make_job(pair, floats, out.count()));
-    out.jobs_.push_back(std::move(job));
+    CKPT_ASSIGN(out.jobs_.emplace_back(), make_job(pair, floats, out.count()));
     out.total_bytes_ += size_bytes(*pair.a) + size_bytes(*pair.b);
   }
   return out;
@@ -127,9 +126,8 @@ Status ValueChunks::decode_rows(const Side& side, const Grain& grain, Rows rows,
   std::vector<std::span<const std::byte>> source;
   for (size_t i = 0; i < rules.size(); ++i) {
     const PartRange range = part_range(rules[i], grain, rows.first, rows.count);
-    CKPT_ASSIGN(const auto bytes,
+    CKPT_ASSIGN(source.emplace_back(),
                 gather(side.slices[i], range.first_bytes, range.size_bytes, scratch.buffers[i]));
-    source.push_back(bytes);
   }
   if (side.codec().count_extreme != nullptr) {
     out.codes = out.values.size();

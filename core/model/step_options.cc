@@ -187,8 +187,7 @@ Result<OptionValues> OptionValues::read(OptionRules rules, const Options& given,
       return fail(ErrorCode::kUsage, "{}:{}={}: {} is {} already; expected one of them", step, key,
                   text, key, out.text(key));
     }
-    CKPT_ASSIGN(Value value, read_value(*rule, text, step));
-    out.given_.push_back(std::move(value));
+    CKPT_ASSIGN(out.given_.emplace_back(), read_value(*rule, text, step));
   }
   for (const Value& value : out.given_) {
     const auto [name, needs] = std::pair(value.rule->name, value.rule->needs);

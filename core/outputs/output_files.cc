@@ -20,9 +20,8 @@ Status OutputFiles::open(bool force, Leftovers leftovers, FileMode mode) {
           return std::move(again.descriptor);
         });
       };
-      CKPT_ASSIGN(auto writer,
+      CKPT_ASSIGN(writers.emplace_back(),
                   FileWriter::create(std::move(opened), file.size_bytes, pool_, mode, reopen));
-      writers.push_back(std::move(writer));
     }
   }
   return {};

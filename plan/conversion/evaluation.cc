@@ -49,8 +49,7 @@ Result<Json> rows_of_json(const JsonValue& json) {
   Json out = Json::array();
   for (const JsonValue& row : *rows) {
     if (out.size() == kMaxEvaluationRows) break;
-    CKPT_ASSIGN(Json one, in(fmt::format("row {}", out.size() + 1), row_of_json(row)));
-    out.push_back(std::move(one));
+    CKPT_ASSIGN(out.emplace_back(), in(fmt::format("row {}", out.size() + 1), row_of_json(row)));
   }
   if (rows->size() <= kMaxEvaluationRows) return out;
   return unsupported("{} rows; expected at most {}", rows->size(), kMaxEvaluationRows);

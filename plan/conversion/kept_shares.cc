@@ -72,8 +72,7 @@ Result<Tensor> unrounded(const Tensor& stored, Products which) {
   }
   std::vector<Tensor> pieces;
   for (const Slice& slice : stored.stored().parts[0]) {
-    CKPT_ASSIGN(Tensor rows, unrounded(slice, *stored.codec, stored.row_values(), which));
-    pieces.push_back(std::move(rows));
+    CKPT_ASSIGN(pieces.emplace_back(), unrounded(slice, *stored.codec, stored.row_values(), which));
   }
   return concatenate_rows(pieces);
 }

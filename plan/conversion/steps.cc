@@ -79,8 +79,7 @@ Result<Step> parse_step(std::string_view text) {
 Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
   std::vector<Step> steps;
   for (const std::string& text : texts) {
-    CKPT_ASSIGN(Step step, parse_step(text));
-    steps.push_back(std::move(step));
+    CKPT_ASSIGN(steps.emplace_back(), parse_step(text));
   }
   return steps;
 }

@@ -210,8 +210,7 @@ Result<std::vector<HubUpload>> HubRepository::uploads(const std::vector<HubFile>
       }
       const JsonValue* const actions = known(one, "actions");
       if (actions == nullptr) continue;  // the hub has it
-      CKPT_ASSIGN(HubUpload upload, upload_of(file->second, files[file->second], *actions));
-      out.push_back(std::move(upload));
+      CKPT_ASSIGN(out.emplace_back(), upload_of(file->second, files[file->second], *actions));
     }
   }
   return out;

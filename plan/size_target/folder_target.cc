@@ -43,8 +43,6 @@ struct FreeFolder {
   uint64_t weights = 0;           // of all linear layers
 };
 
-bool counts_bits(const SizeTarget& target) { return target.size_bytes == 0; }
-
 // A layer that ModelOpt counts: it multiplies by its weight, whatever that is stored as.
 bool is_counted(const Tensor& tensor) {
   const bool is_stack =
@@ -85,7 +83,7 @@ bool becomes_nvfp4(const Tensor& tensor) {
 FreeLayer make_layer(const Tensor& tensor, const SizeTarget& target, bool has_input_scale) {
   FreeLayer out{tensor, module_of(tensor.name)};
   const uint64_t weights = tensor.values();
-  if (counts_bits(target)) {
+  if (target.is_of_bits()) {
     out.nvfp4_bytes = weights / 16 * 9;
     out.fp8_bytes = weights;
     out.float_bytes = 2 * weights;
@@ -134,7 +132,7 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInp
   const CountedModel counted = count_layers(made);
   out.weights = counted.weights;
   out.file_bytes = output.layout.size_bytes();
-  out.plain_bytes = counts_bits(target) ? counted.bytes : out.file_bytes;
+  out.plain_bytes = target.is_of_bits() ? counted.bytes : out.file_bytes;
   return out;
 }
 
@@ -230,24 +228,13 @@ std::vector<FreeTensor> group_offers(const FreeFolder& folder, const std::vector
   return out;
 }
 
-// The bytes left for the groups after all other tensors; 0 where those are too many already.
-uint64_t room_for_layers(const SizeTarget& target, const FreeFolder& folder, uint64_t fixed_bytes) {
-  const uint64_t whole =
-      counts_bits(target)
-          ? static_cast<uint64_t>(target.bits * static_cast<double>(folder.weights) / 8)
-          : target.size_bytes;
-  return whole - std::min(whole, fixed_bytes);
-}
-
 Status check_within(const FreeFolder& folder, const SizeTarget& target, uint64_t most,
                     uint64_t limit, uint64_t least) {
   const bool is_large = limit >= most;
   if (limit >= least && !is_large) return {};
   const uint64_t fixed = folder.plain_bytes - least;
   const auto said = [&](uint64_t bytes) {
-    return counts_bits(target)
-               ? fmt::format("{:.3f} effective bits", bits_per_weight(bytes, folder.weights))
-               : fmt::format("{} bytes ({})", bytes, human_bytes(bytes));
+    return target.words_for(bytes, folder.weights, "effective bits");
   };
   return misuse_hint(
       is_large ? "a target in between, or no target and no --to" : "a target in between",
@@ -348,7 +335,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     most += group.offers.back().size_bytes;
     plain_cost += group.sensitivity * group.offers[kAsNvfp4].error;
   }
-  uint64_t limit = room_for_layers(target, folder, folder.plain_bytes - least);
+  uint64_t limit = target.room(folder.weights, folder.plain_bytes - least);
   CKPT_TRY(check_within(folder, target, most, limit, least));
   ChosenTypes out;
   out.mixture = conversion.to;
@@ -364,7 +351,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
     made.profiles = conversion.profiles;
     CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(made, input));
     out.out_bytes = planned.plan.outputs[0].layout.size_bytes();
-    if (!counts_bits(target) && out.out_bytes > target.size_bytes) {
+    if (!target.is_of_bits() && out.out_bytes > target.size_bytes) {
       limit -= std::min(limit, out.out_bytes - target.size_bytes);
       continue;
     }

@@ -28,8 +28,7 @@ const std::vector<Dtype>& choosable_types() {
     for (uint32_t i = 0; i < kDtypeCount; ++i) {
       if (info(static_cast<Dtype>(i)).target_place != 0) out.push_back(static_cast<Dtype>(i));
     }
-    std::ranges::sort(out,
-                      [](Dtype a, Dtype b) { return info(a).target_place < info(b).target_place; });
+    std::ranges::sort(out, {}, [](Dtype type) { return info(type).target_place; });
     return out;
   }();
   return types;
@@ -94,7 +93,7 @@ Result<FreeModel> find_free(const Undecided& undecided, const SizeTarget& target
   CKPT_CHECK(a.checkpoint.tensors.size() == b.checkpoint.tensors.size());
   FreeModel out;
   // Sizes of bits are those of the tensors alone.
-  const bool counts_files = target.size_bytes != 0;
+  const bool counts_files = !target.is_of_bits();
   out.alignment =
       counts_files ? std::max<uint64_t>(
                          1, a.checkpoint.metadata.find_unsigned("general.alignment").value_or(32))
@@ -142,33 +141,20 @@ std::vector<FreeTensor> all_offers(const FreeModel& model) {
   return out;
 }
 
-uint64_t limit_of(const SizeTarget& target, const FreeModel& model) {
-  if (target.size_bytes == 0) {
-    return static_cast<uint64_t>(target.bits * static_cast<double>(model.weights) / 8);
-  }
-  return target.size_bytes - std::min(target.size_bytes, model.fixed_bytes);
-}
-
 // Fails: kUsage: the smallest types take more.
 Status check_reachable(const std::vector<FreeTensor>& tensors, const FreeModel& model,
                        const SizeTarget& target) {
   uint64_t least = model.fixed_bytes, most = model.fixed_bytes;
   for (const FreeTensor& tensor : tensors) {
-    const auto [low, high] = std::minmax_element(
-        tensor.offers.begin(), tensor.offers.end(),
-        [](const TypeOffer& a, const TypeOffer& b) { return a.size_bytes < b.size_bytes; });
+    const auto [low, high] = std::ranges::minmax_element(tensor.offers, {}, &TypeOffer::size_bytes);
     least += low->size_bytes;
     most += high->size_bytes;
   }
-  if (least <= model.fixed_bytes + limit_of(target, model) &&
-      (target.size_bytes == 0 || target.size_bytes >= model.fixed_bytes)) {
+  if (least <= model.fixed_bytes + target.room(model.weights, model.fixed_bytes) &&
+      (target.is_of_bits() || target.size_bytes >= model.fixed_bytes)) {
     return {};
   }
-  const auto said = [&](uint64_t bytes) {
-    return target.size_bytes != 0
-               ? fmt::format("{} bytes ({})", bytes, human_bytes(bytes))
-               : fmt::format("{:.3f} bits", bits_per_weight(bytes, model.weights));
-  };
+  const auto said = [&](uint64_t bytes) { return target.words_for(bytes, model.weights, "bits"); };
   const bool has_weights = std::ranges::any_of(
       model.tensors, [](const Tensor& each) { return each.recoded().weights != nullptr; });
   return misuse_hint(
@@ -200,8 +186,9 @@ Result<std::optional<FittingMixture>> find_mixture(const Undecided& undecided,
       out.types.push_back(tensor.codec);
       out.size_bytes += model.counted(coded_bytes(tensor, *tensor.codec));
     }
-    const bool fits = target.size_bytes != 0 ? out.out_bytes <= target.size_bytes
-                                             : out.size_bytes <= limit_of(target, model);
+    const bool fits = target.is_of_bits()
+                          ? out.size_bytes <= target.room(model.weights, model.fixed_bytes)
+                          : out.out_bytes <= target.size_bytes;
     if (fits && (!largest || out.size_bytes > largest->size_bytes)) largest = std::move(out);
   }
   return largest;
@@ -237,11 +224,11 @@ Status measure(const FreeModel& model, const Conversion& conversion,
   const std::unique_ptr<Progress> progress = observer.progress("measuring");
   const MeasureOptions options{threads, observer.cancelled(), progress.get(),
                                is_url(conversion.in)};
-  auto errors = measure_types_once(conversion.target_cache, asked, options, observer);
-  if (!errors) return Failure(std::move(errors.error()));
+  CKPT_ASSIGN(const auto errors,
+              measure_types_once(conversion.target_cache, asked, options, observer));
   for (size_t i = 0; i < tensors.size(); ++i) {
     for (size_t k = 0; k < tensors[i].offers.size(); ++k) {
-      tensors[i].offers[k].error = (*errors)[i][k];
+      tensors[i].offers[k].error = errors[i][k];
     }
   }
   return {};
@@ -301,13 +288,10 @@ std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoic
     least_cost += tensor.sensitivity * best->error;
   }
   if (choice.cost > least_cost) return {};
-  const double bits = bits_per_weight(choice.size_bytes, model.weights);
-  const uint64_t bytes = model.fixed_bytes + choice.size_bytes;
   return fmt::format(
       "{}: every tensor has the best type there is, which takes {}; a smaller target chooses types",
       target.text,
-      target.size_bytes != 0 ? fmt::format("{} bytes ({})", bytes, human_bytes(bytes))
-                             : fmt::format("{:.3f} bits a weight", bits));
+      target.words_for(model.fixed_bytes + choice.size_bytes, model.weights, "bits a weight"));
 }
 
 Status refuse_adapter(const Checkpoint& input, const SizeTarget& target) {
@@ -318,6 +302,18 @@ Status refuse_adapter(const Checkpoint& input, const SizeTarget& target) {
 }
 
 }  // namespace
+
+uint64_t SizeTarget::room(uint64_t weights, uint64_t fixed_bytes) const {
+  const uint64_t whole =
+      is_of_bits() ? static_cast<uint64_t>(bits * static_cast<double>(weights) / 8) : size_bytes;
+  return whole - std::min(whole, fixed_bytes);
+}
+
+std::string SizeTarget::words_for(uint64_t bytes, uint64_t weights,
+                                  std::string_view bits_words) const {
+  return is_of_bits() ? fmt::format("{:.3f} {}", bits_per_weight(bytes, weights), bits_words)
+                      : fmt::format("{} bytes ({})", bytes, human_bytes(bytes));
+}
 
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& asked,
                                                              const SizeTarget& target,
@@ -345,7 +341,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
     out.mixture = mixture->name;
     out.mixture_bytes = mixture->out_bytes;
   }
-  uint64_t limit = limit_of(target, model);
+  uint64_t limit = target.room(model.weights, model.fixed_bytes);
   for (int round = 0; round < kMaxSplitRounds; ++round) {
     const auto choice = choose_types(tensors, limit);
     if (!choice) break;
@@ -363,7 +359,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
     CKPT_ASSIGN(const PlannedConversion planned,
                 plan_conversion(planned_alone(made), undecided.input));
     out.out_bytes = planned.plan.outputs[0].layout.size_bytes();
-    if (target.size_bytes == 0 || out.out_bytes <= target.size_bytes) {
+    if (target.is_of_bits() || out.out_bytes <= target.size_bytes) {
       std::vector<const Codec*> types;
       for (size_t i = 0; i < tensors.size(); ++i) {
         types.push_back(tensors[i].offers[choice->offers[i]].codec);

@@ -25,6 +25,12 @@ struct SizeTarget {
   std::string text;         // as typed, with the option: "--target-size 24GB"
   uint64_t size_bytes = 0;  // of all files of OUT together; or
   double bits = 0;          // of a weight, in the tensors whose type is free
+
+  bool is_of_bits() const { return size_bytes == 0; }
+  // The bytes left for so many weights after `fixed_bytes`; 0 where those are too many already.
+  uint64_t room(uint64_t weights, uint64_t fixed_bytes) const;
+  // "24000 bytes (23.4 KiB)", or "4.600 bits", in these words for bits.
+  std::string words_for(uint64_t bytes, uint64_t weights, std::string_view bits_words) const;
 };
 
 // nullopt if none was requested. Fails: kUsage: both, not a size, not a number of bits, or another

@@ -192,8 +192,7 @@ class Reader {
       if (key == "for") {
         CKPT_ASSIGN(out.profiles.emplace_back(), text_of(key, item));
       } else if (key == "steps") {
-        CKPT_ASSIGN(Step step, read_step(item));
-        out.recipe_steps.push_back(std::move(step));
+        CKPT_ASSIGN(out.recipe_steps.emplace_back(), read_step(item));
       } else {
         const auto to_path = item.find_text("out"), type = item.find_text("to");
         if (!to_path || !type) return bad_value(key, item, "{\"out\": OUT, \"to\": TYPE}");

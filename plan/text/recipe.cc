@@ -196,11 +196,9 @@ Status RecipeReader::read_list(const std::string& key, const JsonText& value,
   if (key == "also") return in("\"also\"", read_also(value, recipe));
   for (const JsonText& item : value.items()) {
     if (key == "for") {
-      CKPT_ASSIGN(std::string profile, text_of(item, key));
-      recipe.profiles.push_back(std::move(profile));
+      CKPT_ASSIGN(recipe.profiles.emplace_back(), text_of(item, key));
     } else {
-      CKPT_ASSIGN(Step step, in("\"steps\"", read_step(item)));
-      recipe.steps.push_back(std::move(step));
+      CKPT_ASSIGN(recipe.steps.emplace_back(), in("\"steps\"", read_step(item)));
     }
   }
   return {};

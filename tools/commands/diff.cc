@@ -216,8 +216,7 @@ Result<ValueQuestion> question_of(const TypedDiff& typed) {
   if (!typed.tensors.empty()) question.tensors = typed.tensors;
   question.top = typed.top;
   for (const std::string& text : typed.fail_if) {
-    CKPT_ASSIGN(Gate gate, parse_gate(text));
-    question.gates.push_back(std::move(gate));
+    CKPT_ASSIGN(question.gates.emplace_back(), parse_gate(text));
   }
   return question;
 }

@@ -428,9 +428,8 @@ Status check_imatrix_files(const TypedImatrix& typed) {
 Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const Console& console,
                      const CommonOptions& common) {
   Plan plan;
-  CKPT_ASSIGN(Output output,
+  CKPT_ASSIGN(plan.outputs.emplace_back(),
               in(typed.out.string(), lay_out_imatrix(sums, typed.out, all_codecs())));
-  plan.outputs.push_back(std::move(output));
   std::vector<InputPath> inputs;
   for (const std::string& file : typed.files) inputs.push_back({"FILE", file});
   CKPT_TRY(check_targets(plan, inputs, {}));
@@ -448,8 +447,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
 Status merge(const TypedImatrix& typed, const Console& console, const CommonOptions& common) {
   std::vector<ImatrixSums> files;
   for (const std::string& file : typed.files) {
-    CKPT_ASSIGN(ImatrixSums sums, read_imatrix_sums(file));
-    files.push_back(std::move(sums));
+    CKPT_ASSIGN(files.emplace_back(), read_imatrix_sums(file));
   }
   std::vector<std::string> notes;
   CKPT_ASSIGN(const ImatrixSums merged, merge_imatrices(std::move(files), typed.chunk_size, notes));

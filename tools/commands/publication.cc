@@ -465,9 +465,8 @@ Status Publication::make_provenance() {
     if (file.name != kProvenanceName) provenance.made.push_back(file);
   }
   for (const std::string& source : typed_.sources) {
-    CKPT_ASSIGN(auto input,
+    CKPT_ASSIGN(provenance.inputs.emplace_back(),
                 digest_source(source, console_, {common_.threads, trusts_remembered()}));
-    provenance.inputs.push_back(std::move(input));
   }
   if (!typed_.recipe.empty()) {
     CKPT_ASSIGN(std::string recipe, read_small(typed_.recipe, kMaxRecipeBytes));

@@ -186,8 +186,7 @@ Result<std::vector<FolderEntry>> entries_of(const fs::path& folder,
     return out;
   }
   for (const std::string& name : names) {
-    CKPT_ASSIGN(FolderEntry entry, entry_of(folder, name));
-    out.push_back(std::move(entry));
+    CKPT_ASSIGN(out.emplace_back(), entry_of(folder, name));
   }
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include "checks/checks.h"
 #include "core/base/printable.h"
+#include "core/engine/value_chunks.h"
 #include "core/io/folder.h"
 #include "core/json/json_read.h"
 #include "core/model/adapter.h"
@@ -22,15 +23,17 @@
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/steps.h"
+#include "plan/conversion/value_sides.h"
 #include "plan/conversion/version.h"
 #include "publish/publish.h"
+#include "quantizers/quantizers.h"
+#include "tools/compare/value_pairs.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
 #include "tools/published/listing.h"
 #include "tools/published/published_files.h"
 #include "tools/report/cells.h"
 #include "tools/report/memory.h"
-#include "tools/report/values.h"
 #include "tools/say/console.h"
 #include "tools/say/severity.h"
 #include "transforms/transforms.h"
@@ -51,8 +54,7 @@ Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::m
 
 // Only a command that leaves a yes is advised.
 Result<std::string> fix_command(const std::filesystem::path& path, const Checkpoint& checkpoint,
-                                const std::string& profile,
-                                const ReadOptions& reading) {
+                                const std::string& profile, const ReadOptions& reading) {
   std::vector<std::string> notes;
   const Fixing fixing{{profile}, "", true};
   CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes, reading)));
@@ -298,6 +300,99 @@ Json json_of_cells(const Cells& cells, bool has_values) {
 
 // ---- values -------------------------------------------------------------------------------------
 
+constexpr size_t kWorstShown = 20;
+
+struct WorstTensor {
+  std::string name;
+  std::optional<size_t> cell;  // nullopt where names were changed for the comparison
+  uint64_t weights = 0;
+  ValueDifference difference;
+  ValueHistograms histograms;
+  HistogramLimits limits;
+};
+
+struct ReportedValues {
+  uint64_t compared = 0, not_compared = 0;  // tensors
+  ValueDifference total;
+  std::vector<WorstTensor> worst;  // by relative error, at most kWorstShown; none that is the same
+};
+
+// Indices of the pairs that are furthest apart.
+std::vector<size_t> worst_of(const std::vector<ValueDifference>& differences) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < differences.size(); ++i) {
+    if (differences[i].sum_squared_errors > 0) out.push_back(i);
+  }
+  std::ranges::stable_sort(out, [&](size_t a, size_t b) {
+    return differences[a].relative() > differences[b].relative();
+  });
+  out.resize(std::min(out.size(), kWorstShown));
+  return out;
+}
+
+Status add_histograms(const std::vector<ValuePair>& pairs, const CompareOptions& options,
+                      ReportedValues& out) {
+  std::vector<HistogramLimits> limits;
+  for (WorstTensor& worst : out.worst) {
+    worst.limits = {worst.difference.max_value, worst.difference.max_error};
+    limits.push_back(worst.limits);
+  }
+  const Codec& floats = plain_codec(all_codecs(), Dtype::kF32);
+  CKPT_ASSIGN(const std::vector<ValueHistograms> histograms,
+              value_histograms(pairs, limits, floats, options));
+  for (size_t i = 0; i < histograms.size(); ++i) out.worst[i].histograms = histograms[i];
+  return {};
+}
+
+// Reads the values of both, `base` being what `checkpoint` is measured against, and adds those of
+// each tensor to its cell. Fails: as value_sides and compare_values.
+Result<ReportedValues> report_values(const Checkpoint& base, const Checkpoint& checkpoint,
+                                     Cells& cells, const Console& console,
+                                     const CommonOptions& common) {
+  CKPT_ASSIGN(const ValueSides sides, value_sides(base, checkpoint));
+  for (const std::string& note : sides.notes) console.warn(note);
+  const PairedTensors pairs = pair_tensors(sides.a, sides.b, "*");
+  if (pairs.values.empty()) {
+    return misuse_hint("the checkpoint that it was made from",
+                       "none of {} tensors can be compared with --against: {}",
+                       checkpoint.tensors.size(),
+                       pairs.apart.empty() ? "there are none" : pairs.apart.front().why);
+  }
+  if (!pairs.apart.empty()) {
+    console.warn(fmt::format("{} tensors cannot be compared, among them '{}': {}",
+                             pairs.apart.size(), pairs.apart.front().tensor,
+                             pairs.apart.front().why));
+  }
+  ProgressLine progress(console, "comparing");
+  CompareOptions options{common.threads, common.memory_bytes, &interrupted, &progress};
+  CKPT_ASSIGN(const std::vector<ValueDifference> differences,
+              compare_values(pairs.values, plain_codec(all_codecs(), Dtype::kF32), options));
+  ReportedValues out;
+  out.compared = pairs.values.size();
+  out.not_compared = pairs.apart.size();
+  const auto cell_of = [&](const Tensor& tensor) -> std::optional<size_t> {
+    const auto found = cells.of_tensor.find(tensor.name);
+    return found == cells.of_tensor.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (size_t i = 0; i < differences.size(); ++i) {
+    combine(out.total, differences[i]);
+    const auto cell = cell_of(*pairs.values[i].b);
+    if (!cell) continue;
+    ++cells.cells[*cell].compared;
+    combine(cells.cells[*cell].difference, differences[i]);
+  }
+  std::vector<ValuePair> worst;
+  for (const size_t i : worst_of(differences)) {
+    const ValuePair& pair = pairs.values[i];
+    worst.push_back(pair);
+    out.worst.push_back({pair.b->name, cell_of(*pair.b), pair.b->values(), differences[i], {}, {}});
+  }
+  options.progress = nullptr;
+  CKPT_TRY(add_histograms(worst, options, out));
+  progress.clear();
+  return out;
+}
+
 Json json_of_worst(const WorstTensor& worst) {
   const ValueDifference& difference = worst.difference;
   return {{"tensor", worst.name},
@@ -426,9 +521,9 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
     CKPT_ASSIGN(base, read_checkpoint(question.against, question.reading));
-    CKPT_ASSIGN(against,
-                json_of({question.against, *base, cells_of(*base), Json(), question.reading},
-                        console));
+    CKPT_ASSIGN(
+        against,
+        json_of({question.against, *base, cells_of(*base), Json(), question.reading}, console));
   }
   for (const fs::path path : question.paths) {
     CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(path, question.reading));

@@ -140,8 +140,7 @@ Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codec
   std::vector<TypeRule> rules;
   for (const OptionValues::Value& value : options.given()) {
     if (value.rule->name != "tensor-type" && value.rule->name != "keep") continue;
-    CKPT_ASSIGN(TypeRule rule, parse_rule(value, codecs));
-    rules.push_back(std::move(rule));
+    CKPT_ASSIGN(rules.emplace_back(), parse_rule(value, codecs));
   }
   out.rules = TypeRules(std::move(rules));
   CKPT_ASSIGN(out.mixture_options.output, find_type(options, "output-tensor-type", codecs));

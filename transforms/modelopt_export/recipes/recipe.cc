@@ -307,9 +307,9 @@ Status check_fields(const JsonValue& map, const std::string& where,
 
 Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) {
   if (cfg.is_array()) return refused(where, &cfg, "one mapping; two quantizers are not exported");
-  CKPT_TRY(check_fields(cfg, where,
-                        {"num_bits", "block_sizes", "axis", "effective_bits", "constant_amax",
-                         "use_constant_amax"}));
+  CKPT_TRY(check_fields(
+      cfg, where,
+      {"num_bits", "block_sizes", "axis", "effective_bits", "constant_amax", "use_constant_amax"}));
   QuantizerForm out;
   const JsonValue* blocks = known(cfg, "block_sizes");
   const std::string place = where + ".block_sizes";
@@ -329,8 +329,7 @@ Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) 
   return refused(where, &cfg, "constant_amax or use_constant_amax");
 }
 
-Status read_rule(const JsonValue& item, const std::string& where,
-                 std::vector<QuantizerRule>& out) {
+Status read_rule(const JsonValue& item, const std::string& where, std::vector<QuantizerRule>& out) {
   CKPT_TRY(check_fields(item, where, {"quantizer_name", "parent_class", "cfg", "enable"}));
   const std::string* name = text_of(item, "quantizer_name");
   if (name == nullptr) return refused(where, &item, "a quantizer_name");

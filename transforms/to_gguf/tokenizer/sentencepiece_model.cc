@@ -234,9 +234,8 @@ Status read_field(Cursor& cursor, const ProtoField& field, SentencePieceModel& o
   if (field.number == 2) return in(kModelFields[2], read_trainer(cursor, field.value, out));
   if (field.number == 3) return in(kModelFields[3], read_normalizer(cursor, field.value, out));
   if (out.pieces.size() >= kMaxPieces) return corrupt("more than {} pieces", kMaxPieces);
-  CKPT_ASSIGN(TextPiece piece,
+  CKPT_ASSIGN(out.pieces.emplace_back(),
               in(fmt::format("piece {}", out.pieces.size()), read_piece(cursor, field.value)));
-  out.pieces.push_back(std::move(piece));
   return {};
 }
 

@@ -411,7 +411,9 @@ inline constexpr DenseLayersByCount kDenseLayersByCount[] = {
 
 // Programs in Ollama that take the place of the chat template, for the architectures of GGUF that
 // have one; empty for the others.
-std::string_view ollama_renderer(std::string_view architecture);
-std::string_view ollama_parser(std::string_view architecture);
+struct OllamaFamily {
+  std::string_view architecture, renderer, parser;
+};
+OllamaFamily ollama_family(std::string_view architecture);
 
 }  // namespace ckpt

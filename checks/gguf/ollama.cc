@@ -60,7 +60,7 @@ void look_ollama_template(const Look& look) {
   const std::string_view architecture = metadata.architecture();
   const bool chats = look.on.is_gguf && architecture != "clip" &&
                      metadata.find(fmt::format("{}.pooling_type", architecture)) == nullptr;
-  if (!chats || !ollama_renderer(architecture).empty()) return;
+  if (!chats || !ollama_family(architecture).renderer.empty()) return;
   const std::string* text = metadata.find_text("tokenizer.chat_template");
   if (text == nullptr || text->empty()) {
     return look.report("tokenizer.chat_template", "missing", Severity::kWarning,

@@ -266,8 +266,9 @@ OllamaFacts facts_of(const Checkpoint& checkpoint) {
   facts.model_type = ollama_count(parameters_of(checkpoint));
   facts.file_type = upper_case(file_type_of(checkpoint.metadata));
   if (facts.file_type.empty()) facts.file_type = "unknown";
-  facts.renderer = ollama_renderer(facts.family);
-  facts.parser = ollama_parser(facts.family);
+  const OllamaFamily programs = ollama_family(facts.family);
+  facts.renderer = programs.renderer;
+  facts.parser = programs.parser;
   return facts;
 }
 

@@ -148,10 +148,10 @@ TEST(Profiles, RatingsNameProfiles) {
 }
 
 TEST(Ollama, OnlySomeArchitecturesHaveRenderers) {
-  EXPECT_EQ(ollama_renderer("nemotron_h_moe"), "nemotron-3-nano");
-  EXPECT_EQ(ollama_parser("laguna"), "laguna");
-  EXPECT_EQ(ollama_renderer("qwen3"), "");
-  EXPECT_EQ(ollama_parser("gemma3"), "");
+  EXPECT_EQ(ollama_family("nemotron_h_moe").renderer, "nemotron-3-nano");
+  EXPECT_EQ(ollama_family("laguna").parser, "laguna");
+  EXPECT_EQ(ollama_family("qwen3").renderer, "");
+  EXPECT_EQ(ollama_family("gemma3").parser, "");
 }
 
 }  // namespace

@@ -228,8 +228,7 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
   }
   if (has_word(quirks, "computes_mscales")) {
     for (const std::string_view key : {"short_mscale", "long_mscale"}) {
-      const JsonValue* value = member(said, key);
-      if (value == nullptr || !value->is_number()) return fmt::format("{} is not a number", key);
+      if (!number(member(said, key))) return fmt::format("{} is not a number", key);
     }
   }
   const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
@@ -265,8 +264,7 @@ std::string fault_of_length(const Look& look, const Rope& rope) {
   if (table != nullptr && has_word(table->quirks, "yarn_of_any_type")) {
     constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
     for (const std::string_view key : kKeys) {
-      const JsonValue* value = member(said, key);
-      if (value == nullptr || !value->is_number()) return fmt::format("{} is not a number", key);
+      if (!number(member(said, key))) return fmt::format("{} is not a number", key);
     }
   }
   if (type_of(rope) != "yarn" || rope.find(kLength) != nullptr) return {};

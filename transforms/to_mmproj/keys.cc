@@ -41,8 +41,7 @@ Status add_colors(const char* field, const ProjectorModel& model, Metadata& meta
       "--step preprocessor, which writes the family's usual one; or copy preprocessor_config.json "
       "of the released model into the folder";
   if (model.preprocessor.json.empty()) {
-    return fail_with_hint(ErrorCode::kCorrupt, kReleased,
-                          "no preprocessor_config.json, which says {}", field);
+    return corrupt(Hint{kReleased}, "no preprocessor_config.json, which says {}", field);
   }
   auto values = model.preprocessor.reals(field);
   if (values && values->size() != kColors) {
@@ -72,7 +71,11 @@ Status add_projector_keys(const ProjectorModel& model, Metadata& metadata) {
     metadata.append("clip.audio.projection_dim", MetaValue::u32(model.text_width));
     CKPT_TRY(add_counts(kAudioCounts, "clip.audio.", model.audio, metadata));
   }
-  return model.family->add_keys(model, metadata);
+  const ProjectorFamily& family = *model.family;
+  const bool has_audio = !family.audio_defaults.empty();  // whose projector has a type of its own
+  metadata.append(has_audio ? "clip.vision.projector_type" : "clip.projector_type",
+                  MetaValue::text(std::string(family.name)));
+  return family.add_keys(model, metadata);
 }
 
 }  // namespace ckpt

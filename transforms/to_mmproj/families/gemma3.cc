@@ -71,7 +71,6 @@ Status add_gemma3_scale(const ProjectorModel& model, Metadata& metadata) {
 }
 
 Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("clip.projector_type", MetaValue::text("gemma3"));
   CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   metadata.append("clip.use_gelu", MetaValue::boolean(true));

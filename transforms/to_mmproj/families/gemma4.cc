@@ -120,7 +120,6 @@ Status complete_gemma4(const Checkpoint&, ProjectorModel& model) {
 }
 
 Status add_gemma4_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("clip.vision.projector_type", MetaValue::text("gemma4v"));
   CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   if (!model.hears()) return {};

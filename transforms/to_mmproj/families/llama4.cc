@@ -41,7 +41,6 @@ constexpr std::string_view kLlama4VisionDefaults =
         "patch_size": 14, "norm_eps": 1e-5, "pixel_shuffle_ratio": 0.5})";
 
 Status add_llama4_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("clip.projector_type", MetaValue::text("llama4"));
   CKPT_ASSIGN(const double epsilon, model.vision.real("norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   CKPT_ASSIGN(const double ratio, model.vision.real("pixel_shuffle_ratio"));

@@ -77,7 +77,6 @@ Status complete_pixtral(const Checkpoint& checkpoint, ProjectorModel& model) {
 }
 
 Status add_pixtral_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("clip.projector_type", MetaValue::text("pixtral"));
   CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));

@@ -69,7 +69,6 @@ Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
 }
 
 Status add_qwen3_vl_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("clip.projector_type", MetaValue::text(std::string(model.family->name)));
   metadata.append("clip.use_gelu", MetaValue::boolean(true));
   if (model.vision.find("spatial_merge_size") != nullptr) {
     CKPT_ASSIGN(const uint64_t merged, model.vision.count("spatial_merge_size"));

@@ -158,8 +158,8 @@ void look_computed_fields(const Look& look) {
 
 constexpr Check kComputedFieldChecks[] = {
     {"C43", "numbers that constructors compute with are numbers", "U: vllm*",
-     "unsupported operand type(s); ZeroDivisionError; AssertionError", "",
-     "take config.json from the source model", look_computed_fields},
+     "unsupported operand type(s); ZeroDivisionError; AssertionError", "", kTakeConfig,
+     look_computed_fields},
 };
 
 }  // namespace

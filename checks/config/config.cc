@@ -62,8 +62,7 @@ void look_model_type(const Look& look) {
               fmt::format("The checkpoint you are trying to load has model type `{}` but "
                           "Transformers does not recognize this architecture",
                           on.model_type)};
-  const Family* family =
-      is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
+  const Family* family = is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
   if (family == nullptr || !knows_model_type(look.profile, outer_type(*family))) {
     found.fix = Fix{{}, {}, "a newer release; this one does not know the model", false, 0};
   }
@@ -302,8 +301,7 @@ constexpr Check kConfigChecks[] = {
      look_model_type},
     {"C03", "the program has the model class",
      "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4.57",
-     "unsupported architecture",
-     "vl-wrap", "", look_model_class},
+     "unsupported architecture", "vl-wrap", "", look_model_class},
     {"C04", "a wrapper's model_type or class has a text_config", "S: all",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
      "vl-wrap", "", look_half_wrapped},
@@ -319,7 +317,7 @@ constexpr Check kConfigChecks[] = {
      "weights in float32", "serving-config", "", look_dtype},
     {"C11", "layer_types fit the layers",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*", "missing weights of linear_attn",
-     "", "take config.json from the source model", look_layer_types},
+     "", kTakeConfig, look_layer_types},
     {"C12", "vision_config fits the text model", "U: vllm* sglang, W: tensorrt-llm",
      "errors while the tower is made", "vl-wrap", "", look_vision_config},
     {"C14", "the vision tower's weights are there", "W: sglang, I: vllm* tensorrt-llm",

@@ -219,8 +219,8 @@ void look_theta_number(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf) return;
   const bool is_class = !look.profile.serves();
-  const JsonValue* theta = is_class ? member(on.text_config(), "rope_theta")
-                                    : known(on.text_config(), "rope_theta");
+  const JsonValue* theta =
+      is_class ? member(on.text_config(), "rope_theta") : known(on.text_config(), "rope_theta");
   const JsonValue* rope = known(on.text_config(), "rope_scaling");
   if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
   const bool reads_inner =
@@ -270,31 +270,25 @@ void look_bases(const Look& look) {
 constexpr Check kConfigNumberChecks[] = {
     {"C21", "sizes are whole numbers above zero", "U: vllm* sglang llama.cpp, W: tensorrt-llm",
      "Input should be a valid integer; unsupported operand type(s); negative dimension", "",
-     "take config.json from the source model", look_refused},
+     kTakeConfig, look_refused},
     {"C22", "sizes are neither zero nor true or false",
      "S: vllm* sglang llama.cpp, W: tensorrt-llm",
-     "loads with a part of the weights, and answers nonsense", "",
-     "take config.json from the source model", look_taken},
+     "loads with a part of the weights, and answers nonsense", "", kTakeConfig, look_taken},
     {"C23", "max_position_embeddings is a number of tokens",
      "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "'<' not supported between instances of 'str' and 'float'", "",
-     "take config.json from the source model", look_length},
+     "'<' not supported between instances of 'str' and 'float'", "", kTakeConfig, look_length},
     {"C24", "numbers used only in computations have the right kind",
      "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
-     "errors with the first request, or nonsense", "", "take config.json from the source model",
-     look_small_numbers},
+     "errors with the first request, or nonsense", "", kTakeConfig, look_small_numbers},
     {"C25", "rope_theta is a number", "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
-     "unsupported operand type(s) for **", "", "take config.json from the source model",
-     look_theta_number},
-    {"C44", "rope_theta is above zero", "S: all", "NaN logits", "",
-     "take config.json from the source model", look_bases},
+     "unsupported operand type(s) for **", "", kTakeConfig, look_theta_number},
+    {"C44", "rope_theta is above zero", "S: all", "NaN logits", "", kTakeConfig, look_bases},
     {"C45", "experts fall into groups of equal size",
      "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
-     "shape '[-1, 3]' is invalid for input of size; selected index k out of range", "",
-     "take config.json from the source model", look_groups},
+     "shape '[-1, 3]' is invalid for input of size; selected index k out of range", "", kTakeConfig,
+     look_groups},
     {"C46", "pad_token_id is in the vocabulary", "U: transformers*",
-     "AssertionError: Padding_idx must be within num_embeddings", "",
-     "take config.json from the source model", look_padding},
+     "AssertionError: Padding_idx must be within num_embeddings", "", kTakeConfig, look_padding},
 };
 
 }  // namespace

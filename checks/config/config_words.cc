@@ -173,9 +173,8 @@ void look_family_activation(const Look& look, const Family& family) {
 void look_activation_names(const Look& look, const Family& family) {
   const Examined& on = look.on;
   const JsonValue* vision = known(on.config, "vision_config");
-  const bool reads_tower =
-      has_quirk(on.text_type, "strict_tower") ||
-      !words_after(quirks_of(on.model_type), "vision_activation:").empty();
+  const bool reads_tower = has_quirk(on.text_type, "strict_tower") ||
+                           !words_after(quirks_of(on.model_type), "vision_activation:").empty();
   const bool reads_projector = has_quirk(on.model_type, "projector_activation");
   std::string_view fields = family.activation.fields;
   const std::tuple<std::string_view, const JsonValue*, std::string_view> kPlaces[] = {
@@ -280,8 +279,8 @@ void look_auto_class(const Look& look, const Family& table) {
                       has_word(table.bare_types, on.model_type) ||
                       known(on.config, "auto_map") != nullptr;
   if (is_own || !knows_model_type(look.profile, on.model_type)) return;
-  std::string found = fmt::format("'{}', whose class is made instead of '{}'", on.model_type,
-                                  on.model_class);
+  std::string found =
+      fmt::format("'{}', whose class is made instead of '{}'", on.model_type, on.model_class);
   if (const Family* made = table_of_model_type(on.model_type)) {
     const ParameterReport report = compare_parameters(on, *made);
     if (report.bad_field.empty() && report.missing.empty() && report.wrong.empty()) return;
@@ -336,8 +335,8 @@ void look_part_types(const Look& look) {
   const Rules rules = look.profile.rules;
   const bool has_list = rules != Rules::kSglang && look.profile.program != Program::kTensorrt &&
                         look.profile.program != Program::kLlamaCpp;
-  const bool looks_up = has_word(kLookUpParts, look.on.model_type) ||
-                        has_quirk(look.on.model_type, "looks_up_parts");
+  const bool looks_up =
+      has_word(kLookUpParts, look.on.model_type) || has_quirk(look.on.model_type, "looks_up_parts");
   if (!has_list || !looks_up) return;
   const Profile& classes =
       look.profile.reads_old_tokenizers_alone() ? *find_profile("transformers-4.57") : look.profile;
@@ -356,10 +355,7 @@ void look_nesting(const Look& look) {
   const JsonValue* inner = member(on.config, "text_config");
   if (!on.is_gguf) look_part_types(look);
   if (on.is_gguf || inner == nullptr || inner->is_null()) return;
-  if (!inner->is_object()) {
-    return look.tell("config.json: text_config", "a JSON {}; expected an object",
-                     inner->type_name());
-  }
+  if (!inner->is_object()) return look.report("config.json: text_config", no_object(*inner));
   if (!look.profile.serves()) return;  // transformers keeps what it does not know
   if (has_quirk(on.model_type, "text_class")) {
     look.tell("config.json: text_config",
@@ -380,21 +376,18 @@ constexpr Check kConfigWordChecks[] = {
      "", "write \"bfloat16\" or the source model's", look_dtype_word},
     {"C27", "the activation is the family's",
      "U: vllm* sglang transformers*, S: llama.cpp, W: tensorrt-llm",
-     "Unsupported activation: ... Only silu is supported for now; KeyError", "",
-     "take config.json from the source model", look_activation},
+     "Unsupported activation: ... Only silu is supported for now; KeyError", "", kTakeConfig,
+     look_activation},
     {"C28", "layer_types is a list of names", "U: all", "The `layer_types` entries must be in", "",
-     "take config.json from the source model", look_layer_words},
+     kTakeConfig, look_layer_words},
     {"C29", "architectures is a list of names",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*",
-     "architectures: Input should be a valid list", "", "take config.json from the source model",
-     look_architectures},
+     "architectures: Input should be a valid list", "", kTakeConfig, look_architectures},
     {"C30", "the class reads configurations of this type",
      "U: vllm* sglang llama.cpp, S: transformers*, W: tensorrt-llm",
-     "object has no attribute; random weights", "", "take config.json from the source model",
-     look_class_type},
+     "object has no attribute; random weights", "", kTakeConfig, look_class_type},
     {"C31", "parts of the configuration have the right kind", "U: all",
-     "object has no attribute 'text_config'", "", "take config.json from the source model",
-     look_nesting},
+     "object has no attribute 'text_config'", "", kTakeConfig, look_nesting},
     {"C32", "a model that only decodes is not said to encode",
      "U: vllm*, W: sglang tensorrt-llm llama.cpp",
      "max_num_batched_tokens is smaller than max_model_len", "", "remove is_encoder_decoder",

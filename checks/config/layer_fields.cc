@@ -65,8 +65,7 @@ constexpr Check kLayerFieldChecks[] = {
      "'first_k_dense_replace'",
      "serving-config", "", look_dense_layers},
     {"C41", "layers that share keys and values have their source", "U: vllm* sglang",
-     "ValueError: 'full_attention' is not in list", "", "take config.json from the source model",
-     look_shared_cache},
+     "ValueError: 'full_attention' is not in list", "", kTakeConfig, look_shared_cache},
 };
 
 }  // namespace

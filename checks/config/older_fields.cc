@@ -39,7 +39,7 @@ void look_rope_by_layer_type(const Look& look) {
   Found found{on.text_place("rope_parameters"),
               "one for each type of layer, as transformers 5 saves it; 4.57 reads rope_theta and "
               "rope_scaling"};
-  if (!has_fix) found.fix = Fix{"", "", "take config.json from the source model", false, 0};
+  if (!has_fix) found.fix = Fix{"", "", kTakeConfig, false, 0};
   look.out.push_back(std::move(found));
 }
 

@@ -183,9 +183,7 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
 std::string fault_of_keys(const Examined& on, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (!rope.is_first && !is_scaling) return {};
-  if (!rope.said->is_object()) {
-    return fmt::format("a JSON {}; expected an object", rope.said->type_name());
-  }
+  if (!rope.said->is_object()) return no_object(*rope.said);
   const std::string name = type_of(rope);
   const JsonValue* theta = member(*rope.said, "rope_theta");
   const bool is_base = theta == nullptr || theta->is_number() || theta->is_boolean();
@@ -307,7 +305,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const bool is_checked_by_class =
       rope.place.ends_with("rope_scaling") && !has_word(quirks, "theta_inside") && !rope.is_first;
   if (!is_truthy(&said) && !is_checked_by_class) return {};
-  if (!said.is_object()) return fmt::format("a JSON {}; expected an object", said.type_name());
+  if (!said.is_object()) return no_object(said);
   const std::string name = type_of(rope);
   if (name.empty()) return rope.is_first ? "" : "no rope_type";  // 5.x takes "default" then
   if (name == "mrope") {
@@ -426,13 +424,12 @@ constexpr Check kRopeChecks[] = {
     {"C17", "the rope type is known and complete",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
      "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
-     "", "take config.json from the source model", look_rope_words},
+     "", kTakeConfig, look_rope_words},
     {"C18", "mrope_section fits the rotary dimension",
-     "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", "",
-     "take config.json from the source model", look_sections},
+     "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", "", kTakeConfig,
+     look_sections},
     {"C19", "partial_rotary_factor is a share", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "partial_rotary_factor must be between 0.0 and 1.0", "",
-     "take config.json from the source model", look_share},
+     "partial_rotary_factor must be between 0.0 and 1.0", "", kTakeConfig, look_share},
     {"C20", "rope_theta is where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
      "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
 };

@@ -111,8 +111,8 @@ void look_field(const Look& look, const std::string& prefix, const JsonValue& js
                 const Field& field) {
   const JsonValue* value = member(json, field.name);
   if (value == nullptr || is_of(*value, field.kind)) return;
-  const bool may_be_null = field.may_be_null || has_quirk(look.on.text_type,
-                                                          fmt::format("null:{}", field.name));
+  const bool may_be_null =
+      field.may_be_null || has_quirk(look.on.text_type, fmt::format("null:{}", field.name));
   if (value->is_null() && may_be_null) return;
   look.tell(fmt::format("{}{}", prefix, field.name), "{}; expected {}", value->dump(),
             kind_name(field.kind));
@@ -160,11 +160,18 @@ char letter_of(const JsonValue& value) {
 
 std::string names_of(std::string_view letters) {
   constexpr std::pair<char, std::string_view> kNames[] = {
-      {'b', "true or false"}, {'i', "a whole number"},           {'f', "a number with a point"},
-      {'s', "a text"},        {'L', "a list of whole numbers"},  {'l', "a list"},
-      {'d', "an object"},     {'t', "a list of texts"},
-      {'k', "texts by numbers"}, {'v', "texts or whole numbers by names"},
-      {'p', "a kind of classification or regression"}, {'n', "null"}};
+      {'b', "true or false"},
+      {'i', "a whole number"},
+      {'f', "a number with a point"},
+      {'s', "a text"},
+      {'L', "a list of whole numbers"},
+      {'l', "a list"},
+      {'d', "an object"},
+      {'t', "a list of texts"},
+      {'k', "texts by numbers"},
+      {'v', "texts or whole numbers by names"},
+      {'p', "a kind of classification or regression"},
+      {'n', "null"}};
   std::vector<std::string_view> out;
   for (const auto& [letter, kind] : kNames) {
     if (letters.find(letter) != letters.npos) out.push_back(kind);
@@ -254,8 +261,8 @@ void look_types(const Look& look) {
 constexpr Check kStrictTypeChecks[] = {
     {"C33", "fields have the types that transformers 5 demands",
      "U: vllm sglang transformers-5, W: tensorrt-llm",
-     "StrictDataclassFieldValidationError: Validation error for field", "",
-     "take config.json from the source model", look_types},
+     "StrictDataclassFieldValidationError: Validation error for field", "", kTakeConfig,
+     look_types},
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ constexpr Check kTableFieldChecks[] = {
     {"C42", "fields that determine shapes are numbers", "U: vllm*",
      "unsupported operand type(s); Input should be a valid integer; num_heads is not divisible by "
      "num_kv_heads",
-     "", "take config.json from the source model", look_table_fields},
+     "", kTakeConfig, look_table_fields},
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "checks/subject/subject.h"
-#include "core/base/words.h"
 #include "core/base/name_list.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -27,8 +27,6 @@ const std::vector<Needs>& needs() {
   return kNeeds;
 }
 
-std::string_view kind_of(const JsonValue& json) { return json.type_name(); }
-
 // The one that is in config.json, of any type; nullptr where there is none.
 const JsonValue* statement(const Examined& on) {
   const JsonValue* outer = member(on.config, "quantization_config");
@@ -38,15 +36,11 @@ const JsonValue* statement(const Examined& on) {
 void look_object(const Look& look) {
   const JsonValue* said = statement(look.on);
   if (said == nullptr) return;
-  if (!said->is_object()) {
-    return look.tell("config.json: quantization_config", "a JSON {}; expected an object",
-                     kind_of(*said));
-  }
+  if (!said->is_object()) return look.report("config.json: quantization_config", no_object(*said));
   if (!look.profile.serves()) return;
   const JsonValue* producer = member(*said, "producer");
   if (producer != nullptr && !producer->is_object()) {
-    look.tell("config.json: quantization_config.producer", "a JSON {}; expected an object",
-              kind_of(*producer));
+    look.report("config.json: quantization_config.producer", no_object(*producer));
   }
 }
 
@@ -148,8 +142,8 @@ void look_floats(const Look& look, const Quantization& said) {
   // compressed-tensors of a model that still trains, or in the format "dense".
   const std::string* status = text_of(*said.json, "quantization_status");
   const std::string* format = text_of(*said.json, "format");
-  const bool is_open = (status != nullptr && *status != "compressed") ||
-                       (format != nullptr && *format == "dense");
+  const bool is_open =
+      (status != nullptr && *status != "compressed") || (format != nullptr && *format == "dense");
   if (said.method == "compressed-tensors" && is_open) return;
   // On-the-fly there: 8-bit weights of transformers 4.57.
   const bool is_8bit = is_truthy(known(*said.json, "load_in_8bit"));
@@ -194,8 +188,7 @@ void look_layout(const Look& look) {
 
 constexpr Check kQuantizationStatementChecks[] = {
     {"Q25", "quantization_config is an object", "U: vllm* sglang transformers*, W: tensorrt-llm",
-     "'NoneType' object has no attribute 'to_dict'", "", "take config.json from the source model",
-     look_object},
+     "'NoneType' object has no attribute 'to_dict'", "", kTakeConfig, look_object},
     {"Q26", "the program has the quant_method", "U: vllm*", "Unknown quantization method", "",
      "export the model again", look_statement_method},
     {"Q27", "the statement has what its method needs", "U: vllm* sglang, W: tensorrt-llm",

@@ -102,7 +102,7 @@ struct Quantization {
   bool is_nested = false;  // as hf_quant_config.json has it
   // The first list of modules that the method leaves unquantized and that has entries.
   std::vector<std::string> exclude;
-  std::string_view exclude_key;  // its key, or that of the list to write
+  std::string_view exclude_key;               // its key, or that of the list to write
   std::map<std::string, std::string> layers;  // quant_algo by module
   std::optional<uint64_t> group_size;
   bool has_kv_scheme = false;  // an FP8 cache is asked for
@@ -207,9 +207,9 @@ struct Mismatch {
 // Modules that the server runs as one.
 struct Served {
   std::vector<const Module*> shards;
-  std::string algo;         // what the server expects: "" floats, else "NVFP4", "FP8", ...
-  bool is_partial = false;  // the list names some shards of it only; the server stops
-  bool is_unclear = false;  // the server's choice is not known here
+  std::string algo;           // what the server expects: "" floats, else "NVFP4", "FP8", ...
+  bool is_partial = false;    // the list names some shards of it only; the server stops
+  bool is_unclear = false;    // the server's choice is not known here
   bool has_no_group = false;  // no group of compressed-tensors is for it
 };
 using ServedModules = std::map<std::string, Served>;  // by the server's names
@@ -234,6 +234,11 @@ struct Look {
   }
 };
 
+// As a check says it: there is no object, but this.
+inline std::string no_object(const JsonValue& found) {
+  return fmt::format("a JSON {}; expected an object", found.type_name());
+}
+
 // The text model's type whose rules hold: vLLM goes by the class, whatever type config.json names;
 // the class of a wrapper's text part follows from its type.
 std::string_view ruling_type(const Look& look);
@@ -254,6 +259,8 @@ struct Check {
   void (*look)(const Look&);
   bool is_deep = false;
 };
+
+inline constexpr char kTakeConfig[] = "take config.json from the source model";  // an advice
 
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
 Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,

@@ -289,7 +289,7 @@ bool look_part_type(std::string_view part, const std::string& place, const JsonV
 void look_part(std::string_view part, const std::string& place, const JsonValue& json,
                PartFaults& out) {
   if (!json.is_object()) {
-    out.push_back({place, fmt::format("a JSON {}; expected an object", json.type_name())});
+    out.push_back({place, no_object(json)});
     return;
   }
   if (!look_part_type(part, place, json, out)) return;

@@ -50,9 +50,7 @@ void look_special_map(const Look& look) {
   }
   const auto json = document->values();
   if (json && (*json)->is_object()) return;
-  look.report(std::string(kMap),
-              json ? fmt::format("a JSON {}; expected an object", (*json)->type_name())
-                   : json.error().what);
+  look.report(std::string(kMap), json ? no_object(**json) : json.error().what);
 }
 
 // 4.57 takes the list out of tokenizer.json then.
@@ -243,10 +241,7 @@ void look_generation_values(const Look& look) {
   if (document == nullptr) return;
   const auto json = document->values();
   if (!json) return;  // passed over, with a warning
-  if (!(*json)->is_object()) {
-    return look.tell("generation_config.json", "a JSON {}; expected an object",
-                     (*json)->type_name());
-  }
+  if (!(*json)->is_object()) return look.report("generation_config.json", no_object(**json));
   look_generation_rules(look, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
   if (pad == nullptr || pad->is_number() || pad->is_boolean()) return;
@@ -304,7 +299,7 @@ void look_older_files(const Look& look) {
     const auto json = document->values();
     if (!json) continue;  // F00
     if (!(*json)->is_object()) {
-      look.tell(path, "a JSON {}; expected an object", (*json)->type_name());
+      look.report(path, no_object(**json));
       continue;
     }
     const bool has_ids = std::string_view(path) == "added_tokens.json";

@@ -93,9 +93,8 @@ class Gathered {
 
 // Whether a type has the quirk START with a part of `name`.
 bool names_part(std::string_view type, std::string_view start, std::string_view name) {
-  return std::ranges::any_of(words_after(quirks_of(type), start), [&](std::string_view part) {
-    return name.find(part) != name.npos;
-  });
+  return std::ranges::any_of(words_after(quirks_of(type), start),
+                             [&](std::string_view part) { return name.find(part) != name.npos; });
 }
 
 // Biases that a field speaks of, and that either vLLM 0.17.1's class or transformers' lacks.
@@ -390,8 +389,7 @@ constexpr Check kParameterChecks[] = {
      "U: vllm* tensorrt-llm llama.cpp, S: sglang transformers*", "", "",
      "download or convert again", look_missing},
     {"W09", "all tensors have the shapes that config.json says", "U: all",
-     "shape mismatch; a number is expected", "", "take config.json from the source model",
-     look_shapes},
+     "shape mismatch; a number is expected", "", kTakeConfig, look_shapes},
     {"W10", "every tensor belongs to the model",
      "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", "", look_extra},
     {"W13", "draft layers that config.json declares are there", "W: vllm* sglang",

@@ -29,6 +29,11 @@ class SentBytes {
 Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
                          const SendOptions& options, SentBytes* sent);
 
+// Bytes of `body`.
+HttpBody part_of(HttpBody body, uint64_t offset_bytes, uint64_t size_bytes);
+// The SHA-256 of all of it, read a little at a time. Fails: as read().
+Result<std::string> digest_of_body(const HttpBody& body);
+
 // `file` as the only member of a tar, models/NAME.
 HttpBody tar_of(const std::string& name, HttpBody file);
 

@@ -14,19 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kArtifactForms{"modelpack", "image", "ollama"};
 constexpr std::array<std::string_view, 2> kImageArchitectures{"amd64", "arm64"};
-constexpr uint64_t kHashedAtATime = 1 << 20;
-
-Result<std::string> digest_of_body(const HttpBody& body) {
-  Sha256 sha256;
-  std::vector<std::byte> buffer(kHashedAtATime);
-  for (uint64_t at = 0; at < body.size_bytes; at += buffer.size()) {
-    const auto piece =
-        std::span(buffer).first(std::min<uint64_t>(buffer.size(), body.size_bytes - at));
-    CKPT_TRY(body.read(at, piece));
-    sha256.add(piece);
-  }
-  return sha256.finish();
-}
 
 // Fails: kUsage for a file or folder that layers cannot hold.
 Status check_image_names(const Shipment& shipment) {

@@ -11,6 +11,7 @@
 #include "core/base/url_secrets.h"
 #include "core/base/words.h"
 #include "core/json/json_read.h"
+#include "plan/publish_to/body.h"
 #include "plan/publish_to/upload_note.h"
 #include "publish/publish.h"
 
@@ -106,12 +107,6 @@ bool starts_with_word(std::string_view text, std::string_view word) {
 
 std::string basic_words(const RegistryLogin& login) {
   return "Basic " + base64(login.user + ":" + login.password);
-}
-
-HttpBody part_of(const HttpBody& body, uint64_t offset_bytes, uint64_t size_bytes) {
-  return {size_bytes, [&body, offset_bytes](uint64_t at, std::span<std::byte> out) {
-            return body.read(offset_bytes + at, out);
-          }};
 }
 
 void wait_before_try(int failures) {

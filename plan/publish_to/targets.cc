@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/sha256.h"
 #include "core/base/url_secrets.h"
 #include "plan/publish_to/body.h"
 
@@ -15,6 +16,7 @@ extern const PublishTarget kToS3;
 namespace {
 
 constexpr std::array kPublishTargets{&kToHub, &kToOci, &kToOllama, &kToS3};
+constexpr uint64_t kHashedAtATime = 1 << 20;
 
 }  // namespace
 
@@ -41,6 +43,25 @@ Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
         if (sent != nullptr) sent->add(out.size());
         return source->read(offset_bytes, out);
       }};
+}
+
+HttpBody part_of(HttpBody body, uint64_t offset_bytes, uint64_t size_bytes) {
+  return {size_bytes,
+          [read = std::move(body.read), offset_bytes](uint64_t at, std::span<std::byte> out) {
+            return read(offset_bytes + at, out);
+          }};
+}
+
+Result<std::string> digest_of_body(const HttpBody& body) {
+  Sha256 sha256;
+  std::vector<std::byte> buffer(kHashedAtATime);
+  for (uint64_t at = 0; at < body.size_bytes; at += buffer.size()) {
+    const auto piece =
+        std::span(buffer).first(std::min<uint64_t>(buffer.size(), body.size_bytes - at));
+    CKPT_TRY(body.read(at, piece));
+    sha256.add(piece);
+  }
+  return sha256.finish();
 }
 
 void SentBytes::add(uint64_t bytes) {

@@ -359,15 +359,13 @@ class HubSender {
 
   Result<std::string> send_part(const HubUpload& upload, size_t part, SentBytes& progress) const {
     const HubFile& file = files_[upload.file];
-    CKPT_ASSIGN(const HttpBody body, body_of(shipment_, file.path, options_, &progress));
+    CKPT_ASSIGN(HttpBody body, body_of(shipment_, file.path, options_, &progress));
     const uint64_t begin = part * upload.part_bytes;
     const uint64_t size_bytes = upload.part_bytes == 0
                                     ? file.size_bytes
                                     : std::min(upload.part_bytes, file.size_bytes - begin);
-    const HttpBody piece{size_bytes, [&](uint64_t at, std::span<std::byte> out) {
-                           return body.read(begin + at, out);
-                         }};
-    return in(file.path, repository_.put_part(upload.parts[part], piece));
+    return in(file.path, repository_.put_part(upload.parts[part],
+                                              part_of(std::move(body), begin, size_bytes)));
   }
 
   Result<std::string> lines_of_commit(const std::string& parent) const {

@@ -52,7 +52,8 @@ class S3Writer {
 
   Result<std::optional<S3Object>> find(const std::string& key);
   // The object appears whole. `may_replace`: else one that exists stays.
-  Status put(const std::string& key, const std::string& content, bool may_replace);
+  Status put(const std::string& key, const HttpBody& content, const std::string& sha256,
+             bool may_replace);
 
   // The same for every run that sends this object.
   std::string address(const std::string& key) const { return bucket_.base.text() + "\n" + key; }
@@ -62,7 +63,8 @@ class S3Writer {
     std::string key, upload;
     uint32_t number = 0;
   };
-  Result<S3Part> put_part(const Place& place, std::string_view bytes);
+  // `sha256` is the body's, and read while it is sent: a part may be larger than memory.
+  Result<S3Part> put_part(const Place& place, const HttpBody& body, const std::string& sha256);
   // Makes the object visible. `sha256` is that of the whole.
   Status complete(const Place& place, const S3Parts& parts, const std::string& sha256,
                   bool may_replace);
@@ -71,8 +73,7 @@ class S3Writer {
  private:
   using Parameters = std::vector<std::pair<std::string, std::string>>;
   HttpRequest request(std::string method, std::string_view key, Parameters parameters) const;
-  Result<HttpResponse> send(HttpRequest request, std::string_view body, std::string sha256);
-  Result<HttpResponse> send(HttpRequest request);
+  Result<HttpResponse> send(HttpRequest request, std::string sha256 = sha256_of(""));
   Status check_made(const std::string& key, const std::string& sha256, Status refused);
 
   S3Bucket bucket_;
@@ -128,24 +129,14 @@ HttpRequest S3Writer::request(std::string method, std::string_view key,
   return out;
 }
 
-// With the body and a signature over both; `sha256` is the body's.
-Result<HttpResponse> S3Writer::send(HttpRequest request, std::string_view body,
-                                    std::string sha256) {
-  if (!body.empty() || request.method == "PUT" || request.method == "POST") {
-    request.body = HttpBody{body.size(), [body](uint64_t at, std::span<std::byte> out) -> Status {
-                              const auto bytes = std::as_bytes(std::span(body));
-                              std::ranges::copy(bytes.subspan(at, out.size()), out.begin());
-                              return {};
-                            }};
-  }
+// Signs the request with its body, which has that SHA-256.
+Result<HttpResponse> S3Writer::send(HttpRequest request, std::string sha256) {
+  const bool needs_body = request.method == "PUT" || request.method == "POST";
+  if (needs_body && !request.body) request.body = HttpBody::of("");
   S3Signing signing = bucket_.signing;
   signing.payload_sha256 = std::move(sha256);
   sign_s3(request, std::move(signing));
   return http_send(request);
-}
-
-Result<HttpResponse> S3Writer::send(HttpRequest request) {
-  return send(std::move(request), "", sha256_of(""));
 }
 
 Result<std::optional<S3Object>> S3Writer::find(const std::string& key) {
@@ -167,14 +158,15 @@ Status S3Writer::check_made(const std::string& key, const std::string& sha256, S
   return refused;
 }
 
-Status S3Writer::put(const std::string& key, const std::string& content, bool may_replace) {
-  const std::string sha256 = sha256_of(content);
+Status S3Writer::put(const std::string& key, const HttpBody& content, const std::string& sha256,
+                     bool may_replace) {
   HttpRequest put = request("PUT", key, {});
   put.headers = {{"Content-Type", "application/octet-stream"},
                  {"x-amz-checksum-sha256", checksum_of(sha256)},
                  {std::string(kDigestHeader), sha256}};
   if (!may_replace) put.headers.emplace_back("If-None-Match", "*");
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), content, sha256));
+  put.body = content;
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), sha256));
   if (response.is_good()) return {};
   return check_made(key, sha256, refused_by_s3(response));
 }
@@ -209,13 +201,14 @@ Result<S3Parts> S3Writer::list_parts(const std::string& key, const std::string& 
   return out;
 }
 
-Result<S3Part> S3Writer::put_part(const Place& place, std::string_view bytes) {
+Result<S3Part> S3Writer::put_part(const Place& place, const HttpBody& body,
+                                  const std::string& sha256) {
   HttpRequest put = request(
       "PUT", place.key, {{"partNumber", std::to_string(place.number)}, {"uploadId", place.upload}});
-  const std::string sha256 = sha256_of(bytes);
-  S3Part part{bytes.size(), "", checksum_of(sha256)};
+  S3Part part{body.size_bytes, "", checksum_of(sha256)};
   put.headers = {{"x-amz-checksum-sha256", part.sha256_base64}};
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), bytes, sha256));
+  put.body = body;
+  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), sha256));
   const std::string* const etag = response.header("etag");
   if (!response.is_good() || etag == nullptr) return refused_by_s3(response);
   part.etag = *etag;
@@ -236,7 +229,8 @@ Status S3Writer::complete(const Place& place, const S3Parts& parts, const std::s
   post.headers = {{"Content-Type", "application/xml"}};
   if (!may_replace) post.headers.emplace_back("If-None-Match", "*");
   post.stall_seconds = 300;  // the server joins the parts
-  const auto response = send(std::move(post), xml, sha256_of(xml));
+  post.body = HttpBody::of(xml);
+  const auto response = send(std::move(post), sha256_of(xml));
   if (!response) return check_made(place.key, sha256, Failure(response.error()));
   // A failure may come after the headers of a good answer.
   const bool is_good = response->is_good() && s3_element(response->body, "Code").empty();
@@ -393,17 +387,17 @@ class S3Sender {
   Status send_part(S3Upload& upload, uint32_t number, SentBytes& progress) {
     const uint64_t part = part_bytes(upload.file.size_bytes), at = (number - 1) * part;
     const uint64_t size_bytes = std::min(part, upload.file.size_bytes - at);
-    CKPT_ASSIGN(const HttpBody body, body_of(shipment_, upload.file.name, options_, nullptr));
-    std::string bytes(size_bytes, '\0');
-    CKPT_TRY(body.read(at, std::as_writable_bytes(std::span(bytes))));
+    CKPT_ASSIGN(HttpBody file, body_of(shipment_, upload.file.name, options_, nullptr));
+    const HttpBody body = part_of(std::move(file), at, size_bytes);
+    CKPT_ASSIGN(const std::string sha256, digest_of_body(body));
     const auto known = upload.known.find(number);
     const bool is_there = known != upload.known.end() && known->second.size_bytes == size_bytes &&
-                          known->second.sha256_base64 == checksum_of(sha256_of(bytes));
+                          known->second.sha256_base64 == checksum_of(sha256);
     S3Part done;
     if (is_there) {
       done = known->second;
     } else {
-      CKPT_ASSIGN(done, bucket_.put_part({upload.key, upload.upload, number}, bytes));
+      CKPT_ASSIGN(done, bucket_.put_part({upload.key, upload.upload, number}, body, sha256));
     }
     progress.add(size_bytes);
     const std::lock_guard lock(mutex_);
@@ -423,10 +417,8 @@ class S3Sender {
     }
     for (const FileDigest& file : small_) {
       CKPT_ASSIGN(const HttpBody body, body_of(shipment_, file.name, options_, nullptr));
-      std::string bytes(file.size_bytes, '\0');
-      CKPT_TRY(body.read(0, std::as_writable_bytes(std::span(bytes))));
       CKPT_TRY(in(address_.shown(file.name),
-                  bucket_.put(address_.prefix + file.name, bytes, options_.force)));
+                  bucket_.put(address_.prefix + file.name, body, file.sha256, options_.force)));
     }
     return {};
   }

@@ -421,6 +421,20 @@ def s3_another_writer_is_not_overwritten(scratch):
     assert bucket.objects == {"/models/v1/large.bin": theirs} and not bucket.uploads
 
 
+def s3_memory_does_not_grow_with_the_parts(scratch):
+    def peak_mib(out):
+        run = s3_run(scratch, Bucket())
+        process = subprocess.Popen([CKPT, "publish", "-q", out, "--to", "s3://models/v1", "--memory", "16M"], cwd=scratch, stdout=subprocess.DEVNULL,
+                                   env={**os.environ, "HOME": str(scratch), **run.env})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        assert status == 0, status
+        return usage.ru_maxrss / 1024
+
+    small, large = peak_mib(folder_in(scratch, "small")), peak_mib(folder_in(scratch, "large", large=LARGE))
+    assert large < small + 40, (small, large)
+
+
 def s3_parts_resume(scratch):
     bucket, out = Bucket(), folder_in(scratch, large=LARGE)
     run = s3_run(scratch, bucket)

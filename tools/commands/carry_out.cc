@@ -135,11 +135,27 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   }
 }
 
+// "2, 3, 7"; of many, runs of them: "2 to 999, 1001".
+std::string words_of_shares(const std::vector<uint32_t>& shares) {
+  constexpr size_t kMostEach = 20;
+  if (shares.size() <= kMostEach) return fmt::format("{}", fmt::join(shares, ", "));
+  std::vector<std::string> runs;
+  for (size_t i = 0, end = 0; i < shares.size() && runs.size() < kMostEach; i = end) {
+    for (end = i + 1; end < shares.size() && shares[end] == shares[end - 1] + 1;) ++end;
+    runs.push_back(end - i == 1 ? fmt::format("{}", shares[i])
+                                : fmt::format("{} to {}", shares[i], shares[end - 1]));
+    if (runs.size() == kMostEach && end < shares.size()) {
+      runs.push_back(fmt::format("and {} more", shares.size() - end));
+    }
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
 // The message of a share that was not the last one.
 int show_share(const Console& console, const ExecuteOptions& options, const ExecuteReport& report) {
   const std::string share =
       fmt::format("{}/{}", options.resume.share_number, options.resume.share_count);
-  std::string state = fmt::format("still to be done: {}", fmt::join(report.missing_shares, ", "));
+  std::string state = "still to be done: " + words_of_shares(report.missing_shares);
   if (report.is_ended_elsewhere)
     state = "all are done; another ckpt gives the final names just now";
   if (report.was_made) state = "the output is complete already";

@@ -316,7 +316,7 @@ def secrets_in_urls_and_proxies_are_not_shown():
     for proxy in ("http://user:S3CRET@PW@127.0.0.1:1", "http://user:S3CRET/PW@127.0.0.1:1", "user:S3CRET@127.0.0.1:x", "http://user:S3CRET/PW"):
         for more in ([], ["--json"]):
             code, text = run("show", "http://example.invalid/x.gguf", *more, http_proxy=proxy)
-            good = (code == 2 and secret not in text and "http_proxy" in text or print(proxy, code, text)) and good
+            good = (code == 2 and secret not in text or print(proxy, code, text)) and good
     for name, url in itertools.product(("HF_ENDPOINT", "AWS_ENDPOINT_URL"), ("http://u:S3CRET@h", "http://u:S3CRET/x@h", "u:S3CRET@h/x")):
         code, text = run("show", HUB if name == "HF_ENDPOINT" else BUCKET, **{name: url})
         good = (code == 2 and secret not in text and name in text or print(name, url, code, text)) and good

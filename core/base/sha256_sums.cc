@@ -18,13 +18,13 @@ namespace {
 
 constexpr size_t kHexDigits = 64;
 
-bool is_digest(std::string_view hex) {
+bool is_sums_digest(std::string_view hex) {
   return hex.size() == kHexDigits &&
          hex.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
 // nullopt for an escape that nobody writes.
-std::optional<std::string> unescaped(std::string_view name) {
+std::optional<std::string> unescaped_name(std::string_view name) {
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
     if (name[i] != '\\') {
@@ -53,7 +53,7 @@ std::string small_letters(std::string_view hex) {
 }
 
 // "SHA256 (name) = hex", or the GNU form.
-std::optional<SumsLine> parse_line(std::string_view line) {
+std::optional<SumsLine> parse_sums_line(std::string_view line) {
   const bool escapes = line.starts_with('\\');
   if (escapes) line.remove_prefix(1);
   constexpr std::string_view kTag = "SHA256 (", kEquals = ") = ";
@@ -69,8 +69,8 @@ std::optional<SumsLine> parse_line(std::string_view line) {
     hex = line.substr(0, kHexDigits);
     name = line.substr(kHexDigits + 2);
   }
-  if (!is_digest(hex) || name.empty()) return std::nullopt;
-  const auto plain = escapes ? unescaped(name) : std::optional<std::string>(name);
+  if (!is_sums_digest(hex) || name.empty()) return std::nullopt;
+  const auto plain = escapes ? unescaped_name(name) : std::optional<std::string>(name);
   if (!plain || without_dot(*plain).empty()) return std::nullopt;
   return SumsLine{without_dot(*plain), small_letters(hex)};
 }
@@ -84,7 +84,7 @@ Result<std::vector<SumsLine>> read_sha256_sums(std::string_view text) {
     std::string_view line = take_line(text);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.starts_with('#')) continue;
-    std::optional<SumsLine> file = parse_line(line);
+    std::optional<SumsLine> file = parse_sums_line(line);
     if (!file) {
       return corrupt("line {}: expected 64 hex digits, two spaces and a name", number);
     }

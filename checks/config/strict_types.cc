@@ -1,7 +1,9 @@
 // Checks of the types of config.json's fields as the configurations of transformers 5 demand them.
 //
-// Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0 and 5.19.0 (dataclass
-// fields, validated by huggingface_hub's strict dataclasses).
+// Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0, 5.17.0 and 5.19.0
+// (dataclass fields, validated by huggingface_hub's strict dataclasses), in
+// data/profiles/transformers-5.txt. vLLM and SGLang make configurations with the same classes, but
+// for those that their profiles list as their own, or lack.
 // 0 is not a float, true is not a whole number, and a field that is never used is checked too.
 #include <algorithm>
 
@@ -11,111 +13,9 @@
 namespace ckpt {
 namespace {
 
-// The type of a field.
-enum class Kind : uint8_t {
-  kWhole,
-  kFloat,
-  kNumber,
-  kTruth,
-  kTextFields,
-  kWholes,
-  kSizes,
-  kObject
-};
-
-struct Field {
-  std::string_view name;
-  Kind kind;
-  bool may_be_null = false;  // of every class; of one by the quirk "null:FIELD"
-};
-constexpr Field kTextFields[] = {
-    {"vocab_size", Kind::kWhole},
-    {"hidden_size", Kind::kWhole},
-    {"intermediate_size", Kind::kWhole},
-    {"num_hidden_layers", Kind::kWhole},
-    {"num_attention_heads", Kind::kWhole},
-    {"num_key_value_heads", Kind::kWhole},
-    {"head_dim", Kind::kWhole},
-    {"hidden_act", Kind::kTextFields},
-    {"max_position_embeddings", Kind::kWhole},
-    {"initializer_range", Kind::kFloat},
-    {"rms_norm_eps", Kind::kFloat},
-    {"use_cache", Kind::kTruth},
-    {"tie_word_embeddings", Kind::kTruth},
-    {"attention_dropout", Kind::kNumber},
-    {"rope_parameters", Kind::kObject, true},
-    {"pad_token_id", Kind::kWhole, true},
-    {"bos_token_id", Kind::kWhole, true},
-    {"eos_token_id", Kind::kWholes, true},
-};
-constexpr Field kDeltaFields[] = {
-    {"attention_bias", Kind::kTruth},       {"linear_conv_kernel_dim", Kind::kWhole},
-    {"linear_key_head_dim", Kind::kWhole},  {"linear_value_head_dim", Kind::kWhole},
-    {"linear_num_key_heads", Kind::kWhole}, {"linear_num_value_heads", Kind::kWhole}};
-// By the letter of the quirk "demands:FIELD=LETTER", of a field that other classes do not check.
-constexpr std::pair<std::string_view, Field> kDemands[] = {{"w", {"", Kind::kWhole}},
-                                                           {"n", {"", Kind::kWhole, true}},
-                                                           {"t", {"", Kind::kTruth}},
-                                                           {"f", {"", Kind::kFloat}}};
-constexpr Field kWrapper[] = {{"image_token_id", Kind::kWhole},
-                              {"video_token_id", Kind::kWhole},
-                              {"vision_start_token_id", Kind::kWhole},
-                              {"vision_end_token_id", Kind::kWhole},
-                              {"tie_word_embeddings", Kind::kTruth}};
-constexpr Field kVisionFields[] = {{"depth", Kind::kWhole},
-                                   {"hidden_size", Kind::kWhole},
-                                   {"hidden_act", Kind::kTextFields},
-                                   {"intermediate_size", Kind::kWhole},
-                                   {"num_heads", Kind::kWhole},
-                                   {"in_channels", Kind::kWhole},
-                                   {"patch_size", Kind::kSizes},
-                                   {"spatial_merge_size", Kind::kWhole},
-                                   {"temporal_patch_size", Kind::kSizes},
-                                   {"out_hidden_size", Kind::kWhole},
-                                   {"num_position_embeddings", Kind::kWhole},
-                                   {"initializer_range", Kind::kFloat},
-                                   {"rope_parameters", Kind::kObject, true}};
-
 bool are_whole(const JsonValue& list) {
   return list.is_array() &&
          std::ranges::all_of(list, [](const JsonValue& item) { return item.is_number_integer(); });
-}
-
-bool is_of(const JsonValue& value, Kind kind) {
-  switch (kind) {
-    case Kind::kWhole: return value.is_number_integer();
-    case Kind::kFloat: return value.is_number_float();
-    case Kind::kNumber: return value.is_number();
-    case Kind::kTruth: return value.is_boolean();
-    case Kind::kTextFields: return value.is_string();
-    case Kind::kWholes:
-    case Kind::kSizes: return value.is_number_integer() || are_whole(value);
-    case Kind::kObject: return value.is_object();
-  }
-  return true;
-}
-
-std::string_view kind_name(Kind kind) {
-  constexpr std::string_view kNames[] = {"a whole number",
-                                         "a number with a point",
-                                         "a number",
-                                         "true or false",
-                                         "a text",
-                                         "a whole number or a list of them",
-                                         "a whole number or a list of them",
-                                         "an object"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
-void look_field(const Look& look, const std::string& prefix, const JsonValue& json,
-                const Field& field) {
-  const JsonValue* value = member(json, field.name);
-  if (value == nullptr || is_of(*value, field.kind)) return;
-  const bool may_be_null =
-      field.may_be_null || has_quirk(look.on.text_type, fmt::format("null:{}", field.name));
-  if (value->is_null() && may_be_null) return;
-  look.tell(fmt::format("{}{}", prefix, field.name), "{}; expected {}", value->dump(),
-            kind_name(field.kind));
 }
 
 bool are_of_kind(const JsonValue& values, bool (*is_kind)(const JsonValue&)) {
@@ -181,19 +81,26 @@ std::string names_of(std::string_view letters) {
 
 // "*" means every class.
 constexpr std::string_view kEveryClass = "*";
+constexpr std::string_view kParts = " text_config vision_config audio_config ";
 
-// Fields that the profile lists for classes of this model type.
-void look_listed_types(const Look& look, const Profile& profile, const std::string& prefix,
-                       const JsonValue& json, std::string_view type) {
-  if (!json.is_object()) return;
+// A class, or a field of one as "llama.head_dim", that the program has otherwise.
+bool has_own(const Look& look, std::string_view type_or_field) {
+  return has_listed(look.profile, "own configurations", type_or_field, false);
+}
+
+// Fields that transformers 5 lists for the class of this model type.
+void look_class(const Look& look, const std::string& prefix, const JsonValue& json,
+                std::string_view type) {
+  const auto& lists = find_profile("transformers-5")->lists;
+  if (!json.is_object() || has_own(look, type)) return;
   for (const auto& [key, value] : json.items()) {
     const std::string start = fmt::format("field {}=", key);
-    auto section = profile.lists.lower_bound(start);
-    while (section != profile.lists.end() && section->first.starts_with(start) &&
+    auto section = lists.lower_bound(start);
+    while (section != lists.end() && section->first.starts_with(start) &&
            !section->second.words.contains(type)) {
       ++section;
     }
-    if (section == profile.lists.end() || !section->first.starts_with(start)) continue;
+    if (section == lists.end() || !section->first.starts_with(start)) continue;
     const std::string_view letters = section->first.substr(start.size());
     const bool is_empty_list = value.is_array() && value.empty();
     if (letters.find_first_of(is_empty_list ? "lL" : std::string(1, letter_of(value))) !=
@@ -203,58 +110,40 @@ void look_listed_types(const Look& look, const Profile& profile, const std::stri
     if (std::ranges::any_of(letters, [&](char letter) { return is_of_narrow(value, letter); })) {
       continue;
     }
+    if (has_own(look, fmt::format("{}.{}", type, key))) continue;
     look.tell(prefix + key, "{}; expected {}", value.dump(), names_of(letters));
   }
 }
 
-// Fields of the class that all configurations derive from; servers make the same configurations.
-void look_base_types(const Look& look) {
-  const Examined& on = look.on;
-  const Profile& source = *find_profile("transformers-5");
-  if (!knows_model_type(source, on.model_type)) return;
-  look_listed_types(look, source, "config.json: ", on.config, kEveryClass);
-  if (!on.is_wrapper) return;
-  for (const std::string_view part : {"text_config", "vision_config", "audio_config"}) {
-    const JsonValue* inner = known(on.config, part);
-    if (inner == nullptr) continue;
-    look_listed_types(look, source, fmt::format("config.json: {}.", part), *inner, kEveryClass);
-  }
+// The model type of the class that a wrapper makes of its part; empty: not known.
+std::string type_of_part(const std::string& wrapper, const std::string& field,
+                         const JsonValue& part) {
+  const std::string* own = text_of(part, "model_type");
+  const std::string start = fmt::format("{}.{}=", wrapper, field);
+  const auto& words = find_profile("transformers-5")->lists.at("parts").words;
+  const auto found = words.lower_bound(start);
+  const bool is_listed = found != words.end() && found->starts_with(start);
+  if (!is_listed) return own != nullptr && field == "text_config" ? *own : "";
+  std::string_view type = found->substr(start.size());
+  const bool may_name_another = type.ends_with('?');
+  if (may_name_another) type.remove_suffix(1);
+  return std::string(may_name_another && own != nullptr ? *own : type);
 }
 
 void look_types(const Look& look) {
   const Examined& on = look.on;
-  const std::string& type = on.text_type;
-  const bool is_delta = has_quirk(type, "delta_class");
-  const bool has_class = has_quirk(type, "text_class") || is_delta;
   if (on.is_gguf || on.config.is_null()) return;
-  look_base_types(look);
-  const std::string prefix = on.text_place();
-  const JsonValue& text = on.text_config();
-  const bool is_strict_tower = has_quirk(type, "strict_tower") && on.has_text_config();
-  if (on.has_text_config() && !is_strict_tower) {
-    look_listed_types(look, look.profile, "config.json: ", on.config, on.model_type);
-  }
-  if (!has_class) return look_listed_types(look, look.profile, prefix, text, type);
-  const bool is_dense = !has_quirk(type, "experts_alone");
-  for (const Field& field : kTextFields) {
-    if (is_dense || field.name != "intermediate_size") look_field(look, prefix, text, field);
-  }
-  if (is_delta) {
-    for (const Field& field : kDeltaFields) look_field(look, prefix, text, field);
-  }
-  for (const std::string_view demand : words_after(quirks_of(type), "demands:")) {
-    const size_t sign = demand.find('=');
-    for (auto [letter, field] : kDemands) {
-      field.name = demand.substr(0, sign);
-      if (letter == demand.substr(sign + 1)) look_field(look, prefix, text, field);
-    }
-  }
-  if (!is_strict_tower) return;
-  for (const Field& field : kWrapper) look_field(look, "config.json: ", on.config, field);
-  const JsonValue* vision = known(on.config, "vision_config");
-  if (vision == nullptr || !vision->is_object()) return;
-  for (const Field& field : kVisionFields) {
-    look_field(look, "config.json: vision_config.", *vision, field);
+  // Configurations that servers have themselves derive from the same base.
+  const bool has_base = knows_model_type(*find_profile("transformers-5"), on.model_type);
+  if (has_base) look_class(look, "config.json: ", on.config, kEveryClass);
+  look_class(look, "config.json: ", on.config, on.model_type);
+  for (const auto& [field, part] : on.config.items()) {
+    if (!part.is_object()) continue;
+    const std::string prefix = fmt::format("config.json: {}.", field);
+    const std::string type = type_of_part(on.model_type, field, part);
+    const bool is_part = !type.empty() || (on.is_wrapper && has_word(kParts, field));
+    if (has_base && is_part) look_class(look, prefix, part, kEveryClass);
+    if (!has_own(look, on.model_type)) look_class(look, prefix, part, type);
   }
 }
 

@@ -30,9 +30,8 @@ const Family kLlama = {
     .model_types = "llama",
     .activation = kSilu,
     .quirks =
-        "counts_no_layer_types text_class only_silu theta_outside null:num_key_value_heads"
-        " null:head_dim null:attention_dropout demands:attention_bias=t demands:mlp_bias=t"
-        " demands:pretraining_tp=n skips_tied_head norms_feed_linears",
+        "counts_no_layer_types text_class only_silu theta_outside"
+        " skips_tied_head norms_feed_linears",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kLlamaDefaults,

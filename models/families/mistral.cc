@@ -47,7 +47,7 @@ const Family kMistral = {
     .activation = kSilu,
     .quirks =
         "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
-        " null:head_dim demands:sliding_window=n biases_in_vllm skips_tied_head"
+        " biases_in_vllm skips_tied_head"
         " norms_feed_linears",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,

@@ -91,8 +91,7 @@ const Family kQwen2 = {
     .activation = kSilu,
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " null:num_key_value_heads null:head_dim demands:sliding_window=n"
-        " demands:use_sliding_window=t demands:max_window_layers=w natural_heads"
+        " natural_heads"
         " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears"
         " tokenizer_class:Qwen2",
     .names = kQwenDenseLists,
@@ -124,8 +123,7 @@ const Family kQwen3 = {
     .activation = kSilu,
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " null:num_key_value_heads demands:attention_bias=t demands:sliding_window=n"
-        " demands:use_sliding_window=t demands:max_window_layers=w no_bias:.o_proj."
+        " no_bias:.o_proj."
         " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,

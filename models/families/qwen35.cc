@@ -119,9 +119,7 @@ const Family kQwen35Moe = {
     .activation = kSilu,
     .quirks =
         "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
-        " demands:moe_intermediate_size=w demands:shared_expert_intermediate_size=w"
-        " demands:num_experts_per_tok=w demands:num_experts=w demands:output_router_logits=t"
-        " demands:router_aux_loss_coef=f joined:.linear_attn.in_proj_qkv"
+        " joined:.linear_attn.in_proj_qkv"
         " refuses_experts_alone stacked_experts norms_feed_linears",
     .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
     .shared_quirks =

@@ -210,6 +210,45 @@ TEST(DoctorValues, EveryClassOfTransformers5HasTheFieldsOfItsBase) {
   EXPECT_EQ(told_of({kLlama, kConfig, "/return_dict", "1", ""}), "");
 }
 
+TEST(DoctorValues, EveryPartOfAWrapperHasTheTypesOfItsClass) {
+  const auto is_refused = [](const FieldChange& change, const char* profile) {
+    return told_of(change, profile).find("C33 unloaded") != std::string::npos;
+  };
+  constexpr const char *kQwenVl = "families/qwen3-vl/hf", *kMistral3 = "families/mistral3/hf";
+  const FieldChange refused[] = {
+      {kQwenVl, kConfig, "/vision_config/depth", "[3]", ""},
+      {kQwenVl, kConfig, "/vision_config/spatial_merge_size", "2.0", ""},
+      {kQwenVl, kConfig, "/vision_config/temporal_patch_size", "{}", ""},
+      {kQwenVl, kConfig, "/vision_config/deepstack_visual_indexes", "7", ""},
+      {kQwenVl, kConfig, "/vision_config", "7", ""},
+      {kQwenVl, kConfig, "/text_config/attention_bias", "0", ""},
+      {kMistral3, kConfig, "/vision_config/image_size", "false", ""},
+      {kMistral3, kConfig, "/vision_config/initializer_range", "null", ""},
+      {kMistral3, kConfig, "/vision_config/num_attention_heads", "4.0", ""},
+      {kMistral3, kConfig, "/text_config/attention_dropout", "null", ""},
+      {"families/gemma3-vl/hf", kConfig, "/vision_config/attention_dropout", "\"0\"", ""},
+      {"families/cohere/hf", kConfig, "/layer_norm_eps", "1", ""},
+      {"families/qwen25-vl/hf", kConfig, "/vision_config/window_size", "true", ""},
+  };
+  for (const char* profile : {"transformers-5", "vllm", "sglang"}) {
+    for (const FieldChange& change : refused) {
+      EXPECT_TRUE(is_refused(change, profile)) << profile << " " << change.pointer;
+    }
+    for (const FieldChange& change : {
+             FieldChange{kQwenVl, kConfig, "/vision_config/patch_size", "[16, 16]", ""},
+             FieldChange{kQwenVl, kConfig, "/vision_config/of_no_class", "{}", ""},
+             FieldChange{kMistral3, kConfig, "/vision_config/model_type", "\"of_no_class\"", ""},
+         }) {
+      EXPECT_FALSE(is_refused(change, profile)) << profile << " " << change.pointer;
+    }
+  }
+  EXPECT_FALSE(is_refused(refused[0], "vllm-0.17"));
+  // Of classes that a server has otherwise, transformers' types are not asked.
+  const FieldChange later{"families/deepseek-v3/hf", kConfig, "/num_mtp_layers", "\"x\"", ""};
+  EXPECT_TRUE(is_refused(later, "transformers-5"));
+  EXPECT_FALSE(is_refused(later, "sglang"));
+}
+
 TEST(DoctorValues, NumbersFitEachOther) {
   expect_of("vllm", {
       {kLlama, kConfig, "/rope_parameters/rope_theta", "0.0", "C44 unsound"},

@@ -13,6 +13,7 @@
 
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
+#include "core/model/index_misfit.h"
 #include "core/model/packed_forms.h"
 #include "core/outputs/progress.h"
 
@@ -68,10 +69,10 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination);
 
 // The same of a folder whose index does not fit its files, for which reading failed with `error`:
-// `checkpoint` is what programs have of it that take the files alone, and for others the answer is
-// that of unreadable().
-Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& error,
-                                 const Examination& examination);
+// `checkpoint` is what programs have of it that do not mind how it does not fit, and for others the
+// answer is that of unreadable().
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
+                                 const Error& error, const Examination& examination);
 
 // The steps that the findings of errors and warnings ask for: each once, in the order in which they
 // must be applied. Those that rewrite weights are left out unless `rewrite_weights`.

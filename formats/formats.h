@@ -3,6 +3,7 @@
 
 #include "core/model/format.h"
 #include "core/model/imatrix.h"
+#include "core/model/index_misfit.h"
 #include "core/model/plan.h"
 
 namespace ckpt {
@@ -24,8 +25,9 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
 // A folder of safetensors as servers read it: they use the index only as a list of files, and read
 // all tensors of these files, whichever file the index gives for them. Fails: as reading does;
 // kUnsupported if an index names no files.
+// Sets `misfit`.
 Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
-                                      const ReadOptions& options);
+                                      const ReadOptions& options, IndexMisfit& misfit);
 
 // "FILE: N bytes after the last tensor" for the first file of a GGUF of which that is true, beyond
 // its final padding; empty otherwise. llama.cpp ignores such bytes.

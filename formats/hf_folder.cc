@@ -306,8 +306,27 @@ Result<Names> shards_there(const fs::path& folder, const SafetensorsIndex& index
   return Names(shards.begin(), shards.end());
 }
 
+IndexMisfit misfit_of(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files,
+                      const NameIndex& entries, const Names& names) {
+  IndexMisfit out;
+  const std::vector<uint32_t> file_of = files_of_entries(files);
+  std::set<std::string_view> read;
+  for (const SafetensorsFile& file : files) read.insert(file.path);
+  for (const auto& [tensor, file] : index.weight_map) {
+    const auto found = entries.find(tensor);
+    out.lacks_file |= !read.contains(file);
+    out.differs |= !found;
+    out.is_elsewhere |= found && files[file_of[*found]].path != file;
+  }
+  out.differs |= entries.size() != index.weight_map.size();
+  out.has_more_files = std::ranges::any_of(matching(names, "model*.safetensors"),
+                                           [&](const auto& name) { return !read.contains(name); });
+  return out;
+}
+
+// `misfit`: set where the index need not fit; null: it must.
 Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const ReadOptions& options,
-                               bool trusts_index = true) {
+                               IndexMisfit* misfit = nullptr) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   Checkpoint checkpoint;
   std::vector<SafetensorsFile> files;
@@ -316,10 +335,11 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
   if (contains(names, listed)) {
     CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
     CKPT_ASSIGN(const Names shards,
-                trusts_index ? shards_of(folder, index, names) : shards_there(folder, index));
+                misfit == nullptr ? shards_of(folder, index, names) : shards_there(folder, index));
     CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
     CKPT_ASSIGN(entries, index_entries(files));
-    if (trusts_index) CKPT_TRY(check_index(index, files, entries, listed));
+    if (misfit == nullptr) CKPT_TRY(check_index(index, files, entries, listed));
+    if (misfit != nullptr) *misfit = misfit_of(index, files, entries, names);
     if (index.has_metadata) checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
@@ -425,11 +445,11 @@ Result<Names> files_of_weights(const fs::path& folder, const ReadOptions& option
 }
 
 Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs,
-                                      const ReadOptions& options) {
+                                      const ReadOptions& options, IndexMisfit& misfit) {
   const auto read = [&]() -> Result<Checkpoint> {
     CKPT_ASSIGN(const Names names, list_files(folder));
     if (!contains(names, kIndexName)) return unsupported("no {}", kIndexName);
-    return read_folder(folder, codecs, options, false);
+    return read_folder(folder, codecs, options, &misfit);
   };
   if (!is_folder(folder)) return unsupported("{} is not a folder", folder.string());
   return in_file(folder.string(), read());

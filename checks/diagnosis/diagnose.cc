@@ -274,15 +274,15 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   return out;
 }
 
-Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& error,
-                                 const Examination& examination) {
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
+                                 const Error& error, const Examination& examination) {
   const Examined on(checkpoint, examination.packed_forms != nullptr
                                     ? examination.packed_forms(checkpoint)
                                     : PackedForms());
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   Diagnosis out;
   for (const Profile* profile : asked) {
-    if (!profile->takes_files_alone()) {
+    if (!profile->takes(misfit)) {
       add_unreadable(error, *profile, out);
       continue;
     }
@@ -292,7 +292,7 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const Error& erro
                             error.where,
                             error.what,
                             "passed over: this program reads all tensors of the files that the "
-                            "index names; others refuse the folder",
+                            "index names; others may refuse the folder",
                             {{}, {}, error.hint, false, 0}});
     CKPT_TRY(examine_for(on, *profile, examination, out));
   }

@@ -28,6 +28,33 @@ void look_index(const Look& look) {
   look.report(kIndex, "missing, or without an object \"metadata\"");
 }
 
+// Servers list *.safetensors and keep those that the index names; the converter opens files of an
+// index where model*.safetensors exist.
+// Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
+// (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors).
+void look_listed_files(const Look& look) {
+  const auto& files = look.on.checkpoint.file_metadata;
+  if (look.on.checkpoint.format != "safetensors" || look.on.config.is_null()) return;
+  const auto is_listed = [](std::string_view file) {
+    return file.ends_with(".safetensors") && file.find('/') == file.npos;
+  };
+  constexpr std::string_view kIndex = "model.safetensors.index.json";
+  if (look.profile.program == Program::kLlamaCpp) {
+    const bool is_found = std::ranges::any_of(files, [&](const auto& entry) {
+      return is_listed(entry.first) && entry.first.starts_with("model");
+    });
+    if (is_found || !files.contains(std::string(kIndex))) return;
+    return look.report(std::string(kIndex),
+                       "names no file model*.safetensors, and the converter reads no other");
+  }
+  for (const auto& [file, metadata] : files) {
+    if (file == kIndex || is_listed(file)) continue;
+    return look.report(
+        std::string(kIndex),
+        fmt::format("names '{}'; servers read *.safetensors of the folder itself", file));
+  }
+}
+
 void look_documents(const Look& look) {
   for (const auto& [path, why] : look.on.broken) {
     if (path == "config.json" || path.starts_with("tokenizer")) continue;  // C01, T01
@@ -94,6 +121,9 @@ constexpr Check kFileChecks[] = {
     {"W14", "the index of shards has metadata", "U: transformers*",
      "KeyError: 'metadata'; no file named model.safetensors", "", "ckpt convert IN OUT",
      look_index},
+    {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
+     "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
+     "", "ckpt convert IN OUT", look_listed_files},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
      "JSON errors", "", "copy the file from the source model", look_documents},
     {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it", "",

@@ -122,6 +122,23 @@ const Profile* find_profile(std::string_view name) {
   return found == profiles().end() ? nullptr : &*found;
 }
 
+// Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
+// (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors); transformers
+// 5.17 src/transformers/utils/hub.py.
+bool Profile::takes(const IndexMisfit& misfit) const {
+  switch (program) {
+    case Program::kVllm:
+      return !misfit.lacks_file || rules != Rules::kVllm32;
+    case Program::kSglang:
+      return true;  // lists the files, and keeps those that the index names
+    case Program::kLlamaCpp:
+    case Program::kTransformers:
+      return !misfit.lacks_file && !misfit.differs;
+    default:
+      return false;
+  }
+}
+
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
                 bool if_absent) {
   const auto found = profile.lists.find(list);

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/index_misfit.h"
+
 namespace ckpt {
 
 enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kOllama, kTransformers };
@@ -34,9 +36,8 @@ struct Profile {
 
   // Of GGUF, what these make of an architecture and of types is known; the rest is not.
   bool reads_gguf() const { return program != Program::kTensorrt && rules != Rules::kVllm32; }
-  // Of an index, takes the names of the files alone. Source: vLLM 0.17.1
-  // vllm/model_executor/model_loader/weight_utils.py (filter_duplicate_safetensors_files).
-  bool takes_files_alone() const { return program == Program::kVllm; }
+  // Whether it reads a folder with such an index.
+  bool takes(const IndexMisfit& misfit) const;
   bool serves() const { return program != Program::kTransformers; }
   // Runs GGUF files by llama.cpp's own server.
   bool runs_llama_server() const {

@@ -82,12 +82,13 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
   }
   const Error error = checkpoint.error();
   if (error.code != ErrorCode::kCorrupt) return Failure(error);
-  auto files = read_despite_index(path, all_codecs(), reading);
+  IndexMisfit misfit;
+  auto files = read_despite_index(path, all_codecs(), reading, misfit);
   if (!files) {
     CKPT_ASSIGN(out.diagnosis, unreadable(error, examination));
     return out;
   }
-  CKPT_ASSIGN(out.diagnosis, diagnose_files(*files, error, examination));
+  CKPT_ASSIGN(out.diagnosis, diagnose_files(*files, misfit, error, examination));
   out.checkpoint = std::move(*files);
   out.is_whole = false;
   return out;

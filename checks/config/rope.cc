@@ -178,6 +178,58 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
   return is_known ? "" : fmt::format("type {}, which the class does not have", as_said->dump());
 }
 
+bool is_count(const JsonValue& value) { return value.is_number() || value.is_boolean(); }
+
+std::string not_a_number(std::string_view key, const JsonValue& value) {
+  return fmt::format("{} is {}; expected a number", key, value.dump());
+}
+
+// Lists that Phi-3's class measures when it is made; others ask for lengths that a warning names.
+std::string fault_of_pairs(const Examined& on, const Rope& rope) {
+  const bool is_measured = has_quirk(on.text_type, "rope_of_three_fields");
+  const JsonValue* share = member(*rope.said, kShare);
+  if (is_measured && share != nullptr && !is_count(*share)) return not_a_number(kShare, *share);
+  const auto pairs = rotated_pairs(on, rope);
+  for (const std::string_view key : {"short_factor", "long_factor"}) {
+    const JsonValue* value = member(*rope.said, key);
+    if (value == nullptr) continue;
+    if (value->is_null() || is_count(*value)) return fmt::format("{} is not a list", key);
+    if (!is_measured) continue;
+    if (!value->is_array() || !std::ranges::all_of(*value, is_count)) {
+      return fmt::format("{} is not a list of numbers", key);
+    }
+    if (pairs && value->size() != *pairs) {
+      return fmt::format("{} has {} numbers; {} pairs are rotated", key, value->size(), *pairs);
+    }
+  }
+  return {};
+}
+
+// Numbers that transformers 5 compares or divides by when it reads (validate_rope); of others it
+// only warns.
+std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_view name) {
+  const JsonValue& said = *rope.said;
+  constexpr std::string_view kLength = "original_max_position_embeddings";
+  if (!rope.is_first || family_of_type(on.text_type) == nullptr) return {};
+  if (name == "longrope") return fault_of_pairs(on, rope);
+  const JsonValue* length = member(said, kLength);
+  if (length != nullptr && (name == "yarn" || name == "llama3")) {
+    if (!is_count(*length)) return not_a_number(kLength, *length);
+    if (name == "yarn" && !is_truthy(length)) {
+      return fmt::format("{} is {}; expected a number above 0", kLength, length->dump());
+    }
+  }
+  for (const std::string_view key : {"low_freq_factor", "high_freq_factor"}) {
+    const JsonValue* value = member(said, key);
+    if (name == "llama3" && value != nullptr && !is_count(*value)) return not_a_number(key, *value);
+  }
+  for (const std::string_view key : {"beta_fast", "beta_slow"}) {
+    const JsonValue* value = member(said, key);
+    if (name == "yarn" && is_truthy(value) && !is_count(*value)) return not_a_number(key, *value);
+  }
+  return {};
+}
+
 // transformers computes nothing when it reads: it asks whether the keys of types that it knows are
 // there. 4.57 does so for rope_scaling alone.
 std::string fault_of_keys(const Examined& on, const Rope& rope) {
@@ -199,10 +251,14 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
   for (const std::string_view list : {type->numbers, type->lists}) {
     for (const std::string_view key : split_words(list)) {
       if (key.starts_with("original_") && name != "llama3") continue;
-      if (rope.find(key) == nullptr) return fmt::format("type '{}' without {}", name, key);
+      // 5.x only warns of null.
+      const bool is_there = rope.is_first && member(*rope.said, key) != nullptr;
+      if (!is_there && rope.find(key) == nullptr) {
+        return fmt::format("type '{}' without {}", name, key);
+      }
     }
   }
-  return {};
+  return fault_of_compared(on, rope, name);
 }
 
 // The fault that the class of 4.57 finds in rope_scaling itself.

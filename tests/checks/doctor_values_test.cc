@@ -249,6 +249,42 @@ TEST(DoctorValues, EveryPartOfAWrapperHasTheTypesOfItsClass) {
   EXPECT_FALSE(is_refused(later, "sglang"));
 }
 
+TEST(DoctorValues, Transformers5ComputesWithSomeNumbersOfRope) {
+  constexpr const char *kDeepseek = "families/deepseek-v3/hf", *kPhi3 = "families/phi3/hf";
+  constexpr const char *kLlama4 = "families/llama4/hf", *kGptOss = "families/gpt-oss/hf";
+  expect_of("transformers-5",
+            {
+                {kLlama4, kConfig, "/text_config/rope_parameters/high_freq_factor", "\"4.0\"",
+                 "C17 unloaded"},
+                {kLlama4, kConfig, "/text_config/rope_parameters/low_freq_factor", "null",
+                 "C17 unloaded"},
+                {kLlama4, kConfig, "/text_config/rope_parameters/factor", "null", ""},
+                {kLlama4, kConfig, "/text_config/rope_parameters/original_max_position_embeddings",
+                 "\"256\"", "C17 unloaded"},
+                {kLlama4, kConfig, "/text_config/rope_parameters/original_max_position_embeddings",
+                 "0", ""},
+                {kDeepseek, kConfig, "/rope_parameters/beta_fast", "\"32\"", "C17 unloaded"},
+                {kDeepseek, kConfig, "/rope_parameters/beta_slow", "[1]", "C17 unloaded"},
+                {kDeepseek, kConfig, "/rope_parameters/beta_fast", "null", ""},
+                {kDeepseek, kConfig, "/rope_parameters/beta_fast", "0", ""},
+                {kDeepseek, kConfig, "/rope_parameters/factor", "null", ""},
+                {kDeepseek, kConfig, "/rope_parameters/mscale", "\"1\"", ""},
+                {kDeepseek, kConfig, "/rope_parameters/original_max_position_embeddings", "null",
+                 "C17 unloaded"},
+                {kDeepseek, kConfig, "/rope_parameters/original_max_position_embeddings", "", ""},
+                {kGptOss, kConfig, "/rope_parameters/original_max_position_embeddings", "0",
+                 "C17 unloaded"},
+                {kGptOss, kConfig, "/rope_parameters/truncate", "\"x\"", ""},
+                {kPhi3, kConfig, "/rope_parameters/long_factor", "[1.0]", "C17 unloaded"},
+                {kPhi3, kConfig, "/rope_parameters/short_factor", "{}", "C17 unloaded"},
+                {kPhi3, kConfig, "/rope_parameters/short_factor", "[\"1\",1,1,1,1,1,1,1]",
+                 "C17 unloaded"},
+                {kPhi3, kConfig, "/rope_parameters/partial_rotary_factor", "0.5", "C17 unloaded"},
+                {kPhi3, kConfig, "/rope_parameters/partial_rotary_factor", "null", "C17 unloaded"},
+                {kPhi3, kConfig, "/rope_parameters/original_max_position_embeddings", "0", ""},
+            });
+}
+
 TEST(DoctorValues, NumbersFitEachOther) {
   expect_of("vllm", {
       {kLlama, kConfig, "/rope_parameters/rope_theta", "0.0", "C44 unsound"},

@@ -56,7 +56,7 @@ Result<std::vector<float>> weights_of(const std::string& safetensors_path, size_
 Result<std::vector<float>> made_weights(std::string_view kind, size_t count) {
   constexpr std::string_view kKinds[] = {"normal", "zero", "one_inf", "tiny", "all_tiny"};
   if (std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds)) {
-    return fail(ErrorCode::kUsage, "'{}' is not a kind of weights; see bench/bench_data.h", kind);
+    return misuse("'{}' is not a kind of weights; see bench/bench_data.h", kind);
   }
   std::mt19937 bits(1);
   std::normal_distribution<float> normal(0, 0.02f);

@@ -85,30 +85,18 @@ std::optional<Dtype> dtype_of_ggml_type(uint32_t type) {
 Result<MetaValue> read_gguf_value(Cursor& cursor) {
   CKPT_ASSIGN(const MetaType type, read_type(cursor));
   switch (type) {
-    case MetaType::kU8:
-      return number<uint64_t, uint8_t>(type, cursor.u8());
-    case MetaType::kI8:
-      return number<int64_t, int8_t>(type, cursor.u8());
-    case MetaType::kU16:
-      return number<uint64_t, uint16_t>(type, cursor.u16());
-    case MetaType::kI16:
-      return number<int64_t, int16_t>(type, cursor.u16());
-    case MetaType::kU32:
-      return number<uint64_t, uint32_t>(type, cursor.u32());
-    case MetaType::kI32:
-      return number<int64_t, int32_t>(type, cursor.u32());
-    case MetaType::kF32:
-      return number<double, float>(type, cursor.f32());
-    case MetaType::kBool:
-      return wrap(type, read_bool(cursor));
-    case MetaType::kText:
-      return wrap(type, cursor.text_u64(kMaxGgufTextBytes));
-    case MetaType::kArray:
-      return wrap(type, read_array(cursor, 1));
-    case MetaType::kU64:
-      return wrap(type, cursor.u64());
-    case MetaType::kI64:
-      return number<int64_t, int64_t>(type, cursor.u64());
+    case MetaType::kU8: return number<uint64_t, uint8_t>(type, cursor.u8());
+    case MetaType::kI8: return number<int64_t, int8_t>(type, cursor.u8());
+    case MetaType::kU16: return number<uint64_t, uint16_t>(type, cursor.u16());
+    case MetaType::kI16: return number<int64_t, int16_t>(type, cursor.u16());
+    case MetaType::kU32: return number<uint64_t, uint32_t>(type, cursor.u32());
+    case MetaType::kI32: return number<int64_t, int32_t>(type, cursor.u32());
+    case MetaType::kF32: return number<double, float>(type, cursor.f32());
+    case MetaType::kBool: return wrap(type, read_bool(cursor));
+    case MetaType::kText: return wrap(type, cursor.text_u64(kMaxGgufTextBytes));
+    case MetaType::kArray: return wrap(type, read_array(cursor, 1));
+    case MetaType::kU64: return wrap(type, cursor.u64());
+    case MetaType::kI64: return number<int64_t, int64_t>(type, cursor.u64());
     case MetaType::kF64:
       break;
   }

@@ -20,16 +20,12 @@ class Dice {
   uint64_t edge() {
     const uint64_t power = uint64_t{1} << below(64);
     switch (below(6)) {
-      case 0:
-        return power;
-      case 1:
-        return power - 1;
+      case 0: return power;
+      case 1: return power - 1;
       case 2:
         return ~uint64_t{0} - below(16);
-      case 3:
-        return below(256);
-      default:
-        return below(9);
+      case 3: return below(256);
+      default: return below(9);
     }
   }
   template <class T>

@@ -35,8 +35,7 @@ uint32_t read_u32(std::span<const std::byte> bytes, size_t at) {
 
 Failure zstd_failure(size_t code) {
   switch (ZSTD_getErrorCode(code)) {
-    case ZSTD_error_memory_allocation:
-      return fail(ErrorCode::kIo, "no memory for zstd");
+    case ZSTD_error_memory_allocation: return fail(ErrorCode::kIo, "no memory for zstd");
     case ZSTD_error_frameParameter_windowTooLarge:
       return unsupported_hint("zstd -d on the archive, then zstd -19",
                               "a zstd window too large for a file of this size");

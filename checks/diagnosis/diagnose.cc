@@ -132,13 +132,12 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
     const Profile* profile = find_profile(name);
     if (profile == nullptr) {
       if (name.starts_with("vllm")) {
-        return fail_with_hint(ErrorCode::kUsage, "--for vllm-0.17 --for vllm",
-                              "profile '{}' is not known; a release between 0.17 and 0.32 takes "
-                              "what both of these take, and a nightly goes by vllm",
-                              name);
+        return misuse_hint("--for vllm-0.17 --for vllm",
+                           "profile '{}' is not known; a release between 0.17 and 0.32 takes what "
+                           "both of these take, and a nightly goes by vllm",
+                           name);
       }
-      return fail_with_hint(ErrorCode::kUsage, "ckpt list profiles", "profile '{}' is not known",
-                            name);
+      return misuse_hint("ckpt list profiles", "profile '{}' is not known", name);
     }
     if (std::find(out.begin(), out.end(), profile) == out.end()) out.push_back(profile);
   }

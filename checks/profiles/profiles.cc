@@ -127,15 +127,12 @@ const Profile* find_profile(std::string_view name) {
 // 5.17 src/transformers/utils/hub.py.
 bool Profile::takes(const IndexMisfit& misfit) const {
   switch (program) {
-    case Program::kVllm:
-      return !misfit.lacks_file || rules != Rules::kVllm32;
+    case Program::kVllm: return !misfit.lacks_file || rules != Rules::kVllm32;
     case Program::kSglang:
       return true;  // lists the files, and keeps those that the index names
     case Program::kLlamaCpp:
-    case Program::kTransformers:
-      return !misfit.lacks_file && !misfit.differs;
-    default:
-      return false;
+    case Program::kTransformers: return !misfit.lacks_file && !misfit.differs;
+    default: return false;
   }
 }
 

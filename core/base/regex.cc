@@ -23,20 +23,13 @@ std::optional<ByteSet> escaped_class(char c) {
   const ByteSet words = digits | range_set('a', 'z') | range_set('A', 'Z') | range_set('_', '_');
   const ByteSet spaces = range_set('\t', '\r') | range_set(' ', ' ');
   switch (c) {
-    case 'd':
-      return digits;
-    case 'D':
-      return ~digits;
-    case 'w':
-      return words;
-    case 'W':
-      return ~words;
-    case 's':
-      return spaces;
-    case 'S':
-      return ~spaces;
-    default:
-      return std::nullopt;
+    case 'd': return digits;
+    case 'D': return ~digits;
+    case 'w': return words;
+    case 'W': return ~words;
+    case 's': return spaces;
+    case 'S': return ~spaces;
+    default: return std::nullopt;
   }
 }
 
@@ -65,8 +58,7 @@ class RegexParser {
 
  private:
   Failure wrong(std::string_view what) const {
-    return fail(ErrorCode::kUsage, "'{}': not a regular expression that is read here: {}", pattern_,
-                what);
+    return misuse("'{}': not a regular expression that is read here: {}", pattern_, what);
   }
   bool is_at(char c) const { return at_ < pattern_.size() && pattern_[at_] == c; }
   bool take(char c) {
@@ -103,17 +95,14 @@ class RegexParser {
         return RegexNode{RegexNode::Kind::kEnd};
       case '.':
         return RegexNode{RegexNode::Kind::kSet, ByteSet().set()};
-      case '[':
-        return bracket();
-      case '(':
-        return group(depth);
+      case '[': return bracket();
+      case '(': return group(depth);
       case '*':
       case '+':
       case '?':
       case '{':
         return wrong(fmt::format("'{}' repeats nothing", c));
-      case '\\':
-        return escape();
+      case '\\': return escape();
       default:
         return RegexNode{RegexNode::Kind::kSet,
                          range_set(static_cast<unsigned char>(c), static_cast<unsigned char>(c))};
@@ -242,10 +231,8 @@ class RegexParser {
           CKPT_ASSIGN(next, build(node.parts[i], next));
         }
         return next;
-      case RegexNode::Kind::kChoice:
-        return build_choice(node, next);
-      case RegexNode::Kind::kRepeat:
-        return build_repeat(node, next);
+      case RegexNode::Kind::kChoice: return build_choice(node, next);
+      case RegexNode::Kind::kRepeat: return build_repeat(node, next);
     }
     return next;
   }

@@ -88,10 +88,9 @@ Status refuse_url_login(std::string_view text) {
   for (auto url = find_url(text, 0); url; url = find_url(text, url->host)) {
     const auto login = find_login(text.substr(url->host, url->end - url->host));
     if (!login || !login->has_at) continue;
-    return fail_with_hint(ErrorCode::kUsage,
-                          "the URL without it; docs/REMOTE.md lists where logins come from",
-                          "{}://...: a user name or password in a URL, which would be shown",
-                          text.substr(url->start, text.find(':', url->start) - url->start));
+    return misuse_hint("the URL without it; docs/REMOTE.md lists where logins come from",
+                       "{}://...: a user name or password in a URL, which would be shown",
+                       text.substr(url->start, text.find(':', url->start) - url->start));
   }
   return {};
 }
@@ -104,8 +103,8 @@ Status refuse_url_secrets(std::string_view word) {
   if (!url || url->start != 0) return {};
   const std::string scheme = lower_case(value.substr(0, value.find(':')));
   if (!is_known_scheme(scheme) || !has_query(scheme, value.substr(url->host))) return {};
-  return fail(ErrorCode::kUsage, "{}: has a query, which would be shown and kept in plans",
-              without_url_secrets(value.substr(0, value.find('?'))));
+  return misuse("{}: has a query, which would be shown and kept in plans",
+                without_url_secrets(value.substr(0, value.find('?'))));
 }
 
 std::string without_url_secrets(std::string_view text) {

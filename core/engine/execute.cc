@@ -373,16 +373,11 @@ Status Engine::recode(const Task& task, Worker& worker) {
 
 Status Engine::run_task(const Task& task, Worker& worker) {
   switch (task.kind) {
-    case Task::Kind::kHeader:
-      return write_bytes(task);
-    case Task::Kind::kCopy:
-      return copy_part(task, worker);
-    case Task::Kind::kSameAs:
-      return copy_file(task, worker);
-    case Task::Kind::kRecode:
-      return recode(task, worker);
-    case Task::Kind::kScan:
-      return scan(task, worker);
+    case Task::Kind::kHeader: return write_bytes(task);
+    case Task::Kind::kCopy: return copy_part(task, worker);
+    case Task::Kind::kSameAs: return copy_file(task, worker);
+    case Task::Kind::kRecode: return recode(task, worker);
+    case Task::Kind::kScan: return scan(task, worker);
   }
   return {};
 }

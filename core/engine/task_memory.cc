@@ -83,16 +83,14 @@ uint64_t chunk_bytes(const MemoryShares& shares, unsigned threads, uint64_t want
 uint64_t task_bytes(const Jobs& jobs, const Task& task) {
   switch (task.kind) {
     case Task::Kind::kHeader:
-    case Task::Kind::kSameAs:
-      return with_slack(task.count);
+    case Task::Kind::kSameAs: return with_slack(task.count);
     case Task::Kind::kCopy: {
       const SliceIndex& slices = jobs.tensors[task.output][task.job].slices[task.part];
       const bool is_cached = jobs.tensors.size() > 1;  // several outputs read it
       return with_slack(task.count) +
              with_slack(gather_into_bytes(slices, task.first, task.count, is_cached));
     }
-    case Task::Kind::kRecode:
-      return recode_bytes(jobs, task);
+    case Task::Kind::kRecode: return recode_bytes(jobs, task);
     case Task::Kind::kScan: {
       const ScanJob& job = jobs.scans[task.job];
       return source_bytes(*job.tensor->recoded().from, job.slices, job.grain, task) +

@@ -196,7 +196,7 @@ Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::pat
   auto found = what == ReadAs::kInput ? note_opened(descriptor, path) : status_of(descriptor);
   CKPT_ASSIGN(const struct stat status, in(path.string(), std::move(found)));
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::kUsage, "{}: not a regular file; expected a file", path.string());
+    return misuse("{}: not a regular file; expected a file", path.string());
   }
   return SharedSource(std::make_shared<File>(path.string(), std::move(descriptor), status));
 }

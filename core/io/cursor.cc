@@ -30,9 +30,8 @@ Cursor::Cursor(SharedSource source) : source_(std::move(source)), position_(0) {
 }
 
 Failure Cursor::ends_early(uint64_t size_bytes) const {
-  return fail_with_hint(ErrorCode::kCorrupt, kHint,
-                        "at byte {}: {} bytes are left; expected {}: the file is truncated",
-                        position_, left_bytes(), size_bytes);
+  return corrupt_hint(kHint, "at byte {}: {} bytes are left; expected {}: the file is truncated",
+                      position_, left_bytes(), size_bytes);
 }
 
 Status Cursor::take(std::span<std::byte> out) {
@@ -92,10 +91,10 @@ Result<uint64_t> Cursor::checked_count(uint64_t at, uint64_t found, uint64_t min
   }
   const auto needed = multiply(found, min_bytes_each);
   if (!needed || *needed > left_bytes()) {
-    return fail_with_hint(ErrorCode::kCorrupt, kHint,
-                          "at byte {}: a count of {}, each of {} bytes or more; only {} bytes are "
-                          "left: the file is truncated",
-                          at, found, min_bytes_each, left_bytes());
+    return corrupt_hint(kHint,
+                        "at byte {}: a count of {}, each of {} bytes or more; only {} bytes are "
+                        "left: the file is truncated",
+                        at, found, min_bytes_each, left_bytes());
   }
   return found;
 }
@@ -131,10 +130,9 @@ Result<std::string> Cursor::text_u64(uint64_t limit_bytes) {
 
 Result<std::string> Cursor::text(uint64_t size_bytes) {
   if (size_bytes > left_bytes()) {
-    return fail_with_hint(
-        ErrorCode::kCorrupt, kHint,
-        "at byte {}: a text of {} bytes; only {} bytes are left: the file is truncated", position_,
-        size_bytes, left_bytes());
+    return corrupt_hint(
+        kHint, "at byte {}: a text of {} bytes; only {} bytes are left: the file is truncated",
+        position_, size_bytes, left_bytes());
   }
   std::string out(size_bytes, '\0');
   CKPT_TRY(take(std::as_writable_bytes(std::span<char>(out))));

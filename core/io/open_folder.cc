@@ -192,8 +192,8 @@ Status OpenFolder::rename(const std::string& from, const std::string& to, bool m
   };
   if (try_with(may_replace ? 0 : RENAME_NOREPLACE)) return {};
   if (!may_replace && errno == EEXIST) {
-    return fail_with_hint(ErrorCode::kUsage, "--force to replace it, or another OUT",
-                          "{}: exists already; expected a new OUT", (path_ / to).string());
+    return misuse_hint("--force to replace it, or another OUT",
+                       "{}: exists already; expected a new OUT", (path_ / to).string());
   }
   // Network file systems do not all know the flag.
   if (!may_replace && (errno == EINVAL || errno == ENOSYS) && try_with(0)) return {};
@@ -219,8 +219,8 @@ Status OpenFolder::link(const Descriptor& file, const fs::path& from, const std:
     return {};
   }
   if (errno != EXDEV) return failure(to, "cannot be linked", errno);
-  return fail_with_hint(ErrorCode::kUsage, "--link copy", "{}: lies on another disk than {}",
-                        (path_ / to).string(), from.string());
+  return misuse_hint("--link copy", "{}: lies on another disk than {}", (path_ / to).string(),
+                     from.string());
 }
 
 Status OpenFolder::remove(const std::string& name) const {

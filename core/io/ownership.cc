@@ -91,13 +91,13 @@ bool is_ours(const fs::path& path, const struct stat& status, Guard guard) {
 Status require_ours(const fs::path& path, const struct stat& status, Guard guard) {
   if (is_ours(path, status, guard)) return {};
   if (!is_ours(path, status, Guard::kOwner)) {
-    return fail_with_hint(ErrorCode::kUsage, "another OUT, in a folder that only you may write to",
-                          "{}: belongs to user {}; expected what a run of this user ({}) has left",
-                          path.string(), status.st_uid, ::geteuid());
+    return misuse_hint("another OUT, in a folder that only you may write to",
+                       "{}: belongs to user {}; expected what a run of this user ({}) has left",
+                       path.string(), status.st_uid, ::geteuid());
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("rm -r {}", shell_path(path.string())),
-                        "{}: writable by others (mode {:o}); expected writable by this user alone",
-                        path.string(), status.st_mode & 07777);
+  return misuse_hint(fmt::format("rm -r {}", shell_path(path.string())),
+                     "{}: writable by others (mode {:o}); expected writable by this user alone",
+                     path.string(), status.st_mode & 07777);
 }
 
 Status require_ours(const fs::path& path, Guard guard) {

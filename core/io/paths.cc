@@ -124,9 +124,8 @@ Status refuse_file_above(const fs::path& path) {
     const bool exists = ::stat(above.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) return {};
     if (exists) {
-      return fail_with_hint(ErrorCode::kUsage, "a path through folders",
-                            "{}: is a file, and {} would be inside it", above.string(),
-                            path.string());
+      return misuse_hint("a path through folders", "{}: is a file, and {} would be inside it",
+                         above.string(), path.string());
     }
     below = above;
   }
@@ -142,8 +141,8 @@ Status check_parent(const fs::path& path) {
   } else if (errno != ENOENT && errno != ENOTDIR) {
     return io_failure(path, "its folder cannot be examined", errno);
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("mkdir -p {}", shell_path(parent.string())),
-                        "{}: no such folder to write into", parent.string());
+  return misuse_hint(fmt::format("mkdir -p {}", shell_path(parent.string())),
+                     "{}: no such folder to write into", parent.string());
 }
 
 bool is_folder(const fs::path& path) {

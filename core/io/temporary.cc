@@ -35,8 +35,8 @@ Result<Descriptor> make_new(const OpenFolder& parent, const std::string& name, b
 }  // namespace
 
 Failure at_work(const fs::path& path) {
-  return fail_with_hint(ErrorCode::kUsage, "again when it is done",
-                        "{}: another ckpt is at work on this output just now", path.string());
+  return misuse_hint("again when it is done", "{}: another ckpt is at work on this output just now",
+                     path.string());
 }
 
 Result<bool> lock_for_run(int descriptor, const fs::path& path) {

@@ -172,7 +172,7 @@ Status check_numbers(const JsonText& json) {
     const std::string spelled = json.dump(0);
     const JsonValue value = json.value();
     if (value.is_number() && std::isinf(value.get<double>()) && spelled.find('I') == spelled.npos) {
-      return fail(ErrorCode::kUsage, "{} is larger than any 64-bit float", spelled.substr(0, 40));
+      return misuse("{} is larger than any 64-bit float", spelled.substr(0, 40));
     }
   }
   for (const auto& [key, value] : json.members()) CKPT_TRY(check_numbers(value));

@@ -111,23 +111,18 @@ class Scanner {
 
   void step(char c) {
     switch (next_) {
-      case Next::kItem:
-        return c == ']' ? close() : value(c);
-      case Next::kValue:
-        return value(c);
+      case Next::kItem: return c == ']' ? close() : value(c);
+      case Next::kValue: return value(c);
       case Next::kMember:
         return c == '}' ? close() : name(c);
-      case Next::kName:
-        return name(c);
+      case Next::kName: return name(c);
       case Next::kColon:
         if (c != ':') return fault("':'");
         ++at_;
         next_ = Next::kValue;
         return;
-      case Next::kComma:
-        return comma(c);
-      case Next::kEnd:
-        return fault("nothing more");
+      case Next::kComma: return comma(c);
+      case Next::kEnd: return fault("nothing more");
     }
   }
 
@@ -304,10 +299,10 @@ template <class Place>
 Failure describe(std::string_view text, const JsonFault& fault, Place place_of) {
   const std::string place = place_of(fault.at);
   if (!fault.key_set_twice.empty()) {
-    return fail_with_hint(ErrorCode::kCorrupt, "removing one of them",
-                          "\"{}\" is set twice, at {} and at {}; expected once",
-                          printable(shorten(json_unquoted(fault.key_set_twice))),
-                          place_of(fault.set_first_at), place);
+    return corrupt_hint("removing one of them",
+                        "\"{}\" is set twice, at {} and at {}; expected once",
+                        printable(shorten(json_unquoted(fault.key_set_twice))),
+                        place_of(fault.set_first_at), place);
   }
   if (fault.is_nested_deeper) {
     return corrupt("nested deeper than {} levels", kMaxJsonDepth);

@@ -127,18 +127,12 @@ std::string json_unquoted(std::string_view spelling) {
 
 JsonValue json_scalar(std::string_view spelling) {
   switch (spelling[0]) {
-    case '"':
-      return json_unquoted(spelling);
-    case 'n':
-      return nullptr;
-    case 't':
-      return true;
-    case 'f':
-      return false;
-    case 'N':
-      return std::numeric_limits<double>::quiet_NaN();
-    case 'I':
-      return std::numeric_limits<double>::infinity();
+    case '"': return json_unquoted(spelling);
+    case 'n': return nullptr;
+    case 't': return true;
+    case 'f': return false;
+    case 'N': return std::numeric_limits<double>::quiet_NaN();
+    case 'I': return std::numeric_limits<double>::infinity();
     default:
       if (spelling == "-Infinity") return -std::numeric_limits<double>::infinity();
       return number_value(spelling);

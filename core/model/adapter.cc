@@ -37,9 +37,9 @@ std::string adapter_words(const Checkpoint& checkpoint) {
 Status require_model(const Checkpoint& checkpoint, std::string_view other) {
   const std::string what = adapter_words(checkpoint);
   if (what.empty()) return {};
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        fmt::format("{}, to merge it into its base model{}", kMergedAdapter, other),
-                        "a {}, not a model", what);
+  return unsupported_hint(
+      fmt::format("{}, to merge it into its base model{}", kMergedAdapter, other),
+      "a {}, not a model", what);
 }
 
 }  // namespace ckpt

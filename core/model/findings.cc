@@ -6,14 +6,10 @@ namespace ckpt {
 
 std::string_view severity_name(Severity severity) {
   switch (severity) {
-    case Severity::kInfo:
-      return "info";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kUnsound:
-      return "unsound";
-    case Severity::kUnloaded:
-      return "unloaded";
+    case Severity::kInfo: return "info";
+    case Severity::kWarning: return "warning";
+    case Severity::kUnsound: return "unsound";
+    case Severity::kUnloaded: return "unloaded";
   }
   return "";
 }

@@ -100,26 +100,16 @@ double number_at(const MetaArray& array, uint64_t index) {
   CKPT_CHECK(index < array.count());
   switch (array.element) {
     case MetaType::kU8:
-    case MetaType::kBool:
-      return load<uint8_t>(array, index);
-    case MetaType::kI8:
-      return load<int8_t>(array, index);
-    case MetaType::kU16:
-      return load<uint16_t>(array, index);
-    case MetaType::kI16:
-      return load<int16_t>(array, index);
-    case MetaType::kU32:
-      return load<uint32_t>(array, index);
-    case MetaType::kI32:
-      return load<int32_t>(array, index);
-    case MetaType::kF32:
-      return load<float>(array, index);
-    case MetaType::kU64:
-      return load<uint64_t>(array, index);
-    case MetaType::kI64:
-      return load<int64_t>(array, index);
-    default:
-      return load<double>(array, index);
+    case MetaType::kBool: return load<uint8_t>(array, index);
+    case MetaType::kI8: return load<int8_t>(array, index);
+    case MetaType::kU16: return load<uint16_t>(array, index);
+    case MetaType::kI16: return load<int16_t>(array, index);
+    case MetaType::kU32: return load<uint32_t>(array, index);
+    case MetaType::kI32: return load<int32_t>(array, index);
+    case MetaType::kF32: return load<float>(array, index);
+    case MetaType::kU64: return load<uint64_t>(array, index);
+    case MetaType::kI64: return load<int64_t>(array, index);
+    default: return load<double>(array, index);
   }
 }
 

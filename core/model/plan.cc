@@ -62,8 +62,7 @@ Status check(const Plan& plan) {
     for (const OutputFile& file : output.layout.files) {
       CKPT_TRY(check_file(output.checkpoint, file));
       if (!paths.insert(final_path(output, file)).second) {
-        return fail(ErrorCode::kUsage, "two outputs are called '{}'",
-                    final_path(output, file).string());
+        return misuse("two outputs are called '{}'", final_path(output, file).string());
       }
     }
   }

@@ -26,9 +26,8 @@ Status check_not_encoded(const Tensor& tensor, const Codec& codec) {
   if (tensor.is_stored() || plain_dtype(*tensor.codec)) return {};
   if (tensor.recoded().from->codec == tensor.codec) return {};
   if (codec.scheme == tensor.codec->scheme && codec.scheme != Scheme::kPlain) return {};
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        "a conversion for the steps up to that one, and another for the rest",
-                        "was made {} by a step before", tensor.codec->name);
+  return unsupported_hint("a conversion for the steps up to that one, and another for the rest",
+                          "was made {} by a step before", tensor.codec->name);
 }
 
 }  // namespace

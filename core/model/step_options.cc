@@ -38,8 +38,7 @@ std::vector<std::string> type_names() {
 Status check_number(const OptionRule& rule, std::string_view value, std::string_view before) {
   const auto number = number_from<double>(value);
   if (number && *number >= rule.least && *number <= rule.most) return {};
-  return fail(ErrorCode::kUsage, "{}{}; expected a number from {} to {}", before, value, rule.least,
-              rule.most);
+  return misuse("{}{}; expected a number from {} to {}", before, value, rule.least, rule.most);
 }
 
 // The few of `names` that `word` is the beginning of; none where it says too little.
@@ -67,8 +66,7 @@ Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string
   std::vector<std::string> words = rule.words();
   if (!rule.file_endings.empty()) words.push_back(fmt::format("FILE{}", rule.file_endings[0]));
   if (!rule.other_names.empty()) words.emplace_back(rule.other_names);
-  return fail_with_hint(ErrorCode::kUsage, hint, "{}{}; expected {}", before, value,
-                        alternatives(words));
+  return misuse_hint(hint, "{}{}; expected {}", before, value, alternatives(words));
 }
 
 // "cast:type=f32|f16|bf16": the step with everything that it needs.
@@ -131,7 +129,7 @@ const OptionRule* find_rule(OptionRules rules, std::string_view key) {
 
 Status check_value(const OptionRule& rule, std::string_view value, std::string_view before) {
   if (value.empty() && !rule.may_be_empty) {
-    return fail(ErrorCode::kUsage, "{} is empty; expected {}", before, rule.value());
+    return misuse("{} is empty; expected {}", before, rule.value());
   }
   switch (rule.kind) {
     case ValueKind::kChoice:
@@ -143,14 +141,12 @@ Status check_value(const OptionRule& rule, std::string_view value, std::string_v
       for (const std::string& name : type_names()) {
         if (is_same_word(name, value)) return {};
       }
-      return fail_with_hint(ErrorCode::kUsage,
-                            near_hint(value, type_names(), before, "ckpt list types"),
-                            "{}{}; expected a type, as q6_k", before, value);
-    case ValueKind::kNumber:
-      return check_number(rule, value, before);
+      return misuse_hint(near_hint(value, type_names(), before, "ckpt list types"),
+                         "{}{}; expected a type, as q6_k", before, value);
+    case ValueKind::kNumber: return check_number(rule, value, before);
     case ValueKind::kPair:
       if (const size_t equals = value.find('='); equals != 0 && equals != value.npos) return {};
-      return fail(ErrorCode::kUsage, "{}{}; expected {}", before, value, rule.value());
+      return misuse("{}{}; expected {}", before, value, rule.value());
     default:
       return {};
   }
@@ -184,21 +180,20 @@ Result<OptionValues> OptionValues::read(OptionRules rules, const Options& given,
     const OptionRule* rule = find_rule(rules, key);
     if (rule == nullptr) return unknown_option(rules, step, key);
     if (!rule->repeats && out.has(key)) {
-      return fail(ErrorCode::kUsage, "{}:{}={}: {} is {} already; expected one of them", step, key,
-                  text, key, out.text(key));
+      return misuse("{}:{}={}: {} is {} already; expected one of them", step, key, text, key,
+                    out.text(key));
     }
     CKPT_ASSIGN(out.given_.emplace_back(), read_value(*rule, text, step));
   }
   for (const Value& value : out.given_) {
     const auto [name, needs] = std::pair(value.rule->name, value.rule->needs);
     if (needs.empty() || out.has(needs)) continue;
-    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
-                          "{} has no effect without {}", name, needs);
+    return misuse_hint("the same step without it", "{} has no effect without {}", name, needs);
   }
   for (const OptionRule& rule : rules) {
     if (!rule.is_required || out.has(rule.name)) continue;
-    return fail_with_hint(ErrorCode::kUsage, needed(rules, step), "{} is missing; expected {}={}",
-                          rule.name, rule.name, rule.value());
+    return misuse_hint(needed(rules, step), "{} is missing; expected {}={}", rule.name, rule.name,
+                       rule.value());
   }
   return out;
 }
@@ -255,13 +250,12 @@ Failure unknown_option(OptionRules rules, std::string_view step, std::string_vie
   const std::vector<std::string> names = names_in(rules);
   const std::string near = nearest(key, names);
   if (near == key) {
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("{}:{}=VALUE", step, key),
-                          "step '{}': option '{}' has no value", step, key);
+    return misuse_hint(fmt::format("{}:{}=VALUE", step, key), "step '{}': option '{}' has no value",
+                       step, key);
   }
-  return fail_with_hint(ErrorCode::kUsage,
-                        near.empty() ? "ckpt list steps" : fmt::format("{}:{}=VALUE", step, near),
-                        "step '{}' has no option '{}'; it takes {}", step, key,
-                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  return misuse_hint(near.empty() ? "ckpt list steps" : fmt::format("{}:{}=VALUE", step, near),
+                     "step '{}' has no option '{}'; it takes {}", step, key,
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 }  // namespace ckpt

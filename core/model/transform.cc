@@ -16,8 +16,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
 
 Status expect_safetensors(const Checkpoint& checkpoint, std::string_view step) {
   if (checkpoint.format == "safetensors") return {};
-  return fail(ErrorCode::kUsage, "{}: the checkpoint is {}; expected safetensors", step,
-              checkpoint.format);
+  return misuse("{}: the checkpoint is {}; expected safetensors", step, checkpoint.format);
 }
 
 }  // namespace ckpt

@@ -125,9 +125,8 @@ Status sync_folders(const OpenFolder& base, const Journal& journal) {
 
 // Nothing of it was carried out by this run yet.
 Failure foreign_journal(const fs::path& path, const std::string& why) {
-  return fail_with_hint(ErrorCode::kUsage,
-                        fmt::format("rm -r {}", shell_path(staging_of(path).string())),
-                        "{}: {}; nothing was changed", journal_of(path).string(), why);
+  return misuse_hint(fmt::format("rm -r {}", shell_path(staging_of(path).string())),
+                     "{}: {}; nothing was changed", journal_of(path).string(), why);
 }
 
 // Whoever could write the journal decides what happens to the files that it names.

@@ -138,7 +138,7 @@ Status check_inside(const fs::path& base, const std::string& path) {
   for (const auto& step : fs::path(path).parent_path()) {
     folder /= step;
     if (!fs::is_symlink(folder, error)) continue;
-    return fail(ErrorCode::kUsage, "{}: a link; files behind it are not changed", folder.string());
+    return misuse("{}: a link; files behind it are not changed", folder.string());
   }
   return {};
 }
@@ -168,16 +168,11 @@ Status plan_file(Patch& patch, const Output& before, const OutputFile* old, size
 
 std::string_view name(FileChange change) {
   switch (change) {
-    case FileChange::kWritten:
-      return "written";
-    case FileChange::kHeader:
-      return "header";
-    case FileChange::kShifted:
-      return "shifted";
-    case FileChange::kRewritten:
-      return "rewritten";
-    case FileChange::kRemoved:
-      return "removed";
+    case FileChange::kWritten: return "written";
+    case FileChange::kHeader: return "header";
+    case FileChange::kShifted: return "shifted";
+    case FileChange::kRewritten: return "rewritten";
+    case FileChange::kRemoved: return "removed";
   }
   return "";
 }

@@ -53,10 +53,10 @@ Status require_own(const fs::path& target, const fs::path& path) {
   const auto is_decided = is_there(journal_of(target));
   const auto other = other_owner(path);
   if (other && is_decided && *is_decided) {
-    return fail_with_hint(ErrorCode::kUsage, as_user(*other, target),
-                          "{}: belongs to user {}, whose patch of {} was interrupted; only that "
-                          "user, not this one ({}), can finish it",
-                          path.string(), *other, target.string(), ::geteuid());
+    return misuse_hint(as_user(*other, target),
+                       "{}: belongs to user {}, whose patch of {} was interrupted; only that user, "
+                       "not this one ({}), can finish it",
+                       path.string(), *other, target.string(), ::geteuid());
   }
   Error error = std::move(ours.error());
   if (error.hint.starts_with("rm -r"))
@@ -86,11 +86,9 @@ Status refuse_strange_files(const fs::path& staging) {
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(staging, {}));
   for (const FolderEntry& entry : entries) {
     if (is_of_patch(entry.path)) continue;
-    return fail_with_hint(ErrorCode::kUsage,
-                          fmt::format("mv {} elsewhere", shell_path(staging.string())),
-                          "{}: already exists and was not left by an interrupted patch (it holds "
-                          "{})",
-                          staging.string(), entry.path);
+    return misuse_hint(fmt::format("mv {} elsewhere", shell_path(staging.string())),
+                       "{}: already exists and was not left by an interrupted patch (it holds {})",
+                       staging.string(), entry.path);
   }
   return {};
 }
@@ -136,8 +134,8 @@ Result<Descriptor> lock_staging(const fs::path& path, bool make) {
     CKPT_TRY(refuse_strange_files(staging));
     return lock;
   }
-  return fail_with_hint(ErrorCode::kUsage, "again when it is done",
-                        "{}: another ckpt is patching it just now", path.string());
+  return misuse_hint("again when it is done", "{}: another ckpt is patching it just now",
+                     path.string());
 }
 
 Result<PatchState> patch_state(const fs::path& path) {
@@ -153,13 +151,13 @@ Status refuse_unfinished_patch(const fs::path& path) {
   CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state != PatchState::kUnfinished) return {};
   if (const auto other = other_owner(staging_of(path))) {
-    return fail_with_hint(ErrorCode::kUsage, as_user(*other, path),
-                          "{}: a patch by user {} was interrupted; only that user, not this one "
-                          "({}), can finish it",
-                          path.string(), *other, ::geteuid());
+    return misuse_hint(
+        as_user(*other, path),
+        "{}: a patch by user {} was interrupted; only that user, not this one ({}), can finish it",
+        path.string(), *other, ::geteuid());
   }
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("ckpt patch {}", shell_path(path.string())),
-                        "{}: a patch was interrupted; rerun it to finish", path.string());
+  return misuse_hint(fmt::format("ckpt patch {}", shell_path(path.string())),
+                     "{}: a patch was interrupted; rerun it to finish", path.string());
 }
 
 Status require_own_journal(const fs::path& path) {

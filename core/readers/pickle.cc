@@ -245,8 +245,7 @@ class PickleMachine {
         return push_long();  // LONG1
       case 'G':
         return push_float();  // BINFLOAT
-      default:
-        return step_text_or_memo(opcode);
+      default: return step_text_or_memo(opcode);
     }
   }
   Status step_text_or_memo(char opcode) {
@@ -273,8 +272,7 @@ class PickleMachine {
         return push_memo(1);  // BINGET
       case 'j':
         return push_memo(4);  // LONG_BINGET
-      default:
-        return step_container(opcode);
+      default: return step_container(opcode);
     }
   }
   Status step_container(char opcode) {

@@ -271,9 +271,9 @@ Result<Ledger> Ledger::open(const fs::path& path) {
   if (::fstat(descriptor, &held) != 0) return ledger_failure(path, "cannot be examined", errno);
   // Empty the ledger when starting over: never another file that was given this name.
   if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {
-    return fail_with_hint(ErrorCode::kUsage, fmt::format("rm {}", shell_path(path.string())),
-                          "{}: no file of its own, as an earlier run would have left it",
-                          path.string());
+    return misuse_hint(fmt::format("rm {}", shell_path(path.string())),
+                       "{}: no file of its own, as an earlier run would have left it",
+                       path.string());
   }
   ledger.was_empty_ = held.st_size == 0;
   return ledger;

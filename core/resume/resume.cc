@@ -104,17 +104,17 @@ Status Resume::refuse(const fs::path& ledger, const LedgerHead& found,
   const std::string partial = ledger.stem().string();
   const std::string changed = changed_input(found.inputs, head.inputs, true);
   if (same_paths(found.inputs, head.inputs) && !changed.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--force to start over",
-                          "{}: begun before its input changed: {}", partial, changed);
+    return misuse_hint("--force to start over", "{}: begun before its input changed: {}", partial,
+                       changed);
   }
   if (found.command == head.command) {
-    return fail_with_hint(ErrorCode::kUsage, "--force to start over",
-                          "{}: begun by the same command when it planned something else: "
-                          "documents of the input or the version of ckpt have changed",
-                          partial);
+    return misuse_hint("--force to start over",
+                       "{}: begun by the same command when it planned something else: documents of "
+                       "the input or the version of ckpt have changed",
+                       partial);
   }
-  return fail_with_hint(ErrorCode::kUsage, "that command to finish it, or --force to start over",
-                        "{}: begun by another command: {}", partial, found.command);
+  return misuse_hint("that command to finish it, or --force to start over",
+                     "{}: begun by another command: {}", partial, found.command);
 }
 
 Status Resume::open_all(const LedgerHead& head) {

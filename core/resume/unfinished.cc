@@ -121,11 +121,11 @@ Status refuse_unfinished_output(const fs::path& path) {
     CKPT_ASSIGN(const auto percent, percent_done(temporary.path, ledgers));
     const std::string done = percent ? fmt::format(" ({} %)", *percent) : "";
     if (command.empty()) {
-      return fail_with_hint(ErrorCode::kUsage, "the command that began it, which finishes it",
-                            "{}: unfinished output of a run of ckpt{}", path.string(), done);
+      return misuse_hint("the command that began it, which finishes it",
+                         "{}: unfinished output of a run of ckpt{}", path.string(), done);
     }
-    return fail(ErrorCode::kUsage, "{}: unfinished output of `{}`{}; run {}", path.string(),
-                command, done, is_shared ? "the shares that are not done" : "it again");
+    return misuse("{}: unfinished output of `{}`{}; run {}", path.string(), command, done,
+                  is_shared ? "the shares that are not done" : "it again");
   }
   return {};
 }

@@ -255,13 +255,11 @@ Status refuse_other_ending(const fs::path& out) {
   const std::string hint = fmt::format("{}, or {} for a folder of that name",
                                        shell_path(meant.string()), shell_path(out.string() + "/"));
   if (is_own) {
-    return fail_with_hint(ErrorCode::kUsage, hint, "{}: ends in {}; expected {} for a file",
-                          out.string(), ending, lower);
+    return misuse_hint(hint, "{}: ends in {}; expected {} for a file", out.string(), ending, lower);
   }
-  return fail_with_hint(ErrorCode::kUsage, hint,
-                        "{}: ckpt does not write {} files; expected .gguf, .safetensors or a "
-                        "folder",
-                        out.string(), ending);
+  return misuse_hint(hint,
+                     "{}: ckpt does not write {} files; expected .gguf, .safetensors or a folder",
+                     out.string(), ending);
 }
 
 }  // namespace
@@ -276,9 +274,9 @@ Result<fs::path> target_path(const fs::path& typed) {
   fs::path out = typed;
   while (!out.has_filename() && out.has_relative_path()) out = out.parent_path();
   if (out != typed && names_own_file(out)) {
-    return fail_with_hint(ErrorCode::kUsage, shell_path(out.string()),
-                          "{}: the name of a folder; '{}' is the name of one file", typed.string(),
-                          out.filename().string());
+    return misuse_hint(shell_path(out.string()),
+                       "{}: the name of a folder; '{}' is the name of one file", typed.string(),
+                       out.filename().string());
   }
   if (out.filename() == "." || out.filename() == "..") return real_place(out);
   CKPT_TRY(refuse_file_above(out));

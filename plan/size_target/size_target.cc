@@ -297,8 +297,8 @@ std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoic
 Status refuse_adapter(const Checkpoint& input, const SizeTarget& target) {
   const std::string what = adapter_words(input);
   if (what.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage, input.format == "gguf" ? "--to f16" : "--to q8_0",
-                        "{}: chooses types of a model's weights; IN is a {}", target.text, what);
+  return misuse_hint(input.format == "gguf" ? "--to f16" : "--to q8_0",
+                     "{}: chooses types of a model's weights; IN is a {}", target.text, what);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ Result<std::optional<SimdTarget>> environment_target() {
   if (target && has_target(*target)) return target;
   std::string known;
   for (const SimdTarget each : simd_targets()) known += fmt::format(" {}", simd_target_name(each));
-  return fail(ErrorCode::kUsage, "CKPT_SIMD is '{}'; this processor has{}", name, known);
+  return misuse("CKPT_SIMD is '{}'; this processor has{}", name, known);
 }
 
 SimdTarget detect_target() {

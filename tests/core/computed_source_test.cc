@@ -112,8 +112,7 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
     case Kind::kTurned:
       return std::make_shared<const TurnedSource>(
           in_pieces("mxfp4_ct", {4, kComputedRows, kComputedColumns}, input));
-    case Kind::kStrided:
-      return only_source(take_every(plain(input), 0, 2).value());
+    case Kind::kStrided: return only_source(take_every(plain(input), 0, 2).value());
     case Kind::kWoven:
       return only_source(
           weave({{plain(input), 2}, {plain(input), 2}}, {kComputedRows, 2 * kComputedColumns})
@@ -121,10 +120,8 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
     case Kind::kRepacked:
       return repacked_part(in_pieces("mxfp4", {kComputedRows, kComputedColumns}, input),
                            *find_codec(all_codecs(), "mxfp4_ct"), 0);
-    case Kind::kCoded:
-      return coded(input);
-    case Kind::kLowRank:
-      return low_rank(input);
+    case Kind::kCoded: return coded(input);
+    case Kind::kLowRank: return low_rank(input);
     case Kind::kWritten: return written_codes(input);
     case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
       return std::make_shared<const Mxfp4BlockAmax>(

@@ -41,7 +41,7 @@ TEST(LockedTemporary, ReplacesWhatAKilledRunLeft) {
 TEST(LockedTemporary, KeepsWhatItsCheckRejects) {
   const TemporaryFolder folder;
   write_file(folder / ".a.partial", "precious");
-  const auto check = [] { return Status(fail(ErrorCode::kUsage, "not ours")); };
+  const auto check = [] { return Status(misuse("not ours")); };
   EXPECT_FALSE(LockedTemporary::file(folder / ".a.partial", check));
   EXPECT_EQ(read_file(folder / ".a.partial"), "precious");
 }

@@ -61,7 +61,7 @@ TEST(Plan, RejectsAnOptionThatIsNotKnownOrHasNoEffect) {
 TEST(Plan, CancellingOneOfTwoConversionsLeavesTheOther) {
   const TemporaryFolder folder;
   Impatient impatient;
-  Result<Converted> cancelled = fail(ErrorCode::kUsage, "not run"), whole = cancelled;
+  Result<Converted> cancelled = misuse("not run"), whole = cancelled;
   std::thread other([&] {
     ConvertOptions one = to_q4();
     one.threads = 1;
@@ -122,7 +122,7 @@ TEST(Plan, AFileThatChangesEndsTheCallThatReadItOnly) {
   const TemporaryFolder folder;
   const auto in = folder / "in";
   std::filesystem::copy(kModel, in);
-  Result<Converted> other = fail(ErrorCode::kUsage, "not run");
+  Result<Converted> other = misuse("not run");
   Between between([&] {
     std::ofstream(in / "config.json", std::ios::app) << "\n";
     std::thread([&] { other = convert(kModel, folder / "other.gguf", to_q4()); }).join();

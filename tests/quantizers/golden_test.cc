@@ -62,22 +62,14 @@ float edge_value(uint32_t kind, uint32_t column, uint32_t hash) {
   const int32_t u = signed_of(hash);
   const bool finite = (hash & 0x7F800000u) != 0x7F800000u;
   switch (kind) {
-    case 1:
-      return -0.0f;
-    case 2:
-      return 1.5f;
-    case 3:
-      return std::bit_cast<float>(finite ? hash : hash & 0xBFFFFFFFu);
-    case 4:
-      return std::bit_cast<float>(hash & 0x807FFFFFu);
-    case 5:
-      return static_cast<float>((u % 31 + 31) % 31 - 15) / 16;
-    case 6:
-      return column % 97 == 13 ? static_cast<float>(u) / 4 : 0.0f;
-    case 7:
-      return std::ldexp(-std::fabs(static_cast<float>(u)), -20);
-    default:
-      return 0.0f;
+    case 1: return -0.0f;
+    case 2: return 1.5f;
+    case 3: return std::bit_cast<float>(finite ? hash : hash & 0xBFFFFFFFu);
+    case 4: return std::bit_cast<float>(hash & 0x807FFFFFu);
+    case 5: return static_cast<float>((u % 31 + 31) % 31 - 15) / 16;
+    case 6: return column % 97 == 13 ? static_cast<float>(u) / 4 : 0.0f;
+    case 7: return std::ldexp(-std::fabs(static_cast<float>(u)), -20);
+    default: return 0.0f;
   }
 }
 

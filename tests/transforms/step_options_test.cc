@@ -14,14 +14,10 @@ std::optional<std::string> wrong_value(ValueKind kind) {
   switch (kind) {
     case ValueKind::kChoice:
     case ValueKind::kYesNo:
-    case ValueKind::kType:
-      return "no-such-word";
-    case ValueKind::kNumber:
-      return "many";
-    case ValueKind::kPair:
-      return "without-a-sign";
-    default:
-      return std::nullopt;
+    case ValueKind::kType: return "no-such-word";
+    case ValueKind::kNumber: return "many";
+    case ValueKind::kPair: return "without-a-sign";
+    default: return std::nullopt;
   }
 }
 

@@ -16,16 +16,12 @@ namespace {
 
 std::string what_happens(const PatchedFile& file) {
   switch (file.change) {
-    case FileChange::kWritten:
-      return file.is_new ? "written" : "replaced";
-    case FileChange::kHeader:
-      return "header in place, tensor bytes stay";
-    case FileChange::kShifted:
-      return "header, tensor bytes keep their blocks";
+    case FileChange::kWritten: return file.is_new ? "written" : "replaced";
+    case FileChange::kHeader: return "header in place, tensor bytes stay";
+    case FileChange::kShifted: return "header, tensor bytes keep their blocks";
     case FileChange::kRewritten:
       return file.is_new ? "written with its tensors" : "rewritten with its tensors";
-    case FileChange::kRemoved:
-      return "removed";
+    case FileChange::kRemoved: return "removed";
   }
   return "";
 }
@@ -137,9 +133,9 @@ Status check_name_of_out(const PatchRun& run, const Patch& patch) {
   const std::string what = is_one_file ? fmt::format("one {} file", patch.after.checkpoint.format)
                            : layout.is_folder ? "a folder"
                                               : fmt::format("{} files", layout.files.size());
-  return fail_with_hint(ErrorCode::kUsage, "--out " + shell_path(meant.string()),
-                        "--out {}: the name of a {} file; {} is {}, and stays that",
-                        run.out.string(), run.out.extension().string(), run.path.string(), what);
+  return misuse_hint("--out " + shell_path(meant.string()),
+                     "--out {}: the name of a {} file; {} is {}, and stays that", run.out.string(),
+                     run.out.extension().string(), run.path.string(), what);
 }
 
 Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,

@@ -15,8 +15,7 @@ struct TypedSet {
 // "KEY VALUE", "--set KEY=VALUE" of other programs.
 Failure no_value(const TypedSet& typed, const std::string& word) {
   if (word.starts_with('=')) {
-    return fail_with_hint(ErrorCode::kUsage, "ckpt help set", "'{}' has no key; expected KEY=VALUE",
-                          word);
+    return misuse_hint("ckpt help set", "'{}' has no key; expected KEY=VALUE", word);
   }
   const std::string path = shell_path(typed.run.path.string());
   const bool is_pair = typed.set.size() == 2 && typed.set[1].find('=') == word.npos;

@@ -56,14 +56,10 @@ const ValueSide& coded_side(const ValueDifference& difference) {
 
 bool Gate::fails(double value) const {
   switch (order) {
-    case Order::kLess:
-      return !(value >= limit);
-    case Order::kLessOrEqual:
-      return !(value > limit);
-    case Order::kGreater:
-      return !(value <= limit);
-    case Order::kGreaterOrEqual:
-      return !(value < limit);
+    case Order::kLess: return !(value >= limit);
+    case Order::kLessOrEqual: return !(value > limit);
+    case Order::kGreater: return !(value <= limit);
+    case Order::kGreaterOrEqual: return !(value < limit);
   }
   return true;
 }

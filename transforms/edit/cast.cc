@@ -25,9 +25,9 @@ constexpr OptionRule kCastOptions[] = {
 Status check_unquantized(const Checkpoint& checkpoint, std::string_view type) {
   const Tensor* quantized = checkpoint.first_with_scales();
   if (quantized == nullptr) return check_weights_are_read(checkpoint);
-  return fail_with_hint(ErrorCode::kUsage, fmt::format("the step dequantize:type={}", type),
-                        "tensor '{}' is {}; cast takes plain floats", quantized->name,
-                        quantized->codec->name);
+  return misuse_hint(fmt::format("the step dequantize:type={}", type),
+                     "tensor '{}' is {}; cast takes plain floats", quantized->name,
+                     quantized->codec->name);
 }
 
 Result<Checkpoint> cast(Checkpoint checkpoint, const OptionValues& options,

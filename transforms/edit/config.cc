@@ -34,8 +34,8 @@ Status set_member(JsonText& root, const std::string& text) {
   const auto [name, json] = split_pair(text);
   auto value = JsonText::parse(json);
   if (!value) {
-    return fail_with_hint(ErrorCode::kUsage, typed_step(name, json),
-                          "set={}: the value is not JSON; text needs double quotes", text);
+    return misuse_hint(typed_step(name, json),
+                       "set={}: the value is not JSON; text needs double quotes", text);
   }
   CKPT_TRY(in(fmt::format("set={}", name), check_numbers(*value)));
   const JsonPath path = json_path(name);
@@ -46,7 +46,7 @@ Status set_member(JsonText& root, const std::string& text) {
   }
   JsonText* item = holder == nullptr ? nullptr : item_at(*holder, path.back());
   if (item == nullptr) {
-    return fail(ErrorCode::kUsage, "set={}: a parent of '{}' is not an object", text, name);
+    return misuse("set={}: a parent of '{}' is not an object", text, name);
   }
   *item = std::move(*value);
   return {};
@@ -56,8 +56,7 @@ Status remove_member(JsonText& root, const std::string& name, const Context& con
   const JsonPath path = json_path(name);
   JsonText* holder = holder_at(root, path, false);
   if (holder != nullptr && holder->is_array()) {
-    return fail(ErrorCode::kUsage, "remove={}: items of arrays are not removed; set the array",
-                name);
+    return misuse("remove={}: items of arrays are not removed; set the array", name);
   }
   if (holder == nullptr || !holder->remove(path.back())) {
     context.note("key '{}' does not exist; nothing to remove", name);
@@ -69,9 +68,9 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
                                const Context& context) {
   const std::string file = options.text("file");
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file));
-  if (!document) return fail(ErrorCode::kUsage, "no document '{}'", file);
+  if (!document) return misuse("no document '{}'", file);
   if (!options.has("set") && !options.has("remove")) {
-    return fail(ErrorCode::kUsage, "nothing to set or remove");
+    return misuse("nothing to set or remove");
   }
   for (const OptionValues::Value& edit : options.given()) {
     if (edit.rule->name == "set") CKPT_TRY(set_member(document->root, edit.text));

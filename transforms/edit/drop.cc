@@ -21,9 +21,9 @@ Result<Checkpoint> drop(Checkpoint checkpoint, const OptionValues& options, cons
     return !fitting.empty();
   });
   for (size_t i = 0; i < globs.size(); ++i) {
-    if (!is_used[i]) return fail(ErrorCode::kUsage, "no tensor is called '{}'", globs[i]);
+    if (!is_used[i]) return misuse("no tensor is called '{}'", globs[i]);
   }
-  if (checkpoint.tensors.empty()) return fail(ErrorCode::kUsage, "no tensor would be left");
+  if (checkpoint.tensors.empty()) return misuse("no tensor would be left");
   return checkpoint;
 }
 

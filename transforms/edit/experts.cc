@@ -49,10 +49,10 @@ Status check_float_experts(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     const bool is_expert = tensor.name.find(".experts.") != std::string::npos;
     if (!is_expert || !tensor.has_scales()) continue;
-    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                          "tensor '{}' is {}: each expert has scales of its own, and a stack of "
-                          "them is read by no server",
-                          tensor.name, tensor.codec->name);
+    return unsupported_hint("--step dequantize before it",
+                            "tensor '{}' is {}: each expert has scales of its own, and a stack of "
+                            "them is read by no server",
+                            tensor.name, tensor.codec->name);
   }
   return {};
 }
@@ -111,9 +111,9 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
 Status check_counts(const Containers& containers, const ExportModel& model) {
   for (const auto& [front, experts] : containers) {
     if (model.experts == 0 || experts.down.size() == model.experts) continue;
-    return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                          "'{}*': {} experts; expected {}, as config.json says", front,
-                          experts.down.size(), model.experts);
+    return corrupt_hint("the whole folder, downloaded again",
+                        "'{}*': {} experts; expected {}, as config.json says", front,
+                        experts.down.size(), model.experts);
   }
   return {};
 }
@@ -132,10 +132,9 @@ Result<Tensor> joined_rows(const std::vector<const Tensor*>& parts, const Codec&
   }
   if (!computed) return concatenate_rows(rows);
   if (!is_one_way) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "a conversion for the steps before this one, and another for the rest",
-                          "tensor '{}' and others of its stack were rounded to another type before",
-                          parts[0]->name);
+    return unsupported_hint(
+        "a conversion for the steps before this one, and another for the rest",
+        "tensor '{}' and others of its stack were rounded to another type before", parts[0]->name);
   }
   for (Tensor& row : rows) row = stored_as_f32(row, f32);
   CKPT_ASSIGN(Tensor out, concatenate_rows(rows));

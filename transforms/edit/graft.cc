@@ -65,8 +65,7 @@ Result<std::vector<Tensor>> select(std::vector<Tensor> from, const std::vector<s
     return fitting.empty();
   });
   for (size_t i = 0; i < globs.size(); ++i) {
-    if (!is_used[i])
-      return fail(ErrorCode::kUsage, "{}: no tensor is called '{}'", where, globs[i]);
+    if (!is_used[i]) return misuse("{}: no tensor is called '{}'", where, globs[i]);
   }
   return from;
 }
@@ -78,8 +77,8 @@ Failure refuse_same_name(const Tensor& ours, const Tensor& theirs) {
           ? fmt::format("in both, of shape [{}]", fmt::join(ours.shape, ", "))
           : fmt::format("of shape [{}] here and [{}] there", fmt::join(ours.shape, ", "),
                         fmt::join(theirs.shape, ", "));
-  return fail_with_hint(ErrorCode::kUsage, "replace=yes, if its place is to be taken",
-                        "tensor '{}' is {}", ours.name, shapes);
+  return misuse_hint("replace=yes, if its place is to be taken", "tensor '{}' is {}", ours.name,
+                     shapes);
 }
 
 Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
@@ -88,8 +87,8 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
   const std::vector<std::string> globs = options.all("tensors");
   CKPT_ASSIGN(Checkpoint other, context.open(where));
   if (other.format != checkpoint.format) {
-    return fail(ErrorCode::kUsage, "{}: {}; expected {}, as the checkpoint it goes into", where,
-                other.format, checkpoint.format);
+    return misuse("{}: {}; expected {}, as the checkpoint it goes into", where, other.format,
+                  checkpoint.format);
   }
   CKPT_ASSIGN(std::vector<Tensor> taken, select(std::move(other.tensors), globs, where));
   const PackedForms packed = packed_forms(checkpoint);
@@ -128,7 +127,7 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
   CKPT_TRY(declare(checkpoint, std::move(modules)));
   const std::string fault = packed_forms(checkpoint).fault;
   if (packed.fault.empty() && !fault.empty()) {
-    return fail(ErrorCode::kUsage, "the result would not be readable: {}", fault);
+    return misuse("the result would not be readable: {}", fault);
   }
   return checkpoint;
 }

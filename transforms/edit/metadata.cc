@@ -122,8 +122,7 @@ Result<MetaValue> parse_list(MetaType element, std::string_view text) {
   const auto json = parse_json("value", text);
   if (!json || !json->is_array()) {
     const std::string_view example = element == MetaType::kText ? R"(["en", "de"])" : "[1, 2]";
-    return fail(ErrorCode::kUsage, "'{}' is not a list; expected JSON, as {}", shorten(text),
-                example);
+    return misuse("'{}' is not a list; expected JSON, as {}", shorten(text), example);
   }
   MetaArray out;
   out.element = element;
@@ -133,8 +132,7 @@ Result<MetaValue> parse_list(MetaType element, std::string_view text) {
     auto value = is_text == (word != nullptr) ? parse_value(element, is_text ? *word : item.dump())
                                               : std::nullopt;
     if (!value) {
-      return fail(ErrorCode::kUsage, "{} in the list is not of type {}", shorten(item.dump()),
-                  name(element));
+      return misuse("{} in the list is not of type {}", shorten(item.dump()), name(element));
     }
     if (is_text) {
       out.texts.push_back(*word);
@@ -226,15 +224,14 @@ Result<FileText> text_of_file(const std::string& key, const std::string& typed,
   constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
   if (!typed.starts_with('@')) return FileText{false, typed};
   const std::string path = typed.substr(1);
-  auto text = path.empty() ? fail(ErrorCode::kUsage, "'@' names no file")
-                           : context.file_text(path, kMaxFileBytes);
+  auto text = path.empty() ? misuse("'@' names no file") : context.file_text(path, kMaxFileBytes);
   if (!text) {
     Error error = std::move(text.error());
     if (error.hint.empty()) error.hint = fmt::format("{}=text:{} for this very text", key, typed);
     return Failure(std::move(error).in(fmt::format("key '{}'", key)));
   }
   if (!is_utf8(*text)) {
-    return fail(ErrorCode::kUsage, "key '{}': {} is not text in UTF-8", key, path);
+    return misuse("key '{}': {} is not text in UTF-8", key, path);
   }
   return FileText{true, std::move(*text)};
 }
@@ -260,8 +257,8 @@ class KeySetter {
     const TypedValue typed =
         text.is_file ? TypedValue{std::nullopt, text.text} : split_type(text.text);
     if (typed.value.empty() && !typed.type) {
-      return fail_with_hint(ErrorCode::kUsage, fmt::format("{}=text: for an empty text", key),
-                            "key '{}': no value; expected one, or to remove the key", key);
+      return misuse_hint(fmt::format("{}=text: for an empty text", key),
+                         "key '{}': no value; expected one, or to remove the key", key);
     }
     const auto known = find_gguf_key(architecture_, key);
     if (!known) CKPT_TRY(check_unknown(key, typed, text.is_file));
@@ -280,9 +277,8 @@ class KeySetter {
       const std::string own = meant->is_certain
                                   ? std::string()
                                   : fmt::format("; {}=TYPE:VALUE to set it anyway", key);
-      return fail_with_hint(ErrorCode::kUsage, fmt::format("{}{}", meant->key, own),
-                            "key '{}' is not known{}", key,
-                            architecture_.empty() ? "" : ", in a file of " + architecture_);
+      return misuse_hint(fmt::format("{}{}", meant->key, own), "key '{}' is not known{}", key,
+                         architecture_.empty() ? "" : ", in a file of " + architecture_);
     }
     if (typed.type || is_file || !looks_typed(typed.value)) return {};
     const std::string_view type = typed.value.starts_with('[')                           ? "i32"
@@ -290,10 +286,9 @@ class KeySetter {
                                   : typed.value.find_first_of(".eE") != typed.value.npos ? "f32"
                                   : typed.value.starts_with('-')                         ? "i32"
                                                                                          : "u32";
-    return fail_with_hint(ErrorCode::kUsage,
-                          fmt::format("{0}={1}:{2} or {0}=text:{2}", key, type, typed.value),
-                          "key '{}' is new and the type of '{}' is ambiguous; expected a type", key,
-                          shorten(typed.value));
+    return misuse_hint(fmt::format("{0}={1}:{2} or {0}=text:{2}", key, type, typed.value),
+                       "key '{}' is new and the type of '{}' is ambiguous; expected a type", key,
+                       shorten(typed.value));
   }
 
   Result<MetaValue> parse(const std::string& key, const std::optional<GgufKey>& known,
@@ -318,12 +313,12 @@ class KeySetter {
     }
     CKPT_ASSIGN(const MetaType type, type_to_set(old, known, typed, key));
     if (type == MetaType::kArray) {
-      return fail(ErrorCode::kUsage, "'{}' is not a list; expected JSON, as {}",
-                  shorten(typed.value), is_text_list ? R"(["en", "de"])" : "[1, 2]");
+      return misuse("'{}' is not a list; expected JSON, as {}", shorten(typed.value),
+                    is_text_list ? R"(["en", "de"])" : "[1, 2]");
     }
     auto value = parse_value(type, typed.value);
     if (!value) {
-      return fail(ErrorCode::kUsage, "'{}' is not of type {}", shorten(typed.value), name(type));
+      return misuse("'{}' is not of type {}", shorten(typed.value), name(type));
     }
     return std::move(*value);
   }
@@ -337,9 +332,9 @@ class KeySetter {
                                       const TypedValue& typed, const std::string& key) {
     if (known && typed.type && *typed.type != known->type && known->type != MetaType::kArray) {
       const bool is_one = parse_value(known->type, typed.value).has_value();
-      return fail(ErrorCode::kUsage, "type {}; {} {}{}", name(*typed.type),
-                  known->is_read ? "llama.cpp reads" : "expected", name(known->type),
-                  is_one ? fmt::format(". Try: {}={}", key, typed.value) : std::string());
+      return misuse("type {}; {} {}{}", name(*typed.type),
+                    known->is_read ? "llama.cpp reads" : "expected", name(known->type),
+                    is_one ? fmt::format(". Try: {}={}", key, typed.value) : std::string());
     }
     if (typed.type && (!known || known->type != MetaType::kArray)) return *typed.type;
     const bool is_list = old != nullptr && old->type == MetaType::kArray;
@@ -351,8 +346,8 @@ class KeySetter {
     if (!vocabulary_ || !key.ends_with("_token_id")) return {};
     const auto* id = std::get_if<uint64_t>(&value.value);
     if (id == nullptr || *id < *vocabulary_) return {};
-    return fail(ErrorCode::kUsage, "key '{}': {} is beyond the vocabulary; expected 0 to {}", key,
-                *id, *vocabulary_ - 1);
+    return misuse("key '{}': {} is beyond the vocabulary; expected 0 to {}", key, *id,
+                  *vocabulary_ - 1);
   }
 
   KeyedEntries& metadata_;
@@ -369,7 +364,7 @@ Status remove_key(KeyedEntries& metadata, const std::string& key, const Context&
     context.note("key '{}' does not exist; nothing to remove", key);
     return {};
   }
-  return fail_with_hint(ErrorCode::kUsage, near, "key '{}' does not exist", key);
+  return misuse_hint(near, "key '{}' does not exist", key);
 }
 
 struct Edit {
@@ -387,18 +382,17 @@ Result<std::vector<Edit>> read_edits(const OptionValues& options) {
     edit.key = given.text;
     if (edit.sets) std::tie(edit.key, edit.value) = split_pair(given.text);
     if (std::ranges::find(kLayoutKeys, edit.key) != std::end(kLayoutKeys)) {
-      return fail(ErrorCode::kUsage, "key '{}' says how the file is laid out; it follows from that",
-                  edit.key);
+      return misuse("key '{}' says how the file is laid out; it follows from that", edit.key);
     }
     const auto [place, is_first] = seen.emplace(edit.key, edit.sets);
     if (!is_first) {
-      return fail(ErrorCode::kUsage, "key '{}' is {}; expected one of them", edit.key,
-                  place->second != edit.sets ? "set and removed"
-                  : edit.sets                ? "set twice"
-                                             : "removed twice");
+      return misuse("key '{}' is {}; expected one of them", edit.key,
+                    place->second != edit.sets ? "set and removed"
+                    : edit.sets                ? "set twice"
+                                               : "removed twice");
     }
   }
-  if (edits.empty()) return fail(ErrorCode::kUsage, "nothing to set or remove");
+  if (edits.empty()) return misuse("nothing to set or remove");
   return edits;
 }
 
@@ -422,7 +416,7 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
     }
   }
   if (found) return {};
-  return fail(ErrorCode::kUsage, "no weight file is called '{}'", glob);
+  return misuse("no weight file is called '{}'", glob);
 }
 
 Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& options,
@@ -432,7 +426,7 @@ Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& opti
     CKPT_TRY(edit_files(checkpoint, edits, options.text("file"), context));
     return checkpoint;
   }
-  if (options.has("file")) return fail(ErrorCode::kUsage, "file=GLOB is for safetensors");
+  if (options.has("file")) return misuse("file=GLOB is for safetensors");
   {
     KeyedEntries entries(checkpoint.metadata);
     KeySetter setter(entries, context);

@@ -129,15 +129,14 @@ std::string glob_of(const std::string& from) {
 Result<Rules> read_rules(const OptionValues& options) {
   const std::vector<std::string> from = options.all("from"), to = options.all("to");
   if (from.size() != to.size()) {
-    return fail(ErrorCode::kUsage, "{} from=, {} to=; expected pairs", from.size(), to.size());
+    return misuse("{} from=, {} to=; expected pairs", from.size(), to.size());
   }
   Rules rules;
   std::vector<std::string> globs;
   for (size_t i = 0; i < from.size(); ++i) {
     const auto stars = std::ranges::count(from[i], '*');
     if (stars > 1 || stars != std::ranges::count(to[i], '*')) {
-      return fail(ErrorCode::kUsage, "from={}, to={}; expected one * in both, or none", from[i],
-                  to[i]);
+      return misuse("from={}, to={}; expected one * in both, or none", from[i], to[i]);
     }
     rules.all.push_back({from[i], to[i]});
     globs.push_back(glob_of(from[i]));
@@ -171,11 +170,11 @@ Status rename(Tensor& tensor, Rules& rules) {
     auto found = renamed(rule, tensor.name);
     if (!found) continue;
     if (by != nullptr) {
-      return fail(ErrorCode::kUsage, "tensor '{}' fits from={} and from={}; expected one",
-                  tensor.name, by->from, rule.from);
+      return misuse("tensor '{}' fits from={} and from={}; expected one", tensor.name, by->from,
+                    rule.from);
     }
     if (found->empty()) {
-      return fail(ErrorCode::kUsage, "tensor '{}' would have no name", tensor.name);
+      return misuse("tensor '{}' would have no name", tensor.name);
     }
     rule.used = true;
     by = &rule;
@@ -194,11 +193,11 @@ Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& opt
   for (Tensor& tensor : checkpoint.tensors) {
     CKPT_TRY(rename(tensor, rules));
     if (!names.insert(tensor.name).second) {
-      return fail(ErrorCode::kUsage, "two tensors would be called '{}'", tensor.name);
+      return misuse("two tensors would be called '{}'", tensor.name);
     }
   }
   for (const Rule& rule : rules.all) {
-    if (!rule.used) return fail(ErrorCode::kUsage, "no tensor fits from={}", rule.from);
+    if (!rule.used) return misuse("no tensor fits from={}", rule.from);
   }
   const auto by_rules = [&](const std::string& name) -> std::optional<std::string> {
     for (const uint32_t number : rules.globs.matching(name)) {

@@ -13,21 +13,20 @@ std::string input_key(std::string_view module) {
 }
 
 Result<BaseWeights> BaseWeights::open(const std::string& folder, const Context& context) {
-  if (!context.open) return fail(ErrorCode::kUsage, "base: no other checkpoint can be opened here");
+  if (!context.open) return misuse("base: no other checkpoint can be opened here");
   BaseWeights out;
   out.folder_ = folder;
   CKPT_ASSIGN(out.checkpoint_, in("base", context.open(folder)));
   const std::vector<Tensor>& tensors = out.checkpoint_.tensors;
   if (const Tensor* quantized = out.checkpoint_.first_with_scales()) {
-    return fail(ErrorCode::kUsage,
-                "base: {}: tensor '{}' is {}; expected the floats that IN was made from", folder,
-                quantized->name, quantized->codec->name);
+    return misuse("base: {}: tensor '{}' is {}; expected the floats that IN was made from", folder,
+                  quantized->name, quantized->codec->name);
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].is_plain_float()) out.positions_.emplace(input_key(tensors[i].name), i);
   }
   if (!out.positions_.empty()) return out;
-  return fail(ErrorCode::kUsage, "base: {}: no weights of floats", folder);
+  return misuse("base: {}: no weights of floats", folder);
 }
 
 const Tensor* BaseWeights::find_tensor(std::string_view name) const {

@@ -22,9 +22,9 @@ Status refuse_other_quantizers(const Tensor& tensor) {
       tensor.name.find("svdquant_lora") == std::string::npos) {
     return {};
   }
-  return fail_with_hint(ErrorCode::kUnsupported, "exporting it with ModelOpt",
-                        "a quantizer of AWQ, SVDQuant, LSQ or packed weights; expected one "
-                        "that has an _amax alone");
+  return unsupported_hint(
+      "exporting it with ModelOpt",
+      "a quantizer of AWQ, SVDQuant, LSQ or packed weights; expected one that has an _amax alone");
 }
 
 Status drop_quantizers(Checkpoint& checkpoint, const GlobList& keep, const Context& context) {

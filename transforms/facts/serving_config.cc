@@ -175,7 +175,7 @@ std::optional<bool> ties_head_by_class(const JsonText& config) {
 Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues&,
                                   const Context& context) {
   if (checkpoint.format == "gguf") {
-    return fail(ErrorCode::kUsage, "a GGUF has no config.json; this step is for folders");
+    return misuse("a GGUF has no config.json; this step is for folders");
   }
   CKPT_TRY(mend_config(checkpoint, context));
   CKPT_TRY(mend_quantization_lists(checkpoint, context));

@@ -110,8 +110,8 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& 
 Status check_architecture(const Checkpoint& file, const Family& family) {
   const std::string* found = file.metadata.find_text("general.architecture");
   if (found != nullptr && *found == family.name) return {};
-  return fail(ErrorCode::kUsage, "the file's architecture is {}; BASE is {}",
-              found == nullptr ? "not said" : *found, family.name);
+  return misuse("the file's architecture is {}; BASE is {}", found == nullptr ? "not said" : *found,
+                family.name);
 }
 
 Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
@@ -122,8 +122,7 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
   CKPT_TRY(check_architecture(file, *out.forward.model.family));
   const auto checked = check_forward(file, out.folder, out.forward);
   if (checked) return out;
-  return fail(ErrorCode::kUsage, "BASE is not the model that this file was made from: {}",
-              checked.error().what);
+  return misuse("BASE is not the model that this file was made from: {}", checked.error().what);
 }
 
 Status return_tensors(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
@@ -180,9 +179,8 @@ Result<std::string> name_text_class(ReturnedFolder& found) {
   const std::optional<ReturnedClass> returned = returned_class(wrapper);
   if (returned && returned->wrapper == nullptr) return std::string();
   if (!returned) {
-    return fail_with_hint(ErrorCode::kUnsupported, kBaseHint,
-                          "the file holds the text part of a {}, which has no class of its own",
-                          wrapper);
+    return unsupported_hint(
+        kBaseHint, "the file holds the text part of a {}, which has no class of its own", wrapper);
   }
   const VlFamily* family = returned->wrapper;
   const VlText& text = family->texts[0];

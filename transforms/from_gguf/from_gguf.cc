@@ -149,19 +149,19 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
 // NVFP4 is moved, never decoded here.
 Status check_nvfp4_options(const OptionValues& options) {
   if (!options.has("type")) return {};
-  return fail_with_hint(ErrorCode::kUsage, "from-gguf without type, then dequantize",
-                        "from-gguf: weights are NVFP4, which stay what they are");
+  return misuse_hint("from-gguf without type, then dequantize",
+                     "from-gguf: weights are NVFP4, which stay what they are");
 }
 
 Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
                              const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(Checkpoint base, context.open(where));
   if (base.format != "safetensors" || base.first_with_scales() != nullptr) {
-    return fail(ErrorCode::kUsage, "{}: expected an unquantized Hugging Face folder", where);
+    return misuse("{}: expected an unquantized Hugging Face folder", where);
   }
   if (holds_nvfp4(file, context)) {
     if (options.has("tokenizer")) {
-      return fail(ErrorCode::kUsage, "from-gguf: tokenizer: NVFP4 weights go into BASE as it is");
+      return misuse("from-gguf: tokenizer: NVFP4 weights go into BASE as it is");
     }
     return nvfp4_into_base(file, std::move(base), context);
   }
@@ -186,21 +186,20 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
 Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
                              const Context& context) {
   if (checkpoint.format != "gguf") {
-    return fail(ErrorCode::kUsage, "the checkpoint is {}; expected gguf", checkpoint.format);
+    return misuse("the checkpoint is {}; expected gguf", checkpoint.format);
   }
   if (checkpoint.is_projector()) {
-    return fail_with_hint(ErrorCode::kUnsupported, "the folder that it was made from",
-                          "a projector; ckpt cannot convert towers without a language model to a "
-                          "folder");
+    return unsupported_hint(
+        "the folder that it was made from",
+        "a projector; ckpt cannot convert towers without a language model to a folder");
   }
   CKPT_TRY(require_model(checkpoint));
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored()) continue;
-    return fail_with_hint(ErrorCode::kUsage,
-                          "--step from-gguf before that step, or an OUT that ends in .gguf",
-                          "tensor '{}' is made by an earlier step; from-gguf takes a GGUF that is "
-                          "written",
-                          tensor.name);
+    return misuse_hint(
+        "--step from-gguf before that step, or an OUT that ends in .gguf",
+        "tensor '{}' is made by an earlier step; from-gguf takes a GGUF that is written",
+        tensor.name);
   }
   const std::string where = options.text("base");
   if (holds_nvfp4(checkpoint, context)) CKPT_TRY(check_nvfp4_options(options));

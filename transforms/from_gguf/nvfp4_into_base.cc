@@ -92,10 +92,10 @@ class Returner {
     }
     CKPT_ASSIGN(const std::vector<float> found, read_values(*theirs, kMaxNormValues));
     if (found == expected) return {};
-    return fail(ErrorCode::kUsage,
-                "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that "
-                "this file was made from",
-                ours->original_name());
+    return misuse(
+        "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that this "
+        "file was made from",
+        ours->original_name());
   }
 
   // Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.
@@ -105,9 +105,8 @@ class Returner {
       const Tensor* tensor = find(forward_.tensors[i].name);
       if (tensor == nullptr || !is_nvfp4(*tensor)) continue;
       if (tensor->shape != forward_.tensors[i].shape) {
-        return fail(ErrorCode::kUsage, "tensor '{}' has shape [{}]; of BASE it would have [{}]",
-                    tensor->name, fmt::join(tensor->shape, ", "),
-                    fmt::join(forward_.tensors[i].shape, ", "));
+        return misuse("tensor '{}' has shape [{}]; of BASE it would have [{}]", tensor->name,
+                      fmt::join(tensor->shape, ", "), fmt::join(forward_.tensors[i].shape, ", "));
       }
       out.push_back(i);
     }
@@ -118,8 +117,7 @@ class Returner {
       const bool known = std::ranges::any_of(
           out, [&](size_t i) { return forward_.tensors[i].name == tensor.name; });
       if (!is_nvfp4(tensor) || known) continue;
-      return fail(ErrorCode::kUsage, "tensor '{}' is NVFP4; BASE has nothing that becomes it",
-                  tensor.name);
+      return misuse("tensor '{}' is NVFP4; BASE has nothing that becomes it", tensor.name);
     }
     return out;
   }

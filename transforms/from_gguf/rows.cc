@@ -82,8 +82,8 @@ Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vec
     }
     const Tensor& whole = folder[tensor];
     if (next == (whole.shape.size() <= 1 ? whole.values() : whole.rows())) continue;
-    return fail(ErrorCode::kUsage, "tensor '{}': only some of its rows become '{}'", whole.name,
-                made[runs[0].gguf].name);
+    return misuse("tensor '{}': only some of its rows become '{}'", whole.name,
+                  made[runs[0].gguf].name);
   }
   return map;
 }

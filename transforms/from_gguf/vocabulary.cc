@@ -110,9 +110,8 @@ JsonValue pre_tokenizer_step(std::string_view step) {
 Result<JsonValue> pre_tokenizer_named(std::string_view name) {
   std::string_view steps = pre_tokenizer_steps(name);
   if (steps.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "--tokenizer DIR, a folder with the model's tokenizer",
-                          "tokenizer.ggml.pre is '{}', whose rules are not known here", name);
+    return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
+                            "tokenizer.ggml.pre is '{}', whose rules are not known here", name);
   }
   JsonValue list = JsonValue::array();
   while (!steps.empty()) list.push_back(pre_tokenizer_step(take_line(steps)));
@@ -176,9 +175,8 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                                        std::vector<std::string>& guessed) {
   const std::string* name = file.metadata.find_text("tokenizer.ggml.pre");
   if (name == nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "--tokenizer DIR, a folder with the model's tokenizer",
-                          "the file has no tokenizer.ggml.pre");
+    return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
+                            "the file has no tokenizer.ggml.pre");
   }
   JsonValue out = tokenizer_json(table, true);
   const bool is_nfc = pre_normalizes_to_nfc(*name);
@@ -364,10 +362,9 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   } else if (model != nullptr && *model == "gemma4" && !table.scores.empty()) {
     CKPT_ASSIGN(tokenizer, listed_piece_tokenizer(file, table, config));
   } else {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "--tokenizer DIR, a folder with the model's tokenizer",
-                          "tokenizer.ggml.model is '{}'; gpt2, llama and gemma4 are turned back",
-                          model == nullptr ? "absent" : *model);
+    return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
+                            "tokenizer.ggml.model is '{}'; gpt2, llama and gemma4 are turned back",
+                            model == nullptr ? "absent" : *model);
   }
   folder.set_document("tokenizer.json", tokenizer.dump(2) + "\n");
   folder.set_document("tokenizer_config.json", config.dump(2) + "\n");

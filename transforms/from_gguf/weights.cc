@@ -58,9 +58,9 @@ Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
     return undone(std::move(out), made);
   }
   if (plain_dtype(*out.codec) == Dtype::kMxfp4) return out;
-  return fail_with_hint(ErrorCode::kUsage, "no --base, which gives experts of one type with --to",
-                        "tensor '{}' is MXFP4 in BASE; '{}' of the file is {}", like.name, source,
-                        out.codec->name);
+  return misuse_hint("no --base, which gives experts of one type with --to",
+                     "tensor '{}' is MXFP4 in BASE; '{}' of the file is {}", like.name, source,
+                     out.codec->name);
 }
 
 }  // namespace

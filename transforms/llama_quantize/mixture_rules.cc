@@ -136,8 +136,7 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
   }
   if (context.is_falcon()) return falcon_down_type(context, index);
   switch (file_type) {
-    case FileType::kQ3KM:
-      return index < layers / 16 ? Dtype::kQ5K : Dtype::kQ4K;
+    case FileType::kQ3KM: return index < layers / 16 ? Dtype::kQ5K : Dtype::kQ4K;
     case FileType::kQ3KL: return Dtype::kQ5K;
     case FileType::kQ4KM: return more ? Dtype::kQ6K : base;
     case FileType::kQ4KS: return first_eighth ? Dtype::kQ5K : base;
@@ -199,8 +198,7 @@ Dtype two_bit_type(const RuleContext& context, Category category, uint64_t index
     case Category::kKvB:
       return context.facts.heads_per_kv >= 4 || context.facts.experts >= 4 ? Dtype::kQ4K : better;
     case Category::kK: return context.has_8_experts() ? Dtype::kQ4K : base;
-    case Category::kDown:
-      return index < context.facts.layers / 8 ? better : base;
+    case Category::kDown: return index < context.facts.layers / 8 ? better : base;
     case Category::kAttentionOutput:
       if (context.has_8_experts()) return Dtype::kQ5K;
       if (one_bit) return Dtype::kIq2Xxs;

@@ -31,8 +31,8 @@ Result<Dtype> parse_type(const std::string& text, std::string_view option, Codec
     const auto dtype = static_cast<Dtype>(i);
     if (info(dtype).name == name && find_target_codec(codecs, dtype) != nullptr) return dtype;
   }
-  return fail(ErrorCode::kUsage, "{}: no type is called '{}'; expected one of {}", option, text,
-              target_names(codecs));
+  return misuse("{}: no type is called '{}'; expected one of {}", option, text,
+                target_names(codecs));
 }
 
 Result<std::optional<Dtype>> find_type(const OptionValues& options, std::string_view key,
@@ -152,8 +152,7 @@ Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codec
   out.searches = options.choice<bool>("search");
   out.moments = options.text("moments");
   if (!out.moments.empty() && !out.searches) {
-    return fail_with_hint(ErrorCode::kUsage, "--search best",
-                          "moments: only search=best uses them");
+    return misuse_hint("--search best", "moments: only search=best uses them");
   }
   return out;
 }

@@ -99,8 +99,7 @@ Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
     job.needing_weights.push_back(tensor.name);
     return {};
   }
-  return fail_with_hint(
-      ErrorCode::kUsage,
+  return misuse_hint(
       has_none ? "--imatrix FILE (llama-imatrix makes one), or another type"
                : "an importance matrix that has them, or another type",
       "{} needs column weights in a file of type {}, and {}", info(target).name,
@@ -122,11 +121,11 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
 Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype to) {
   if (!is_block_type(from) || is_sum(tensor)) return {};
   if (!job.options.allow_requantize && !job.has_sums) {
-    return fail_with_hint(ErrorCode::kUsage,
-                          "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
-                          "allow-requantize=yes)",
-                          "already quantized as {}; making it {} would round it a second time",
-                          info(from).name, info(to).name);
+    return misuse_hint(
+        "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
+        "allow-requantize=yes)",
+        "already quantized as {}; making it {} would round it a second time", info(from).name,
+        info(to).name);
   }
   if (tensor.is_stored()) return {};
   return unsupported("made as {} by an earlier step; cannot become {} as well", info(from).name,
@@ -226,8 +225,8 @@ Status check_rules(const Job& job) {
   for (size_t i = 0; i < job.options.rules.size(); ++i) {
     const TypeRule& rule = job.options.rules[i];
     if (job.rule_matches[i] == 0 && rule.type) {
-      return fail_with_hint(ErrorCode::kUsage, "names as ckpt show IN --tensors prints them",
-                            "{} matches no tensor", rule.text);
+      return misuse_hint("names as ckpt show IN --tensors prints them", "{} matches no tensor",
+                         rule.text);
     }
     if (job.rule_matches[i] == 0) {
       job.context.note("{} matches no tensor", rule.text);
@@ -292,8 +291,8 @@ Job make_job(QuantizeOptions options, const Context& context) {
 Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
                             const Context& context) {
   if (checkpoint.format != "gguf") {
-    return fail_with_hint(ErrorCode::kUsage, "the step to-gguf before it",
-                          "quantize: the checkpoint is {}; expected gguf", checkpoint.format);
+    return misuse_hint("the step to-gguf before it",
+                       "quantize: the checkpoint is {}; expected gguf", checkpoint.format);
   }
   CKPT_ASSIGN(QuantizeOptions parsed, read_quantize_options(options, context.codecs));
   parsed.rules.take_regexes(checkpoint.tensors);

@@ -36,27 +36,26 @@ Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Conte
   }
   if (!std::filesystem::is_directory(folder, error)) {
     const std::string parent = folder.parent_path().string();
-    return fail_with_hint(ErrorCode::kUsage,
-                          shell_word("lora:from=" + (parent.empty() ? "." : parent)),
-                          "{}: a file; expected the folder of the adapter", folder.string());
+    return misuse_hint(shell_word("lora:from=" + (parent.empty() ? "." : parent)),
+                       "{}: a file; expected the folder of the adapter", folder.string());
   }
-  return fail(ErrorCode::kUsage,
-              "{}: not an adapter (found no adapter_model.safetensors, expected it and "
-              "adapter_config.json)",
-              folder.string());
+  return misuse(
+      "{}: not an adapter (found no adapter_model.safetensors, expected it and "
+      "adapter_config.json)",
+      folder.string());
 }
 
 // A sum of squares is finite where every value is.
 Status check_adapter_tensor(const Tensor& tensor) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!is_plain_float(*tensor.codec)) {
-    return fail_with_hint(ErrorCode::kUnsupported, "saving the adapter again in F32",
-                          "{}: stored as {}; expected f32, f16 or bf16", place, tensor.codec->name);
+    return unsupported_hint("saving the adapter again in F32",
+                            "{}: stored as {}; expected f32, f16 or bf16", place,
+                            tensor.codec->name);
   }
   if (tensor.values() == 0) {
-    return fail_with_hint(ErrorCode::kCorrupt,
-                          "saving the adapter again with its parameters gathered (ZeRO-3)",
-                          "{}: shape [{}] has no values", place, fmt::join(tensor.shape, ", "));
+    return corrupt_hint("saving the adapter again with its parameters gathered (ZeRO-3)",
+                        "{}: shape [{}] has no values", place, fmt::join(tensor.shape, ", "));
   }
   CKPT_ASSIGN(const ValueError sums, measure_error(tensor, tensor, {}, UINT64_MAX));
   if (std::isfinite(sums.signal)) return {};
@@ -203,7 +202,7 @@ Result<Adapter> read_adapter(const std::string& place, const Context& context) {
     if (file && file->format == "gguf") return read_gguf_adapter(std::move(*file), place, context);
     if (place.ends_with(".gguf")) {
       return !file ? Result<Adapter>(Failure(std::move(file.error())))
-                   : fail(ErrorCode::kUsage, "{}: expected a GGUF", place);
+                   : misuse("{}: expected a GGUF", place);
     }
   }
   Adapter out;
@@ -220,7 +219,7 @@ Result<Adapter> adapter_of(const Checkpoint& checkpoint) {
   Adapter out;
   const Document* config = checkpoint.find_document(kAdapterDocument);
   if (config == nullptr) {
-    return fail(ErrorCode::kUsage, "not an adapter: it has no {}", kAdapterDocument);
+    return misuse("not an adapter: it has no {}", kAdapterDocument);
   }
   CKPT_ASSIGN(out.config, read_adapter_config(config->path, config->text()));
   out.tensors = checkpoint.tensors;

@@ -107,8 +107,7 @@ class AdapterConfigReader {
     if (start == nullptr) return {};
     const std::string way = start->as_text().value_or(start->dump(0));
     if (has_word(kPlainStarts, way)) return {};
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
+    return unsupported_hint(
         "saving it with path_initial_model_for_weight_conversion, as PEFT documents",
         "init_lora_weights is '{}', which changes the base as well", way);
   }
@@ -178,12 +177,11 @@ class AdapterConfigReader {
     CKPT_ASSIGN(const double alpha, in("lora_parameters", inner.read_number("alpha")));
     const bool is_unused = known("fine_tune_type") != nullptr || known("num_layers") != nullptr;
     if (is_unused || alpha == out_.rank) return {};
-    return fail_with_hint(
-        ErrorCode::kUnsupported,
+    return unsupported_hint(
         fmt::format("removing alpha from adapter_config.json, or also setting scale to {:g}",
                     *out_.mlx_scale * alpha / out_.rank),
-        "lora_parameters has alpha {:g} and scale {:g}; mlx-lm first multiplied scale by "
-        "alpha / rank, and later ignored alpha",
+        "lora_parameters has alpha {:g} and scale {:g}; mlx-lm first multiplied scale by alpha / "
+        "rank, and later ignored alpha",
         alpha, *out_.mlx_scale);
   }
 

@@ -35,7 +35,7 @@ Status check_adapter_keys(const Checkpoint& file) {
     return text == nullptr ? std::string("missing") : fmt::format("'{}'", *text);
   };
   if (said("general.type") != "'adapter'") {
-    return fail(ErrorCode::kUsage, "general.type is {}; expected 'adapter'", said("general.type"));
+    return misuse("general.type is {}; expected 'adapter'", said("general.type"));
   }
   if (said("adapter.type") != "'lora'") {
     return unsupported("adapter.type is {}; expected 'lora'", said("adapter.type"));
@@ -128,7 +128,7 @@ constexpr const char* kOtherPlace =
     "folder";
 
 Failure no_place(const std::string& name, std::string_view what) {
-  return fail_with_hint(ErrorCode::kUnsupported, kOtherPlace, "tensor '{}': {}", name, what);
+  return unsupported_hint(kOtherPlace, "tensor '{}': {}", name, what);
 }
 
 class FolderNames {
@@ -329,8 +329,7 @@ Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& fol
   CKPT_ASSIGN(const Forward forward, run_forward(weights, context.quiet()));
   const std::string_view name = forward.model.family->name;
   if (name != adapter.architecture) {
-    return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base is '{}'",
-                adapter.architecture, name);
+    return misuse("general.architecture is '{}'; the base is '{}'", adapter.architecture, name);
   }
   return FolderNames(adapter, folder, forward, context.codecs).run();
 }

@@ -97,9 +97,9 @@ class AdapterToGguf {
                              part == AdapterPart::kEmbeddingA || part == AdapterPart::kEmbeddingB;
       if (is_factor || part == AdapterPart::kBaseCopy) continue;
       if (part == AdapterPart::kNewWeight && is_norm && tensor->shape.size() == 1) continue;
-      return fail_with_hint(ErrorCode::kUnsupported, kMergeInstead,
-                            "tensor '{}': a GGUF adapter holds lora_A, lora_B and norms alone",
-                            tensor->name);
+      return unsupported_hint(kMergeInstead,
+                              "tensor '{}': a GGUF adapter holds lora_A, lora_B and norms alone",
+                              tensor->name);
     }
     return {};
   }
@@ -189,10 +189,10 @@ class AdapterToGguf {
   }
 
   static Failure no_gguf(const std::string& before, std::string_view after) {
-    return fail_with_hint(ErrorCode::kUnsupported, kMergeInstead,
-                          "'{}' becomes {} by more than another order of its rows; an adapter of "
-                          "it has no GGUF",
-                          before, after);
+    return unsupported_hint(
+        kMergeInstead,
+        "'{}' becomes {} by more than another order of its rows; an adapter of it has no GGUF",
+        before, after);
   }
 
   const Adapter& adapter_;
@@ -222,7 +222,7 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues& options,
   const std::string base_folder = options.text("base");
   CKPT_ASSIGN(const Adapter adapter, adapter_of(input));
   if (adapter.config.mlx_scale) {
-    return fail_with_hint(ErrorCode::kUnsupported, kMergeInstead, "adapters of MLX have no GGUF");
+    return unsupported_hint(kMergeInstead, "adapters of MLX have no GGUF");
   }
   CKPT_ASSIGN(Checkpoint base, context.open(base_folder));
   CKPT_ASSIGN(const Checkpoint converted,

@@ -397,8 +397,8 @@ class LoraMerge {
 Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options) {
   const bool is_gguf = checkpoint.format == "gguf";
   if (is_gguf && options.has("search") && options.choice<bool>("encode")) {
-    return fail_with_hint(ErrorCode::kUsage, "the step without it, and --search best with --to",
-                          "search has no effect: the weights are encoded by a later step");
+    return misuse_hint("the step without it, and --search best with --to",
+                       "search has no effect: the weights are encoded by a later step");
   }
   if (is_gguf) return {};
   const char* idle = options.has("base")                                 ? "base"
@@ -406,16 +406,15 @@ Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& opti
                      : options.has("search") && !holds_codes(checkpoint) ? "search"
                                                                          : nullptr;
   if (idle != nullptr) {
-    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
-                          "{} has no effect: IN is not a {}", idle,
-                          idle[0] != 's' ? "GGUF" : "GGUF, nor are its weights NVFP4");
+    return misuse_hint("the same step without it", "{} has no effect: IN is not a {}", idle,
+                       idle[0] != 's' ? "GGUF" : "GGUF, nor are its weights NVFP4");
   }
   if (!holds_packed_weights(checkpoint)) return {};
   CKPT_ASSIGN(const auto packed, describe_packed_weights(checkpoint));
   const auto first =
       std::ranges::find_if(packed, [](const auto& each) { return !each.second.empty(); });
-  return fail_with_hint(
-      ErrorCode::kUnsupported, "--step dequantize before it, and --to for the type of the output",
+  return unsupported_hint(
+      "--step dequantize before it, and --to for the type of the output",
       "tensor '{}' is {}; adapters are added to floats, and nothing encodes that layout again",
       first == packed.end() ? "" : first->first, first == packed.end() ? "packed" : first->second);
 }
@@ -424,14 +423,12 @@ Status check_base_of_gguf(const Adapter& adapter, const Checkpoint& base,
                           const OptionValues& options) {
   for (const char* idle : {"base", "columns"}) {
     if (!options.has(idle)) continue;
-    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
-                          "{} has no effect: the adapter is a GGUF", idle);
+    return misuse_hint("the same step without it", "{} has no effect: the adapter is a GGUF", idle);
   }
   if (base.format != "gguf") return {};
   const std::string_view found = base.metadata.architecture();
   if (found == adapter.architecture) return {};
-  return fail(ErrorCode::kUsage, "general.architecture is '{}'; the base's is '{}'",
-              adapter.architecture, found);
+  return misuse("general.architecture is '{}'; the base's is '{}'", adapter.architecture, found);
 }
 
 Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,
@@ -442,8 +439,8 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
   const bool has_gguf_names = !adapter.architecture.empty();
   if (has_gguf_names) CKPT_TRY(in(folder, check_base_of_gguf(adapter, checkpoint, options)));
   if (options.has("columns") && std::ranges::none_of(adapter.modules, is_stack_of_experts)) {
-    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
-                          "columns has no effect: the adapter has no stacked experts");
+    return misuse_hint("the same step without it",
+                       "columns has no effect: the adapter has no stacked experts");
   }
   const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);
   const auto merge = [&](Checkpoint& floats) -> Status {

@@ -98,9 +98,9 @@ Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {
   }
   if (!weight.is_stored()) return merge_decoded(weight, std::move(update));
   if (!weight.is_plain_float()) {
-    return fail_with_hint(
-        ErrorCode::kUnsupported, "--step dequantize before it, and --to for the type of the output",
-        "tensor '{}' is {}; adapters are added to floats", weight.name, weight.codec->name);
+    return unsupported_hint("--step dequantize before it, and --to for the type of the output",
+                            "tensor '{}' is {}; adapters are added to floats", weight.name,
+                            weight.codec->name);
   }
   CKPT_ASSIGN(weight, with_low_rank(weight, std::move(update), context_.low_rank));
   return {};

@@ -186,9 +186,9 @@ class StackMerge {
     const bool is_given = is_grouped_;
     is_grouped_ = config().b_layout == "grouped_by_expert";
     if (given_.order == ColumnOrder::kFromFile || is_given == is_grouped_) return {};
-    return fail_with_hint(ErrorCode::kUsage, "the same step without columns",
-                          "columns={}; the adapter's lora_B_layout is {}",
-                          is_given ? "grouped-by-expert" : "rank-major", config().b_layout);
+    return misuse_hint("the same step without columns",
+                       "columns={}; the adapter's lora_B_layout is {}",
+                       is_given ? "grouped-by-expert" : "rank-major", config().b_layout);
   }
 
   // The factors of an expert, for rows [first, first + rows) of its matrix.

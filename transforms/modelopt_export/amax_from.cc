@@ -59,8 +59,8 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
   for (const Tensor& tensor : from.tensors) {
     const std::string& name = tensor.name;
     if (name.ends_with(".pre_quant_scale")) {
-      return fail_with_hint(ErrorCode::kUnsupported, "a plain NVFP4 or FP8 export",
-                            "'{}': its input scales are of scaled activations (AWQ)", name);
+      return unsupported_hint("a plain NVFP4 or FP8 export",
+                              "'{}': its input scales are of scaled activations (AWQ)", name);
     }
     if (name.ends_with(".k_scale") || name.ends_with(".v_scale")) {
       CKPT_ASSIGN(const float scale, in(name, read_scalar(tensor)));
@@ -92,8 +92,7 @@ Status take_checkpoint(Checkpoint from, const ExportOptions& options, const Cont
     CKPT_TRY(take_scales(from, out));
   }
   if (!out.inputs.empty()) return {};
-  return fail(ErrorCode::kUsage,
-              "no activation maxima in it: neither *.input_scale nor *.input_quantizer._amax");
+  return misuse("no activation maxima in it: neither *.input_scale nor *.input_quantizer._amax");
 }
 
 // Files that cannot be opened are named by the code that opens them.

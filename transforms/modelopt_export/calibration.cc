@@ -157,9 +157,9 @@ Status check_state(const ModeloptState& state, const ExportOptions& options,
     }
     if (path.find("weight_quantizer") != std::string::npos &&
         name(format) != expected_format(options)) {
-      return fail_with_hint(ErrorCode::kUsage, "the type that it was trained for",
-                            "{} says that '{}' is {}; --to {} makes it {}", kModeloptStateName,
-                            path, name(format), options.type_name(), expected_format(options));
+      return misuse_hint("the type that it was trained for",
+                         "{} says that '{}' is {}; --to {} makes it {}", kModeloptStateName, path,
+                         name(format), options.type_name(), expected_format(options));
     }
     calibration.is_four_over_six = calibration.is_four_over_six || format.is_four_over_six;
     has_inputs = has_inputs || path.find("input_quantizer") != std::string::npos;

@@ -38,10 +38,10 @@ bool is_stack(const Tensor& tensor) {
 
 Status check_stack(const std::string& container, const ExportModel& model, Stack& stack) {
   if (stack.gate_up == nullptr || stack.down == nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
-                          "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot "
-                          "be taken apart",
-                          container);
+    return unsupported_hint(
+        fmt::format("--keep '{}*'", container),
+        "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot be taken apart",
+        container);
   }
   const auto& up = stack.gate_up->shape;
   const auto& down = stack.down->shape;
@@ -52,10 +52,10 @@ Status check_stack(const std::string& container, const ExportModel& model, Stack
       takes_exchanged_experts(model.model_type) || keeps_experts_stacked(model.model_type);
   stack.is_exchanged = is_exchanged && may_be_exchanged;
   if (stack.is_exchanged) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", container),
-                        "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and "
-                        "[E, H, I]",
-                        container, fmt::join(up, ", "), fmt::join(down, ", "));
+  return unsupported_hint(
+      fmt::format("--keep '{}*'", container),
+      "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and [E, H, I]", container,
+      fmt::join(up, ", "), fmt::join(down, ", "));
 }
 
 Result<Tensor> cut(const Tensor& stack, std::string name, RowRun rows) {
@@ -129,8 +129,7 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
   for (auto& [container, stack] : stacks) {
     CKPT_TRY(check_stack(container, model, stack));
     if (selected[container] == 2) continue;
-    return fail(ErrorCode::kUsage,
-                "'{}': gate_up_proj and down_proj can only be quantized together", container);
+    return misuse("'{}': gate_up_proj and down_proj can only be quantized together", container);
   }
   return stacks;
 }
@@ -142,21 +141,19 @@ Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
     const std::string hint = fmt::format("--keep '{}*'", container);
     const std::string& name = stack.gate_up->name;
     if (options.type == ExportType::kFp8 || is_fp8_selected(name, name, options)) {
-      return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
-                            container);
+      return unsupported_hint(
+          hint, "'{}': experts that stay stacked have no form in FP8; expected nvfp4", container);
     }
     if (calibration.is_qat) {
-      return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "'{}': experts that stay stacked have stored maxima of a training; "
-                            "expected none",
-                            container);
+      return unsupported_hint(
+          hint, "'{}': experts that stay stacked have stored maxima of a training; expected none",
+          container);
     }
     for (const Tensor* tensor : {stack.gate_up, stack.down}) {
       if (tensor->shape[1] % 16 == 0 && tensor->shape[2] % 16 == 0) continue;
-      return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "tensor '{}': [{}]; NVFP4 needs multiples of 16 inputs and outputs",
-                            tensor->name, fmt::join(tensor->shape, ", "));
+      return unsupported_hint(hint,
+                              "tensor '{}': [{}]; NVFP4 needs multiples of 16 inputs and outputs",
+                              tensor->name, fmt::join(tensor->shape, ", "));
     }
   }
   return {};

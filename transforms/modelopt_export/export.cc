@@ -29,8 +29,7 @@ Status check_unquantized(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   const auto places = config ? quant_places(*config) : std::vector<QuantPlace>();
   if (!places.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported, hint, "config.json has a {} already",
-                          places[0].key);
+    return unsupported_hint(hint, "config.json has a {} already", places[0].key);
   }
   for (const Tensor& tensor : checkpoint.tensors) {
     const bool is_scale = tensor.name.ends_with(".weight_scale") ||
@@ -38,8 +37,8 @@ Status check_unquantized(const Checkpoint& checkpoint) {
                           tensor.name.ends_with(".input_scale");
     if (tensor.codec->parts.size() == 1 && !is_scale) continue;
     if (mxfp4_of(tensor) != nullptr) continue;
-    return fail_with_hint(ErrorCode::kUnsupported, hint, "tensor '{}' is quantized already ({})",
-                          tensor.name, tensor.codec->name);
+    return unsupported_hint(hint, "tensor '{}' is quantized already ({})", tensor.name,
+                            tensor.codec->name);
   }
   return {};
 }
@@ -66,7 +65,7 @@ Status check_selection(const Selection& selection, const ExportOptions& options)
   } else if (!options.keep.empty()) {
     why = fmt::format("{} matches all that would be", keep);
   }
-  return fail_with_hint(ErrorCode::kUsage, hint, "no layer is left to quantize: {}", why);
+  return misuse_hint(hint, "no layer is left to quantize: {}", why);
 }
 
 void note_unused(const ExportJob& job) {

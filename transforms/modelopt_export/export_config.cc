@@ -133,10 +133,10 @@ Status check_recipe_types(const Selection& selection, const Calibration& calibra
                           const ExportOptions& options) {
   if (options.recipe == nullptr) return {};
   if (calibration.is_qat) {
-    return fail_with_hint(ErrorCode::kUsage, "the same without preset",
-                          "preset {}: the checkpoint has quantizers of a training, which say "
-                          "themselves which layers are quantized",
-                          options.recipe_name);
+    return misuse_hint("the same without preset",
+                       "preset {}: the checkpoint has quantizers of a training, which say "
+                       "themselves which layers are quantized",
+                       options.recipe_name);
   }
   bool has_fp4 = false, has_weights_alone = false, has_other = false;
   for (size_t i = 0; i < selection.modules.size(); ++i) {
@@ -151,12 +151,12 @@ Status check_recipe_types(const Selection& selection, const Calibration& calibra
                     : options.type == ExportType::kNvfp4Weights ? has_weights_alone && !has_other
                                                                 : is_fp8;
   if (!fits) {
-    return fail_with_hint(ErrorCode::kUsage, is_fp8 ? "--to fp8" : "--to nvfp4",
-                          "preset {} makes this checkpoint {}; found type {}", options.recipe_name,
-                          is_fp8 ? "FP8" : "NVFP4", options.type_name());
+    return misuse_hint(is_fp8 ? "--to fp8" : "--to nvfp4",
+                       "preset {} makes this checkpoint {}; found type {}", options.recipe_name,
+                       is_fp8 ? "FP8" : "NVFP4", options.type_name());
   }
   if (options.encode.search != ScaleSearch::kNone && is_fp8) {
-    return fail(ErrorCode::kUsage, "search: FP8 has no block scales to search for");
+    return misuse("search: FP8 has no block scales to search for");
   }
   return {};
 }
@@ -186,12 +186,11 @@ Status take_recipe_cache(const Checkpoint& checkpoint, Calibration& calibration,
     return {};
   }
   if (!calibration.kv_scales.empty()) return {};
-  return fail_with_hint(ErrorCode::kUsage,
-                        "--amax-from DIR with an earlier export that has k_scale and v_scale, or "
-                        "the recipe of kv_fp8_cast, which needs none",
-                        "preset {}: the largest keys and values of each layer are measured, and "
-                        "nothing tells them",
-                        options.recipe->name);
+  return misuse_hint(
+      "--amax-from DIR with an earlier export that has k_scale and v_scale, or the recipe of "
+      "kv_fp8_cast, which needs none",
+      "preset {}: the largest keys and values of each layer are measured, and nothing tells them",
+      options.recipe->name);
 }
 
 }  // namespace ckpt

@@ -30,10 +30,10 @@ Result<Tensor> decoded_fp8(Tensor tensor, const Codec& bf16) {
 
 Status check_fp8_axes(const Tensor& tensor) {
   if (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight)) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                        "tensor '{}': FP8 [{}]; expected the weight of one layer or one expert, "
-                        "[outputs, inputs]",
-                        tensor.name, fmt::join(tensor.shape, ", "));
+  return unsupported_hint(
+      "--step dequantize before it",
+      "tensor '{}': FP8 [{}]; expected the weight of one layer or one expert, [outputs, inputs]",
+      tensor.name, fmt::join(tensor.shape, ", "));
 }
 
 constexpr std::string_view kScaleEnd = ".scale";
@@ -68,16 +68,16 @@ Status check_experts_alone(const Selection& selection, const Fp8Source& source,
     const bool was_mxfp4 = mxfp4_of(checkpoint.tensors[i]) != nullptr;
     const bool was_quantized = was_mxfp4 || source.weights.count(name) != 0;
     if (is_selected && !is_expert) {
-      return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "rest=fp8: '{}' is not a routed expert; with FP8 that stays, servers "
-                            "take NVFP4 of routed experts alone",
-                            selection.modules[i]);
+      return unsupported_hint(hint,
+                              "rest=fp8: '{}' is not a routed expert; with FP8 that stays, servers "
+                              "take NVFP4 of routed experts alone",
+                              selection.modules[i]);
     }
     if (!is_selected && is_expert && was_quantized && !is_of_mtp_block(name)) {
-      return fail_with_hint(ErrorCode::kUnsupported, hint,
-                            "rest=fp8: '{}' would stay {}; with FP8 that stays, servers take "
-                            "all routed experts as NVFP4 or none",
-                            name, was_mxfp4 ? "MXFP4" : "FP8");
+      return unsupported_hint(hint,
+                              "rest=fp8: '{}' would stay {}; with FP8 that stays, servers take all "
+                              "routed experts as NVFP4 or none",
+                              name, was_mxfp4 ? "MXFP4" : "FP8");
     }
   }
   return {};
@@ -157,8 +157,7 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
                 const ExportOptions& options, const Context& context) {
   if (!options.keeps_fp8) return {};
   if (source.weights.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "the same without it",
-                          "rest=fp8: the checkpoint has no FP8 weights");
+    return misuse_hint("the same without it", "rest=fp8: the checkpoint has no FP8 weights");
   }
   CKPT_TRY(check_experts_alone(selection, source, checkpoint));
   NameCount kept;
@@ -169,9 +168,9 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     kept.add(tensor.name);
     const auto pair = source.pairs.find(tensor.name);
     if (pair == source.pairs.end() && is_unpacked(found->second)) {
-      return fail_with_hint(ErrorCode::kUnsupported, "no --rest, which makes it BF16",
-                            "rest=fp8: '{}' has scales of a kind that can only be decoded",
-                            tensor.name);
+      return unsupported_hint("no --rest, which makes it BF16",
+                              "rest=fp8: '{}' has scales of a kind that can only be decoded",
+                              tensor.name);
     }
     const bool is_pair = pair != source.pairs.end();
     CKPT_TRY(check_kept(found->second, is_pair ? &pair->second : nullptr, context.codecs));

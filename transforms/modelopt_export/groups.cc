@@ -99,9 +99,9 @@ Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
       uint64_t missing = 0;
       while (numbers.count(missing) != 0) ++missing;
       if (missing >= counts[front]) continue;
-      return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                            "tensor '{}{}.{}' is missing; expert {} has it", front, missing, name,
-                            *numbers.rbegin());
+      return corrupt_hint("the whole folder, downloaded again",
+                          "tensor '{}{}.{}' is missing; expert {} has it", front, missing, name,
+                          *numbers.rbegin());
     }
   }
   const auto fewer =

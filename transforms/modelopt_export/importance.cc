@@ -75,10 +75,9 @@ Status take_moments(Checkpoint from, Importance& out) {
     const std::vector<uint64_t>& shape = tensor.shape;
     const bool is_square = shape.size() == 3 && shape[1] == shape[2] && shape[2] % 16 == 0;
     if (!is_square || shape[2] == 0 || shape[2] > 4096) {
-      return fail(ErrorCode::kUsage,
-                  "tensor '{}' has shape [{}]; expected [runs, n, n], n a "
-                  "multiple of 16 up to 4096",
-                  tensor.name, fmt::join(shape, ", "));
+      return misuse(
+          "tensor '{}' has shape [{}]; expected [runs, n, n], n a multiple of 16 up to 4096",
+          tensor.name, fmt::join(shape, ", "));
     }
     const std::string key = input_key(without(tensor.name, kMoments));
     const std::string name = tensor.name;
@@ -88,10 +87,9 @@ Status take_moments(Checkpoint from, Importance& out) {
     return corrupt("tensors '{}' and '{}' are of one module", told->second->name, name);
   }
   if (!out.moments.empty()) return {};
-  return fail_with_hint(
-      ErrorCode::kUsage,
-      "a file of collect_amax.py (ckpt script collect_amax); an importance matrix "
-      "goes to --imatrix",
+  return misuse_hint(
+      "a file of collect_amax.py (ckpt script collect_amax); an importance matrix goes to "
+      "--imatrix",
       "no tensor in it is named *{}", kMoments);
 }
 
@@ -182,8 +180,8 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
   if (shape[0] <= tensor.row_values() && shape[0] * shape[2] == tensor.row_values()) {
     return found->second;
   }
-  return fail(ErrorCode::kUsage, "'{}' is for {} x {} columns; '{}' has {}", found->second->name,
-              shape[0], shape[2], module, tensor.row_values());
+  return misuse("'{}' is for {} x {} columns; '{}' has {}", found->second->name, shape[0], shape[2],
+                module, tensor.row_values());
 }
 
 Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& importance,

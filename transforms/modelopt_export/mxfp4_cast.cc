@@ -63,9 +63,9 @@ struct Cast {
 };
 
 Failure too_large(const Cast& cast, int power, int largest) {
-  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                        "tensor '{}': a block scale of 2^{}; expected 2^{} at most",
-                        cast.weight->name, power, largest);
+  return unsupported_hint("--step dequantize before it",
+                          "tensor '{}': a block scale of 2^{}; expected 2^{} at most",
+                          cast.weight->name, power, largest);
 }
 
 Status cast_to_nvfp4(std::vector<Cast>& group, Codecs codecs) {
@@ -131,9 +131,9 @@ Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& option
 Status check_said_cache(const QuantStatement& statement, const ExportOptions& options) {
   const JsonText* cache = statement.said.find("kv_cache_scheme");
   if (cache == nullptr || cache->is_null() || options.kv_cache) return {};
-  return fail_with_hint(ErrorCode::kUsage, "--kv-cache fp8, or --kv-cache none",
-                        "config.json declares a kv_cache_scheme, which goes with its "
-                        "quantization_config");
+  return misuse_hint(
+      "--kv-cache fp8, or --kv-cache none",
+      "config.json declares a kv_cache_scheme, which goes with its quantization_config");
 }
 
 const Tensor* mxfp4_of(const Tensor& tensor) {

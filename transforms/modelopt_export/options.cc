@@ -52,19 +52,17 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
   const std::string_view name = kPresets[static_cast<size_t>(word)].name;
   const bool is_weight_only = word == PresetWord::kWeightOnly;
   if (out.type == ExportType::kFp8) {
-    return fail_with_hint(ErrorCode::kUsage, "--to nvfp4", "preset {} makes NVFP4; found type fp8",
-                          name);
+    return misuse_hint("--to nvfp4", "preset {} makes NVFP4; found type fp8", name);
   }
   const bool has_fp8 = !options.all("fp8").empty();  // whose inputs are quantized in any case
   if (is_weight_only) {
     out.type = ExportType::kNvfp4Weights;
   } else if (out.type == ExportType::kNvfp4Weights && !has_fp8) {
-    return fail_with_hint(ErrorCode::kUsage, "--to nvfp4",
-                          "preset {}: type nvfp4-w4a16 stores nothing of inputs", name);
+    return misuse_hint("--to nvfp4", "preset {}: type nvfp4-w4a16 stores nothing of inputs", name);
   }
   if (!options.text("amax-from").empty() && !(is_weight_only && has_fp8)) {
-    return fail_with_hint(
-        ErrorCode::kUsage, "one of the two", "preset {} {} and amax-from has maxima of them", name,
+    return misuse_hint(
+        "one of the two", "preset {} {} and amax-from has maxima of them", name,
         is_weight_only ? "stores nothing of inputs" : "gives all inputs a scale of 1.0");
   }
   out.has_input_scale_1 = !is_weight_only;
@@ -74,21 +72,19 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
 // The possible forms of a folder of two types.
 Status check_mixed(const ExportOptions& options) {
   if (!options.fp8.empty() && !options.recipe_name.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "a recipe with a rule for these layers",
-                          "preset {} says which layers are FP8, and fp8 would too",
-                          options.recipe_name);
+    return misuse_hint("a recipe with a rule for these layers",
+                       "preset {} says which layers are FP8, and fp8 would too",
+                       options.recipe_name);
   }
   if (options.fp8.empty() && !options.keeps_fp8) return {};
   if (!options.fp8.empty() && options.keeps_fp8) {
-    return fail_with_hint(
-        ErrorCode::kUsage, "one of the two",
-        "fp8 makes FP8 with a scale a tensor, and rest=fp8 keeps FP8 with a scale "
-        "a block; no server takes both in one folder");
+    return misuse_hint("one of the two",
+                       "fp8 makes FP8 with a scale a tensor, and rest=fp8 keeps FP8 with a scale a "
+                       "block; no server takes both in one folder");
   }
   const bool has_no_inputs = options.type == ExportType::kNvfp4Weights;  // by --to or by the preset
   if (options.type == ExportType::kNvfp4 || (has_no_inputs && !options.keeps_fp8)) return {};
-  return fail_with_hint(
-      ErrorCode::kUsage,
+  return misuse_hint(
       has_no_inputs ? "--to nvfp4 with a preset that ends in -input-scale1" : "--to nvfp4",
       "{} goes with type nvfp4{}; found {}", options.keeps_fp8 ? "rest=fp8" : "fp8",
       options.keeps_fp8 ? "" : " or nvfp4-w4a16", options.type_name());
@@ -148,11 +144,11 @@ Result<ExportOptions> read_export_options(const OptionValues& options) {
     out.kv_cache = std::string(kKvCacheNames[*format]);
   }
   if (out.type == ExportType::kFp8 && out.encode.search != ScaleSearch::kNone) {
-    return fail(ErrorCode::kUsage, "search: type fp8 has no block scales to search for");
+    return misuse("search: type fp8 has no block scales to search for");
   }
   out.moments = options.text("moments");
   if (!out.moments.empty() && out.encode.search != ScaleSearch::kBest) {
-    return fail(ErrorCode::kUsage, "moments: only search=best uses them");
+    return misuse("moments: only search=best uses them");
   }
   out.keep = GlobsAndNames(options.all("keep"));
   out.only = GlobsAndNames(options.all("only"));

@@ -116,14 +116,14 @@ bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
 
 Status check_rows(const Tensor& tensor, const std::string& module, ExportType type) {
   if (tensor.values() == 0) {
-    return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
-                          "tensor '{}' is [{}]: it has no values to quantize", tensor.name,
-                          fmt::join(tensor.shape, ", "));
+    return unsupported_hint(fmt::format("--keep '{}'", module),
+                            "tensor '{}' is [{}]: it has no values to quantize", tensor.name,
+                            fmt::join(tensor.shape, ", "));
   }
   if (!is_nvfp4(type) || tensor.row_values() % 16 == 0) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
-                        "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16", tensor.name,
-                        tensor.row_values());
+  return unsupported_hint(fmt::format("--keep '{}'", module),
+                          "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16",
+                          tensor.name, tensor.row_values());
 }
 
 // ModelOpt gives matrices of one block each, that servers join, one scale; larger ones their own.
@@ -133,17 +133,17 @@ Status check_blocks(const Tensor& tensor, const std::string& module, const Expor
       find_group(module, model.model_type).rule == nullptr) {
     return {};
   }
-  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", module),
-                        "tensor '{}': FP8 in blocks of a matrix that is one block; expected more "
-                        "than 128 rows or columns",
-                        tensor.name);
+  return unsupported_hint(fmt::format("--keep '{}'", module),
+                          "tensor '{}': FP8 in blocks of a matrix that is one block; expected more "
+                          "than 128 rows or columns",
+                          tensor.name);
 }
 
 Status check_stack_type(const Tensor& tensor, bool is_stack, ExportType type) {
   if (!is_stack || is_nvfp4(type)) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}'", tensor.name),
-                        "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
-                        tensor.name);
+  return unsupported_hint(fmt::format("--keep '{}'", tensor.name),
+                          "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
+                          tensor.name);
 }
 
 // A stack's maxima belong to the experts that were cut from it, or to the stack as a whole.

@@ -56,9 +56,9 @@ class Maker {
     const size_t first = joined_.emplace(key, index).first->second;
     if (type(first) == type(index)) return {};
     const char* option = job_.options.fp8.empty() ? "keep" : "fp8";
-    return fail_with_hint(
-        ErrorCode::kUsage, fmt::format("--{} '{}*'", option, expert ? key : group.parent),
-        "'{}' and '{}' are of two types, and servers join them", module(first), module(index));
+    return misuse_hint(fmt::format("--{} '{}*'", option, expert ? key : group.parent),
+                       "'{}' and '{}' are of two types, and servers join them", module(first),
+                       module(index));
   }
 
   Status recode_weights() {
@@ -80,7 +80,7 @@ class Maker {
       input_groups_[input_group_key(i, group)].push_back(i);
     }
     if (!weight_groups_.empty()) return {};
-    return fail(ErrorCode::kUsage, "no layer is left to quantize");
+    return misuse("no layer is left to quantize");
   }
 
   // Its name is the tensor's own.
@@ -90,9 +90,9 @@ class Maker {
 
   Status check_cast(size_t index) const {
     if (job_.options.encode.search == ScaleSearch::kNone || !is_nvfp4(type(index))) return {};
-    return fail_with_hint(
-        ErrorCode::kUsage, "the same without search, or --step dequantize before it",
-        "search: '{}' is MXFP4, whose codes are kept; there is nothing to search", module(index));
+    return misuse_hint("the same without search, or --step dequantize before it",
+                       "search: '{}' is MXFP4, whose codes are kept; there is nothing to search",
+                       module(index));
   }
 
   // MXFP4 that is not to be quantized: a power of two times E2M1 is a BF16 number.
@@ -152,10 +152,10 @@ class Maker {
       const bool was_asked =
           !job_.calibration.is_qat || find_weight_amax(job_.calibration, other).amax != nullptr;
       if (!was_asked) {
-        return fail_with_hint(ErrorCode::kUnsupported, fmt::format("--keep '{}*'", group.parent),
-                              "'{}' has a stored maximum and '{}', which servers join with it, has "
-                              "none",
-                              module(members[0]), other);
+        return unsupported_hint(
+            fmt::format("--keep '{}*'", group.parent),
+            "'{}' has a stored maximum and '{}', which servers join with it, has none",
+            module(members[0]), other);
       }
       split_groups_.add(other);
     }
@@ -277,18 +277,16 @@ class Maker {
     const auto& known = job_.calibration.inputs;
     const std::string hint = how_to_get_amax(job_.options);
     if (!from.empty() && missing == weight_count()) {
-      return fail_with_hint(
-          ErrorCode::kUsage, hint,
-          "amax-from: {}: names no layer that is quantized (the first of {}: '{}'); "
-          "expected names like '{}'",
-          from, known.size(), known.begin()->first, first);
+      return misuse_hint(hint,
+                         "amax-from: {}: names no layer that is quantized (the first of {}: '{}'); "
+                         "expected names like '{}'",
+                         from, known.size(), known.begin()->first, first);
     }
-    return fail_with_hint(
-        ErrorCode::kUsage, hint,
-        "{} of {} layers have no activation maximum{} (the first: '{}'); {} stores the largest "
-        "magnitude of every layer's input",
-        missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from), first,
-        job_.options.type_name());
+    return misuse_hint(hint,
+                       "{} of {} layers have no activation maximum{} (the first: '{}'); {} stores "
+                       "the largest magnitude of every layer's input",
+                       missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from),
+                       first, job_.options.type_name());
   }
   size_t weight_count() const {
     const auto& modules = job_.selection.modules;

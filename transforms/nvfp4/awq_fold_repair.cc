@@ -25,8 +25,8 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& o
         suspects.empty() ? std::string("without it no norm looks wrongly folded")
                          : fmt::format("without it {} norms look wrongly folded (the first: '{}')",
                                        suspects.size(), suspects[0]);
-    return fail_with_hint(ErrorCode::kUsage, "--step awq-fold-repair:base=DIR",
-                          "base is missing, the checkpoint that was quantized; {}", found);
+    return misuse_hint("--step awq-fold-repair:base=DIR",
+                       "base is missing, the checkpoint that was quantized; {}", found);
   }
   if (!has_known_layers(model.model_type)) {
     return unsupported("model type '{}': which layers read which norm is not known",

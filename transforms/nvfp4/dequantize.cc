@@ -107,8 +107,7 @@ Status check_folds(const Checkpoint& checkpoint) {
   if (!model || !may_have_awq(*model)) return {};  // then no AWQ of ModelOpt's
   CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, *model));
   if (suspects.empty()) return {};
-  return fail_with_hint(
-      ErrorCode::kCorrupt,
+  return corrupt_hint(
       "--step awq-fold-repair:base=DIR before it, where DIR is the checkpoint that was quantized, "
       "or --step dequantize:folds=keep",
       "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'); expected "

@@ -220,7 +220,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
   CKPT_TRY(expect_safetensors(checkpoint, "nvfp4-layout"));
   if (!holds(checkpoint, from)) {
     if (!holds(checkpoint, to)) {
-      return fail(ErrorCode::kUsage, "nvfp4-layout: no tensor is NVFP4 as {} stores it", from.name);
+      return misuse("nvfp4-layout: no tensor is NVFP4 as {} stores it", from.name);
     }
     context.note("nvfp4-layout: all weights are as {} stores them", to.name);
     return checkpoint;

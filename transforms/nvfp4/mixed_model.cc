@@ -20,9 +20,9 @@ constexpr std::string_view kLeftOver[] = {
 Status check_algo(const std::string& name, std::string_view where) {
   const bool known = name == kMixedPrecision || std::ranges::find(kAlgos, name) != std::end(kAlgos);
   if (known) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize, then --to nvfp4",
-                        "{}: quant_algo '{}'; expected one of {}", where, name,
-                        fmt::join(kAlgos, ", "));
+  return unsupported_hint("--step dequantize, then --to nvfp4",
+                          "{}: quant_algo '{}'; expected one of {}", where, name,
+                          fmt::join(kAlgos, ", "));
 }
 
 std::string describe(const Tensor& tensor) {
@@ -69,16 +69,16 @@ Result<LayerKind> kind_of(const Tensor& tensor) {
     return LayerKind::kNvfp4;
   }
   if (is_fp8(codec.scheme)) return LayerKind::kFp8;
-  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize, then --to nvfp4",
-                        "tensor '{}' is stored as {}, which has no way to NVFP4 here", tensor.name,
-                        tensor.codec->name);
+  return unsupported_hint("--step dequantize, then --to nvfp4",
+                          "tensor '{}' is stored as {}, which has no way to NVFP4 here",
+                          tensor.name, tensor.codec->name);
 }
 
 Status check_companions(const Checkpoint& checkpoint, const MixedLayer& layer) {
   const Tensor& weight = checkpoint.tensors[layer.weight];
   if (layer.is_quantized() && !weight.is_stored()) {
-    return fail_with_hint(ErrorCode::kUnsupported, "this step alone on the folder that was written",
-                          "tensor '{}' was encoded by a step before", weight.name);
+    return unsupported_hint("this step alone on the folder that was written",
+                            "tensor '{}' was encoded by a step before", weight.name);
   }
   if (layer.input_scale >= 0) {
     const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.input_scale)];

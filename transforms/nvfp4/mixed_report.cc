@@ -138,9 +138,8 @@ class Reporter {
     if (!job_.options.fail_below_db) return {};
     for (const LayerReport& report : reports_) {
       if (!report.after_db || *report.after_db >= *job_.options.fail_below_db) continue;
-      return fail_with_hint(ErrorCode::kUnsupported, "base=DIR or fp8=bf16 in this step",
-                            "{}; fail-below asks for {} dB", report.text,
-                            *job_.options.fail_below_db);
+      return unsupported_hint("base=DIR or fp8=bf16 in this step", "{}; fail-below asks for {} dB",
+                              report.text, *job_.options.fail_below_db);
     }
     return {};
   }

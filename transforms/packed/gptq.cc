@@ -48,9 +48,9 @@ bool has_rules_by_layer(const PackedJob& job) {
 
 Failure gptq_unread(const PackedJob& job, std::string_view key, const std::string& found,
                     std::string_view expected) {
-  return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
-                        "{}: quantization_config.{} is {}; of {} only {} is read here",
-                        job.statement.place, key, found, job.statement.method, expected);
+  return unsupported_hint("the checkpoint that it was quantized from",
+                          "{}: quantization_config.{} is {}; of {} only {} is read here",
+                          job.statement.place, key, found, job.statement.method, expected);
 }
 
 struct GptqParts {

@@ -46,10 +46,10 @@ Status check_transforms(const PackedJob& job) {
   const JsonText* transforms = job.statement.said.find("transform_config");
   const JsonText* groups = transforms == nullptr ? nullptr : transforms->find("config_groups");
   if (groups == nullptr || groups->members().empty()) return {};
-  return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
-                        "{}: quantization_config.transform_config rotates activations, so that "
-                        "weights alone are not the model's",
-                        job.statement.place);
+  return unsupported_hint("the checkpoint that it was quantized from",
+                          "{}: quantization_config.transform_config rotates activations, so that "
+                          "weights alone are not the model's",
+                          job.statement.place);
 }
 
 Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const PackedJob& job) {
@@ -198,9 +198,9 @@ const std::string* PackedJob::file_note(const Tensor& of, std::string_view key) 
 Result<const Tensor*> PackedJob::need(const std::string& name, const Tensor& of) const {
   const Tensor* found = find(name);
   if (found != nullptr) return found;
-  return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                        "tensor '{}' has no '{}', without which {} cannot be decoded", of.name,
-                        name, statement.method);
+  return corrupt_hint("the whole folder, downloaded again",
+                      "tensor '{}' has no '{}', without which {} cannot be decoded", of.name, name,
+                      statement.method);
 }
 
 bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes) {

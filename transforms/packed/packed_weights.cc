@@ -145,11 +145,12 @@ Status check_weights_are_read(const Checkpoint& checkpoint) {
   const std::string stored = fmt::format("tensor '{}' is stored as {} [{}]", found->name,
                                          found->codec->name, fmt::join(found->shape, ", "));
   if (holds_packed_weights(checkpoint)) {
-    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                          "{} and belongs to a weight of {}; expected floats", stored, said.method);
+    return unsupported_hint("--step dequantize before it",
+                            "{} and belongs to a weight of {}; expected floats", stored,
+                            said.method);
   }
-  return fail_with_hint(
-      ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
+  return unsupported_hint(
+      "the checkpoint that it was quantized from",
       "{} and belongs to a quantized weight that cannot be decoded here ({})", stored,
       said.found ? describe_method(said) : "no document says how it was quantized");
 }

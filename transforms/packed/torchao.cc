@@ -46,18 +46,18 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
   const std::string weight = flattened_weight(qdata);
   const std::string* note = job.file_note(qdata, weight);
   if (note == nullptr) {
-    return fail_with_hint(ErrorCode::kCorrupt, "the whole folder, downloaded again",
-                          "tensor '{}': the __metadata__ of '{}' has no '{}', which says of what "
-                          "class of torchao's it is",
-                          qdata.name, qdata.home, weight);
+    return corrupt_hint("the whole folder, downloaded again",
+                        "tensor '{}': the __metadata__ of '{}' has no '{}', which says of what "
+                        "class of torchao's it is",
+                        qdata.name, qdata.home, weight);
   }
   CKPT_ASSIGN(const JsonText said,
               in(fmt::format("__metadata__ '{}'", weight), JsonText::parse(*note)));
   FlatClass out{said.find_text("_type").value_or(""), {}, {}};
   if (std::ranges::find(kFlatClasses, out.name) == std::end(kFlatClasses)) {
-    return fail_with_hint(ErrorCode::kUnsupported, "the checkpoint that it was quantized from",
-                          "tensor '{}' is torchao's {}; of torchao only {} are read here", weight,
-                          out.name, fmt::join(kFlatClasses, ", "));
+    return unsupported_hint("the checkpoint that it was quantized from",
+                            "tensor '{}' is torchao's {}; of torchao only {} are read here", weight,
+                            out.name, fmt::join(kFlatClasses, ", "));
   }
   const JsonText* data = said.find("_data");
   const JsonText* block = data == nullptr ? nullptr : data->find("block_size");

@@ -64,9 +64,8 @@ Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
     for (const Family* family : families()) {
       if (has_word(family->architectures, *name)) return family;
     }
-    return fail_with_hint(ErrorCode::kUnsupported, kFamiliesHint,
-                          "config.json: architecture '{}' is not converted{}", *name,
-                          nearest_known(*name, &Family::architectures));
+    return unsupported_hint(kFamiliesHint, "config.json: architecture '{}' is not converted{}",
+                            *name, nearest_known(*name, &Family::architectures));
   }
   const std::string* type = text == nullptr ? nullptr : text_of(*text, "model_type");
   if (type == nullptr) type = text_of(root, "model_type");
@@ -74,9 +73,9 @@ Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
     if (type != nullptr && has_word(family->model_types, *type)) return family;
   }
   const std::string said = type == nullptr ? "" : *type;
-  return fail_with_hint(ErrorCode::kUnsupported, kFamiliesHint,
-                        "config.json: no architectures, and model_type '{}' is not converted{}",
-                        said, nearest_known(said, &Family::model_types));
+  return unsupported_hint(kFamiliesHint,
+                          "config.json: no architectures, and model_type '{}' is not converted{}",
+                          said, nearest_known(said, &Family::model_types));
 }
 
 // The family that this configuration makes of its class.
@@ -129,9 +128,8 @@ Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault
     if (!field.null_as.empty()) fill_as(config, key, field.null_as);
     // The rotary parameters have it where the root says null.
     if (!field.null_as.empty() || known(rope, key) != nullptr) return {};
-    return fail_with_hint(ErrorCode::kCorrupt,
-                          fmt::format("config.json without the field, for {}", *value),
-                          "config.json: {} is null; expected a number", key);
+    return corrupt_hint(fmt::format("config.json without the field, for {}", *value),
+                        "config.json: {} is null; expected a number", key);
   }
   const bool is_whole = *value == std::floor(*value);
   config[key] = is_whole ? JsonValue(static_cast<uint64_t>(*value)) : JsonValue(*value);
@@ -256,8 +254,8 @@ Result<uint64_t> Model::head_values() const {
 Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
-    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json and the weights",
-                          "no config.json; a Hugging Face checkpoint has one");
+    return misuse_hint("the folder that holds config.json and the weights",
+                       "no config.json; a Hugging Face checkpoint has one");
   }
   Model model;
   model.root = *root;

@@ -44,9 +44,9 @@ Status check_rule(const NamedTensor& named, const Match* match, const Model& mod
                        source, fmt::join(named.tensor.shape, ", "));
   }
   if (match->rule->store != Store::kF32 && match->rule->to != "token_embd") return {};
-  return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                        "tensor '{}' is NVFP4; llama.cpp has no such type for '{}'", source,
-                        gguf_name(match->rule->to, *match));
+  return unsupported_hint("--step dequantize before it",
+                          "tensor '{}' is NVFP4; llama.cpp has no such type for '{}'", source,
+                          gguf_name(match->rule->to, *match));
 }
 
 // Tensor scales go elsewhere; without this, tensors with different ones could not be joined.

@@ -114,9 +114,8 @@ Status note_kept_codes(const Checkpoint& input, const std::vector<Tensor>& made,
       "INT4 of compressed-tensors in groups of 32 or 128, with scales of BF16 and without zero "
       "points";
   if (kept == 0) {
-    return fail_with_hint(ErrorCode::kUsage, "the same without it",
-                          "keep-codes: Q4_0 holds the codes of no weight here; it takes {}",
-                          kWhich);
+    return misuse_hint("the same without it",
+                       "keep-codes: Q4_0 holds the codes of no weight here; it takes {}", kWhich);
   }
   const MovedBlocks moved = count_moved(made);
   context.note("{} tensors of INT4 keep their codes as q4_0: {} blocks, all exact", moved.tensors,

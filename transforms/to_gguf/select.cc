@@ -118,9 +118,9 @@ std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
 
 Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Model& model) {
   if (tensor.name.ends_with(".pre_quant_scale")) {
-    return fail_with_hint(ErrorCode::kUnsupported, "--step dequantize before it",
-                          "tensor '{}': GGUF has no scales of activation columns (AWQ)",
-                          tensor.name);
+    return unsupported_hint("--step dequantize before it",
+                            "tensor '{}': GGUF has no scales of activation columns (AWQ)",
+                            tensor.name);
   }
   const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
   if (tensor.is_plain_float() || is_decodable) return {};
@@ -168,11 +168,11 @@ Result<bool> drops_head(const Model& model) {
   const JsonValue* tie = known(model.config, "tie_word_embeddings");
   if (family.has_gguf_head) return family.drops_tied_head && is_truthy(tie);
   if (tie == nullptr || *tie == true) return true;  // these classes tie by default
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        "--step drop:tensors=lm_head.weight, if it equals the embeddings",
-                        "tensor 'lm_head.weight': llama.cpp takes the embeddings of {} as its "
-                        "head, and config.json says that they differ (tie_word_embeddings: false)",
-                        family.name);
+  return unsupported_hint(
+      "--step drop:tensors=lm_head.weight, if it equals the embeddings",
+      "tensor 'lm_head.weight': llama.cpp takes the embeddings of {} as its head, and config.json "
+      "says that they differ (tie_word_embeddings: false)",
+      family.name);
 }
 
 // Tensors that llama.cpp's converter omits by name.

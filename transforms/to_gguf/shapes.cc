@@ -75,9 +75,9 @@ std::string_view null_without(std::string_view name, const Model& model) {
 Status check_null(const NamedTensor& named, std::string_view name, const Model& model) {
   const std::string_view field = null_without(name, model);
   if (field.empty()) return {};
-  return fail_with_hint(ErrorCode::kCorrupt, "config.json of the model that these weights are of",
-                        "config.json: {} is null, but the weights have '{}'", field,
-                        named.tensor.name);
+  return corrupt_hint("config.json of the model that these weights are of",
+                      "config.json: {} is null, but the weights have '{}'", field,
+                      named.tensor.name);
 }
 
 }  // namespace
@@ -110,10 +110,9 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
     wanted = found->second;
   }
   if (count == 0) return {};
-  return fail_with_hint(
-      ErrorCode::kCorrupt, "config.json of the model that these weights are of",
-      "'{}' is [{}]; config.json says [{}]{}", first->tensor.name,
-      fmt::join(first->tensor.shape, ", "), fmt::join(*wanted, ", "),
+  return corrupt_hint(
+      "config.json of the model that these weights are of", "'{}' is [{}]; config.json says [{}]{}",
+      first->tensor.name, fmt::join(first->tensor.shape, ", "), fmt::join(*wanted, ", "),
       count == 1 ? std::string() : fmt::format(", and {} more tensors contradict it", count - 1));
 }
 

@@ -70,10 +70,9 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
       continue;
     }
     if (count - tensor.rows() < multiple) continue;  // filled up, as the converter does
-    return fail_with_hint(ErrorCode::kCorrupt,
-                          "a tokenizer that belongs to these weights, with --tokenizer DIR",
-                          "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
-                          tensor.source_name, tensor.rows());
+    return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
+                        "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
+                        tensor.source_name, tensor.rows());
   }
   return {};
 }
@@ -138,7 +137,7 @@ Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const M
 
 Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const Context& context) {
   if (input.format == "gguf") {
-    return fail(ErrorCode::kUsage, "to-gguf: the checkpoint is GGUF already");
+    return misuse("to-gguf: the checkpoint is GGUF already");
   }
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(Model model, read_model(input));

@@ -121,11 +121,10 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
 
 Result<Tensor> stored_floats(const Tensor& tensor) {
   if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        "the steps into a folder first, and that folder as IN",
-                        "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or "
-                        "turned around",
-                        tensor.name, tensor.codec->name);
+  return unsupported_hint(
+      "the steps into a folder first, and that folder as IN",
+      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or turned around",
+      tensor.name, tensor.codec->name);
 }
 
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {

@@ -159,8 +159,8 @@ class ProjectorTensors {
     const auto found = layers_.find(tower);
     const uint64_t there = found == layers_.end() ? 0 : found->second.size();
     if (there == count) return {};
-    return fail_with_hint(ErrorCode::kCorrupt, "every file that the index of the weights names",
-                          "tensors of {} layers are there; {} has {}", there, part.where, count);
+    return corrupt_hint("every file that the index of the weights names",
+                        "tensors of {} layers are there; {} has {}", there, part.where, count);
   }
 
   const ProjectorModel& model_;
@@ -204,8 +204,9 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
   }
   if (!unknown.empty()) return unknown_of_towers(unknown, *model.family);
   if (matched.empty()) {
-    return fail_with_hint(ErrorCode::kUnsupported, "the released model, whose weights hold it",
-                          "none of the {} tensors is of a vision tower", checkpoint.tensors.size());
+    return unsupported_hint("the released model, whose weights hold it",
+                            "none of the {} tensors is of a vision tower",
+                            checkpoint.tensors.size());
   }
   model.out_type = wanted ? *wanted : guess_out_type(kept);
   ProjectorTensors list(model, codecs);

@@ -30,8 +30,8 @@ constexpr OptionRule kToMmprojOptions[] = {
 Result<Checkpoint> to_mmproj(Checkpoint input, const OptionValues& options,
                              const Context& context) {
   if (input.format == "gguf") {
-    return fail_with_hint(ErrorCode::kUsage, "the Hugging Face folder that the GGUF was made from",
-                          "to-mmproj: the checkpoint is GGUF already; it holds no towers");
+    return misuse_hint("the Hugging Face folder that the GGUF was made from",
+                       "to-mmproj: the checkpoint is GGUF already; it holds no towers");
   }
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(ProjectorModel model, read_projector_model(input));

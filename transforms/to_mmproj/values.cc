@@ -49,10 +49,10 @@ Result<Tensor> colors_first(const Tensor& tensor) {
 
 Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
   if (!model.break_token) {
-    return fail_with_hint(ErrorCode::kCorrupt, "the tokenizer of the model in the folder",
-                          "no token [IMG_BREAK] in tokenizer_config.json or tokenizer.json, whose "
-                          "row of '{}' a projector holds",
-                          tensor.name);
+    return corrupt_hint("the tokenizer of the model in the folder",
+                        "no token [IMG_BREAK] in tokenizer_config.json or tokenizer.json, whose "
+                        "row of '{}' a projector holds",
+                        tensor.name);
   }
   if (tensor.shape.size() != 2 || *model.break_token >= tensor.shape[0]) {
     return wrong_shape(tensor, fmt::format("a row for token {}, [IMG_BREAK]", *model.break_token));

@@ -182,8 +182,9 @@ Status settle(const TokenizerDifferences& differences, const OptionValues& optio
   for (const TokenizerDifference& difference : differences) {
     if (std::ranges::find(accepted, difference.area) == accepted.end()) {
       const std::string_view area = kTokenizerAreas[static_cast<size_t>(difference.area)].name;
-      return fail_with_hint(ErrorCode::kUnsupported, fmt::format("accept={} if it is meant", area),
-                            "another tokenizer ({}): {}; expected the same", area, difference.text);
+      return unsupported_hint(fmt::format("accept={} if it is meant", area),
+                              "another tokenizer ({}): {}; expected the same", area,
+                              difference.text);
     }
     context.note("tokenizer: taken although it differs: {}", difference.text);
   }

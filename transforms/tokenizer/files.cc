@@ -42,8 +42,7 @@ void exchange_chat_templates(const std::vector<Document>& documents, Checkpoint&
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,
                             Checkpoint& checkpoint) {
   if (std::ranges::none_of(documents, is_vocabulary)) {
-    return fail(ErrorCode::kUsage, "{}: no tokenizer.json or other vocabulary in this folder",
-                where);
+    return misuse("{}: no tokenizer.json or other vocabulary in this folder", where);
   }
   exchange_tokenizer_files(documents, checkpoint);
   if (std::ranges::any_of(documents, is_chat_template)) {

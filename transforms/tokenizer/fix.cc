@@ -68,9 +68,8 @@ class TokenizerFix {
     CKPT_ASSIGN(model_, read_tokenizer_model(checkpoint_));
     CKPT_ASSIGN(std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint_));
     if (!file) {
-      return fail_with_hint(ErrorCode::kUnsupported,
-                            "--step tokenizer:from=DIR with another folder",
-                            "no {}, from which the tokenizer would be fixed", kTokenizerJson);
+      return unsupported_hint("--step tokenizer:from=DIR with another folder",
+                              "no {}, from which the tokenizer would be fixed", kTokenizerJson);
     }
     file_ = std::move(*file);
     return {};
@@ -108,8 +107,7 @@ class TokenizerFix {
   Result<ClassChoice> choice(const OptionValues& options, const std::string& named) const {
     if (const std::optional<std::string> given = options.find("class")) {
       if (!is_class_of_4_57(*given)) {
-        return fail(ErrorCode::kUsage, "class '{}'; expected one that transformers 4.57 has",
-                    *given);
+        return misuse("class '{}'; expected one that transformers 4.57 has", *given);
       }
       CKPT_ASSIGN(const bool differs,
                   transformers_5_cuts_otherwise(*given, model_.model_type, file_));
@@ -271,8 +269,8 @@ class TokenizerFix {
 Status fix_tokenizer(Checkpoint& checkpoint, const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kTokenizerConfig));
   if (!config) {
-    return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR with a folder that has one",
-                          "no {}", kTokenizerConfig);
+    return misuse_hint("--step tokenizer:from=DIR with a folder that has one", "no {}",
+                       kTokenizerConfig);
   }
   CKPT_TRY(TokenizerFix(checkpoint, context, config->root).run(options));
   write_json(checkpoint, kTokenizerConfig, *config);

@@ -31,21 +31,20 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& op
   const bool fixes = options.has("for");
   const bool takes = options.has("from");
   if (!fixes && !takes) {
-    return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:for=transformers-4.57",
-                          "neither for nor from; expected one of them");
+    return misuse_hint("--step tokenizer:for=transformers-4.57",
+                       "neither for nor from; expected one of them");
   }
   if (checkpoint.format == "gguf") {
     if (fixes) {
-      return fail_with_hint(ErrorCode::kUsage, "--step tokenizer:from=DIR",
-                            "for={} on GGUF, which has no files for transformers",
-                            options.text("for"));
+      return misuse_hint("--step tokenizer:from=DIR",
+                         "for={} on GGUF, which has no files for transformers",
+                         options.text("for"));
     }
     CKPT_TRY(take_tokenizer_into_gguf(checkpoint, options, context));
     return checkpoint;
   }
   if (options.has("pre")) {
-    return fail_with_hint(ErrorCode::kUsage, "the same step without it",
-                          "pre has no effect: IN is not a GGUF");
+    return misuse_hint("the same step without it", "pre has no effect: IN is not a GGUF");
   }
   if (takes) CKPT_TRY(take_tokenizer_from(checkpoint, options, context));
   if (fixes) CKPT_TRY(fix_tokenizer(checkpoint, options, context));

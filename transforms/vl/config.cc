@@ -94,13 +94,13 @@ Result<const VlFamily*> choose(const std::string& model_type, const VlFamily* ba
   }
   if (base != nullptr) {
     if (std::find(families.begin(), families.end(), base) != families.end()) return base;
-    return fail(ErrorCode::kUsage, "BASE is a {}; a {} model goes into {}", base->model_type,
-                model_type, names_of(families));
+    return misuse("BASE is a {}; a {} model goes into {}", base->model_type, model_type,
+                  names_of(families));
   }
   if (families.size() == 1) return families[0];
-  return fail_with_hint(
-      ErrorCode::kUsage, "--step vl-wrap:with=BASE, a folder of the family that is meant",
-      "config.json: a {} model goes into {}; expected one family", model_type, names_of(families));
+  return misuse_hint("--step vl-wrap:with=BASE, a folder of the family that is meant",
+                     "config.json: a {} model goes into {}; expected one family", model_type,
+                     names_of(families));
 }
 
 // The row for a wrapper's text: by its own model_type, or the family's only one.
@@ -134,8 +134,7 @@ Status check_experts(const JsonText& config, const VlFamily& family) {
 Status check_base_width(const JsonText& text, const JsonText& base_text) {
   const auto ours = text.find_whole("hidden_size"), theirs = base_text.find_whole("hidden_size");
   if (!ours || !theirs || *ours == *theirs) return {};
-  return fail(ErrorCode::kUsage, "BASE is for a text model of hidden_size {}; this one has {}",
-              *theirs, *ours);
+  return misuse("BASE is for a text model of hidden_size {}; this one has {}", *theirs, *ours);
 }
 
 Status check_out_size(const JsonText& vision, const JsonText& text, const VlFamily& family) {
@@ -157,9 +156,9 @@ Status set_vision(JsonText& top, const JsonText& text, const VlFamily& family) {
     return check_out_size(*vision, text, family);
   }
   if (family.vision_config.empty()) {
-    return fail_with_hint(ErrorCode::kUsage, "--step vl-wrap:with=BASE, a folder that has one",
-                          "no vision_config, and that of {} differs from model to model",
-                          family.model_type);
+    return misuse_hint("--step vl-wrap:with=BASE, a folder that has one",
+                       "no vision_config, and that of {} differs from model to model",
+                       family.model_type);
   }
   JsonText made = parse_own(family.vision_config);
   const JsonText* width = text.find("hidden_size");
@@ -175,8 +174,8 @@ Status set_tokens(JsonText& top, const JsonText& text, const VlModel& model, con
     const auto found = facts.token_ids.find(std::string(token.content));
     const bool is_known = found != facts.token_ids.end();
     if (said && is_known && *said != found->second && facts.base != nullptr) {
-      return fail(ErrorCode::kUsage, "BASE says {} {}; tokenizer.json gives {} the id {}",
-                  token.key, *said, token.content, found->second);
+      return misuse("BASE says {} {}; tokenizer.json gives {} the id {}", token.key, *said,
+                    token.content, found->second);
     }
     const uint64_t id = is_known ? found->second : said.value_or(token.usual_id);
     if (said != id) top.set_sorted(token.key, JsonText::number(id));
@@ -262,8 +261,7 @@ Result<VlModel> identify_vl_text(const JsonText& config, const VlFamily* base) {
   VlModel out{find_vl_family(model_type), nullptr};
   if (out.family != nullptr) {
     if (base != nullptr && base != out.family) {
-      return fail(ErrorCode::kUsage, "BASE is a {}; this folder is a {}", base->model_type,
-                  model_type);
+      return misuse("BASE is a {}; this folder is a {}", base->model_type, model_type);
     }
     CKPT_ASSIGN(out.text, text_row(*out.family, config));
   } else {
@@ -283,9 +281,9 @@ Result<VlModel> identify_vl_wrapper(const JsonText& config) {
   CKPT_TRY(check_nesting(config));
   VlModel out{find_vl_family(model_type), nullptr};
   if (out.family == nullptr) {
-    return fail(ErrorCode::kUsage,
-                "config.json: model_type '{}' is not that of a vision-language model that is known",
-                model_type);
+    return misuse(
+        "config.json: model_type '{}' is not that of a vision-language model that is known",
+        model_type);
   }
   CKPT_ASSIGN(out.text, text_row(*out.family, config));
   CKPT_TRY(check_architecture(config, out));

@@ -64,8 +64,8 @@ Status check_sizes(const Document& document, const ProcessorFile& file, const Js
     const auto theirs = at == nullptr ? std::nullopt : at->as_whole();
     const auto ours = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
     if (is_choice(size) || !theirs || !ours || *theirs == *ours) continue;
-    return fail(ErrorCode::kUsage, "{}: {} {}; the model's vision_config has {} {}", document.path,
-                size.at, *theirs, size.vision_key, *ours);
+    return misuse("{}: {} {}; the model's vision_config has {} {}", document.path, size.at, *theirs,
+                  size.vision_key, *ours);
   }
   return {};
 }
@@ -153,7 +153,7 @@ Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const
 Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues& options,
                                       const Context& context) {
   CKPT_ASSIGN(const std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
-  if (!config) return fail(ErrorCode::kUsage, "no config.json; expected a Hugging Face folder");
+  if (!config) return misuse("no config.json; expected a Hugging Face folder");
   auto model = identify_vl_wrapper(config->root);
   if (!model) {
     if (model.error().code == ErrorCode::kUsage) model.error().hint = "vl-wrap first";
@@ -167,16 +167,16 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
       return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
     });
     if (!has_any) {
-      return fail(ErrorCode::kUsage, "{}: neither preprocessor_config.json nor {} in this folder",
-                  *from, kProcessorFiles[2]);
+      return misuse("{}: neither preprocessor_config.json nor {} in this folder", *from,
+                    kProcessorFiles[2]);
     }
   }
   auto done =
       complete_processors(checkpoint, *model->family, config->root, from ? &others : nullptr, true);
   if (done && checkpoint.find_document(kProcessorFiles[0]) == nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported,
-                          "--step preprocessor:from=DIR, a folder that has them",
-                          "no {} is known for a {}", kProcessorFiles[0], model->family->model_type);
+    return unsupported_hint("--step preprocessor:from=DIR, a folder that has them",
+                            "no {} is known for a {}", kProcessorFiles[0],
+                            model->family->model_type);
   }
   if (!done) return Failure(from ? std::move(done.error()).in(*from) : std::move(done.error()));
   return checkpoint;

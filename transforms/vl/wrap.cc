@@ -42,7 +42,7 @@ struct Base {
 
 Result<JsonDocument> config_of(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonDocument> config, read_json(checkpoint, kVlConfigFile));
-  if (!config) return fail(ErrorCode::kUsage, "no config.json; expected a Hugging Face folder");
+  if (!config) return misuse("no config.json; expected a Hugging Face folder");
   return std::move(*config);
 }
 
@@ -52,7 +52,7 @@ Result<Base> open_base(const std::string& path, const Context& context) {
   CKPT_ASSIGN(JsonDocument config, config_of(folder));
   CKPT_ASSIGN(const VlModel model, identify_vl_wrapper(config.root));
   if (config.root.find("vision_config") == nullptr) {
-    return fail(ErrorCode::kUsage, "config.json: no vision_config; expected a BASE with one");
+    return misuse("config.json: no vision_config; expected a BASE with one");
   }
   return Base{std::move(folder.documents), std::move(config.root), model.family};
 }
@@ -122,8 +122,7 @@ bool has_part(const Checkpoint& checkpoint, VlPart part) {
 
 Status check_format(const Checkpoint& checkpoint) {
   if (checkpoint.format == "safetensors") return {};
-  return fail(ErrorCode::kUsage, "the checkpoint is {}; expected a Hugging Face folder",
-              checkpoint.format);
+  return misuse("the checkpoint is {}; expected a Hugging Face folder", checkpoint.format);
 }
 
 Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,

@@ -12,7 +12,7 @@ Result<ExecuteReport> quantize_one(const char* in, const char* name, const char*
   CKPT_ASSIGN(const Format* format, recognize(in));
   CKPT_ASSIGN(const Checkpoint source, format->read(in, codecs, {}));
   const Tensor* found = source.find_tensor(name);
-  if (found == nullptr) return fail(ErrorCode::kUsage, "{}: has no tensor {}", in, name);
+  if (found == nullptr) return misuse("{}: has no tensor {}", in, name);
 
   Output output{.path = out, .checkpoint = {.format = "gguf"}, .layout = {}};
   output.checkpoint.metadata.set("general.architecture", MetaValue::text("llama"));

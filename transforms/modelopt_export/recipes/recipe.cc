@@ -163,8 +163,8 @@ class RecipeLoader {
         return context_.file_text(path, kMaxRecipeBytes);
       }
     }
-    return fail_with_hint(ErrorCode::kUsage, "the recipe inside the modelopt_recipes it came with",
-                          "neither next to the recipe nor one that ModelOpt 0.47 ships");
+    return misuse_hint("the recipe inside the modelopt_recipes it came with",
+                       "neither next to the recipe nor one that ModelOpt 0.47 ships");
   }
 
   // The meaning of `name` in an import.
@@ -261,8 +261,7 @@ Failure refused(std::string_view key, const JsonValue* value, std::string_view e
                 std::string_view hint = {}) {
   std::string said = (value == nullptr ? JsonValue() : *value).dump();
   if (said.size() > 60) said = said.substr(0, 60) + "...";
-  return fail_with_hint(ErrorCode::kUnsupported, std::string(hint), "{}: {}; expected {}", key,
-                        said, expected);
+  return unsupported_hint(std::string(hint), "{}: {}; expected {}", key, said, expected);
 }
 
 bool is_one_of(const JsonValue* value, std::string_view words) {

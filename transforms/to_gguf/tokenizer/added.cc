@@ -97,11 +97,10 @@ Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_nu
     CKPT_ASSIGN(const uint64_t number, added_id(id, "tokenizer.json", *text));
     const uint64_t counted = adder.next_id(*text);
     if (counted != number && !text->empty() && !adder.is_in_vocabulary(*text)) {
-      return fail_with_hint(ErrorCode::kUnsupported,
-                            "the tokenizer.json of the source model, --tokenizer DIR",
-                            "tokenizer.json: added token '{}' has id {}, but {} by the order of "
-                            "the list; programs give it different numbers",
-                            *text, number, counted);
+      return unsupported_hint("the tokenizer.json of the source model, --tokenizer DIR",
+                              "tokenizer.json: added token '{}' has id {}, but {} by the order of "
+                              "the list; programs give it different numbers",
+                              *text, number, counted);
     }
     adder.add(by_number[number] = as_token(entry, *text));
   }

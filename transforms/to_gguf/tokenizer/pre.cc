@@ -213,10 +213,9 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
     return refine(signature.name, tokenizer, config);
   }
   if (text.starts_with(kDeepSeekLlm)) return std::string("deepseek-llm");
-  return fail_with_hint(ErrorCode::kUnsupported,
-                        "--tokenizer-pre NAME, with llama.cpp's name for these rules",
-                        "tokenizer.json: pre-tokenizer not recognized; its rules are {}",
-                        steps.empty() ? "empty" : fmt::format("'{}'", fmt::join(steps, "', '")));
+  return unsupported_hint("--tokenizer-pre NAME, with llama.cpp's name for these rules",
+                          "tokenizer.json: pre-tokenizer not recognized; its rules are {}",
+                          steps.empty() ? "empty" : fmt::format("'{}'", fmt::join(steps, "', '")));
 }
 
 }  // namespace ckpt

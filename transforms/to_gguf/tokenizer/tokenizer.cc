@@ -67,18 +67,17 @@ bool reads_piece_file(const Checkpoint& checkpoint, const TokenizerFiles& files,
 Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules) {
   const bool has_json = checkpoint.find_document("tokenizer.json") != nullptr;
   if (rules.piece_file == PieceFile::kRequired && has_json) {
-    return fail_with_hint(ErrorCode::kUsage, kTokenizerHint,
-                          "tokenizer.json without tokenizer.model, which this family's is made of");
+    return misuse_hint(kTokenizerHint,
+                       "tokenizer.json without tokenizer.model, which this family's is made of");
   }
   for (const char* path : {"tokenizer.model", "spiece.model", "tekken.json", "tiktoken.model"}) {
     if (has_json || checkpoint.find_document(path) == nullptr) continue;
-    return fail_with_hint(ErrorCode::kUnsupported, kTokenizerHint,
-                          "{} without tokenizer.json: only byte-level BPE in a tokenizer.json is "
-                          "converted",
-                          path);
+    return unsupported_hint(
+        kTokenizerHint,
+        "{} without tokenizer.json: only byte-level BPE in a tokenizer.json is converted", path);
   }
-  return fail_with_hint(ErrorCode::kUsage, kTokenizerHint, "no tokenizer.json{}",
-                        rules.piece_file == PieceFile::kIgnored ? "" : " or tokenizer.model");
+  return misuse_hint(kTokenizerHint, "no tokenizer.json{}",
+                     rules.piece_file == PieceFile::kIgnored ? "" : " or tokenizer.model");
 }
 
 // Other families that read a tokenizer.model: the converter has no way for them without one.

@@ -41,10 +41,9 @@ Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
   const auto same_id = [](const TextById& a, const TextById& b) { return a.first == b.first; };
   const auto twice = std::adjacent_find(out.begin(), out.end(), same_id);
   if (twice == out.end()) return out;
-  return fail_with_hint(
-      ErrorCode::kCorrupt, "the tokenizer.json of the source model, --tokenizer DIR",
-      "tokenizer.json: tokens '{}' and '{}' both have id {}; expected one of them",
-      shorten(twice->second), shorten(std::next(twice)->second), twice->first);
+  return corrupt_hint("the tokenizer.json of the source model, --tokenizer DIR",
+                      "tokenizer.json: tokens '{}' and '{}' both have id {}; expected one of them",
+                      shorten(twice->second), shorten(std::next(twice)->second), twice->first);
 }
 
 // Both in one order; of equal numbers the one of `added`.
@@ -115,9 +114,9 @@ Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
   const uint64_t most =
       std::min(kMaxTokens, options.most_tokens.value_or(std::min(kMaxTokens, held) + kMostUnused));
   if (count <= most) return count;
-  return fail_with_hint(
-      ErrorCode::kCorrupt, "a tokenizer that belongs to these weights, with --tokenizer DIR",
-      "{} is {}; {} {}", stated == 0 ? "the number of tokens" : options.vocab_size_of, count,
+  return corrupt_hint(
+      "a tokenizer that belongs to these weights, with --tokenizer DIR", "{} is {}; {} {}",
+      stated == 0 ? "the number of tokens" : options.vocab_size_of, count,
       options.most_tokens ? "the embedding has rows for" : "expected at most", most);
 }
 
@@ -133,11 +132,10 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
                                          : base.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
-    return fail_with_hint(ErrorCode::kCorrupt,
-                          "a tokenizer that belongs to these weights, with --tokenizer DIR",
-                          "tokenizer.json has token '{}' as number {}; {} is {}",
-                          is_added_last ? added.back().second.text : base.back().second, needed - 1,
-                          options.vocab_size_of, size);
+    return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
+                        "tokenizer.json has token '{}' as number {}; {} is {}",
+                        is_added_last ? added.back().second.text : base.back().second, needed - 1,
+                        options.vocab_size_of, size);
   }
   Vocabulary out;
   out.tokens.reserve(size);

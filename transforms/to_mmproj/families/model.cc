@@ -139,8 +139,8 @@ Result<std::vector<float>> ConfigPart::reals(std::string_view fields) const {
 Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
-    return fail_with_hint(ErrorCode::kUsage, "the folder that holds config.json and the weights",
-                          "no config.json; a Hugging Face checkpoint has one");
+    return misuse_hint("the folder that holds config.json and the weights",
+                       "no config.json; a Hugging Face checkpoint has one");
   }
   ProjectorModel model;
   model.root = {"config.json", *root};

@@ -34,18 +34,12 @@ JsonValue as_json(const MetaValue& value) {
 
 std::string type_of(const MetaValue& value) {
   switch (value.type) {
-    case MetaType::kText:
-      return "STRING";
-    case MetaType::kArray:
-      return "ARRAY";
-    case MetaType::kF32:
-      return "FLOAT32";
-    case MetaType::kI32:
-      return "INT32";
-    case MetaType::kU32:
-      return "UINT32";
-    default:
-      return "other";
+    case MetaType::kText: return "STRING";
+    case MetaType::kArray: return "ARRAY";
+    case MetaType::kF32: return "FLOAT32";
+    case MetaType::kI32: return "INT32";
+    case MetaType::kU32: return "UINT32";
+    default: return "other";
   }
 }
 

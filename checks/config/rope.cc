@@ -178,8 +178,6 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
   return is_known ? "" : fmt::format("type {}, which the class does not have", as_said->dump());
 }
 
-bool is_count(const JsonValue& value) { return value.is_number() || value.is_boolean(); }
-
 std::string not_a_number(std::string_view key, const JsonValue& value) {
   return fmt::format("{} is {}; expected a number", key, value.dump());
 }
@@ -188,12 +186,13 @@ std::string not_a_number(std::string_view key, const JsonValue& value) {
 std::string fault_of_pairs(const Examined& on, const Rope& rope) {
   const bool is_measured = has_quirk(on.text_type, "rope_of_three_fields");
   const JsonValue* share = member(*rope.said, kShare);
-  if (is_measured && share != nullptr && !is_count(*share)) return not_a_number(kShare, *share);
+  if (is_measured && share != nullptr && !counts_as_number(*share))
+    return not_a_number(kShare, *share);
   const auto pairs = rotated_pairs(on, rope);
   for (const std::string_view key : {"short_factor", "long_factor"}) {
     const JsonValue* value = member(*rope.said, key);
     if (value == nullptr) continue;
-    if (value->is_null() || is_count(*value)) return fmt::format("{} is not a list", key);
+    if (value->is_null() || counts_as_number(*value)) return fmt::format("{} is not a list", key);
     if (!is_measured) continue;
     if (!value->is_array() || !std::ranges::all_of(*value, is_count)) {
       return fmt::format("{} is not a list of numbers", key);
@@ -214,18 +213,20 @@ std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_
   if (name == "longrope") return fault_of_pairs(on, rope);
   const JsonValue* length = member(said, kLength);
   if (length != nullptr && (name == "yarn" || name == "llama3")) {
-    if (!is_count(*length)) return not_a_number(kLength, *length);
+    if (!counts_as_number(*length)) return not_a_number(kLength, *length);
     if (name == "yarn" && !is_truthy(length)) {
       return fmt::format("{} is {}; expected a number above 0", kLength, length->dump());
     }
   }
   for (const std::string_view key : {"low_freq_factor", "high_freq_factor"}) {
     const JsonValue* value = member(said, key);
-    if (name == "llama3" && value != nullptr && !is_count(*value)) return not_a_number(key, *value);
+    if (name == "llama3" && value != nullptr && !counts_as_number(*value))
+      return not_a_number(key, *value);
   }
   for (const std::string_view key : {"beta_fast", "beta_slow"}) {
     const JsonValue* value = member(said, key);
-    if (name == "yarn" && is_truthy(value) && !is_count(*value)) return not_a_number(key, *value);
+    if (name == "yarn" && is_truthy(value) && !counts_as_number(*value))
+      return not_a_number(key, *value);
   }
   return {};
 }

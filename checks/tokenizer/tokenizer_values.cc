@@ -192,8 +192,6 @@ constexpr std::string_view kArguments =
     "logits_processor stopping_criteria prefix_allowed_tokens_fn synced_gpus assistant_model"
     " streamer negative_prompt_ids negative_prompt_attention_mask";
 
-bool is_count(const JsonValue& value) { return value.is_number() || value.is_boolean(); }
-
 std::string_view expected_of(const JsonValue& json, std::string_view key, const JsonValue& value) {
   if (key == "max_new_tokens") {
     const bool is_above = value.is_boolean() ? value.get<bool>() : number(value).value_or(0) > 0;
@@ -210,7 +208,7 @@ std::string_view expected_of(const JsonValue& json, std::string_view key, const 
   if (key == "watermarking_config") return value.is_object() ? "" : "an object";
   if (key == "suppress_tokens") return value.is_array() ? "" : "a list";
   if (key == "num_return_sequences") {
-    if (!is_count(value)) return "a number";
+    if (!counts_as_number(value)) return "a number";
     const JsonValue* beams = known(json, "num_beams");
     const double searched = beams == nullptr ? 1 : number(*beams).value_or(UINT32_MAX);
     const double asked = number(value).value_or(1);

@@ -41,7 +41,7 @@ Status add_colors(const char* field, const ProjectorModel& model, Metadata& meta
       "--step preprocessor, which writes the family's usual one; or copy preprocessor_config.json "
       "of the released model into the folder";
   if (model.preprocessor.json.empty()) {
-    return corrupt(Hint{kReleased}, "no preprocessor_config.json, which says {}", field);
+    return corrupt_hint(kReleased, "no preprocessor_config.json, which says {}", field);
   }
   auto values = model.preprocessor.reals(field);
   if (values && values->size() != kColors) {

@@ -9,20 +9,20 @@ namespace {
 using lora_test::made_value;
 using lora_test::MadeTensor;
 
-constexpr uint64_t kExperts = 2, kRank = 2;
+constexpr uint64_t kExpertsOfStack = 2, kRankOfStack = 2;
 constexpr const char* kExpertsOfLayer = "model.layers.0.mlp.experts";
-constexpr const char* kOld[] = {"0.17.1", "0.18.1", "0.19.0"};
-constexpr const char* kNew[] = {"0.19.1", "0.21.2"};
+constexpr const char* kReadsRows[] = {"0.17.1", "0.18.1", "0.19.0"};
+constexpr const char* kReadsInputs[] = {"0.19.1", "0.21.2"};
 
 // How a model stores [experts, outputs, inputs].
-enum class Storage { kStack, kTurnedStack, kSingles, kNoOtherParameter };
+enum class ExpertStorage { kStack, kTurnedStack, kSingles, kNoOtherParameter };
 
 struct ExpertSizes {
   uint64_t hidden, inner;
 };
 
 struct StackCase {
-  Storage storage;
+  ExpertStorage storage;
   ExpertSizes sizes;
   bool is_down = false;  // trained alone; otherwise gate_up_proj is
   bool has_both = false;
@@ -30,23 +30,25 @@ struct StackCase {
   bool is_new_layout = true;
 };
 
-struct Matrix {
+struct ExpertMatrix {
   uint64_t rows, columns;
 };
 
 // The parameter of an expert as the model's class has it.
-Matrix matrix_of(const StackCase& given, bool is_down) {
+ExpertMatrix matrix_of(const StackCase& given, bool is_down) {
   const auto [hidden, inner] = given.sizes;
-  const Matrix linear = is_down ? Matrix{hidden, inner} : Matrix{2 * inner, hidden};
-  return given.storage == Storage::kTurnedStack ? Matrix{linear.columns, linear.rows} : linear;
+  const ExpertMatrix linear =
+      is_down ? ExpertMatrix{hidden, inner} : ExpertMatrix{2 * inner, hidden};
+  return given.storage == ExpertStorage::kTurnedStack ? ExpertMatrix{linear.columns, linear.rows}
+                                                      : linear;
 }
 
 std::vector<MadeTensor> model_of(const StackCase& given) {
   const std::string front = std::string(kExpertsOfLayer) + ".";
   const auto [hidden, inner] = given.sizes;
   std::vector<MadeTensor> out;
-  if (given.storage == Storage::kSingles) {
-    for (uint64_t expert = 0; expert < kExperts; ++expert) {
+  if (given.storage == ExpertStorage::kSingles) {
+    for (uint64_t expert = 0; expert < kExpertsOfStack; ++expert) {
       const std::string own = fmt::format("{}{}.", front, expert);
       out.push_back({own + "gate_proj.weight", {inner, hidden}});
       out.push_back({own + "up_proj.weight", {inner, hidden}});
@@ -55,18 +57,18 @@ std::vector<MadeTensor> model_of(const StackCase& given) {
     return out;
   }
   for (const bool is_down : {false, true}) {
-    if (given.storage == Storage::kNoOtherParameter && is_down != given.is_down) continue;
-    const Matrix matrix = matrix_of(given, is_down);
+    if (given.storage == ExpertStorage::kNoOtherParameter && is_down != given.is_down) continue;
+    const ExpertMatrix matrix = matrix_of(given, is_down);
     out.push_back({front + (is_down ? "down_proj" : "gate_up_proj"),
-                   {kExperts, matrix.rows, matrix.columns}});
+                   {kExpertsOfStack, matrix.rows, matrix.columns}});
   }
   return out;
 }
 
 // A and B of a parameter; crossed: A reads the rows of the matrix.
-void add_factors(std::vector<MadeTensor>& out, const std::string& module, Matrix matrix,
+void add_factors(std::vector<MadeTensor>& out, const std::string& module, ExpertMatrix matrix,
                  bool is_crossed) {
-  const uint64_t wide = kExperts * kRank;
+  const uint64_t wide = kExpertsOfStack * kRankOfStack;
   out.push_back({module + ".lora_A.weight", {wide, is_crossed ? matrix.rows : matrix.columns}});
   out.push_back({module + ".lora_B.weight", {is_crossed ? matrix.columns : matrix.rows, wide}});
 }
@@ -89,16 +91,17 @@ std::vector<float> values_of_parameter(const Checkpoint& model, const StackCase&
 
 std::vector<float> sum_of(const std::vector<float>& weights, const StackCase& given,
                           bool is_crossed) {
-  const Matrix matrix = matrix_of(given, given.is_down);
-  const uint64_t wide = kExperts * kRank, inputs = is_crossed ? matrix.rows : matrix.columns;
+  const ExpertMatrix matrix = matrix_of(given, given.is_down);
+  const uint64_t wide = kExpertsOfStack * kRankOfStack,
+                 inputs = is_crossed ? matrix.rows : matrix.columns;
   std::vector<float> out = weights;
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t expert = i / (matrix.rows * matrix.columns);
     const uint64_t row = i / matrix.columns % matrix.rows, column = i % matrix.columns;
-    for (uint64_t k = 0; k < kRank; ++k) {
+    for (uint64_t k = 0; k < kRankOfStack; ++k) {
       const uint64_t in = is_crossed ? row : column, made = is_crossed ? column : row;
-      out[i] += made_value(0, (expert * kRank + k) * inputs + in) *
-                made_value(1, made * wide + k * kExperts + expert);
+      out[i] += made_value(0, (expert * kRankOfStack + k) * inputs + in) *
+                made_value(1, made * wide + k * kExpertsOfStack + expert);
     }
   }
   return out;
@@ -138,54 +141,57 @@ std::string axes_taken(const StackCase& given, const std::string& version) {
   return found == sum_of(weights, given, true) ? "crossed" : "another sum";
 }
 
-constexpr ExpertSizes kSquareUp = {4, 2}, kSquareDown = {4, 4}, kNoSquare = {6, 2};
+constexpr ExpertSizes kSquareUp = {4, 2}, kSquareDown = {4, 4}, kNoneSquare = {6, 2};
 
 std::vector<std::string> all_versions() {
   std::vector<std::string> out = {""};
-  out.insert(out.end(), std::begin(kOld), std::end(kOld));
-  out.insert(out.end(), std::begin(kNew), std::end(kNew));
+  out.insert(out.end(), std::begin(kReadsRows), std::end(kReadsRows));
+  out.insert(out.end(), std::begin(kReadsInputs), std::end(kReadsInputs));
   return out;
 }
 
 TEST(StackedAxes, ShapesThatAreNotSquareDecideInEveryVersion) {
   for (const std::string& version : all_versions()) {
-    for (const Storage storage : {Storage::kStack, Storage::kSingles}) {
+    for (const ExpertStorage storage : {ExpertStorage::kStack, ExpertStorage::kSingles}) {
       for (const bool is_down : {false, true}) {
-        EXPECT_EQ(axes_taken({storage, kNoSquare, is_down, false, true}, version), "straight");
-        EXPECT_EQ(axes_taken({storage, kNoSquare, is_down, false, false}, version), "crossed");
+        EXPECT_EQ(axes_taken({storage, kNoneSquare, is_down, false, true}, version), "straight");
+        EXPECT_EQ(axes_taken({storage, kNoneSquare, is_down, false, false}, version), "crossed");
       }
     }
-    EXPECT_EQ(axes_taken({Storage::kTurnedStack, kNoSquare, false, false, false}, version),
+    EXPECT_EQ(axes_taken({ExpertStorage::kTurnedStack, kNoneSquare, false, false, false}, version),
               "crossed");
   }
 }
 
 TEST(StackedAxes, TheOtherParameterDecidesForASquareMatrixInEveryVersion) {
   for (const std::string& version : all_versions()) {
-    for (const Storage storage : {Storage::kStack, Storage::kSingles}) {
+    for (const ExpertStorage storage : {ExpertStorage::kStack, ExpertStorage::kSingles}) {
       for (const bool is_down : {false, true}) {
         const ExpertSizes sizes = is_down ? kSquareDown : kSquareUp;
         EXPECT_EQ(axes_taken({storage, sizes, is_down, true, true}, version), "straight");
         EXPECT_EQ(axes_taken({storage, sizes, is_down, true, false}, version), "crossed");
       }
     }
-    EXPECT_EQ(axes_taken({Storage::kTurnedStack, kSquareDown, true, true, false}, version),
+    EXPECT_EQ(axes_taken({ExpertStorage::kTurnedStack, kSquareDown, true, true, false}, version),
               "crossed");
   }
 }
 
 TEST(StackedAxes, TheVersionDecidesForASquareMatrixAlone) {
-  for (const Storage storage : {Storage::kStack, Storage::kSingles}) {
+  for (const ExpertStorage storage : {ExpertStorage::kStack, ExpertStorage::kSingles}) {
     for (const bool is_down : {false, true}) {
       const StackCase given = {storage, is_down ? kSquareDown : kSquareUp, is_down};
-      for (const char* version : kOld) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
-      for (const char* version : kNew) EXPECT_EQ(axes_taken(given, version), "straight") << version;
+      for (const char* version : kReadsRows)
+        EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+      for (const char* version : kReadsInputs)
+        EXPECT_EQ(axes_taken(given, version), "straight") << version;
     }
   }
 }
 
 TEST(StackedAxes, ASquareMatrixAloneWithoutAVersionIsRefused) {
-  for (const Storage storage : {Storage::kStack, Storage::kTurnedStack, Storage::kSingles}) {
+  for (const ExpertStorage storage :
+       {ExpertStorage::kStack, ExpertStorage::kTurnedStack, ExpertStorage::kSingles}) {
     for (const bool is_down : {false, true}) {
       const StackCase given = {storage, is_down ? kSquareDown : kSquareUp, is_down};
       const std::string answer = axes_taken(given, "");
@@ -198,17 +204,21 @@ TEST(StackedAxes, ASquareMatrixAloneWithoutAVersionIsRefused) {
 // Classes that store [experts, inputs, outputs], as gpt-oss: A reads the inputs in every release.
 TEST(StackedAxes, AReadsTheInputsOfAStackThatHasThemFirst) {
   for (const bool is_down : {false, true}) {
-    const StackCase given = {Storage::kTurnedStack, is_down ? kSquareDown : kSquareUp, is_down};
-    for (const char* version : kOld) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
-    for (const char* version : kNew) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+    const StackCase given = {ExpertStorage::kTurnedStack, is_down ? kSquareDown : kSquareUp,
+                             is_down};
+    for (const char* version : kReadsRows)
+      EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+    for (const char* version : kReadsInputs)
+      EXPECT_EQ(axes_taken(given, version), "crossed") << version;
   }
 }
 
 // Only from 0.19.1 on it matters which axis the inputs are.
 TEST(StackedAxes, AStackThatDoesNotShowItsInputsIsRefusedFromTheReleaseThatReadsThem) {
-  const StackCase given = {Storage::kNoOtherParameter, kSquareUp};
-  for (const char* version : kOld) EXPECT_EQ(axes_taken(given, version), "crossed") << version;
-  for (const char* version : kNew) {
+  const StackCase given = {ExpertStorage::kNoOtherParameter, kSquareUp};
+  for (const char* version : kReadsRows)
+    EXPECT_EQ(axes_taken(given, version), "crossed") << version;
+  for (const char* version : kReadsInputs) {
     const std::string answer = axes_taken(given, version);
     EXPECT_NE(answer.find("no other parameter that shows which axis is the input"),
               std::string::npos)

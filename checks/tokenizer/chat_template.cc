@@ -27,7 +27,14 @@ void look_field(const Look& look, const JsonValue& json, std::string_view path) 
   const std::string place = fmt::format("{}: chat_template", path);
   if (const auto* text = found->get_ptr<const std::string*>()) look_jinja(look, place, *text, true);
   if (!found->is_array()) return;
+  // The tokenizer of transformers makes a table of them, whatever the values are.
+  const bool is_made = path == "tokenizer_config.json" && !look.profile.runs_llama_server();
   for (const JsonValue& entry : *found) {
+    if (is_made && (member(entry, "name") == nullptr || member(entry, "template") == nullptr)) {
+      return look.report(place,
+                         fmt::format("{}; expected an object with name and template", entry.dump()),
+                         Severity::kUnloaded, "TypeError or KeyError while the tokenizer is made");
+    }
     const std::string* name = text_of(entry, "name");
     const std::string* text = text_of(entry, "template");
     if (name == nullptr || text == nullptr) continue;

@@ -271,6 +271,11 @@ constexpr std::string_view kMethods =
 // A token, or an object that transformers 5 makes one of.
 bool is_token_or_object(const JsonValue& value) { return value.is_string() || value.is_object(); }
 
+bool is_token(const JsonValue& value) {
+  const std::string* type = text_of(value, "__type");
+  return value.is_string() || (type != nullptr && *type == "AddedToken");
+}
+
 bool is_of_letter(const JsonValue& value, char letter) {
   switch (letter) {
     case 'b': return value.is_boolean();
@@ -280,7 +285,7 @@ bool is_of_letter(const JsonValue& value, char letter) {
     case 'l': return value.is_array();
     case 'e': return value.is_structured() && value.empty();
     case 'd': return value.is_object();
-    case 't': return value.is_array() && std::ranges::all_of(value, is_token_or_object);
+    case 't': return value.is_array() && std::ranges::all_of(value, is_token);
     default:
       return value.is_object() && std::ranges::all_of(value, [](const auto& item) {
                return item.is_null() || is_token_or_object(item);
@@ -334,10 +339,14 @@ void look_config_kinds(const Look& look) {
   }
   const JsonValue* name = member(config, "tokenizer_class");
   const JsonValue* adds = member(config, "add_prefix_space");
-  const bool is_gpt2 =
-      name != nullptr && (*name == "GPT2Tokenizer" || *name == "GPT2TokenizerFast");
-  if (is_gpt2 && adds != nullptr && !adds->is_boolean()) {
-    report("add_prefix_space", "and GPT2Tokenizer takes only true or false");
+  const std::string class_name =
+      name != nullptr && name->is_string() ? *text_of(config, "tokenizer_class") : "";
+  const bool is_gpt2 = has_word(" GPT2Tokenizer GPT2TokenizerFast ", class_name);
+  const bool may_be_null =
+      has_word(" Qwen2Tokenizer Qwen2TokenizerFast Qwen3_5Tokenizer ", class_name);
+  const bool is_bad = adds != nullptr && !adds->is_boolean() && !(may_be_null && adds->is_null());
+  if (is_bad && (is_gpt2 || may_be_null)) {
+    report("add_prefix_space", fmt::format("and {} takes only true or false", class_name));
   }
   look_older_files(look);
 }

@@ -91,9 +91,8 @@ const Family kQwen2 = {
     .activation = kSilu,
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " natural_heads"
-        " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears"
-        " tokenizer_class:Qwen2",
+        " natural_heads skips_tied_head"
+        " looks_up_proj_scales refuses_fused_alone norms_feed_linears tokenizer_class:Qwen2",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen2Defaults,

@@ -320,19 +320,24 @@ TEST(DoctorValues, GenerationConfigIsWhatItsClassTakes) {
 
 TEST(DoctorValues, Transformers5TakesSomeKindsInTokenizerConfig) {
   for (const char* profile : {"vllm", "sglang", "transformers-5"}) {
-    expect_of(profile, {
-        {kLlama, kSettings, "/model_max_length", "\"x\"", "T21 unloaded"},
-        {kLlama, kSettings, "/model_max_length", "1e30", ""},
-        {kLlama, kSettings, "/extra_special_tokens", R"({"img": 5})", "T21 unloaded"},
-        {kLlama, kSettings, "/model_input_names", "5", "T21 unloaded"},
-        {kLlama, kSettings, "/split_special_tokens", "null", "T21 unloaded"},
-        {kLlama, kSettings, "/auto_map", "5", "T21 unloaded"},
-        {kLlama, kSettings, "/init_inputs", "5", "T21 unloaded"},
-        {kLlama, kSettings, "/get_vocab", "1", "T21 unloaded"},
-        {kLlama, kSettings, "/pad_token", R"({"__type": "AddedToken"})", ""},
-        {kLlama, kSettings, "/pad_token", R"({"content": "x"})", "T15 unloaded"},
-        {kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""},
-    });
+    expect_of(profile,
+              {
+                  {kLlama, kSettings, "/model_max_length", "\"x\"", "T21 unloaded"},
+                  {kLlama, kSettings, "/model_max_length", "1e30", ""},
+                  {kLlama, kSettings, "/extra_special_tokens", R"({"img": 5})", "T21 unloaded"},
+                  {kLlama, kSettings, "/extra_special_tokens", "[{}]", "T21 unloaded"},
+                  {kLlama, kSettings, "/extra_special_tokens", R"(["<a>"])", ""},
+                  {kQwen3, kSettings, "/add_prefix_space", "\"x\"", "T21 unloaded"},
+                  {kQwen3, kSettings, "/add_prefix_space", "null", ""},
+                  {kLlama, kSettings, "/model_input_names", "5", "T21 unloaded"},
+                  {kLlama, kSettings, "/split_special_tokens", "null", "T21 unloaded"},
+                  {kLlama, kSettings, "/auto_map", "5", "T21 unloaded"},
+                  {kLlama, kSettings, "/init_inputs", "5", "T21 unloaded"},
+                  {kLlama, kSettings, "/get_vocab", "1", "T21 unloaded"},
+                  {kLlama, kSettings, "/pad_token", R"({"__type": "AddedToken"})", ""},
+                  {kLlama, kSettings, "/pad_token", R"({"content": "x"})", "T15 unloaded"},
+                  {kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""},
+              });
   }
   EXPECT_EQ(told_of({kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""}),
             "T15 unloaded");

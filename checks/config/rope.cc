@@ -194,7 +194,7 @@ std::string fault_of_pairs(const Examined& on, const Rope& rope) {
     if (value == nullptr) continue;
     if (value->is_null() || counts_as_number(*value)) return fmt::format("{} is not a list", key);
     if (!is_measured) continue;
-    if (!value->is_array() || !std::ranges::all_of(*value, is_count)) {
+    if (!value->is_array() || !std::ranges::all_of(*value, counts_as_number)) {
       return fmt::format("{} is not a list of numbers", key);
     }
     if (pairs && value->size() != *pairs) {

@@ -37,13 +37,13 @@ const std::string* text_of(const JsonValue* json, std::string_view key);
 // A whole number >= 0, also if written as 4.0; nullopt otherwise.
 std::optional<uint64_t> whole(const JsonValue& json);
 std::optional<double> number(const JsonValue& json);
+// The same of what may be absent; nullopt then.
+std::optional<uint64_t> whole(const JsonValue* json);
+std::optional<double> number(const JsonValue* json);
 // As in Python, where true and false count as 1 and 0.
 inline bool counts_as_number(const JsonValue& json) {
   return json.is_number() || json.is_boolean();
 }
-// The same of what may be absent; nullopt then.
-std::optional<uint64_t> whole(const JsonValue* json);
-std::optional<double> number(const JsonValue* json);
 // Whether Python treats the value as true: not null, false, 0, "", [] or {}.
 bool is_truthy(const JsonValue* json);
 

@@ -45,10 +45,11 @@ Status list(const std::filesystem::path& folder, const std::string& prefix,
 
 Result<Document> read_document(const std::filesystem::path& folder, const std::string& path,
                                const ReadOptions& options) {
-  const bool is_vocabulary = is_document_of(DocumentKind::kVocabulary, path);
+  const bool is_never_small = is_document_of(DocumentKind::kVocabulary, path) ||
+                              is_document_of(DocumentKind::kModules, path);
   // An entry for each of a model's quantizers.
-  const bool is_large = is_vocabulary || path == "modelopt_state.pth";
-  if (is_vocabulary && is_url(folder) && options.skip_vocabularies_of_urls) {
+  const bool is_large = is_never_small || path == "modelopt_state.pth";
+  if (is_never_small && is_url(folder) && options.skip_vocabularies_of_urls) {
     return Document(path, "");
   }
   CKPT_ASSIGN(const SharedSource source, open_document(folder, path, options));

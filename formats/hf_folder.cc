@@ -356,6 +356,8 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
     checkpoint.file_metadata[file.path] = std::move(file.header.metadata);
   }
   CKPT_ASSIGN(checkpoint.documents, read_documents(folder, options));
+  // Not every server lists its files.
+  if (!is_url(folder)) checkpoint.code_files = matching(names, "*.py");
   return checkpoint;
 }
 

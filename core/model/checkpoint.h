@@ -216,6 +216,8 @@ struct Checkpoint {
   Metadata metadata;                              // GGUF's key/value pairs
   std::map<std::string, Metadata> file_metadata;  // safetensors' __metadata__, by file
   std::vector<Document> documents;
+  // Names of Python files in its folder, which ckpt neither reads nor copies; nullopt: not known.
+  std::optional<std::vector<std::string>> code_files;
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
   // The first tensor that is stored as codes with separate scales; nullptr if there is none.

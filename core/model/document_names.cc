@@ -22,7 +22,8 @@ constexpr KindNames kNames[] = {
      "params.json adapter_config.json modelopt_state.pth"},
     {kVocabulary,
      "tokenizer.json vocab.json vocab.txt merges.txt tokenizer.model tokenizer.model.v* "
-     "tiktoken.model tekken.json spiece.model sentencepiece.bpe.model"},
+     "tiktoken.model *.tiktoken tekken.json spiece.model spm.model sentencepiece.model "
+     "sentencepiece.bpe.model vocab.bpe encoder.json"},
     {kTokenizer, "tokenizer_config.json special_tokens_map.json added_tokens.json"},
     {kTemplate,
      "chat_template.jinja chat_template.json chat_templates.json "
@@ -32,7 +33,12 @@ constexpr KindNames kNames[] = {
      "image_processor_config.json feature_extractor_config.json"},
     {kEmbedding,
      "modules.json sentence_bert_config.json config_sentence_transformers.json "
-     "?_Pooling/config.json ?_Normalize/config.json"},
+     "?_Pooling/config.json ?_Normalize/config.json ?_Dense/config.json ?_LayerNorm/config.json "
+     "?_Dropout/config.json ?_WeightedLayerPooling/config.json ?_SpladePooling/config.json"},
+    {kModules,
+     "?_Dense/model.safetensors ?_Dense/pytorch_model.bin ?_LayerNorm/model.safetensors "
+     "?_LayerNorm/pytorch_model.bin ?_WeightedLayerPooling/model.safetensors "
+     "?_WeightedLayerPooling/pytorch_model.bin"},
     {kWords, "README.md LICENSE LICENSE.* LICENCE* NOTICE NOTICE.* USE_POLICY.md MODEL_CARD.md"},
 };
 

@@ -2,7 +2,8 @@
 //
 // The table lists files to copy, not files to omit: a folder of a trainer also holds optimizer
 // states, random number states, logs and caches, none of which may be copied with the weights.
-// Python files (remote code) are omitted too; people copy them after reading them.
+// Python files (remote code) are omitted too; people copy them after reading them, and a note names
+// those that a document names (core/model/named_files.h).
 #pragma once
 
 #include <string_view>
@@ -17,6 +18,7 @@ enum class DocumentKind {
   kTemplate,    // of chats
   kInputs,      // images, video, sound
   kEmbedding,   // modules of embedding models
+  kModules,     // the weights of these modules, which stay as they are
   kWords,       // written by people: a card, a license
 };
 

@@ -58,8 +58,8 @@ struct ReadOptions {
   // Documents and indexes may be links to anywhere, not only inside their folder and to the blobs
   // of the hub's cache.
   bool follow_links = false;
-  // If a URL names the folder, vocabulary documents have only their names, no text: for callers
-  // that show only the names.
+  // If a URL names the folder, vocabularies and weights of modules have only their names, no text:
+  // for callers that show only the names.
   bool skip_vocabularies_of_urls = false;
 };
 

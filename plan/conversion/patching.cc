@@ -7,6 +7,7 @@
 #include "core/io/folder.h"
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
+#include "plan/conversion/uncopied.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
 
@@ -196,6 +197,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
                      ? plan_documents(patching, context)
                      : plan_all(patching, **found, context);
   if (!planned) return planned;
+  if (in_folder && patching.elsewhere) note_uncopied(planned->patch.after.checkpoint, context);
   if (in_folder && !patching.elsewhere && !planned->patch.changes_nothing()) {
     for (const std::string_view name : kStale) {
       CKPT_TRY(leave_or_remove(patching.path, name, planned->patch, notes));

@@ -12,6 +12,7 @@
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/option_table.h"
 #include "plan/conversion/targets.h"
+#include "plan/conversion/uncopied.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
 
@@ -184,6 +185,7 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
     return Failure(
         in_source(with_command(std::move(converted.error()), conversion, scales), conversion));
   }
+  note_uncopied(*converted, planning.context);
   CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
   CKPT_ASSIGN(const bool into, goes_into(conversion.out, layout));

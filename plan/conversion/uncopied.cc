@@ -1,0 +1,47 @@
+#include "plan/conversion/uncopied.h"
+
+#include <algorithm>
+
+#include "core/base/printable.h"
+#include "core/model/named_files.h"
+
+namespace ckpt {
+namespace {
+
+std::string list_of(const std::vector<NamedFile>& files) {
+  std::vector<std::string> paths;
+  for (const NamedFile& file : files) paths.push_back(file.path);
+  return printable(fmt::format("{}", fmt::join(paths, ", ")));
+}
+
+std::string documents_of(const std::vector<NamedFile>& files) {
+  std::vector<std::string> names;
+  for (const NamedFile& file : files) names.push_back(file.document);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return fmt::format("{} {}", fmt::join(names, " and "), names.size() == 1 ? "names" : "name");
+}
+
+}  // namespace
+
+void note_uncopied(Checkpoint& output, const Context& context) {
+  if (output.format == "gguf") return;
+  std::vector<NamedFile> code = named_code(output);
+  if (output.code_files) {
+    std::erase_if(code, [&](const NamedFile& file) {
+      return std::ranges::find(*output.code_files, file.path) == output.code_files->end();
+    });
+  }
+  if (!code.empty()) {
+    context.note("{} code, which is not copied: {}; copy it, and what it imports, after reading it",
+                 documents_of(code), list_of(code));
+  }
+  const std::vector<NamedFile> modules = modules_without_files(output);
+  if (!modules.empty()) {
+    context.note("{} modules that are not copied: {}; copy them, or OUT is another model",
+                 documents_of(modules), list_of(modules));
+  }
+  output.code_files.emplace();
+}
+
+}  // namespace ckpt

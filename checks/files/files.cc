@@ -3,8 +3,12 @@
 // Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
 // generation/configuration_utils.py.
 // Files without {"format": "pt"} load in some readers and stop others.
+#include <algorithm>
+#include <map>
 
 #include "checks/subject/subject.h"
+#include "core/base/printable.h"
+#include "core/model/named_files.h"
 
 namespace ckpt {
 namespace {
@@ -115,6 +119,34 @@ void look_trainer(const Look& look) {
   look.report("modelopt_state.pth", "a trainer's record of its quantizers");
 }
 
+// Whether the program has no class of its own for what this code would be asked for.
+bool is_code_needed(const Look& look, std::string_view document) {
+  const Examined& on = look.on;
+  if (document == "config.json") return !knows_model_type(look.profile, on.model_type);
+  const std::string* name = text_of(on.tokenizer_config, "tokenizer_class");
+  return document == "tokenizer_config.json" && name != nullptr &&
+         !knows_tokenizer_class(look.profile, *name);
+}
+
+// A program that has its own class uses it, unless it must trust the folder's code.
+void look_code(const Look& look) {
+  const Checkpoint& checkpoint = look.on.checkpoint;
+  if (!checkpoint.code_files) return;
+  std::map<std::string, std::vector<std::string>> missing;  // by document
+  for (const NamedFile& file : named_code(checkpoint)) {
+    const bool is_below = file.path.find('/') != file.path.npos;
+    const auto& found = *checkpoint.code_files;
+    if (is_below || std::ranges::find(found, file.path) != found.end()) continue;
+    missing[file.document].push_back(file.path);
+  }
+  for (const auto& [document, paths] : missing) {
+    look.report(fmt::format("{}: {}", document, document == "modules.json" ? "type" : "auto_map"),
+                fmt::format("names code that is not in the folder: {}",
+                            printable(fmt::format("{}", fmt::join(paths, ", ")))),
+                is_code_needed(look, document) ? std::optional(Severity::kUnloaded) : std::nullopt);
+  }
+}
+
 constexpr Check kFileChecks[] = {
     {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
      "metadata error in older readers", "", "ckpt convert IN OUT", look_format},
@@ -132,6 +164,9 @@ constexpr Check kFileChecks[] = {
      "errors when it is saved; sampling that is ignored", "serving-config", "", look_generation},
     {"F04", "the writer is not newer than the reader", "I: vllm-0.16 vllm-0.17 transformers-4.57",
      "", "", "", look_newer},
+    {"F09", "code that documents name is there", "W: vllm* sglang transformers*",
+     "with --trust-remote-code: does not appear to have a file named ...", "",
+     "copy these files from the source model, after reading them", look_code},
     {"F06", "no state of a training", "I: vllm* sglang", "", "", "not needed for serving",
      look_trainer},
 };

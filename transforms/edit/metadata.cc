@@ -19,6 +19,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,7 @@
 #include "core/base/numbers.h"
 #include "core/base/result.h"
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "core/model/transform.h"
 #include "models/models.h"
@@ -156,6 +158,23 @@ bool looks_typed(std::string_view text) {
          (text.starts_with('[') && text.ends_with(']'));
 }
 
+// TYPE:VALUE of the first type that holds what `text` reads as; empty where none does.
+std::string type_that_holds(std::string_view text) {
+  using enum MetaType;
+  constexpr MetaType kOfOne[] = {kBool, kU32, kI32, kU64, kI64, kF32, kF64};
+  constexpr MetaType kOfList[] = {kI32, kU32, kI64, kU64, kF32, kF64, kBool};
+  const bool is_list = text.starts_with('[');
+  const bool is_flag = text.find_first_of("tTfF") == 0;
+  const std::string value = is_flag ? lower_case(text) : std::string(text);
+  const std::string_view digits = std::string_view(value).substr(value.starts_with('+') ? 1 : 0);
+  for (const MetaType type : is_list ? std::span<const MetaType>(kOfList) : kOfOne) {
+    const bool holds =
+        is_list ? parse_list(type, digits).has_value() : parse_value(type, digits).has_value();
+    if (holds) return fmt::format("{}:{}", name(type), digits);
+  }
+  return {};
+}
+
 constexpr OptionRule kMetadataOptions[] = {
     option::pair("set", "KEY=[TYPE:]VALUE or KEY=@FILE",
                  "the entry to set; TYPE like u32, f32, bool, text")
@@ -281,12 +300,9 @@ class KeySetter {
                          architecture_.empty() ? "" : ", in a file of " + architecture_);
     }
     if (typed.type || is_file || !looks_typed(typed.value)) return {};
-    const std::string_view type = typed.value.starts_with('[')                           ? "i32"
-                                  : typed.value.find_first_of("tTfF") == 0               ? "bool"
-                                  : typed.value.find_first_of(".eE") != typed.value.npos ? "f32"
-                                  : typed.value.starts_with('-')                         ? "i32"
-                                                                                         : "u32";
-    return misuse_hint(fmt::format("{0}={1}:{2} or {0}=text:{2}", key, type, typed.value),
+    const std::string typed_value = type_that_holds(typed.value);
+    const std::string other = typed_value.empty() ? "" : fmt::format("{}={} or ", key, typed_value);
+    return misuse_hint(fmt::format("{}{}=text:{}", other, key, typed.value),
                        "key '{}' is new and the type of '{}' is ambiguous; expected a type", key,
                        shorten(typed.value));
   }

@@ -4,6 +4,7 @@
 
 #include "core/engine/execute.h"
 #include "core/io/files_read.h"
+#include "core/io/folder.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/fixing.h"
@@ -80,6 +81,9 @@ Result<Converted> convert(const fs::path& in, const fs::path& out, const Convert
   how.interrupted = told.cancelled();
   Converted made;
   CKPT_ASSIGN(made.report, execute(planned.plan, how));
+  for (const FileReport& file : made.report.files) {
+    remember_sources(file.path, file.sha256, planned.hub_inputs);
+  }
   for (const OutputVerdict& each : planned.verdicts) made.verdicts.push_back(each.verdict);
   return made;
 }

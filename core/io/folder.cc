@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/base/hex.h"
+#include "core/base/lines.h"
 #include "core/io/descriptor.h"
 #include "core/io/remote_files.h"
 #include "core/io/shift.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr size_t kMaxEntries = 1'000'000;
 constexpr const char* kDigestAttribute = "user.ckpt.sha256";
+constexpr const char* kSourcesAttribute = "user.ckpt.sources";
+constexpr size_t kMaxSourcesBytes = 64 << 10;  // of any attribute
 
 // "size mtime-seconds mtime-nanoseconds inode": what a digest was taken of.
 std::string file_stamp(const struct stat& status) {
@@ -170,6 +173,26 @@ std::optional<std::string> remembered_digest(const fs::path& path) {
 
 std::optional<std::string> recorded_digest(const fs::path& path) {
   return digest_of(path, [](const auto&...) { return true; });
+}
+
+// "SHA256\nURL\n..."
+void remember_sources(const fs::path& path, std::string_view sha256,
+                      const std::vector<std::string>& urls) {
+  if (urls.empty()) return;
+  std::string value(sha256);
+  for (const std::string& url : urls) value += "\n" + url;
+  (void)!::setxattr(path.c_str(), kSourcesAttribute, value.data(), value.size(), 0);
+}
+
+std::vector<std::string> remembered_sources(const fs::path& path, std::string_view sha256) {
+  std::string value(kMaxSourcesBytes, '\0');
+  const ssize_t size = ::getxattr(path.c_str(), kSourcesAttribute, value.data(), value.size());
+  std::string_view text =
+      std::string_view(value).substr(0, size < 0 ? 0 : static_cast<size_t>(size));
+  if (sha256.empty() || take_line(text) != sha256) return {};
+  std::vector<std::string> out;
+  while (!text.empty()) out.emplace_back(take_line(text));
+  return out;
 }
 
 }  // namespace ckpt

@@ -56,4 +56,11 @@ std::optional<std::string> remembered_digest(const std::filesystem::path& path);
 // The stored SHA-256, whether or not the file has changed since.
 std::optional<std::string> recorded_digest(const std::filesystem::path& path);
 
+// The URLs that a file with that SHA-256 was made from, stored in an extended attribute, which may
+// be lost likewise. Empty for another SHA-256 than was stored.
+void remember_sources(const std::filesystem::path& path, std::string_view sha256,
+                      const std::vector<std::string>& urls);
+std::vector<std::string> remembered_sources(const std::filesystem::path& path,
+                                            std::string_view sha256);
+
 }  // namespace ckpt

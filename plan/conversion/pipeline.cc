@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "core/model/document_names.h"
 #include "core/resume/plan_digest.h"
@@ -159,6 +160,16 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
   }
   std::erase_if(paths, [](const InputPath& input) { return input.path.empty(); });
   return paths;
+}
+
+// Each at the commit that planning has read.
+std::vector<std::string> hub_inputs(const std::vector<InputPath>& inputs) {
+  std::vector<std::string> out;
+  for (const InputPath& input : inputs) {
+    if (!input.path.native().starts_with("hf://")) continue;
+    if (const auto pinned = pinned_path(input.path)) out.push_back(pinned->string());
+  }
+  return out;
 }
 
 // An error of IN, or of a file that --tokenizer brought, which names its folder.
@@ -520,7 +531,9 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
     CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
   }
   const Replacing replacing{conversion.force, conversion.reading};
-  CKPT_TRY(check_targets(out.plan, input_paths(conversion, steps), replacing));
+  const std::vector<InputPath> inputs = input_paths(conversion, steps);
+  CKPT_TRY(check_targets(out.plan, inputs, replacing));
+  out.hub_inputs = hub_inputs(inputs);
   note_unnoticed_changes(out.plan.outputs, context);
   // A note about the source is printed once for several outputs.
   for (std::string& note : planning.notes) {

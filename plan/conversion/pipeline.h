@@ -18,6 +18,7 @@ struct PlannedConversion {
   std::vector<std::string> notes;       // things a person should know
   std::vector<MergedWeight> merged;     // by --step lora
   std::vector<OutputVerdict> verdicts;  // of --for, for each folder and profile
+  std::vector<std::string> hub_inputs;  // URLs, each with the commit that is read
 };
 
 // Read once for any number of plans of the same IN and importance matrix.

@@ -173,6 +173,34 @@ def provenance_names_the_files_of_a_commit():
 
 
 @case
+def provenance_names_the_commit_that_was_read_when_the_branch_has_moved():
+    strike()
+    try:
+        os.setxattr("model/config.json", "user.test", b"")
+    except OSError:
+        return True   # a file system without attributes
+    commit, moved = SERVER.commit("org/model"), "b" * 40
+    assert run("convert", HUB, "published", "--to", "nvfp4-w4a16")[0] == 0
+    assert run("convert", "model", "unknown", "--to", "nvfp4-w4a16")[0] == 0
+    SERVER.heads = {("org/model", head): moved for head in ("main", moved)}
+    try:
+        good = True
+        for typed in (HUB, HUB + "@main", f"{HUB}@{commit}", HUB + "/config.json"):
+            code, text = run("publish", "published", "--source", typed)
+            made = pathlib.Path("published/provenance.json").read_text() if code == 0 else ""
+            good = good and code == 0 and f"{HUB}@{commit}/config.json" in made and moved not in made or print(typed, code, text)
+        code, text = run("publish", "published", "--source", f"{HUB}@{moved}")
+        good = good and code == 2 and f"was made from commit {commit}" in text or print(code, text)
+        code, text = run("publish", "unknown", "--source", HUB)
+        good = good and code == 0 and "does not know from which commit" in text and moved in pathlib.Path("unknown/provenance.json").read_text() or print(code, text)
+    finally:
+        SERVER.heads = {}
+        shutil.rmtree("published")
+        shutil.rmtree("unknown")
+    return good
+
+
+@case
 def listings_of_many_pages_are_read_to_their_end():
     strike()
     SERVER.page = 2

@@ -266,6 +266,9 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
     return show_share(console, options, *report);
   }
+  for (const FileReport& file : report->files) {
+    remember_sources(file.path, file.sha256, planned.hub_inputs);
+  }
   if (conversion.if_needed) CKPT_TRY(record_made(plan, *report));
   show_report(console, plan, *report, conversion.profiles);
   for (const Output& output : plan.outputs) {

@@ -5,6 +5,7 @@
 
 #include "core/base/printable.h"
 #include "core/io/folder.h"
+#include "core/io/remote_files.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "tools/commands/carry_out.h"
@@ -90,6 +91,12 @@ Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, Lin
   auto report =
       run.out.empty() ? apply_patch(patch, options) : write_patched(patch, run.out, link, options);
   progress.clear();
+  const bool is_of_hub = report && !run.out.empty() && run.path.native().starts_with("hf://");
+  if (!is_of_hub) return report;
+  CKPT_ASSIGN(const std::filesystem::path pinned, pinned_path(run.path));
+  for (const FileReport& file : report->files) {
+    remember_sources(file.path, file.sha256, {pinned.string()});
+  }
   return report;
 }
 

@@ -33,6 +33,7 @@
 #include "tools/published/folder_digests.h"
 #include "tools/published/published_files.h"
 #include "tools/published/send.h"
+#include "tools/published/source_commit.h"
 #include "tools/published/unpublished.h"
 #include "tools/published/verify_structure.h"
 #include "tools/report/page.h"
@@ -464,7 +465,8 @@ Status Publication::make_provenance() {
   for (const FileDigest& file : files_) {
     if (file.name != kProvenanceName) provenance.made.push_back(file);
   }
-  for (const std::string& source : typed_.sources) {
+  for (const std::string& typed : typed_.sources) {
+    CKPT_ASSIGN(const std::string source, source_as_read(typed, folder_, files_, console_));
     CKPT_ASSIGN(provenance.inputs.emplace_back(),
                 digest_source(source, console_, {common_.threads, trusts_remembered()}));
   }

@@ -24,7 +24,7 @@ LOCKED = [
     (["publish", "m"], "m/.SHA256SUMS.partial", "m/SHA256SUMS"),
     (["publish", "m", "--card", "card.md"], ".card.md.partial", "card.md"),
     (["publish", "m", "--archive", "a.tar.zst"], ".ckpt-a.tar.zst.partial", "a.tar.zst"),
-    (["publish", "m", "--lfs", "lfs"], ".ckpt-lfs-lfs.partial", "lfs"),
+    (["publish", "m", "--lfs", "lfs"], ".ckpt-lfs-lfs.partial/", "lfs"),
     (["verify", "m.tar.zst", "--unpack", "u"], "u.partial/", "u"),
     (["patch", "m", "--step", "config:set=layers=3", "--out", "patched"], "patched.partial/", "patched"),
 ]
@@ -85,7 +85,7 @@ def hold(name):
 def one_at_a_time(words, name, out):
     path, lock = hold(name)
     code, _, error = finish(start(words))
-    expect(code == 2 and error.endswith(f": {path}: {AT_WORK}"), f"{words}, exit {code} while another run is at work: {error}")
+    expect(code == 2 and error.endswith(f"{path}: {AT_WORK}"), f"{words}, exit {code} while another run is at work: {error}")
     expect(not pathlib.Path(out).exists(), f"{words} made what another run is making")
     expect(path.exists() and os.path.samestat(os.fstat(lock), path.stat()), f"{words} took {path} from another run")
     os.close(lock)  # it was killed

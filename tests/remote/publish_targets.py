@@ -431,7 +431,7 @@ def s3_memory_does_not_grow_with_the_parts(scratch):
         assert status == 0, status
         return usage.ru_maxrss / 1024
 
-    small, large = peak_mib(folder_in(scratch, "small")), peak_mib(folder_in(scratch, "large", large=LARGE))
+    small, large = peak_mib(folder_in(scratch, "small")), peak_mib(folder_in(scratch, "large", large=2 * LARGE))
     assert large < small + 40, (small, large)
 
 

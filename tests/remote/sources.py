@@ -227,16 +227,16 @@ def a_list_that_is_not_known_to_be_whole_is_refused():
     good = True
     for (source, path), words, fault in faults:
         strike(Fault(fault.name, fault.value, path))
-        good = is_refused(words, "convert", source, "refused") and good
+        good = is_refused(words, "convert", source, OUT) and good
     SERVER.page = 2
     try:
         for words, name, value, path in (("read already", "again", "self", "*tree*"), ("twice", "again", "other", "*tree*"), ("Link is", "link", "next", "*tree*")):
             strike(Fault(name, value, path))
-            good = is_refused(words, "convert", HUB, "refused") and len(SERVER.log) <= 3 and good or print(words, len(SERVER.log))
+            good = is_refused(words, "convert", HUB, OUT) and len(SERVER.log) <= 3 and good or print(words, len(SERVER.log))
         strike(Fault("links", path="*tree*"))
         good = converts_alike(HUB, "out.gguf", "--to", "q8_0") and good
         strike(Fault("edit", (b"Token>4<", b"Token>2<"), "*/s3/bucket", skip=1, times=1))
-        good = is_refused("read already", "convert", BUCKET, "refused") and good
+        good = is_refused("read already", "convert", BUCKET, OUT) and good
     finally:
         SERVER.page = 1000
     return good

@@ -83,6 +83,13 @@ std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>&
   return full.contains(layer) ? "full_attention" : "conv";
 }
 
+// Whether a word of ParameterRule::when is a field, not a kind of layer or of checkpoint.
+bool is_field(std::string_view word) {
+  constexpr std::string_view kKinds =
+      " mamba attention conv mlp nextn optional sparse dense stacked separate head ";
+  return !has_word(kKinds, word) && !word.ends_with("_attention");
+}
+
 class Expansion {
  public:
   Expansion(const ModelConfigs& configs, const ModelForm& form)
@@ -169,7 +176,9 @@ class Expansion {
     CKPT_TRY(check_room(1));
     const bool is_tied = rule.when == "head" && text_.is_true("tie_word_embeddings");
     const bool is_optional = rule.when.find("optional") != rule.when.npos;
-    out_.push_back({std::move(name), shape, rule.cut, part, !is_tied && !is_optional});
+    const bool is_of_field =
+        rule.name.ends_with(".bias") && std::ranges::any_of(split_words(rule.when), is_field);
+    out_.push_back({std::move(name), shape, rule.cut, part, !is_tied && !is_optional, is_of_field});
     return {};
   }
 

@@ -296,7 +296,8 @@ struct Parameter {
   std::vector<uint64_t> shape;  // of the values, whatever they are stored as
   ServerCut cut = ServerCut::kWhole;
   ModelPart part = ModelPart::kText;
-  bool is_required = true;  // false: the head of a model that ties it to the embedding
+  bool is_required = true;   // false: the head of a model that ties it to the embedding
+  bool is_of_field = false;  // a bias that the model has because a field is true
 };
 
 // More layers, or experts of all layers, than any model has.

@@ -143,7 +143,7 @@ class Comparison {
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
       out_.has_nextn |=
-          out_.table->has_nextn && number_after(name, "model.layers.").value_or(0) >= layer_count();
+          out_.table->has_nextn && number_after(name, "model.layers.") >= layer_count();
     }
     out.has_mtp |= out_.has_nextn;
     return out;

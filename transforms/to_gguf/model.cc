@@ -282,6 +282,10 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
     }
   }
   CKPT_ASSIGN(model.layers, model.count("n_layers num_hidden_layers n_layer num_layers"));
+  if (model.layers == 0) {
+    return corrupt_hint("config.json of the model that these weights are of",
+                        "config.json: num_hidden_layers is 0; expected at least 1");
+  }
   if (model.family->may_be_reranker && is_reranker(checkpoint, model)) {
     return unsupported("rerankers are not converted: their head is made of rows of the embedding");
   }

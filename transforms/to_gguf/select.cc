@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
@@ -148,6 +149,21 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
   return out;
 }
 
+// Layers behind the last that predict tokens ahead: they join the embedding of a token to a state.
+// Others are of a model with more layers than config.json says (missing.h).
+std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model) {
+  std::set<uint64_t> out;
+  if (model.family->nextn == NextnLayers::kUnknown) return out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_of_draft(tensor.name)) continue;
+    std::string name = tensor.name;
+    remove_all(name, "language_model.");
+    const auto layer = number_after(name, "model.layers.");
+    if (layer && *layer >= model.layers) out.insert(*layer);
+  }
+  return out;
+}
+
 // Layers behind the last are those that config.json counts, whether or not their tensors are here:
 // llama.cpp does without them.
 Status count_nextn(bool keep_mtp, Model& model) {
@@ -188,6 +204,11 @@ bool is_side_scale(std::string_view name) {
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
+bool is_of_draft(std::string_view name) {
+  return name.find(".eh_proj") != name.npos || name.find(".enorm.") != name.npos ||
+         name.find(".hnorm.") != name.npos;
+}
+
 bool is_nvfp4(const Tensor& tensor, Codecs codecs) {
   return find_repack(*tensor.codec, plain_codec(codecs, Dtype::kNvfp4)) != nullptr;
 }
@@ -206,6 +227,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       order, [](const Tensor* tensor) { return tensor->has_scales() || is_unpacked(*tensor); });
   std::map<std::string, float> input_scales;
   if (is_quantized) CKPT_SET(input_scales, find_input_scales(checkpoint));
+  const std::set<uint64_t> drafts = draft_layers(checkpoint, model);
   std::vector<NamedTensor> out;
   uint64_t mtp_layers = 0;
   for (const Tensor* tensor : order) {
@@ -220,12 +242,12 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
       name = std::move(renamed.name);
     }
-    if (model.family->nextn != NextnLayers::kUnknown &&
-        number_after(name, "model.layers.").value_or(0) >= model.layers) {
+    const auto layer = number_after(name, "model.layers.");
+    if (layer && drafts.contains(*layer)) {
       const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
       model.left_out += is_left_out && keep_mtp;
       if (is_left_out || !keep_mtp) continue;
-      mtp_layers = std::max(mtp_layers, *number_after(name, "model.layers.") + 1 - model.layers);
+      mtp_layers = std::max(mtp_layers, *layer + 1 - model.layers);
     }
     if (is_of_no_use(*model.family, name)) {
       model.left_out += keep_mtp;

@@ -19,6 +19,9 @@ struct NamedTensor {
 // An entry next to quantized weights that is not a tensor of the model.
 bool is_side_scale(std::string_view name);
 
+// A tensor that only layers for multi-token prediction have.
+bool is_of_draft(std::string_view name);
+
 // True for weights whose bits GGUF's NVFP4 can hold, and for those that are yet to be encoded so.
 bool is_nvfp4(const Tensor& tensor, Codecs codecs);
 

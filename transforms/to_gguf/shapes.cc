@@ -5,6 +5,7 @@
 // are padded so; axes of length 1 count for nothing, as the converter drops them.
 #include <unordered_map>
 
+#include "transforms/to_gguf/missing.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"
@@ -13,13 +14,6 @@
 
 namespace ckpt {
 namespace {
-
-std::string table_name(const NamedTensor& named) {
-  // Under its own name: layers for multi-token prediction are another part of the table.
-  if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
-  const bool is_bare = !named.name.starts_with("model.") && !named.name.starts_with("lm_head.");
-  return is_bare ? "model." + named.name : named.name;
-}
 
 bool has_rows_of_tokens(std::string_view name) {
   return name == "model.embed_tokens.weight" || name == "lm_head.weight";
@@ -83,15 +77,7 @@ Status check_null(const NamedTensor& named, std::string_view name, const Model& 
 }  // namespace
 
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
-  const Family& table = *model.family;
-  ModelForm form;
-  form.has_mtp = model.mtp_layers != 0;
-  for (const NamedTensor& named : tensors) {
-    form.held += held_by(named.tensor);
-    form.has_stacked_experts |= named.name.find(".experts.gate_up_proj") != std::string::npos ||
-                                named.name.find(".experts.down_proj") != std::string::npos;
-  }
-  CKPT_ASSIGN(const auto expected, expected_parameters({table, table, model.config}, form));
+  CKPT_ASSIGN(const auto expected, table_parameters(tensors, model));
   std::unordered_map<std::string_view, const std::vector<uint64_t>*> shapes;
   for (const Parameter& parameter : expected) shapes.emplace(parameter.name, &parameter.shape);
   size_t count = 0;

@@ -17,6 +17,7 @@
 #include "transforms/packed/packed.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/keys.h"
+#include "transforms/to_gguf/missing.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/packed_int4.h"
@@ -30,6 +31,7 @@ namespace {
 
 constexpr std::string_view kTokenTensor = "token_embd.weight";
 constexpr Choice kTokenizerAs[] = {{"source", false}, {"converter", true}};
+constexpr Choice kMissing[] = {{"refuse", false}, {"leave", true}};
 constexpr OptionRule kToGgufOptions[] = {
     option::choice("outtype", kOutTypeNames,
                    "type of the matrices; auto: that of the source (norms and small tensors are "
@@ -41,6 +43,9 @@ constexpr OptionRule kToGgufOptions[] = {
                    "decoded"),
     option::yes_no("note-towers", "say which tensors of vision and other towers are left out")
         .by_default("yes"),
+    option::choice("missing", kMissing,
+                   "of a folder that lacks tensors of the model: refuse it, or convert the others")
+        .by_default("refuse"),
     option::text("tokenizer-pre", "NAME", "name of the pre-tokenizer, instead of the one found"),
     option::choice("tokenizer-as", kTokenizerAs,
                    "where both differ, write the vocabulary by which llama.cpp splits texts as the "
@@ -158,12 +163,16 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
     if (is_turned) model.family = model.family->turned;
   }
   CKPT_TRY(check_shapes(selected, model));
+  CKPT_TRY(check_layers(selected, model));
+  // Names that the family does not have are reported first.
+  Status whole = options.choice<bool>("missing") ? Status() : check_missing(selected, model);
   model.out_type = choose_out_type(options, selected);
   model.keeps_codes = options.yes("keep-codes");
   Checkpoint out;
   out.format = "gguf";
   out.name = input.name;
   CKPT_ASSIGN(out.tensors, make_gguf_tensors(std::move(selected), model, context.codecs));
+  CKPT_TRY(std::move(whole));
   if (model.keeps_codes) CKPT_TRY(note_kept_codes(input, out.tensors, context));
   CKPT_ASSIGN(out.metadata, make_metadata(input, model, out.tensors, options, context));
   CKPT_TRY(check_vocabulary(out.metadata, out.tensors, model.family->vocabulary_multiple, context));

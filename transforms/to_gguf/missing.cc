@@ -1,0 +1,131 @@
+#include "transforms/to_gguf/missing.h"
+
+#include <set>
+
+#include "core/base/numbers.h"
+
+namespace ckpt {
+namespace {
+
+bool is_head(std::string_view name) {
+  return name == "lm_head.weight" || name == "embed_out.weight";
+}
+
+// Whether the head cannot be the embeddings. A wrapper may tie what its text part does not, and the
+// converter takes null for tied.
+bool has_own_head(const Model& model) {
+  const JsonValue* said = member(model.config, "tie_word_embeddings");
+  const bool is_null = said != nullptr && said->is_null();
+  return model.family->has_gguf_head && !is_null &&
+         !is_truthy(known(model.root, "tie_word_embeddings"));
+}
+
+// The router of DeepSeek's experts has a bias by its method; without it is one of zeros.
+bool has_other_router(std::string_view name, const Model& model) {
+  const std::string* method = text_of(model.config, "topk_method");
+  return name.ends_with(".e_score_correction_bias") && method != nullptr && *method != "noaux_tc";
+}
+
+bool may_be_missing(const Parameter& parameter, const Model& model) {
+  if (!parameter.is_required || parameter.is_of_field || parameter.part != ModelPart::kText) {
+    return true;
+  }
+  return is_head(parameter.name) ? !has_own_head(model) : has_other_router(parameter.name, model);
+}
+
+// The layer of "model.layers.7.mlp.up_proj.weight", under whatever root.
+std::optional<uint64_t> layer_of(std::string_view name) {
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = name.find(kLayers);
+  if (at == name.npos || (at != 0 && name[at - 1] != '.')) return std::nullopt;
+  return number_after(name.substr(at), kLayers);
+}
+
+// Layers that stay as they were may have the other form of experts: one stack, or single ones.
+bool has_other_experts(const std::set<std::string>& held, std::string_view name) {
+  constexpr std::string_view kExperts = ".experts.";
+  const size_t at = name.find(kExperts);
+  if (at == name.npos) return false;
+  const std::string stem(name.substr(0, at + kExperts.size()));
+  const bool is_single = number_after(name.substr(at), kExperts).has_value();
+  const std::string other = stem + (is_single ? "down_proj" : "0.");
+  const auto found = held.lower_bound(other);
+  return found != held.end() && found->starts_with(other);
+}
+
+}  // namespace
+
+std::string table_name(const NamedTensor& named) {
+  // Under its own name: layers for multi-token prediction are another part of the table.
+  if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
+  const bool is_bare = !named.name.starts_with("model.") && !named.name.starts_with("lm_head.");
+  return is_bare ? "model." + named.name : named.name;
+}
+
+Result<std::vector<Parameter>> table_parameters(const std::vector<NamedTensor>& tensors,
+                                                const Model& model) {
+  ModelForm form;
+  form.has_head = !model.architecture.ends_with("Model");
+  form.has_mtp = model.mtp_layers != 0;
+  for (const NamedTensor& named : tensors) {
+    form.held += held_by(named.tensor);
+    form.has_stacked_experts |= named.name.find(".experts.gate_up_proj") != std::string::npos ||
+                                named.name.find(".experts.down_proj") != std::string::npos;
+  }
+  return expected_parameters({*model.family, *model.family, model.config}, form);
+}
+
+Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model) {
+  if (model.family->is_partial) return {};
+  Model asked = model;
+  // The converter does not read the field, and nothing divides by null.
+  const JsonValue* step = member(asked.config, "decoder_sparse_step");
+  if (step != nullptr && step->is_null()) asked.config.erase("decoder_sparse_step");
+  CKPT_ASSIGN(const auto expected, table_parameters(tensors, asked));
+  std::set<std::string> held;
+  for (const NamedTensor& named : tensors) {
+    held.insert(named.name);
+    held.insert(table_name(named));
+  }
+  size_t count = 0;
+  const Parameter* first = nullptr;
+  for (const Parameter& parameter : expected) {
+    const bool is_there =
+        held.contains(parameter.name) || held.contains(parameter.name + ".weight");
+    if (is_there || may_be_missing(parameter, model)) continue;
+    if (has_other_experts(held, parameter.name)) continue;
+    if (count++ == 0) first = &parameter;
+  }
+  if (count == 0) return {};
+  const std::string more = count == 1 ? "" : fmt::format(", and {} more tensors are", count - 1);
+  if (is_head(first->name)) {
+    return corrupt_hint(
+        "--step config:set=tie_word_embeddings=true, if the embeddings are the head",
+        "tensor '{}' is missing{}; config.json does not tie the head to the embeddings",
+        first->name, more);
+  }
+  return corrupt_hint(
+      "a complete copy of the model; --step to-gguf:missing=leave converts the rest",
+      "tensor '{}', which the model has, is missing{}", first->name, more);
+}
+
+Status check_layers(const std::vector<NamedTensor>& tensors, const Model& model) {
+  std::set<uint64_t> drafts;
+  for (const NamedTensor& named : tensors) {
+    const auto layer = is_of_draft(named.name) ? layer_of(named.name) : std::nullopt;
+    if (layer) drafts.insert(*layer);
+  }
+  for (const NamedTensor& named : tensors) {
+    const auto layer = layer_of(named.name);
+    const bool is_draft = layer && (drafts.contains(*layer) ||
+                                    named.tensor.name.find("mtp.") != named.tensor.name.npos);
+    if (!layer || *layer < model.layers || is_draft) continue;
+    return corrupt_hint(
+        "num_hidden_layers of the source model, or --step drop:tensors=GLOB for such layers",
+        "config.json: num_hidden_layers is {}, but the weights have '{}'", model.layers,
+        named.tensor.name);
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -385,6 +385,20 @@ inline constexpr RopeByLayerType kRopeByLayerType[] = {
     {"olmo3", ""},
 };
 
+// The rotary dictionary of a configuration as transformers 4.57 and 5 read it: rope_scaling goes
+// before rope_parameters; where those are by type of layer it is merged into full_attention. An
+// object, empty where there is neither.
+JsonValue rope_of_level(const JsonValue& level);
+
+// A field about which rope_scaling and rope_parameters of one configuration disagree. A number
+// that is only in rope_parameters counts too, unless the class (`table`, or null) has it anyway.
+struct RopeConflict {
+  std::string field;
+  JsonValue scaling, parameters;  // what is computed with, null: nothing; what is not
+  bool is_lost = false;           // rope_scaling does not say the field
+};
+std::optional<RopeConflict> rope_conflict(const JsonValue& level, const Family* table);
+
 // Fields of released configurations that classes of SGLang and vLLM ask for and transformers 5 does
 // not save. model_types between spaces.
 struct UnsavedField {

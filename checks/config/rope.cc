@@ -477,6 +477,25 @@ void look_theta(const Look& look) {
   }
 }
 
+void look_both_ropes(const Look& look) {
+  const Examined& on = look.on;
+  if (on.is_gguf) return;
+  const auto conflict = rope_conflict(on.text_config(), family_of_type(on.text_type));
+  if (!conflict) return;
+  const auto& [field, scaling, parameters, is_lost] = *conflict;
+  const std::string place = on.text_place("rope_scaling");
+  const std::string used = scaling.is_null() ? "absent" : scaling.dump();
+  if (!is_lost) {
+    return look.tell(place, "{} is {}; rope_parameters, which readers ignore next to it, say {}",
+                     field, used, parameters.dump());
+  }
+  look.report(place,
+              fmt::format("{} is not in it, and so {}; rope_parameters, which readers ignore next "
+                          "to it, say {}",
+                          field, used, parameters.dump()),
+              Severity::kUnsound);
+}
+
 constexpr Check kRopeChecks[] = {
     {"C17", "the rope type is known and complete",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
@@ -489,6 +508,9 @@ constexpr Check kRopeChecks[] = {
      "partial_rotary_factor must be between 0.0 and 1.0", "", kTakeConfig, look_share},
     {"C20", "rope_theta is where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
      "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
+    {"C47", "rope_scaling and rope_parameters agree", "W: all",
+     "answers get worse the longer the text is", "",
+     "remove one of them from config.json, or make them say the same", look_both_ropes},
 };
 
 }  // namespace

@@ -200,7 +200,6 @@ struct KeyWriter {
     const JsonValue* value = model.field(rule.fields);
     const JsonValue* sliding = known(model.rope, "sliding_attention");
     if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
-    if (rule.source == KeySource::kRopeBase) return known(rope(), "rope_theta");
     if (rule.source == KeySource::kField) return value;
     return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
   }
@@ -214,6 +213,15 @@ struct KeyWriter {
     }
     out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
     return {};
+  }
+
+  // A file without it means 10000 to llama.cpp, be that the model's or not.
+  Status rope_base(const KeyRule& rule) const {
+    const JsonValue* base = known(rope(), "rope_theta");
+    if (base == nullptr && known(model.rope, "full_attention") != nullptr) {
+      return corrupt("config.json: rope_parameters.full_attention has no rope_theta");
+    }
+    return set_known(rule, base);
   }
 
   Status rope_field(const KeyRule& rule) const {
@@ -253,8 +261,8 @@ struct KeyWriter {
     switch (rule.source) {
       case KeySource::kField:
       case KeySource::kFieldUnlessZero:
-      case KeySource::kRopeBase:
       case KeySource::kRopeBaseSliding: return set_known(rule, found(rule));
+      case KeySource::kRopeBase: return rope_base(rule);
       case KeySource::kBlockCount: return set_count(rule.key, model.blocks());
       case KeySource::kCausal: {
         const JsonValue* value = model.field(rule.fields);

@@ -156,24 +156,60 @@ void mirror(JsonValue& rope, const JsonValue& config, std::string_view fields, c
   if (found != nullptr && !found->is_null()) rope[name] = *found;
 }
 
-// Of the defaults only the rotary base belongs here: rope_parameters may have one of its own.
-JsonValue complete_rope(const JsonValue& config) {
-  const JsonValue* found = known(config, "rope_parameters");
-  if (found == nullptr) found = known(config, "rope_scaling");
-  JsonValue rope = found != nullptr && found->is_object() ? *found : JsonValue::object();
-  if (rope.contains("full_attention") || rope.contains("sliding_attention")) return rope;
-  const JsonValue* local = first_present(
-      config,
-      "local_rope_theta rope_local_theta rope_theta_local swa_rope_theta rope_local_base_freq");
-  if (local != nullptr && !local->is_null()) rope["sliding_attention"] = {{"rope_theta", *local}};
-  mirror(rope, config,
-         "global_rope_theta rope_global_theta rope_theta_global rope_theta rotary_emb_base",
-         "rope_theta");
+constexpr std::string_view kGlobalBases =
+    "global_rope_theta rope_global_theta rope_theta_global rope_theta rotary_emb_base";
+constexpr std::string_view kLocalBases =
+    "local_rope_theta rope_local_theta rope_theta_local swa_rope_theta rope_local_base_freq";
+
+void name_type(JsonValue& rope) {
   if (!rope.contains("rope_type") && known(rope, "type") != nullptr)
     rope["rope_type"] = rope["type"];
+}
+
+bool is_by_layer_type(const JsonValue& rope) { return known(rope, "full_attention") != nullptr; }
+
+// One dictionary for each type of layer, each with the base of the root or of the class
+// (transformers models/gemma3/configuration_gemma3.py convert_rope_params_to_dict).
+void complete_layer_types(JsonValue& rope, const JsonValue& config) {
+  struct LayerTypeRow {
+    const char* type;
+    std::string_view bases;
+  };
+  for (const auto& [type, bases] : {LayerTypeRow{"full_attention", kGlobalBases},
+                                    LayerTypeRow{"sliding_attention", kLocalBases}}) {
+    const JsonValue* found = known(rope, type);
+    if (found != nullptr && !found->is_object()) continue;
+    JsonValue own = found == nullptr ? JsonValue::object() : *found;
+    name_type(own);
+    if (known(own, "rope_theta") == nullptr) {
+      own.erase("rope_theta");
+      mirror(own, config, bases, "rope_theta");
+    }
+    if (found != nullptr || !own.empty()) rope[type] = std::move(own);
+  }
+}
+
+// Of the defaults only the rotary base belongs here: rope_parameters may have one of its own.
+JsonValue complete_rope(const JsonValue& level, const JsonValue& config) {
+  JsonValue rope = rope_of_level(level);
+  for (const char* type : {"full_attention", "sliding_attention"}) {
+    if (rope.contains(type) && rope[type].is_null()) rope.erase(type);
+  }
+  if (rope.contains("full_attention") || rope.contains("sliding_attention")) return rope;
+  const JsonValue* local = first_present(config, kLocalBases);
+  if (local != nullptr && !local->is_null()) rope["sliding_attention"] = {{"rope_theta", *local}};
+  mirror(rope, config, kGlobalBases, "rope_theta");
+  name_type(rope);
   mirror(rope, config, "partial_rotary_factor rope_pct rope_percent", "partial_rotary_factor");
   mirror(rope, config, "original_max_position_embeddings", "original_max_position_embeddings");
   return rope;
+}
+
+// The configuration whose class reads the rotary dictionary.
+const JsonValue& rope_level(const Model& model, const JsonValue* text) {
+  const bool is_of_text = text != nullptr && (known(*text, "rope_scaling") != nullptr ||
+                                              known(*text, "rope_parameters") != nullptr);
+  return is_of_text ? *text : model.config;
 }
 
 // These have other tensors and keys (llama.cpp conversion/qwen.py Qwen3Model._is_qwen3_reranker).
@@ -264,14 +300,18 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   model.config = model.root;
   if (text != nullptr) model.config.update(*text);
   CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
-  model.rope = complete_rope(model.config);
+  const JsonValue level = rope_level(model, text);
+  model.rope = complete_rope(level, model.config);
+  model.rope_conflict = rope_conflict(level, is_bare(model) ? nullptr : model.family);
   if (!is_bare(model)) {
     for (const ClassDefault& field : model.family->defaults) {
       if (field.read_by == ReadBy::kShapes) continue;
       CKPT_TRY(fill_default(model.rope, model.config, field));
     }
   }
-  if (!model.rope.contains("full_attention")) {
+  if (is_by_layer_type(model.rope)) {
+    complete_layer_types(model.rope, model.config);
+  } else {
     mirror(model.rope, model.config, "rope_theta", "rope_theta");
     mirror(model.rope, model.config, "partial_rotary_factor", "partial_rotary_factor");
     mirror(model.rope, model.config, "original_max_position_embeddings",

@@ -1,6 +1,7 @@
 // The configuration of a model that becomes a GGUF, parsed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct Model {
   JsonValue root;            // config.json as it is; an object
   JsonValue config;          // text_config merged over the root, defaults filled in
   JsonValue rope;            // rope_parameters or rope_scaling, completed from the root
+  std::optional<RopeConflict> rope_conflict;  // of the two; rope_scaling is taken
   uint64_t layers = 0;       // num_hidden_layers
   uint64_t mtp_layers = 0;   // behind them, kept in the file
   bool keeps_mtp = true;     // false: those layers are dropped

@@ -124,6 +124,31 @@ void note_towers(const Model& model, const Context& context) {
           : "its convert_hf_to_gguf.py --mmproj writes");
 }
 
+// rope_scaling goes before rope_parameters, as in transformers. Fails: kCorrupt where that loses a
+// number that the weights were trained with.
+Status check_rope(const Model& model, const Context& context) {
+  if (!model.rope_conflict) return {};
+  const auto& [field, scaling, parameters, is_lost] = *model.rope_conflict;
+  if (!is_lost) {
+    context.note(
+        "config.json: {} is {} in rope_scaling and {} in rope_parameters; rope_scaling is "
+        "used, as in transformers",
+        field, scaling.dump(), parameters.dump());
+    return {};
+  }
+  const bool is_inner = known(known(model.root, "text_config"), "rope_scaling") != nullptr;
+  const std::string step =
+      parameters.is_array()  // a comma would end the option
+          ? "config.json with the field in rope_scaling too"
+          : fmt::format("--step config:set={}rope_scaling.{}={}", is_inner ? "text_config." : "",
+                        field, parameters.dump());
+  return fail_with_hint(
+      ErrorCode::kCorrupt, step,
+      "config.json: rope_scaling has no {0}, which would be {1}; rope_parameters, "
+      "which transformers ignores next to rope_scaling, have {2}",
+      field, scaling.is_null() ? "absent" : scaling.dump(), parameters.dump());
+}
+
 // transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
 // the converter turns them anyway. Of a square down_proj gate_up_proj tells which.
 Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
@@ -146,6 +171,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   }
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
   CKPT_ASSIGN(Model model, read_model(input));
+  CKPT_TRY(check_rope(model, context));
   input.tensors = join_mxfp4(std::move(input.tensors), context.codecs);
   CKPT_ASSIGN(input, join_packed_weights(std::move(input), context.codecs));
   CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), context.codecs));

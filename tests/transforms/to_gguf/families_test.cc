@@ -143,6 +143,38 @@ TEST(ToGguf, Llama3ScalingIsATensor) {
   EXPECT_EQ(out->metadata.find("llama.rope.scaling.type"), nullptr);
 }
 
+TEST(ToGguf, RopeScalingGoesBeforeRopeParameters) {
+  const auto base_of = [](const JsonValue& config) {
+    auto out = convert(llama(config));
+    if (!out) return "refused: " + out.error().text();
+    const std::string* type = out->metadata.find_text("llama.rope.scaling.type");
+    return fmt::format("{} {}", type == nullptr ? "unscaled" : *type,
+                       std::get<double>(out->metadata.find("llama.rope.freq_base")->value));
+  };
+  JsonValue config = llama_config();
+  config["rope_theta"] = 500000.0;
+  config["rope_parameters"] = {{"rope_theta", 500000.0}, {"rope_type", "default"}};
+  config["rope_scaling"] = nullptr;
+  EXPECT_EQ(base_of(config), "unscaled 500000");
+  config["rope_scaling"] = JsonValue::object();
+  EXPECT_EQ(base_of(config), "unscaled 500000");
+  config["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}};
+  config["max_position_embeddings"] = 4096;
+  EXPECT_EQ(base_of(config), "yarn 500000");
+  config["rope_parameters"] = JsonValue::object();
+  EXPECT_EQ(base_of(config), "yarn 500000");
+  config["rope_parameters"] = {{"rope_theta", 1e6}, {"rope_type", "default"}};
+  EXPECT_TRUE(base_of(config).starts_with("refused: ")) << base_of(config);
+  config["rope_scaling"]["rope_theta"] = 2e6;
+  EXPECT_EQ(base_of(config), "yarn 2000000");
+  config.erase("rope_theta");  // the class has 10000
+  config["rope_scaling"].erase("rope_theta");
+  config["rope_parameters"]["rope_theta"] = 10000;
+  EXPECT_EQ(base_of(config), "yarn 10000");
+  config["rope_parameters"]["rope_theta"] = 10001;
+  EXPECT_TRUE(base_of(config).starts_with("refused: ")) << base_of(config);
+}
+
 TEST(ToGguf, RopeScalingKeys) {
   JsonValue config = llama_config();
   config["max_position_embeddings"] = 4096;

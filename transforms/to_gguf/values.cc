@@ -12,10 +12,13 @@
 
 #include "core/base/arithmetic.h"
 #include "core/chunks/written_source.h"
+#include "core/computed/decoded_source.h"
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {
 namespace {
+
+constexpr const char* kFolderFirst = "the steps into a folder first, and that folder as IN";
 
 // Heads of linear attention, as config.json has them.
 struct Heads {
@@ -56,17 +59,19 @@ Status check_rows(const Tensor& tensor, uint64_t found, HeadRows heads, const ch
       expected ? fmt::to_string(*expected) : fmt::format("{} x {}", heads.count, heads.size));
 }
 
-// Applies a row edit to the bytes below: to the tensor itself, or to what it is decoded from.
+// Applies a row edit to the bytes below: to the tensor itself, or to what it is decoded from; to
+// the floats that are written where each row has its own factor or shares a scale with others.
 Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
   if (tensor.is_stored()) return reorder_rows(tensor, runs);
   Recoded recoded = tensor.recoded();
   const bool by_row = std::ranges::any_of(
       recoded.ops, [](const ValueOp& op) { return std::holds_alternative<ScaleRows>(op); });
-  if (by_row) {
-    return unsupported("tensor '{}': rows that are scaled cannot be reordered", tensor.name);
+  auto from = reorder_rows(*recoded.from, runs);
+  if (by_row || !from) {
+    CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
+    return reorder_rows(written, runs);
   }
-  CKPT_ASSIGN(Tensor from, reorder_rows(*recoded.from, runs));
-  recoded.from = std::make_shared<const Tensor>(std::move(from));
+  recoded.from = std::make_shared<const Tensor>(std::move(*from));
   if (recoded.block_amax != nullptr) {
     CKPT_ASSIGN(Tensor amax, reorder_rows(*recoded.block_amax, runs));
     recoded.block_amax = std::make_shared<const Tensor>(std::move(amax));
@@ -105,8 +110,9 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   if (!heads.reorders()) return tensor;
   const uint64_t size = heads.value_values;
   if (!tensor.is_stored() && tensor.recoded().block_amax != nullptr) {
-    return unsupported("tensor '{}': its blocks have stored maxima, which cannot change columns",
-                       tensor.name);
+    return fail_with_hint(ErrorCode::kUnsupported, kFolderFirst,
+                          "tensor '{}': its blocks have stored maxima, which cannot change columns",
+                          tensor.name);
   }
   CKPT_TRY(check_rows(tensor, tensor.row_values(), {0, heads.value, size}, "columns"));
   auto index = std::make_shared<std::vector<uint32_t>>();
@@ -122,8 +128,9 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
 Result<Tensor> stored_floats(const Tensor& tensor) {
   if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);
   return unsupported_hint(
-      "the steps into a folder first, and that folder as IN",
-      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or turned around",
+      kFolderFirst,
+      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or "
+      "turned around",
       tensor.name, tensor.codec->name);
 }
 
@@ -301,10 +308,9 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   return change_of_linear(std::move(tensor), change, model);
 }
 
-}  // namespace
-
-Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
-                                          Codecs codecs) {
+// Of the tensor's own codes where rows can be cut out of them.
+Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, const Model& model,
+                                              const Codec& f32) {
   switch (change) {
     case Change::kExpertsGateUp: return split_gate_up(tensor);
     case Change::kQkvz: return split_qkvz(tensor, model);
@@ -312,12 +318,22 @@ Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Mo
     case Change::kSwapHalves:
     case Change::kSwapPairs:
     case Change::kPairs:
-    case Change::kKeyValue:
-      return change_grid(tensor, change, model, plain_codec(codecs, Dtype::kF32));
+    case Change::kKeyValue: return change_grid(tensor, change, model, f32);
     default: break;
   }
   CKPT_ASSIGN(Tensor changed, change_one(std::move(tensor), change, model));
   return std::vector<Tensor>{std::move(changed)};
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
+                                          Codecs codecs) {
+  const Codec& f32 = plain_codec(codecs, Dtype::kF32);
+  auto changed = changed_as_stored(tensor, change, model, f32);
+  const bool shares_scales = tensor.is_stored() && tensor.codec->band_rows > 1;
+  if (changed || !shares_scales || tensor.codec->decode == nullptr) return changed;
+  return changed_as_stored(stored_as_f32(tensor, f32), change, model, f32);
 }
 
 }  // namespace ckpt

@@ -18,7 +18,8 @@ Checkpoint family(const std::string& name, const char* changes = "{}") {
 }
 
 // The message; empty where the family becomes a GGUF.
-std::string error_of(Checkpoint input, const char* missing = "refuse", const char* mtp = "yes") {
+std::string missing_error(Checkpoint input, const char* missing = "refuse",
+                          const char* mtp = "yes") {
   const auto made = run(
       "to-gguf", std::move(input),
       options({{"outtype", "bf16"}, {"tokenizer-pre", "x"}, {"missing", missing}, {"mtp", mtp}}));
@@ -41,25 +42,26 @@ TEST(MissingTensors, AreRefusedByNameAndNumber) {
   for (const char* name :
        {"model.embed_tokens.weight", "model.norm.weight", "model.layers.1.self_attn.q_proj.weight",
         "model.layers.0.input_layernorm.weight"}) {
-    expect_part(error_of(without(family("qwen3-moe"), name)),
+    expect_part(missing_error(without(family("qwen3-moe"), name)),
                 std::string("tensor '") + name + "', which the model has, is missing");
-    EXPECT_EQ(error_of(without(family("qwen3-moe"), name), "leave"), "") << name;
+    EXPECT_EQ(missing_error(without(family("qwen3-moe"), name), "leave"), "") << name;
   }
-  const std::string two = error_of(without(family("qwen3-moe"), ".self_attn.k_proj.weight"));
+  const std::string two = missing_error(without(family("qwen3-moe"), ".self_attn.k_proj.weight"));
   expect_part(two, "more tensors are");
-  EXPECT_EQ(error_of(family("qwen3-moe")), "");
+  EXPECT_EQ(missing_error(family("qwen3-moe")), "");
 }
 
 TEST(MissingTensors, AHeadMayBeMissingOnlyIfItIsTied) {
   expect_part(
-      error_of(without(family("qwen3-moe", R"({"tie_word_embeddings": false})"), "lm_head")),
+      missing_error(without(family("qwen3-moe", R"({"tie_word_embeddings": false})"), "lm_head")),
       "config.json does not tie the head to the embeddings");
-  EXPECT_EQ(error_of(without(family("qwen3-moe", R"({"tie_word_embeddings": true})"), "lm_head")),
-            "");
+  EXPECT_EQ(
+      missing_error(without(family("qwen3-moe", R"({"tie_word_embeddings": true})"), "lm_head")),
+      "");
 }
 
 TEST(MissingTensors, BiasesThatOnlyAFieldAsksForMayBeMissing) {
-  EXPECT_EQ(error_of(family("qwen3-moe", R"({"attention_bias": true})")), "");
+  EXPECT_EQ(missing_error(family("qwen3-moe", R"({"attention_bias": true})")), "");
 }
 
 TEST(LayersBeyondTheCount, AreRefused) {
@@ -68,7 +70,7 @@ TEST(LayersBeyondTheCount, AreRefused) {
     JsonValue config = JsonValue::parse(input.find_document("config.json")->text());
     if (config.contains("layer_types")) config["layer_types"] = {config["layer_types"][0]};
     input.set_document("config.json", config.dump());
-    expect_part(error_of(std::move(input)),
+    expect_part(missing_error(std::move(input)),
                 "config.json: num_hidden_layers is 1, but the weights have 'model.layers.1.");
   }
 }
@@ -77,8 +79,9 @@ TEST(LayersBeyondTheCount, AreRefused) {
 TEST(LayersBeyondTheCount, AreNotTakenForThoseOfMultiTokenPrediction) {
   for (const char* name : {"deepseek-v3", "glm4-moe", "glm4-moe-lite"}) {
     for (const char* mtp : {"yes", "no"}) {
-      EXPECT_EQ(error_of(family(name), "refuse", mtp), "") << name;
-      const std::string few = error_of(family(name, R"({"num_hidden_layers": 1})"), "refuse", mtp);
+      EXPECT_EQ(missing_error(family(name), "refuse", mtp), "") << name;
+      const std::string few =
+          missing_error(family(name, R"({"num_hidden_layers": 1})"), "refuse", mtp);
       const bool is_kept =
           std::string_view(mtp) == "yes" && std::string_view(name) != "deepseek-v3";
       expect_part(few, is_kept ? "but tensors of layer 2 are there"
@@ -89,7 +92,7 @@ TEST(LayersBeyondTheCount, AreNotTakenForThoseOfMultiTokenPrediction) {
 
 TEST(LayersBeyondTheCount, NoLayersAtAllAreRefused) {
   for (const char* name : {"qwen3-moe", "glm4-moe", "deepseek-v3-fp8"}) {
-    expect_part(error_of(family(name, R"({"num_hidden_layers": 0})")),
+    expect_part(missing_error(family(name, R"({"num_hidden_layers": 0})")),
                 "config.json: num_hidden_layers is 0; expected at least 1");
   }
 }

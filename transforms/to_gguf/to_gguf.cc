@@ -142,11 +142,10 @@ Status check_rope(const Model& model, const Context& context) {
           ? "config.json with the field in rope_scaling too"
           : fmt::format("--step config:set={}rope_scaling.{}={}", is_inner ? "text_config." : "",
                         field, parameters.dump());
-  return fail_with_hint(
-      ErrorCode::kCorrupt, step,
-      "config.json: rope_scaling has no {0}, which would be {1}; rope_parameters, "
-      "which transformers ignores next to rope_scaling, have {2}",
-      field, scaling.is_null() ? "absent" : scaling.dump(), parameters.dump());
+  return corrupt_hint(step,
+                      "config.json: rope_scaling has no {0}, which would be {1}; rope_parameters, "
+                      "which transformers ignores next to rope_scaling, have {2}",
+                      field, scaling.is_null() ? "absent" : scaling.dump(), parameters.dump());
 }
 
 // transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];

@@ -110,9 +110,9 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   if (!heads.reorders()) return tensor;
   const uint64_t size = heads.value_values;
   if (!tensor.is_stored() && tensor.recoded().block_amax != nullptr) {
-    return fail_with_hint(ErrorCode::kUnsupported, kFolderFirst,
-                          "tensor '{}': its blocks have stored maxima, which cannot change columns",
-                          tensor.name);
+    return unsupported_hint(
+        kFolderFirst, "tensor '{}': its blocks have stored maxima, which cannot change columns",
+        tensor.name);
   }
   CKPT_TRY(check_rows(tensor, tensor.row_values(), {0, heads.value, size}, "columns"));
   auto index = std::make_shared<std::vector<uint32_t>>();
@@ -129,8 +129,7 @@ Result<Tensor> stored_floats(const Tensor& tensor) {
   if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);
   return unsupported_hint(
       kFolderFirst,
-      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or "
-      "turned around",
+      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or turned around",
       tensor.name, tensor.codec->name);
 }
 

@@ -108,9 +108,10 @@ Band band_of(const Rows& rows) {
   return {std::max<uint64_t>(1, rows.band_rows()), std::max<uint64_t>(1, rows.least_rows())};
 }
 
-// Whole bands; all of them, or as many as the limit allows at equal distances. Where it does not
-// allow one, the first rows of some.
-std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_values) {
+// Whole bands; all of them, or as many as the limit allows at equal distances, in at most
+// `most_runs` runs of neighbors. Where it does not allow one, the first rows of some.
+std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_values,
+                                  uint64_t most_runs = UINT64_MAX) {
   std::vector<RowRange> out;
   const uint64_t rows = tensor.rows(), columns = std::max<uint64_t>(1, tensor.row_values());
   if (rows == 0 || tensor.row_values() == 0) return out;
@@ -124,10 +125,11 @@ std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_
   const uint64_t bands = (rows + band - 1) / band;
   const uint64_t run_rows = limit_values / columns >= band ? band : of.least;
   const uint64_t chosen = std::clamp<uint64_t>(limit_values / (columns * run_rows), 1, bands);
-  for (uint64_t i = 0; i < chosen; ++i) {
+  const uint64_t together = run_rows == band ? (chosen - 1) / most_runs + 1 : 1;
+  for (uint64_t i = 0; i < chosen; i += together) {
     // bands and chosen are row counts: their product is far below 2^64 for any file
     const uint64_t at = i * bands / chosen * band;
-    out.push_back({at, std::min(run_rows, rows - at)});
+    out.push_back({at, std::min(std::min(together, chosen - i) * run_rows, rows - at)});
   }
   return out;
 }
@@ -236,11 +238,11 @@ Status add_column_sums(const Tensor& a, const Tensor& b, ColumnSums& sums, uint6
   });
 }
 
-Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values) {
+Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values, uint64_t most_runs) {
   Rows rows(tensor);
   rows.allow_nonfinite();
   CKPT_TRY(rows.check());
-  const auto ranges = choose_rows(tensor, band_of(rows), limit_values);
+  const auto ranges = choose_rows(tensor, band_of(rows), limit_values, most_runs);
   CKPT_TRY(set_sample_stats(tensor, rows, ranges));
   RowSample out;
   for (const RowRange& range : ranges) {

@@ -53,7 +53,9 @@ struct RowSample {
   std::vector<float> values;   // rows.size() x row_values()
   std::vector<uint64_t> rows;  // their numbers, ascending
 };
+// In at most `most_runs` runs of neighbors, where a run costs more than its rows, as from a server.
 // Fails: as find_amax, but returns NaN and Inf unchanged.
-Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values = kSampleValues);
+Result<RowSample> sample_rows(const Tensor& tensor, uint64_t limit_values = kSampleValues,
+                              uint64_t most_runs = UINT64_MAX);
 
 }  // namespace ckpt

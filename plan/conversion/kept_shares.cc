@@ -21,6 +21,8 @@ namespace {
 // Of all weights together, but for the least of each.
 constexpr uint64_t kMeasuredValues = uint64_t{1} << 20;
 constexpr uint64_t kLeastMeasured = uint64_t{1} << 12, kMostMeasured = uint64_t{1} << 16;
+constexpr uint64_t kMostRuns = 4;  // of a weight: each is asked for several times, of a server too
+constexpr uint64_t kMostSingleRows = 16;
 constexpr double kLeastShare = 0.5;  // values that return to those of the base have its error
 constexpr unsigned kMeasuringThreads = 8;  // each has an `A` as floats
 
@@ -99,8 +101,11 @@ struct ChangeSums {
 
 // By the projection of what is left on what was added, over some rows.
 Result<ChangeSums> sum_change(const Tensor& made, uint64_t limit_values) {
-  CKPT_ASSIGN(const RowSample after, sample_rows(made, limit_values));
   const uint64_t columns = made.row_values();
+  // Rows that change places are added to one by one.
+  const bool has_single_rows = made.stored_tensor().stored().parts[0].size() > made.rows() / 4;
+  if (has_single_rows) limit_values = std::min(limit_values, kMostSingleRows * columns);
+  CKPT_ASSIGN(const RowSample after, sample_rows(made, limit_values, kMostRuns));
   ChangeSums out;
   const std::vector<uint64_t>& rows = after.rows;
   for (size_t at = 0, end = 0; at < rows.size(); at = end) {

@@ -13,7 +13,6 @@
 
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
-#include "core/model/index_misfit.h"
 #include "core/model/packed_forms.h"
 #include "core/outputs/progress.h"
 

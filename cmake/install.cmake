@@ -31,8 +31,7 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 # these include; all others stay private.
 set(headers core/base/result.h core/engine/execute.h core/io/buffers.h core/io/bytes.h
   core/io/descriptor.h core/io/files_read.h core/model/checkpoint.h core/model/codec.h
-  core/model/dtype.h core/model/findings.h core/model/format.h core/model/imatrix.h core/model/index_misfit.h
-  core/model/low_rank.h
+  core/model/dtype.h core/model/findings.h core/model/format.h core/model/imatrix.h core/model/low_rank.h
   core/model/metadata.h core/model/plan.h core/model/step_options.h core/model/transform.h
   core/outputs/execute_options.h core/outputs/progress.h formats/formats.h plan/plan.h plan/conversion/observer.h
   quantizers/quantizers.h)

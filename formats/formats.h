@@ -1,9 +1,9 @@
 // The list of formats: the only header of this folder that others include.
 #pragma once
 
+#include "core/model/findings.h"
 #include "core/model/format.h"
 #include "core/model/imatrix.h"
-#include "core/model/index_misfit.h"
 #include "core/model/plan.h"
 
 namespace ckpt {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/numbered_name.h"
 #include "core/io/cursor.h"
 #include "core/model/format.h"
-#include "core/model/numbered_name.h"
 
 namespace ckpt {
 

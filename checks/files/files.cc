@@ -8,7 +8,7 @@
 
 #include "checks/subject/subject.h"
 #include "core/base/printable.h"
-#include "core/model/named_files.h"
+#include "core/model/json_documents.h"
 
 namespace ckpt {
 namespace {

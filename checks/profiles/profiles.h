@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/index_misfit.h"
+#include "core/model/findings.h"
 
 namespace ckpt {
 

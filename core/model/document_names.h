@@ -3,7 +3,7 @@
 // The table lists files to copy, not files to omit: a folder of a trainer also holds optimizer
 // states, random number states, logs and caches, none of which may be copied with the weights.
 // Python files (remote code) are omitted too; people copy them after reading them, and a note names
-// those that a document names (core/model/named_files.h).
+// those that a document names (core/model/json_documents.h).
 #pragma once
 
 #include <string_view>

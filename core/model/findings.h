@@ -37,6 +37,14 @@ struct Fix {
   bool is_automatic() const { return !step.empty() && needs.empty(); }
 };
 
+// How the index of a folder does not fit its files.
+struct IndexMisfit {
+  bool lacks_file = false;      // it names a file that does not exist
+  bool differs = false;         // its tensors are not those of the files that it names
+  bool is_elsewhere = false;    // a tensor is in another of these files
+  bool has_more_files = false;  // the folder has model*.safetensors that it does not name
+};
+
 struct Finding {
   std::string check;    // its id: "T02"
   std::string profile;  // for whom

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/printable.h"
-#include "core/model/named_files.h"
+#include "core/model/json_documents.h"
 
 namespace ckpt {
 namespace {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/counted.h"
+#include "core/base/numbered_name.h"
 #include "core/base/result.h"
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
@@ -21,7 +22,6 @@
 #include "core/io/shift.h"
 #include "core/io/temporary.h"
 #include "core/model/checkpoint.h"
-#include "core/model/numbered_name.h"
 #include "formats/formats.h"
 #include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"

@@ -9,13 +9,13 @@
 #include <string>
 
 #include "core/base/counted.h"
+#include "core/base/numbered_name.h"
 #include "core/base/sha256.h"
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
 #include "core/io/files_read.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
-#include "core/model/numbered_name.h"
 #include "plan/publish_to/oci_registry.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"

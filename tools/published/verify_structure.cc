@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/base/numbered_name.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
-#include "core/model/numbered_name.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/published/listing.h"

@@ -1,4 +1,4 @@
-#include "core/model/numbered_name.h"
+#include "core/base/numbered_name.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/model/named_files.h"
+#include "core/model/json_documents.h"
 
 #include <gtest/gtest.h>
 

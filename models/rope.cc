@@ -30,7 +30,7 @@ JsonValue type_of_rope(const JsonValue& rope) {
 
 // The value of a dictionary without the field; null: unknown.
 JsonValue usual_value(const JsonValue& level, const Family* table, std::string_view field) {
-  if (const JsonValue* beside = known(level, field)) return *beside;
+  if (const JsonValue* outside = known(level, field)) return *outside;
   if (table != nullptr) {
     for (const ClassDefault& entry : table->defaults) {
       const auto value = number_from<double>(entry.value);

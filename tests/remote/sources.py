@@ -690,8 +690,11 @@ def adapters_and_bases_of_any_source_give_the_bytes_of_a_local_run():
             made = f"{place}-{out}"
             first, *rest = [word.format(place=place, **words) for word in command]
             typed = [first, rest[0], "-o", made] if first == "--recipe" else [first, made, *rest]
+            SERVER.log.clear()
             code, text = run("convert", *typed)
-            good = (code == 0 and digests(made) == digests(f"near-{out}") or print(place, out, code, text)) and good
+            is_alike = code == 0 and digests(made) == digests(f"near-{out}")
+            # A range for each row that the kept share samples would be 6,000 and more.
+            good = (is_alike and len(SERVER.log) < 1000 or print(place, out, code, text, len(SERVER.log))) and good
     return bool(good)
 
 

@@ -178,6 +178,7 @@ Status RemoteSource::open() {
   // Plans compare times, not inodes.
   state_.modified_ns = content.empty() ? kTimeUnknown : static_cast<int64_t>(state_.inode);
   state_.size_bytes = size_bytes();
+  state_.has_listed_digest = has_digest();
   return {};
 }
 

@@ -32,6 +32,7 @@ struct FileState {
   uint64_t device = 0, inode = 0, size_bytes = 0;
   int64_t modified_ns = 0;  // since 1970
   bool shows_changes = true;  // false: a server would send another content without a sign
+  bool has_listed_digest = false;  // its server lists one, which reads of pieces do not check
   auto operator<=>(const FileState&) const = default;
 };
 FileState state_of(const struct stat& status);

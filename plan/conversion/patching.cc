@@ -207,7 +207,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
     CKPT_TRY(note_records_beside(patching.path, notes));
   }
   if (!patching.elsewhere) CKPT_TRY(check_names(planned->patch));
-  note_unnoticed_changes({&planned->patch.after, 1}, context);
+  note_unchecked_sources({&planned->patch.after, 1}, context);
   planned->notes = std::move(notes);
   return planned;
 }

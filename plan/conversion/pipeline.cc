@@ -534,7 +534,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   const std::vector<InputPath> inputs = input_paths(conversion, steps);
   CKPT_TRY(check_targets(out.plan, inputs, replacing));
   out.hub_inputs = hub_inputs(inputs);
-  note_unnoticed_changes(out.plan.outputs, context);
+  note_unchecked_sources(out.plan.outputs, context);
   // A note about the source is printed once for several outputs.
   for (std::string& note : planning.notes) {
     const bool is_new = std::ranges::find(out.notes, note) == out.notes.end();

@@ -84,22 +84,35 @@ Inputs files_read(const Plan& plan, const std::vector<InputPath>& paths) {
 
 }  // namespace
 
-void note_unnoticed_changes(std::span<const Output> outputs, const Context& context) {
-  std::set<std::string> names;
+void note_unchecked_sources(std::span<const Output> outputs, const Context& context) {
+  std::set<std::string> changing, in_pieces;
   bool may_resume = true;
   each_source(outputs, [&](const ByteSource& source) {
     const FileState* state = source.file_state();
-    if (state == nullptr || state->shows_changes) return;
-    names.insert(source.name());
+    if (state == nullptr) return;
+    if (state->has_listed_digest) in_pieces.insert(source.name());
+    if (state->shows_changes) return;
+    changing.insert(source.name());
     may_resume &= state->modified_ns != kTimeUnknown;
   });
-  if (names.empty()) return;
-  const std::string more =
-      names.size() == 1 ? "" : fmt::format(" (and of {})", counted(names.size() - 1, "more file"));
-  context.note(fmt::format(
-      "{}{}: the server sends neither ETag nor Last-Modified, so ckpt does not notice when it is "
-      "replaced during the run{}",
-      *names.begin(), more, may_resume ? "" : ", and cannot resume the run"));
+  const auto named = [](const std::set<std::string>& names) {
+    return names.size() == 1
+               ? *names.begin()
+               : fmt::format("{} (and {})", *names.begin(), counted(names.size() - 1, "more file"));
+  };
+  if (!changing.empty()) {
+    context.note(fmt::format(
+        "{}: the server sends neither ETag nor Last-Modified, so ckpt does not notice when it is "
+        "replaced during the run{}",
+        named(changing), may_resume ? "" : ", and cannot resume the run"));
+  }
+  if (!in_pieces.empty()) {
+    const std::string& first = *in_pieces.begin();
+    context.note(
+        fmt::format("{}: read in pieces, so not compared with the digest that the server lists; "
+                    "'ckpt verify {}' compares it",
+                    named(in_pieces), shell_word(first.substr(0, first.rfind('/') + 1))));
+  }
 }
 
 namespace {

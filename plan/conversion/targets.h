@@ -74,8 +74,8 @@ Failure not_a_checkpoint(const std::filesystem::path& path);
 // with the list of other files; kIo.
 Status check_unfinished_folder(const Output& output);
 
-// A note if a server tells no state of a source from another.
-void note_unnoticed_changes(std::span<const Output> outputs, const Context& context);
+// Notes what a server leaves unchecked: changes that it does not show, digests of whole files.
+void note_unchecked_sources(std::span<const Output> outputs, const Context& context);
 
 // ---- single files (small_targets.cc) ------------------------------------------------------------
 

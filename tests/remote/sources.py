@@ -142,6 +142,17 @@ def verify_hashes_every_file_of_a_hub():
 
 
 @case
+def weights_that_no_digest_was_compared_with_are_noted_once():
+    code, text = run("convert", HUB, "unchecked.gguf", "--to", "q8_0")
+    good = code == 0 and text.count("not compared with the digest that the server lists") == 1 or print(code, text)
+    advice = text.split("'")[1] if "'" in text else ""
+    good = good and advice.startswith(f"ckpt verify {HUB}") and run(*advice.split()[1:])[0] == 0 or print(text)
+    os.unlink("unchecked.gguf")
+    code, text = run("convert", web("indexed/model/"), "unchecked.gguf", "--to", "q8_0")   # lists none
+    return good and code == 0 and "not compared" not in text or print(code, text)
+
+
+@case
 def verify_of_a_file_reads_the_sums_next_to_it():
     strike()
     sound, said = run("verify", web("summed/model/model.safetensors"))

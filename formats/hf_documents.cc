@@ -7,6 +7,7 @@
 #include "core/io/remote_files.h"
 #include "core/model/document_names.h"
 #include "core/model/transform.h"
+#include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
 #include "formats/linked_documents.h"
 #include "formats/safetensors.h"
@@ -83,6 +84,7 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
       if (is_document(entry.path)) paths.insert(entry.path);
     }
   } else {
+    CKPT_TRY(refuse_unfinished_patch(folder));
     CKPT_TRY(list(folder, "", paths));
   }
   std::vector<Document> documents;

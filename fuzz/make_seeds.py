@@ -202,9 +202,9 @@ put("recipe", "all", """{
 """)
 put("recipe", "small", '{"in": "a", "out": "b", "steps": ["serving-config"]}')
 OF = f"of {'0123456789abcdef' * 4}\n"
-put("journal", "all", f"ckpt-patch 2\n{OF}replace 0 config.json\nheader 1 4096 model.safetensors\n"
-    "insert 2 4096 8192 a/model.safetensors\nremove SHA256SUMS\nend\n")
-put("journal", "empty", f"ckpt-patch 2\n{OF}end\n")
+put("journal", "all", f"ckpt-patch 3\n{OF}replace 0 812 config.json\nheader 1 96 4096 model.safetensors\n"
+    "insert 2 4192 4096 8192 a/model.safetensors\nremove SHA256SUMS\nend\n")
+put("journal", "empty", f"ckpt-patch 3\n{OF}end\n")
 
 PLAN, SUM = "0123456789abcdef" * 4, "= " + "0" * 16 + "\n"
 put("ledger", "all", f"ckpt-ledger 1\nplan {PLAN}\ncommand ckpt convert a b\n"

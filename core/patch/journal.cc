@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <utility>
@@ -18,12 +19,15 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kJournalFirstLine = "ckpt-patch 2\n";
+constexpr std::string_view kJournalFirstLine = "ckpt-patch 3\n";
 constexpr std::string_view kOf = "of ";
 constexpr size_t kDigestDigits = 64;
 constexpr std::string_view kLastLine = "end";
 constexpr uint64_t kMaxJournalBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxStagedBytes = uint64_t{4} << 30;  // a header, read to be written again
+
+constexpr const char* kFreshCopy =
+    "a fresh copy of the checkpoint, because the files here may be of two states";
 
 Failure journal_failure(const fs::path& path, const char* doing, int error) {
   return io_failure(path, doing, error, "--out, with a folder that you may write to");
@@ -33,17 +37,17 @@ Failure journal_failure(const fs::path& path, const char* doing, int error) {
 
 bool parse_line(std::string_view text, JournalLine& line) {
   const std::string_view kind = take_word(text);
-  bool sound = true;
+  bool sound =
+      kind == "remove" || (take_number(text, line.staged) && take_number(text, line.staged_bytes));
   if (kind == "replace") {
     line.kind = JournalLine::Kind::kReplace;
-    sound = take_number(text, line.staged);
   } else if (kind == "header") {
     line.kind = JournalLine::Kind::kHeader;
-    sound = take_number(text, line.staged) && take_number(text, line.size_bytes);
+    sound = sound && take_number(text, line.size_bytes);
   } else if (kind == "insert") {
     line.kind = JournalLine::Kind::kInsert;
-    sound = take_number(text, line.staged) && take_number(text, line.size_bytes) &&
-            take_number(text, line.new_size_bytes) && line.new_size_bytes > line.size_bytes;
+    sound = sound && take_number(text, line.size_bytes) && take_number(text, line.new_size_bytes) &&
+            line.new_size_bytes > line.size_bytes;
   } else {
     line.kind = JournalLine::Kind::kRemove;
     sound = kind == "remove";
@@ -116,6 +120,26 @@ Status redo(const OpenFolder& base, const std::string& staging, const JournalLin
   return overwrite_start(file, std::as_bytes(std::span(bytes)));
 }
 
+// Copies and restored folders may lack a part of what a patch has prepared.
+Status check_staged(const OpenFolder& base, const std::string& staging, const Journal& journal) {
+  for (const JournalLine& line : journal) {
+    if (line.kind == JournalLine::Kind::kRemove) continue;
+    std::string name = fmt::format("{}/files/{}", staging, line.staged);
+    CKPT_ASSIGN(const bool is_staged, base.has(name));
+    if (!is_staged && line.kind == JournalLine::Kind::kReplace) name = line.path;
+    CKPT_ASSIGN(const bool exists, base.has(name));
+    std::string found = "missing";
+    if (exists) {
+      CKPT_ASSIGN(const uint64_t size, size_of_file({base, name}));
+      if (size == line.staged_bytes) continue;
+      found = fmt::format("{} bytes", size);
+    }
+    return corrupt_hint(kFreshCopy, "{}: {}; expected {} bytes, as the patch wrote them",
+                        (base.path() / name).string(), found, line.staged_bytes);
+  }
+  return {};
+}
+
 Status sync_folders(const OpenFolder& base, const Journal& journal) {
   std::set<std::string> folders{""};
   for (const JournalLine& line : journal) folders.insert(fs::path(line.path).parent_path());
@@ -123,35 +147,30 @@ Status sync_folders(const OpenFolder& base, const Journal& journal) {
   return {};
 }
 
-// Nothing of it was carried out by this run yet.
-Failure foreign_journal(const fs::path& path, const std::string& why) {
-  return misuse_hint(fmt::format("rm -r {}", shell_path(staging_of(path).string())),
-                     "{}: {}; nothing was changed", journal_of(path).string(), why);
-}
-
 // Whoever could write the journal decides what happens to the files that it names.
-Status judge_journal(const fs::path& path, const Belongs& belongs) {
+Status judge_journal(const fs::path& path, const Belongs& belongs, JournalFrom from) {
   CKPT_TRY(require_own_journal(path));
   auto found = read_journal(path);
   if (!found) {
     Error error = std::move(found.error());
-    if (error.hint.empty())
-      error.hint = fmt::format("rm -r {}", shell_path(staging_of(path).string()));
+    error.hint = kFreshCopy;
     return Failure(std::move(error));
   }
   const BoundJournal& journal = *found;
-  CKPT_ASSIGN(const std::string of, digest_of_journal(path, render_lines(journal.lines)));
-  if (journal.of != of) {
-    return foreign_journal(path,
-                           "not written by a patch of this checkpoint where it stands; it was "
-                           "copied, unpacked or put there");
-  }
   for (const JournalLine& line : journal.lines) {
     if (belongs(line.path)) continue;
-    return foreign_journal(
-        path, fmt::format("names '{}', which is not a file of this checkpoint", line.path));
+    return misuse_hint(
+        kFreshCopy, "{}: names '{}', which is not a file of this checkpoint; nothing was changed",
+        journal_of(path).string(), line.path);
   }
-  return {};
+  CKPT_ASSIGN(const std::string of, digest_of_journal(path, render_lines(journal.lines)));
+  if (from == JournalFrom::kCopied || journal.of == of) return {};
+  return misuse_hint(
+      fmt::format("ckpt patch {} --finish-copied, if you copied or moved it yourself; otherwise {}",
+                  shell_path(path.string()), kFreshCopy),
+      "{}: not written by a patch of this checkpoint where it is now; it was copied, moved, "
+      "unpacked or put there, and nothing was changed",
+      journal_of(path).string());
 }
 
 }  // namespace
@@ -161,14 +180,15 @@ std::string render_lines(const Journal& journal) {
   for (const JournalLine& line : journal) {
     switch (line.kind) {
       case JournalLine::Kind::kReplace:
-        out += fmt::format("replace {} {}\n", line.staged, line.path);
+        out += fmt::format("replace {} {} {}\n", line.staged, line.staged_bytes, line.path);
         break;
       case JournalLine::Kind::kHeader:
-        out += fmt::format("header {} {} {}\n", line.staged, line.size_bytes, line.path);
+        out += fmt::format("header {} {} {} {}\n", line.staged, line.staged_bytes, line.size_bytes,
+                           line.path);
         break;
       case JournalLine::Kind::kInsert:
-        out += fmt::format("insert {} {} {} {}\n", line.staged, line.size_bytes,
-                           line.new_size_bytes, line.path);
+        out += fmt::format("insert {} {} {} {} {}\n", line.staged, line.staged_bytes,
+                           line.size_bytes, line.new_size_bytes, line.path);
         break;
       case JournalLine::Kind::kRemove:
         out += fmt::format("remove {}\n", line.path);
@@ -208,6 +228,16 @@ Result<BoundJournal> parse_journal(std::string_view text) {
   return corrupt("not a patch journal of this version: '{}'", shown.substr(0, 80));
 }
 
+Result<bool> is_changed_with_folder(const fs::path& file) {
+  const fs::path folder = base_of(file);
+  CKPT_ASSIGN(const PatchState state, patch_state(folder));
+  if (state != PatchState::kUnfinished) return false;
+  const auto journal = read_journal(folder);
+  if (!journal) return require_own_journal(folder).has_value();  // anyone can put one into /tmp
+  return std::ranges::any_of(journal->lines,
+                             [&](const JournalLine& line) { return line.path == file.filename(); });
+}
+
 Status commit(const fs::path& path, const Journal& journal, const StepHook& hook) {
   for (const JournalLine& line : journal) {
     if (line.path.find('\n') == std::string::npos) continue;
@@ -232,6 +262,7 @@ Status carry_out(const fs::path& path, const StepHook& hook) {
   const std::string name = staging_of(path).filename().string();
   CKPT_ASSIGN(const BoundJournal bound, read_journal(path));
   const Journal& journal = bound.lines;
+  CKPT_TRY(check_staged(base, name, journal));
   for (const JournalLine& line : journal) CKPT_TRY(redo(base, name, line, hook));
   step(hook, "sync");
   CKPT_TRY(sync_folders(base, journal));
@@ -249,14 +280,14 @@ Status carry_out_one(const fs::path& path, const JournalLine& line, const StepHo
   return remove_staging(path, hook);
 }
 
-Result<PatchState> recover_patch(const fs::path& path, const Belongs& belongs,
-                                 const StepHook& hook) {
+Result<PatchState> recover_patch(const fs::path& path, const Belongs& belongs, const StepHook& hook,
+                                 JournalFrom from) {
   CKPT_ASSIGN(const PatchState found, patch_state(path));
   if (found == PatchState::kNone) return PatchState::kNone;
   CKPT_ASSIGN(const Descriptor lock, lock_staging(path, false));
   CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state == PatchState::kUnfinished) {
-    CKPT_TRY(judge_journal(path, belongs));
+    CKPT_TRY(judge_journal(path, belongs, from));
     CKPT_TRY(carry_out(path, hook));
   }
   if (state == PatchState::kLeftovers) CKPT_TRY(remove_staging(path, hook));

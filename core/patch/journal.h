@@ -8,18 +8,20 @@
 //   no journal   the checkpoint is untouched; what lies here is thrown away
 //   a journal    its lines are carried out, in order, as often as it takes: each can be repeated
 //
-//     ckpt-patch 2
-//     of 71c4...                               SHA-256: of which checkpoint, where, and these lines
-//     replace 0 config.json                    files/0 takes the name
-//     header 1 4096 model.safetensors          files/1 over the start of a file of 4096 bytes
-//     insert 2 4096 8192 model.safetensors     room in front until it has 8192 bytes, then files/2
+//     ckpt-patch 3
+//     of 71c4...                              SHA-256: of which checkpoint, where, and these lines
+//     replace 0 812 config.json               files/0, of 812 bytes, takes the name
+//     header 1 96 4096 model.safetensors      files/1 over the start of a file of 4096 bytes
+//     insert 2 4192 4096 8192 model.gguf      room in front until it has 8192 bytes, then files/2
 //     remove SHA256SUMS
 //     end
 //
 // Unpacked archives and shared folders may contain journals that others wrote. A journal is
 // executed only if the user who runs the program wrote it, nobody else could write to it or to its
 // folder, it was made in this folder (its digest covers inode and birth time of the folder), and it
-// names only files of the checkpoint.
+// names only files of the checkpoint. Who has copied or moved the folder may say so instead of the
+// third (JournalFrom::kCopied). A journal that is refused stays: the files may be of two states,
+// and nothing else can finish them.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +62,12 @@ Result<Descriptor> lock_staging(const std::filesystem::path& path, bool make);
 enum class PatchState : uint8_t { kNone, kLeftovers, kUnfinished };
 // Fails: kIo if this cannot be determined.
 Result<PatchState> patch_state(const std::filesystem::path& path);
-// Fails: kUsage if an interrupted patch left the checkpoint between two states; kIo.
+// Fails: kUsage if an interrupted patch left the checkpoint, or a folder's patch this file, between
+// two states; kIo.
 Status refuse_unfinished_patch(const std::filesystem::path& path);
+
+// Whether an interrupted patch of the folder of `file` changes it. Fails: kIo.
+Result<bool> is_changed_with_folder(const std::filesystem::path& file);
 
 // Fails: kUsage if the journal, or the folder of its new files, belongs to another user or others
 // can write to it.
@@ -81,6 +87,7 @@ struct JournalLine {
   Kind kind;
   std::string path;         // relative to the folder that is or contains the checkpoint
   uint64_t staged = 0;      // number of the file in files/
+  uint64_t staged_bytes = 0;
   uint64_t size_bytes = 0;  // of the file as it is; kHeader, kInsert
   uint64_t new_size_bytes = 0;
   bool operator==(const JournalLine&) const = default;
@@ -113,10 +120,12 @@ Status carry_out(const std::filesystem::path& path, const StepHook& hook);
 Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
                      const StepHook& hook);
 
+// kCopied: with its checkpoint, by the person who says so.
+enum class JournalFrom : uint8_t { kHere, kCopied };
 // Finishes an earlier patch if it was decided, and removes its leftovers if not. Fails: as
 // carry_out and lock_staging; kUsage for a journal that was not written here, by this user,
 // for files of the checkpoint. Returns what was found.
 Result<PatchState> recover_patch(const std::filesystem::path& path, const Belongs& belongs,
-                                 const StepHook& hook = {});
+                                 const StepHook& hook = {}, JournalFrom from = JournalFrom::kHere);
 
 }  // namespace ckpt

@@ -110,12 +110,14 @@ Journal Stager::journal() const {
     line.path = file.path;
     line.staged = i;
     line.kind = JournalLine::Kind::kReplace;
+    if (file.change != FileChange::kRemoved) line.staged_bytes = laid(file).size_bytes;
     if (file.change == FileChange::kRemoved) {
       line.kind = JournalLine::Kind::kRemove;
     } else if (!is_whole(file) && !clones(file)) {
       line.kind = file.shift_bytes == 0 ? JournalLine::Kind::kHeader : JournalLine::Kind::kInsert;
       line.new_size_bytes = laid(file).size_bytes;
       line.size_bytes = line.new_size_bytes - file.shift_bytes;
+      line.staged_bytes = laid(file).header.size();
     }
   }
   return journal;

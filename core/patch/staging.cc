@@ -59,8 +59,12 @@ Status require_own(const fs::path& target, const fs::path& path) {
                        path.string(), *other, target.string(), ::geteuid());
   }
   Error error = std::move(ours.error());
-  if (error.hint.starts_with("rm -r"))
-    error.hint = fmt::format("rm -r {}", shell_path(staging.string()));
+  if (error.hint.starts_with("rm -r")) {
+    const std::string where = shell_path(staging.string());
+    error.hint = is_decided && *is_decided
+                     ? fmt::format("chmod -R go-w {}, if nobody else wrote there", where)
+                     : fmt::format("rm -r {}", where);
+  }
   return without_out(std::move(error));
 }
 
@@ -81,12 +85,14 @@ bool is_of_patch(std::string_view name) {
   return false;
 }
 
-// All of the staging folder is removed in the end.
+// All of the staging folder is removed in the end. A journal in it stays where it can be finished.
 Status refuse_strange_files(const fs::path& staging) {
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(staging, {}));
+  CKPT_ASSIGN(const bool is_decided, is_there(staging / "journal"));
   for (const FolderEntry& entry : entries) {
     if (is_of_patch(entry.path)) continue;
-    return misuse_hint(fmt::format("mv {} elsewhere", shell_path(staging.string())),
+    const fs::path strange = is_decided ? staging / entry.path : staging;
+    return misuse_hint(fmt::format("mv {} elsewhere", shell_path(strange.string())),
                        "{}: already exists and was not left by an interrupted patch (it holds {})",
                        staging.string(), entry.path);
   }
@@ -148,6 +154,10 @@ Result<PatchState> patch_state(const fs::path& path) {
 }
 
 Status refuse_unfinished_patch(const fs::path& path) {
+  if (!is_folder(path)) {
+    CKPT_ASSIGN(const bool is_part, is_changed_with_folder(path));
+    if (is_part) return refuse_unfinished_patch(base_of(path));
+  }
   CKPT_ASSIGN(const PatchState state, patch_state(path));
   if (state != PatchState::kUnfinished) return {};
   if (const auto other = other_owner(staging_of(path))) {

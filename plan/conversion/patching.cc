@@ -174,9 +174,11 @@ Status note_records_beside(const fs::path& file, std::vector<std::string>& notes
 
 }  // namespace
 
-Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook) {
+Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& hook,
+                                        JournalFrom from) {
   CKPT_TRY(refuse_url(path));
-  return recover_patch(path, [&](const std::string& name) { return may_change(path, name); }, hook);
+  const auto belongs = [&](const std::string& name) { return may_change(path, name); };
+  return recover_patch(path, belongs, hook, from);
 }
 
 Result<PlannedPatch> plan_patching(const Patching& patching) {

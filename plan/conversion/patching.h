@@ -34,7 +34,8 @@ struct PlannedPatch {
 
 // recover_patch() of core/patch/journal.h with the file names of a checkpoint.
 Result<PatchState> finish_earlier_patch(const std::filesystem::path& path,
-                                        const StepHook& hook = {});
+                                        const StepHook& hook = {},
+                                        JournalFrom from = JournalFrom::kHere);
 
 // Writes nothing. Fails: kUsage for a payload step without rewrite_weights, for steps on documents
 // of a lone file; as the format and the steps do.

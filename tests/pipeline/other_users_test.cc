@@ -196,10 +196,10 @@ TEST_F(OtherUsers, AJournalOfAnotherUserIsRefusedByName) {
     for (const fs::path& planted : {staging, journal_of(path), staging / "files"}) {
       fs::create_directories(staging / "files");
       write_file(staging / "files/0", "planted");
-      const auto of = digest_of_journal(path, "replace 0 m.gguf\nend\n");
+      const auto of = digest_of_journal(path, "replace 0 7 m.gguf\nend\n");
       ASSERT_TRUE(of);
       write_file(journal_of(path),
-                 fmt::format("ckpt-patch 2\nof {}\nreplace 0 m.gguf\nend\n", *of));
+                 fmt::format("ckpt-patch 3\nof {}\nreplace 0 7 m.gguf\nend\n", *of));
       give(staging, user);
       give(planted, kOther);
       const std::string before = read_file(path);

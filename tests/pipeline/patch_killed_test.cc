@@ -137,9 +137,10 @@ TEST(PatchKilled, AJournalThatLeavesTheFolderIsRefused) {
   make_checkpoint(folder / "m");
   write_file(folder / "victim", "precious");
   fs::create_directories(staging_of(folder / "m") / "files");
-  for (const char* line : {"remove ../victim\n", "replace 0 ../victim\n", "remove /etc\n", "x\n"}) {
+  for (const char* line :
+       {"remove ../victim\n", "replace 0 7 ../victim\n", "remove /etc\n", "x\n"}) {
     write_file(journal_of(folder / "m"),
-               fmt::format("ckpt-patch 2\nof {}\n{}end\n", std::string(64, '0'), line));
+               fmt::format("ckpt-patch 3\nof {}\n{}end\n", std::string(64, '0'), line));
     EXPECT_NE(
         error_of(run_patch(folder / "m", {"config:set=layers=3"})).find("not a patch journal"),
         std::string::npos);

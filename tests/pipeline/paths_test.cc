@@ -35,7 +35,7 @@ class PathsTest : public testing::Test {
     const std::string lines = line + "\nend\n";
     const auto of = digest_of_journal(folder_ / "m", lines);
     ASSERT_TRUE(of);
-    write_file(staging / "journal", "ckpt-patch 2\nof " + *of + "\n" + lines);
+    write_file(staging / "journal", "ckpt-patch 3\nof " + *of + "\n" + lines);
   }
   Result<PatchState> recover() {
     return recover_patch(folder_ / "m", [](const std::string&) { return true; });
@@ -44,8 +44,8 @@ class PathsTest : public testing::Test {
 };
 
 TEST_F(PathsTest, AJournalDoesNotReachThroughLinks) {
-  for (const char* line : {"replace 0 up/victim", "replace 0 up/new", "remove up/victim",
-                           "header 0 8 up/victim", "insert 0 8 4104 up/victim"}) {
+  for (const char* line : {"replace 0 7 up/victim", "replace 0 7 up/new", "remove up/victim",
+                           "header 0 7 8 up/victim", "insert 0 7 8 4104 up/victim"}) {
     plant_journal(line);
     const auto done = recover();
     ASSERT_FALSE(done) << line;
@@ -56,7 +56,7 @@ TEST_F(PathsTest, AJournalDoesNotReachThroughLinks) {
 }
 
 TEST_F(PathsTest, AJournalTakesNothingFromElsewhere) {
-  plant_journal("replace 0 taken");
+  plant_journal("replace 0 7 taken");
   const fs::path files = staging_of(folder_ / "m") / "files";
   fs::remove_all(files);
   fs::create_directory_symlink(folder_ / "outside", files);
@@ -68,7 +68,7 @@ TEST_F(PathsTest, AJournalTakesNothingFromElsewhere) {
 TEST_F(PathsTest, AJournalDoesNotWriteOverAFileWithASecondName) {
   write_file(folder_ / "outside/victim", "precious");
   fs::create_hard_link(folder_ / "outside/victim", folder_ / "m/same");
-  plant_journal("header 0 8 same");
+  plant_journal("header 0 7 8 same");
   EXPECT_FALSE(recover());
   expect_outside_as_it_was();
 }

@@ -226,7 +226,7 @@ std::vector<Worst> worst_inputs() {
        [](size_t n) { return repeated("{\"for\":[\"a\"", ",\"a\"", n, "]}"); }, text(recipe)},
       {"journal", 30, true, 200'000,
        [](size_t n) {
-         return repeated("ckpt-patch 2\nof " + std::string(64, '0') + "\n", "remove a\n", n,
+         return repeated("ckpt-patch 3\nof " + std::string(64, '0') + "\n", "remove a\n", n,
                          "end\n");
        },
        text(parse_journal)},

@@ -100,8 +100,8 @@ Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, Lin
   return report;
 }
 
-Status finish_earlier(const Console& console, const std::filesystem::path& path) {
-  CKPT_ASSIGN(const PatchState found, finish_earlier_patch(path));
+Status finish_earlier(const Console& console, const std::filesystem::path& path, JournalFrom from) {
+  CKPT_ASSIGN(const PatchState found, finish_earlier_patch(path, {}, from));
   if (found == PatchState::kUnfinished) {
     console.warn(fmt::format("{}: an interrupted patch was finished first", path.string()));
   } else if (found == PatchState::kLeftovers) {

@@ -25,7 +25,8 @@ Status check_patched_out(PatchRun& run);
 Status check_name_of_out(const PatchRun& run, const Patch& patch);
 
 // Finishes a patch that was interrupted, and says so. Fails: as recover_patch.
-Status finish_earlier(const Console& console, const std::filesystem::path& path);
+Status finish_earlier(const Console& console, const std::filesystem::path& path,
+                      JournalFrom from = JournalFrom::kHere);
 
 // Applies the patch, or writes it to `run.out`. Fails: as the patch engine.
 Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, LinkWay link,

@@ -11,7 +11,7 @@ struct TypedPatch {
   std::vector<std::string> steps;
   std::string header_slack, recipe;
   std::vector<Step> recipe_steps;  // when none were typed
-  bool rewrite_weights = false;
+  bool rewrite_weights = false, finish_copied = false;
   ReadOptions reading;
 };
 
@@ -59,7 +59,14 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
     return misuse_hint("ckpt list steps", "{}: no --step, and no interrupted patch to finish",
                        patching.path.string());
   }
-  if (!typed.run.dry_run && !patching.elsewhere) CKPT_TRY(finish_earlier(console, patching.path));
+  if (typed.finish_copied && found != PatchState::kUnfinished) {
+    return misuse("{}: no interrupted patch to finish, but --finish-copied is given",
+                  patching.path.string());
+  }
+  if (!typed.run.dry_run && !patching.elsewhere) {
+    CKPT_TRY(finish_earlier(console, patching.path,
+                            typed.finish_copied ? JournalFrom::kCopied : JournalFrom::kHere));
+  }
   if (finishes_only) return 0;
   return run_patch(typed.run, patching, console, common);
 }
@@ -82,6 +89,9 @@ Run declare_patch(CommandOptions& options) {
   options.add("--header-slack SIZE", &typed->header_slack,
               "room for later edits, in headers that are rewritten");
   options.add("--dry-run", &typed->run.dry_run, "show the changes to each file, write nothing");
+  options.add("--finish-copied", &typed->finish_copied,
+              "finish a patch that was interrupted before PATH was copied or moved here",
+              {.excludes = "--dry-run"});
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
   declare_follow_links(options, &typed->reading.follow_links);
   return run_with(std::move(typed), patch);

@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "core/base/printable.h"
@@ -11,6 +12,10 @@
 
 namespace ckpt {
 namespace {
+
+// That libcurl reads.
+constexpr auto kProxyVariables = std::to_array<const char*>(
+    {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
 
 // Parts of `text` between any of `ends`.
 std::vector<std::string> parts_between(std::string_view text, std::string_view ends) {
@@ -78,9 +83,15 @@ std::string foreign_text(std::string_view text,
   return printable(std::string_view(without_url_secrets(out)).substr(0, limit_bytes));
 }
 
+bool has_proxy() {
+  return std::ranges::any_of(kProxyVariables, [](const char* name) {
+    const char* const proxy = std::getenv(name);
+    return proxy != nullptr && *proxy != '\0';
+  });
+}
+
 std::string curl_text(std::string_view words, std::string_view usual) {
-  for (const char* const name :
-       {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}) {
+  for (const char* const name : kProxyVariables) {
     const char* const proxy = std::getenv(name);
     if (proxy == nullptr) continue;
     const std::vector<std::string> parts = login_parts(proxy);

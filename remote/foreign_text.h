@@ -23,4 +23,7 @@ std::string foreign_text(std::string_view text,
 // the variable of the proxy if `words` repeats any part of a proxy's login.
 std::string curl_text(std::string_view words, std::string_view usual);
 
+// Whether the environment names a proxy for some URLs.
+bool has_proxy();
+
 }  // namespace ckpt

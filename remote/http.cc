@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include "core/base/numbers.h"
 #include "remote/foreign_text.h"
+#include "remote/response_headers.h"
 
 namespace ckpt {
 namespace {
@@ -112,38 +112,8 @@ bool is_followed(const HttpRequest& request, int status) {
   return only_reads ? is_redirect(status) : status == 307 || status == 308;
 }
 
-bool is_passing(int status) {
-  return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
-}
-
 bool may_repeat(const HttpRequest& request) {
   return request.may_repeat.value_or(request.method != "POST" && request.method != "PATCH");
-}
-
-// "bytes 5-9/100"; nullopt for all else, an unknown length too.
-struct ContentRange {
-  uint64_t first = 0, last = 0, file_bytes = 0;
-};
-std::optional<ContentRange> parse_content_range(std::string_view text) {
-  const size_t dash = text.find('-'), slash = text.find('/');
-  if (!text.starts_with("bytes ") || dash == text.npos || slash == text.npos || slash < dash) {
-    return {};
-  }
-  const auto first = number_from<uint64_t>(text.substr(6, dash - 6));
-  const auto last = number_from<uint64_t>(text.substr(dash + 1, slash - dash - 1));
-  const auto size = number_from<uint64_t>(text.substr(slash + 1));
-  if (!first || !last || !size || *first > *last || *last >= *size) return {};
-  return ContentRange{*first, *last, *size};
-}
-
-// Of a server, not of the file: no verdict on what the file holds.
-template <class... Args>
-Failure bad_answer(fmt::format_string<Args...> format, Args&&... args) {
-  return fail(ErrorCode::kIo, format, std::forward<Args>(args)...);
-}
-
-Failure changed(std::string what) {
-  return Failure(Error{ErrorCode::kIo, {}, std::move(what), "again when nobody writes to it"});
 }
 
 // One try: its checks need the request, and what earlier tries have shown.
@@ -161,7 +131,7 @@ class Attempt {
   HttpHeaders credentials_for(const Url& url) const;
   Status on_headers(const HttpResponse& response);
   Status on_body(std::span<const std::byte> bytes);
-  Status check_range(const HttpResponse& response);
+  Status check_expected(const HttpResponse& response) const;
   Status check_version(const HttpResponse& response);
 
   const HttpRequest& request_;
@@ -180,46 +150,16 @@ std::optional<HttpRange> Attempt::range() const {
   return left;
 }
 
-Status Attempt::check_range(const HttpResponse& response) {
-  const std::string* const said = response.header("content-range");
-  ContentRange got;
-  if (response.status == 206) {
-    const auto parsed = parse_content_range(said == nullptr ? "" : *said);
-    if (!parsed) {
-      return bad_answer("the server sent 206 with Content-Range '{}'",
-                        said == nullptr ? "" : foreign_text(*said, {}, 80));
+Status Attempt::check_expected(const HttpResponse& response) const {
+  if (!response.url.is_same_origin(request_.url) || response.status >= 400) return {};
+  for (const auto& [name, value] : request_.expected) {
+    for (const auto& [found, is] : response.headers) {
+      if (found == name && is != value) {
+        return bad_answer("the server sent {} '{}'; expected '{}'", name, foreign_text(is, {}, 80),
+                          value);
+      }
     }
-    got = *parsed;
-  } else {  // 200 is all of the file
-    const std::string* const length = response.header("content-length");
-    const auto size = number_from<uint64_t>(length == nullptr ? "" : *length);
-    if (size == 0 && asked_->offset_bytes == 0 && progress_.file_bytes.value_or(0) == 0) {
-      progress_.file_bytes = limit_bytes_ = 0;
-      return {};
-    }
-    if (!size || *size == 0 || asked_->offset_bytes != 0 || *size > asked_->size_bytes) {
-      return bad_answer(
-          "the server answered {} where bytes {} to {} were asked for; expected 206, from a server "
-          "that sends parts of files",
-          response.status, asked_->offset_bytes, asked_->offset_bytes + asked_->size_bytes - 1);
-    }
-    got = {0, *size - 1, *size};
   }
-  if (progress_.file_bytes && *progress_.file_bytes != got.file_bytes) {
-    if (asked_->is_listed) {
-      return corrupt("the file has {} bytes; its list says {}", got.file_bytes,
-                     *progress_.file_bytes);
-    }
-    return changed(
-        fmt::format("the file has {} bytes now; it had {}", got.file_bytes, *progress_.file_bytes));
-  }
-  const uint64_t last = asked_->offset_bytes + asked_->size_bytes - 1;
-  if (got.first != asked_->offset_bytes || got.last != std::min(last, got.file_bytes - 1)) {
-    return bad_answer("the server sent bytes {} to {}; expected {} to {}", got.first, got.last,
-                      asked_->offset_bytes, last);
-  }
-  progress_.file_bytes = got.file_bytes;
-  limit_bytes_ = got.last - got.first + 1;
   return {};
 }
 
@@ -232,16 +172,19 @@ Status Attempt::check_version(const HttpResponse& response) {
 }
 
 Status Attempt::on_headers(const HttpResponse& response) {
-  const std::string* const encoding = response.header("content-encoding");
-  if (encoding != nullptr && *encoding != "identity" && !encoding->empty()) {
-    return bad_answer("the server sent Content-Encoding '{}'; expected none",
-                      foreign_text(*encoding, {}, 40));
-  }
+  CKPT_TRY(check_headers(response));
+  CKPT_TRY(check_expected(response));
   is_good_ = response.is_good();
   limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
-  if (!is_good_ || !asked_) return {};
+  if (!asked_) return {};
+  if (!is_good_) return check_no_range(response, *asked_);
   CKPT_TRY(check_version(response));
-  return check_range(response);
+  HttpRange asked = *asked_;
+  asked.file_bytes = progress_.file_bytes;
+  CKPT_ASSIGN(const RangeAnswer answer, range_answer(response, asked));
+  progress_.file_bytes = answer.file_bytes;
+  limit_bytes_ = answer.size_bytes;
+  return {};
 }
 
 Status Attempt::on_body(std::span<const std::byte> bytes) {
@@ -294,8 +237,9 @@ Result<Outcome> Attempt::send_to(const Url& url) {
   Outcome out{std::move(done.response), std::move(done.cut), done.may_pass};
   out.response.body = std::move(body_);
   out.response.credentials = std::move(credentials);
-  const bool is_short = is_good_ && asked_ && out.cut.empty() && got_bytes_ < limit_bytes_;
-  if (is_short && request_.method != "HEAD") {
+  const bool is_range = is_good_ && asked_ && request_.method != "HEAD";
+  if (is_range && got_bytes_ == limit_bytes_) out.cut.clear();  // however the connection ended
+  if (is_range && got_bytes_ < limit_bytes_ && out.cut.empty()) {
     out.cut = fmt::format("{} of {} bytes were sent", got_bytes_, limit_bytes_);
     out.may_pass = true;
   }
@@ -317,26 +261,6 @@ Result<Outcome> Attempt::run() {
   }
 }
 
-// The number after `t=` of `"resolvers";r=0;t=55`; only where nothing is left.
-std::optional<uint64_t> seconds_of_ratelimit(std::string_view text) {
-  const size_t at = text.find(";t=");
-  if (text.find(";r=0") == text.npos || at == text.npos) return {};
-  const std::string_view rest = text.substr(at + 3);
-  return number_from<uint64_t>(rest.substr(0, rest.find_first_not_of("0123456789")));
-}
-
-// How long the server asks to be left alone; nullopt where it does not say.
-std::optional<uint64_t> asked_seconds(const HttpResponse& response) {
-  if (!is_passing(response.status)) return {};
-  const std::string* const after = response.header("retry-after");
-  if (after != nullptr) {
-    const auto seconds = number_from<uint64_t>(*after);
-    if (seconds) return seconds;
-  }
-  const std::string* const limit = response.header("ratelimit");
-  return limit == nullptr ? std::nullopt : seconds_of_ratelimit(*limit);
-}
-
 milliseconds usual_wait(int idle_tries) {
   return std::min(kFirstWait * (1 << std::min(idle_tries, 6)) / 2, kLongestWait);
 }
@@ -349,7 +273,8 @@ Result<Outcome> try_once(const HttpRequest& request, Progress& progress) {
   HostGate::Turn turn(HostGate::of(request.url));
   const uint64_t before = progress.received_bytes;
   CKPT_ASSIGN(Outcome out, Attempt(request, progress).run());
-  const bool is_dropped = !out.cut.empty() && out.may_pass && progress.received_bytes == before;
+  const bool is_dropped =
+      !out.cut.empty() && out.may_pass && progress.received_bytes - before < kBytesOfTry;
   if (is_dropped || out.response.status == 429 || out.response.status == 503) {
     turn.was_refused();
   } else if (out.cut.empty()) {
@@ -389,22 +314,27 @@ Status FileVersion::check_same(const FileVersion& now) const {
                       etag.empty() ? "Last-Modified" : "ETag");
   }
   if (have_etags ? etag == now.etag : modified == now.modified) return {};
-  return changed(fmt::format("the file changed on the server while it was read (another {})",
-                             have_etags ? "ETag" : "Last-Modified"));
+  return changed_on_server(
+      fmt::format("the file changed on the server while it was read (another {})",
+                  have_etags ? "ETag" : "Last-Modified"));
+}
+
+Result<Url> named_url(const Url& from, std::string_view reference, bool scheme_may_change) {
+  CKPT_ASSIGN(Url url, in(from.shown() + ": redirect", resolve_url(from, reference)));
+  if (url.scheme != from.scheme && !scheme_may_change) {
+    return bad_answer("{}: redirects to {}; expected {}", from.shown(), url.shown(), from.scheme);
+  }
+  if (url.is_loopback() && !from.is_loopback()) {
+    return bad_answer("{}: redirects to this machine ({})", from.shown(), url.shown());
+  }
+  const bool is_new_host = url.host != from.host && !from.is_loopback();
+  url.is_named_elsewhere = from.is_named_elsewhere || is_new_host;
+  return url;
 }
 
 Result<Url> redirect_target(const HttpResponse& response) {
   const std::string* const location = response.header("location");
-  CKPT_ASSIGN(Url url, in(response.url.shown() + ": redirect",
-                          resolve_url(response.url, location == nullptr ? "" : *location)));
-  if (url.scheme != response.url.scheme) {
-    return bad_answer("{}: redirects to {}; expected {}", response.url.shown(), url.shown(),
-                      response.url.scheme);
-  }
-  if (url.is_loopback() && !response.url.is_loopback()) {
-    return bad_answer("{}: redirects to this machine ({})", response.url.shown(), url.shown());
-  }
-  return url;
+  return named_url(response.url, location == nullptr ? "" : *location);
 }
 
 Result<HttpResponse> http_send(const HttpRequest& request) {

@@ -43,6 +43,10 @@ struct HttpRange {
   bool is_listed = false;
 };
 
+// A server that stays below it for `stall_seconds` is left, and asked again for what is missing. So
+// no server holds a run for longer than the size of its answers justifies.
+constexpr long kSlowestBytesPerSecond = 1 << 10;
+
 struct HttpResponse;
 
 // How a server tells one state of a file from another: both headers, where it sends them.
@@ -70,6 +74,8 @@ struct HttpRequest {
   // file of that size.
   std::optional<HttpRange> range;
   FileVersion version = {};  // of the file, if known: the answer must have it
+  // Headers, named in lower case, that an answer of the origin of `url` must not send otherwise.
+  HttpHeaders expected = {};
   // Longer bodies end the request with an error; the body of a range has the size of the range.
   uint64_t max_response_bytes = uint64_t{1} << 20;
   // Receives the body of a 2xx answer in order, instead of HttpResponse::body. For a request
@@ -81,7 +87,7 @@ struct HttpRequest {
   // 0: a redirect is an answer like others.
   int max_redirects = 8;
   int tries = 6;            // without progress in between
-  long stall_seconds = 30;  // without a byte
+  long stall_seconds = 30;  // slower than kSlowestBytesPerSecond
 };
 
 struct HttpResponse {
@@ -103,8 +109,11 @@ struct HttpResponse {
 // so they are never kCorrupt; kCorrupt if the file does not have its listed size.
 Result<HttpResponse> http_send(const HttpRequest& request);
 
-// The target of `response`, a redirect. Fails: kIo for another scheme, and if another machine
-// redirects to this one; as parse_url().
+// `reference` as an answer of `from` names it. Fails: kIo if another machine names this one, and
+// for another scheme unless `scheme_may_change`; as parse_url().
+Result<Url> named_url(const Url& from, std::string_view reference, bool scheme_may_change = false);
+
+// The header Location of `response`: a redirect, or where to send more. Fails: as named_url().
 Result<Url> redirect_target(const HttpResponse& response);
 
 // The failure to report for a response that was not expected: "https://host/x: 404 Not Found".

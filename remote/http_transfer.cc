@@ -1,13 +1,15 @@
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
 
-#include "core/base/lines.h"
-#include "core/base/words.h"
 #include "remote/certificates.h"
 #include "remote/foreign_text.h"
 #include "remote/http.h"
 #include "remote/rate_limit.h"
+#include "remote/response_headers.h"
+#include "remote/this_machine.h"
 
 #ifdef CKPT_REMOTE
 #include <curl/curl.h>
@@ -70,7 +72,6 @@ struct Curl {
 #endif
 };
 
-constexpr size_t kMaxHeaderBytes = 64 << 10;  // all together
 constexpr long kConnectSeconds = 20;
 
 // Handles that nobody uses, last used first: their connections are still open.
@@ -103,7 +104,7 @@ struct Exchange {
   const HttpTransfer& what;
   TransferResult result;
   std::optional<Error> failed;
-  size_t header_bytes = 0;
+  HeaderReader headers;
   uint64_t sent_bytes = 0;
   bool is_begun = false;  // on_headers was called
 
@@ -116,20 +117,7 @@ struct Exchange {
 size_t on_header_line(char* data, size_t, size_t count, void* user) {
   Exchange& exchange = *static_cast<Exchange*>(user);
   const std::string_view line(data, count);
-  exchange.header_bytes += count;
-  if (exchange.header_bytes > kMaxHeaderBytes) {
-    exchange.check(fail(ErrorCode::kIo, "more than {} bytes of headers", kMaxHeaderBytes));
-    return 0;
-  }
-  if (line.starts_with("HTTP/")) {  // also after "100 Continue"
-    exchange.result.response.headers.clear();
-    return count;
-  }
-  const size_t colon = line.find(':');
-  if (colon == line.npos) return count;
-  exchange.result.response.headers.emplace_back(lower_case(line.substr(0, colon)),
-                                                std::string(trimmed(line.substr(colon + 1))));
-  return count;
+  return exchange.check(exchange.headers.add(line)) ? count : 0;
 }
 
 bool begin(Exchange& exchange, CURL* handle) {
@@ -137,6 +125,7 @@ bool begin(Exchange& exchange, CURL* handle) {
   long status = 0;
   Curl::loaded().get(handle, CURLINFO_RESPONSE_CODE, &status);
   exchange.result.response.status = static_cast<int>(status);
+  exchange.result.response.headers = std::move(exchange.headers.headers());
   exchange.is_begun = true;
   return exchange.check(exchange.what.on_headers(exchange.result.response));
 }
@@ -171,6 +160,16 @@ int on_rewind(void* user, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
+// For a host that a server elsewhere named: whatever it resolves to, it must not be this machine.
+curl_socket_t open_socket_elsewhere(void* user, curlsocktype, curl_sockaddr* to) {
+  if (!is_loopback_address(to->addr)) {
+    return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+  }
+  Exchange& exchange = *static_cast<Exchange*>(user);
+  exchange.check(fail(ErrorCode::kIo, "another server redirects to this machine"));
+  return CURL_SOCKET_BAD;
+}
+
 // Small where a buffer is waited for, so that no connection looks dead meanwhile.
 long buffer_bytes() { return has_rate_limit() ? 16L << 10 : 512L << 10; }
 
@@ -199,13 +198,20 @@ void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
   set(handle, CURLOPT_NOSIGNAL, 1L);
   set(handle, CURLOPT_USERAGENT, "ckpt/" CKPT_REMOTE);
   set(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  // With --limit-rate it may be this program that is slow.
+  set(handle, CURLOPT_LOW_SPEED_LIMIT, has_rate_limit() ? 1L : kSlowestBytesPerSecond);
   set(handle, CURLOPT_LOW_SPEED_TIME, what.stall_seconds);
   set(handle, CURLOPT_BUFFERSIZE, buffer_bytes());
   if (what.url.is_loopback()) set(handle, CURLOPT_PROXY, "");
+  if (what.url.is_named_elsewhere &&
+      (what.url.is_loopback() || !has_proxy())) {  // a proxy may be here
+    set(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket_elsewhere);
+    set(handle, CURLOPT_OPENSOCKETDATA, &exchange);
+  }
   if (what.method == "HEAD") set(handle, CURLOPT_NOBODY, 1L);
   if (what.body != nullptr) set_body(handle, exchange);
   if (what.method != "HEAD") set(handle, CURLOPT_CUSTOMREQUEST, what.method.c_str());
+  set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // of a proxy
   set(handle, CURLOPT_HEADERFUNCTION, on_header_line);
   set(handle, CURLOPT_HEADERDATA, &exchange);
   set(handle, CURLOPT_WRITEFUNCTION, on_body_bytes);
@@ -270,7 +276,7 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   }
   CURL* const handle = HandlePool::shared().take();
   if (handle == nullptr) return fail(ErrorCode::kIo, "libcurl cannot be started");
-  Exchange exchange{what, {}, {}, 0, 0, false};
+  Exchange exchange{what, {}, {}, {}, 0, false};
   exchange.result.response.url = what.url;
   Callbacks callbacks{exchange, handle};
   set_options(handle, exchange, callbacks);
@@ -287,7 +293,7 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   HandlePool::shared().give(handle);
   curl.free_list(headers);
   if (exchange.failed) return Failure(std::move(*exchange.failed));
-  if (code == CURLE_OUT_OF_MEMORY && exchange.header_bytes > 0) {  // libcurl's limit of a line
+  if (code == CURLE_OUT_OF_MEMORY && exchange.headers.has_lines()) {  // libcurl's limit of a line
     return fail(ErrorCode::kIo, "a header that is too long");
   }
   if (code == CURLE_PEER_FAILED_VERIFICATION) {

@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/base/url_secrets.h"
 #include "core/base/words.h"
+#include "remote/this_machine.h"
 
 namespace ckpt {
 namespace {
@@ -77,11 +78,7 @@ std::string Url::text() const { return origin() + path + (query.empty() ? "" : "
 
 std::string Url::shown() const { return origin() + path; }
 
-bool Url::is_loopback() const {
-  const bool is_address =
-      host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "[::1]" || is_address;
-}
+bool Url::is_loopback() const { return is_loopback_host(host); }
 
 Result<Url> parse_url(std::string_view text) {
   if (text.size() > kMaxUrlBytes) return bad_url(text, "longer than any URL should be");

@@ -15,6 +15,8 @@ struct Url {
   uint16_t port = 0;
   std::string path;   // begins with '/'
   std::string query;  // without '?'
+  // A server on another machine named the host, which must not resolve to this one.
+  bool is_named_elsewhere = false;
 
   // The same scheme, host and port: credentials of one may be sent to the other.
   bool is_same_origin(const Url& other) const;

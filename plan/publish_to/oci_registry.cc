@@ -197,7 +197,7 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
   const std::string* const challenge = refusal.header("www-authenticate");
   std::string words;
   if (challenge != nullptr && starts_with_word(*challenge, "bearer ")) {
-    CKPT_ASSIGN(const std::string token, fetch_token(*challenge));
+    CKPT_ASSIGN(const std::string token, fetch_token(*challenge, refusal.url));
     words = "Bearer " + token;
   } else if (challenge != nullptr && starts_with_word(*challenge, "basic") &&
              !login_.user.empty()) {
@@ -212,9 +212,10 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
   return {};
 }
 
-Result<std::string> OciRepository::fetch_token(const std::string& challenge) {
+Result<std::string> OciRepository::fetch_token(const std::string& challenge,
+                                               const Url& refused_by) {
   auto words = challenge_words(challenge);
-  CKPT_ASSIGN(Url realm, in("token server", parse_url(words["realm"])));
+  CKPT_ASSIGN(Url realm, in("token server", named_url(refused_by, words["realm"], true)));
   // A server may name any host as its token server, but a password travels encrypted.
   const bool is_safe = realm.scheme == "https" || realm.host == address_.registry.host;
   const std::string scope = fmt::format("repository:{}:pull,push", address_.repository);
@@ -276,7 +277,7 @@ Result<Url> OciRepository::begin_upload() {
   CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
   const std::string* const location = response.header("location");
   if (response.status != 202 || location == nullptr) return refused(response);
-  return resolve_url(response.url, *location);
+  return redirect_target(response);
 }
 
 Status OciRepository::finish_upload(const Url& session, const std::string& sha256,
@@ -331,7 +332,7 @@ Result<bool> OciRepository::send_chunk(Session& session, const HttpBody& body) {
   CKPT_ASSIGN(const HttpResponse response, send(std::move(patch)));
   const std::string* const location = response.header("location");
   if (response.is_good() && location != nullptr) {
-    CKPT_ASSIGN(session.url, resolve_url(response.url, *location));
+    CKPT_ASSIGN(session.url, redirect_target(response));
     session.sent_bytes = received_bytes(response, session.sent_bytes + count);
     return true;
   }
@@ -353,7 +354,7 @@ Status OciRepository::find_place(Session& session) {
     CKPT_ASSIGN(const HttpResponse response, send(ask));
     const std::string* const location = response.header("location");
     if (!response.is_good() || location == nullptr) continue;
-    CKPT_ASSIGN(session.url, resolve_url(response.url, *location));
+    CKPT_ASSIGN(session.url, redirect_target(response));
     session.sent_bytes = received_bytes(response, 0);
     return {};
   }

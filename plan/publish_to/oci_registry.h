@@ -71,7 +71,7 @@ class OciRepository {
  private:
   Result<HttpResponse> send(HttpRequest request);
   Status log_in(const HttpResponse& refusal);
-  Result<std::string> fetch_token(const std::string& challenge);
+  Result<std::string> fetch_token(const std::string& challenge, const Url& refused_by);
   HttpRequest request(std::string method, const std::string& below) const;
   Result<Url> begin_upload();
   Status put_whole(const std::string& sha256, const HttpBody& body);

@@ -98,7 +98,8 @@ bool is_number(std::string_view text) {
 }
 
 // The parts of an action "upload" of the LFS batch. Fails: kCorrupt.
-Result<HubUpload> upload_of(size_t index, const HubFile& file, const JsonValue& actions) {
+Result<HubUpload> upload_of(const Url& hub, size_t index, const HubFile& file,
+                            const JsonValue& actions) {
   HubUpload out{index, {}, 0, "", ""};
   const JsonValue* const action = known(actions, "upload");
   const std::string* const href = text_of(action, "href");
@@ -107,14 +108,14 @@ Result<HubUpload> upload_of(size_t index, const HubFile& file, const JsonValue& 
   const JsonValue* const header = known(action, "header");
   const std::string* const chunk = text_of(header, "chunk_size");
   if (chunk == nullptr) {
-    CKPT_ASSIGN(const Url url, parse_url(*href));
+    CKPT_ASSIGN(const Url url, named_url(hub, *href));
     out.parts = {url};
     return out;
   }
   std::map<uint64_t, Url> parts;  // by number
   for (const auto& [key, value] : header->items()) {
     if (!is_number(key) || !value.is_string() || key.size() > 9) continue;
-    CKPT_ASSIGN(parts[std::stoul(key)], parse_url(value.get<std::string>()));
+    CKPT_ASSIGN(parts[std::stoul(key)], named_url(hub, value.get<std::string>()));
   }
   out.finish = *href;
   out.part_bytes = is_number(*chunk) && chunk->size() < 16 ? std::stoull(*chunk) : 0;
@@ -210,7 +211,8 @@ Result<std::vector<HubUpload>> HubRepository::uploads(const std::vector<HubFile>
       }
       const JsonValue* const actions = known(one, "actions");
       if (actions == nullptr) continue;  // the hub has it
-      CKPT_ASSIGN(out.emplace_back(), upload_of(file->second, files[file->second], *actions));
+      CKPT_ASSIGN(out.emplace_back(),
+                  upload_of(access_.endpoint, file->second, files[file->second], *actions));
     }
   }
   return out;
@@ -234,7 +236,7 @@ Status HubRepository::finish(const HubUpload& upload, const HubFile& file,
   const auto send = [&](const std::string& url, const HubJson& body) -> Status {
     HttpRequest post;
     post.method = "POST";
-    CKPT_ASSIGN(post.url, parse_url(url));
+    CKPT_ASSIGN(post.url, named_url(access_.endpoint, url));
     post.headers = {{"Content-Type", std::string(kLfsJson)}, {"Accept", std::string(kLfsJson)}};
     const bool is_hub = post.url.is_same_origin(access_.endpoint) && url == upload.verify;
     if (is_hub) post.credentials = access_.credentials();

@@ -248,6 +248,189 @@ TEST(Http, BoundsBodiesAndHeaders) {
   }
 }
 
+// A connection that sends so little is left, whatever it sends: headers, interim answers, a body.
+TEST(Http, LeavesAServerThatDripsBytes) {
+  const std::string body =
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-999999/1000000"
+      "\r\nContent-Length: 1000000\r\n\r\n" +
+      std::string(1'000'000, 'x');
+  const std::string headers = "HTTP/1.1 200 OK\r\nX: " + std::string(10'000, 'x');
+  std::string interim;
+  for (int i = 0; i < 1000; ++i) interim += "HTTP/1.1 100 Continue\r\n\r\n";
+  for (const std::string& answer : {body, headers, interim}) {
+    const ScriptedServer server({answer}, {40, std::chrono::milliseconds(100)});
+    HttpRequest request = get_range(server, {0, 1'000'000});
+    request.tries = 1;
+    request.stall_seconds = 1;
+    const auto start = std::chrono::steady_clock::now();
+    const auto response = http_send(request);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+    ASSERT_FALSE(response) << answer.substr(0, 40);
+    EXPECT_EQ(response.error().code, ErrorCode::kIo);
+    EXPECT_NE(said_of(response).find("too slow"), std::string::npos) << said_of(response);
+  }
+}
+
+TEST(Http, ReadsFromAServerThatIsSlowerThanMost) {
+  const ScriptedServer server({scripted("200 OK", "", std::string(15'000, 'x'))},
+                              {500, std::chrono::milliseconds(100)});
+  HttpRequest request = get(server);
+  request.stall_seconds = 2;
+  const auto response = http_send(request);
+  ASSERT_TRUE(response) << said_of(response);
+  EXPECT_EQ(response->body.size(), 15'000u);
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
+TEST(Http, RefusesALengthThatIsNotOfTheRange) {
+  const std::string range = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-5/10\r\n";
+  for (const char* const length :
+       {"3", "5", "0", "-4", "4, 5", "99999999999999999999", "4\r\nContent-Length: 5"}) {
+    const ScriptedServer server({range + "Content-Length: " + length + "\r\n\r\n23456"});
+    const auto response = http_send(get_range(server, {2, 4}));
+    ASSERT_FALSE(response) << length;
+    EXPECT_EQ(response.error().code, ErrorCode::kIo) << length;
+    EXPECT_EQ(server.requests().size(), 1u) << length;
+  }
+}
+
+TEST(Http, RetriesABodyThatIsShorterThanItsLength) {
+  const std::string cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1234";
+  const ScriptedServer server({cut, scripted("200 OK", "", "12345")});
+  EXPECT_EQ(http_send(get(server))->body, "12345");
+}
+
+TEST(Http, ReadsBodiesInChunks) {
+  const std::string head =
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-5/10\r\nETag: \"a\"\r\n"
+      "Transfer-Encoding: chunked\r\n";
+  const std::string body = "\r\n2\r\n23\r\n2;x=y\r\n45\r\n";
+  // With trailers, which are not headers, and without its end: all bytes of the range came.
+  for (const std::string& end :
+       {std::string("0\r\n\r\n"), std::string("0\r\nETag: \"b\"\r\nX-Trailer: 1\r\n\r\n"),
+        std::string("0\r\nHTTP/1.1: 500 No\r\n\r\n"), std::string()}) {
+    const ScriptedServer server({head + body + end});
+    const auto response = http_send(get_range(server, {2, 4}));
+    ASSERT_TRUE(response) << end << said_of(response);
+    EXPECT_EQ(response->body, "2345") << end;
+    EXPECT_EQ(*response->header("etag"), "\"a\"") << end;
+    EXPECT_EQ(response->header("x-trailer"), nullptr) << end;
+    EXPECT_EQ(server.requests().size(), 1u) << end;
+  }
+  const std::string lies[] = {
+      head + "\r\n5\r\n23456\r\n0\r\n\r\n",                      // more
+      head + "Content-Length: 3\r\n\r\n4\r\n2345\r\n0\r\n\r\n",  // two lengths
+      head + "\r\nzz\r\n2345\r\n0\r\n\r\n",
+      head + "\r\n-4\r\n2345\r\n0\r\n\r\n",
+  };
+  for (const std::string& lie : lies) {
+    const ScriptedServer server({lie});
+    const auto response = http_send(get_range(server, {2, 4}));
+    ASSERT_FALSE(response) << lie;
+    EXPECT_EQ(response.error().code, ErrorCode::kIo) << lie;
+  }
+  // An end that comes early is a cut, and the rest is asked for.
+  const ScriptedServer early({head + "\r\n3\r\n234\r\n0\r\n\r\n", part(5, 5, "ETag: \"a\"\r\n")});
+  EXPECT_EQ(http_send(get_range(early, {2, 4}))->body, "2345");
+  EXPECT_NE(early.requests()[1].find("Range: bytes=5-5\r\n"), std::string::npos);
+}
+
+TEST(Http, IgnoresHeadersOfInterimAnswers) {
+  const std::string interim =
+      "HTTP/1.1 100 Continue\r\nETag: \"x\"\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
+  const ScriptedServer server({interim + part(2, 5, "ETag: \"a\"\r\n")});
+  const auto response = http_send(get_range(server, {2, 4}));
+  ASSERT_TRUE(response) << said_of(response);
+  EXPECT_EQ(response->status, 206);
+  EXPECT_EQ(*response->header("etag"), "\"a\"");
+  EXPECT_EQ(response->header("link"), nullptr);
+}
+
+TEST(Http, RefusesWhatIsNotAnAnswer) {
+  const char* const answers[] = {
+      "23456789\r\n\r\n",  // HTTP/0.9
+      "HTTP/1.1 99999 OK\r\n\r\n",
+      "HTTP/1.1 000 OK\r\nContent-Length: 1\r\n\r\n2",
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n2345",
+      "HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: gzip, chunked\r\n"
+      "Content-Range: bytes 2-5/10\r\n\r\n4\r\n2345\r\n0\r\n\r\n",
+  };
+  for (const std::string answer : answers) {
+    const ScriptedServer server({answer});
+    HttpRequest request = get_range(server, {2, 4});
+    request.tries = 1;
+    const auto response = http_send(request);
+    EXPECT_FALSE(response && response->is_good()) << answer;
+  }
+}
+
+TEST(Http, RefusesHeadersWithoutEnd) {
+  const auto answer = [](size_t count) {
+    std::string headers;
+    for (size_t i = 0; i < count; ++i) headers += "a: b\r\n";
+    return scripted("200 OK", headers, "fine");
+  };
+  std::string interim;
+  for (int i = 0; i < 20'000; ++i) interim += "HTTP/1.1 100 Continue\r\n\r\n";
+  const ScriptedServer many({answer(10'000)});
+  EXPECT_EQ(http_send(get(many))->body, "fine");
+  for (const std::string& endless : {answer(20'000), interim + answer(1)}) {
+    const ScriptedServer server({endless});
+    const auto response = http_send(get(server));
+    ASSERT_FALSE(response);
+    EXPECT_NE(said_of(response).find("bytes of headers"), std::string::npos) << said_of(response);
+    EXPECT_EQ(server.requests().size(), 1u);
+  }
+}
+
+TEST(Http, RefusesAnAnswerOfAnotherCommit) {
+  const auto send = [](const std::string& headers) {
+    const ScriptedServer server({part(2, 5, headers)});
+    HttpRequest request = get_range(server, {2, 4});
+    request.expected = {{"x-repo-commit", "abc"}};
+    return said_of(http_send(request));
+  };
+  EXPECT_EQ(send("X-Repo-Commit: abc\r\n"), "no error");
+  EXPECT_EQ(send(""), "no error");  // the commit is in the URL
+  for (const char* const commit : {"abd", "ABC", "", "abc\r\nX-Repo-Commit: abd"}) {
+    EXPECT_NE(send(std::string("X-Repo-Commit: ") + commit + "\r\n").find("expected 'abc'"),
+              std::string::npos)
+        << commit;
+  }
+}
+
+TEST(Http, A416OfTheStartSaysThatTheFileIsEmpty) {
+  const auto send = [](const std::string& headers, uint64_t offset_bytes) {
+    const ScriptedServer server({scripted("416 Range Not Satisfiable", headers)});
+    return http_send(get_range(server, {offset_bytes, 4}));
+  };
+  EXPECT_EQ(send("Content-Range: bytes */0\r\n", 0)->status, 416);
+  EXPECT_EQ(send("", 0)->status, 416);
+  EXPECT_EQ(send("Content-Range: bytes */10\r\n", 12)->status, 416);
+  EXPECT_FALSE(send("Content-Range: bytes */10\r\n", 0));
+}
+
+TEST(Http, DoesNotConnectToThisMachineForAServerElsewhere) {
+  const ScriptedServer server({scripted("200 OK", "", "secret")});
+  HttpRequest request = get(server);
+  EXPECT_TRUE(http_send(request));
+  request.url.path = "/other";
+  request.url.is_named_elsewhere = true;  // as where a name resolves to 127.0.0.1
+  request.url.host = "localhost";
+  EXPECT_NE(said_of(http_send(request)).find("this machine"), std::string::npos);
+  EXPECT_EQ(server.requests().size(), 1u);
+  const Url far = *parse_url("http://example.org/x");
+  EXPECT_FALSE(named_url(far, "http://example.org/y")->is_named_elsewhere);
+  const Url other = *named_url(far, "http://example.com/y");
+  EXPECT_TRUE(other.is_named_elsewhere);
+  EXPECT_TRUE(named_url(other, "/z")->is_named_elsewhere);
+  EXPECT_FALSE(named_url(*parse_url("http://localhost/"), far.text())->is_named_elsewhere);
+  EXPECT_FALSE(named_url(far, "http://localhost./"));
+  EXPECT_FALSE(named_url(far, "https://example.org/"));
+  EXPECT_TRUE(named_url(far, "https://example.org/", true));
+  EXPECT_FALSE(named_url(far, "file:///etc/passwd", true));
+}
+
 TEST(Http, MessagesHoldNoCredentialsThatAServerRepeats) {
   const ScriptedServer server({scripted("401 No", "X-Error-Message: Bad token hf_secret\r\n")});
   HttpRequest request = get(server);

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -17,10 +19,17 @@
 
 namespace ckpt {
 
+// So many bytes of an answer at a time, with a pause before each.
+struct Drip {
+  size_t at_once = 0;  // 0: all of the answer
+  std::chrono::milliseconds pause{};
+};
+
 class ScriptedServer {
  public:
   // An answer that is "" is a connection closed without a word. The last one is repeated.
-  explicit ScriptedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
+  explicit ScriptedServer(std::vector<std::string> answers, Drip drip = {})
+      : answers_(std::move(answers)), drip_(drip) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -64,8 +73,17 @@ class ScriptedServer {
         requests_.push_back(request);
       }
       const std::string& answer = answers_[std::min(number, answers_.size() - 1)];
-      (void)!::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      send_all(client, answer);
       ::close(client);
+    }
+  }
+  // Until the client leaves.
+  void send_all(int client, const std::string& answer) const {
+    const size_t step = drip_.at_once == 0 ? answer.size() : drip_.at_once;
+    for (size_t at = 0; at < answer.size(); at += step) {
+      std::this_thread::sleep_for(drip_.pause);
+      const size_t count = std::min(step, answer.size() - at);
+      if (::send(client, answer.data() + at, count, MSG_NOSIGNAL) < 0) return;
     }
   }
   static bool is_whole(const std::string& request) {
@@ -77,7 +95,8 @@ class ScriptedServer {
 
   int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   uint16_t port_ = 0;
-  std::vector<std::string> answers_;
+  const std::vector<std::string> answers_;
+  const Drip drip_;
   mutable std::mutex mutex_;
   std::vector<std::string> requests_;
   std::thread thread_;

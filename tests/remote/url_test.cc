@@ -62,10 +62,17 @@ TEST(Url, ResolvesReferences) {
 }
 
 TEST(Url, KnowsThisMachine) {
-  for (const char* const text : {"http://localhost/", "http://127.0.0.1:8/", "http://[::1]/"}) {
+  for (const char* const text :
+       {"http://localhost/", "http://127.0.0.1:8/", "http://[::1]/", "http://LOCALHOST./",
+        "http://x.localhost/", "http://127.1/", "http://0/", "http://2130706433/",
+        "http://0x7f000001/", "http://0177.0.0.1/", "http://127.0.0.1./", "http://[::]/",
+        "http://[0:0:0:0:0:0:0:1]/", "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/"}) {
     EXPECT_TRUE(parse_url(text)->is_loopback()) << text;
   }
-  for (const char* const text : {"http://127.example/", "http://128.0.0.1/", "http://local/"}) {
+  for (const char* const text :
+       {"http://127.example/", "http://128.0.0.1/", "http://local/", "http://notlocalhost/",
+        "http://localhost.example/", "http://2130706433.example/", "http://[::ffff:128.0.0.1]/",
+        "http://[2001:db8::1]/", "http://[fe80::7f00:1]/"}) {
     EXPECT_FALSE(parse_url(text)->is_loopback()) << text;
   }
 }

@@ -221,6 +221,26 @@ put("remote", "keys", "<ListBucketResult><Contents><Key>a/b/c&amp;&#x2f;d</Key><
     "<Contents><Key>a/b</Key><Size>0</Size></Contents><NextContinuationToken>x</NextContinuationToken></ListBucketResult>")
 put("remote", "sums", f"{PLAN}  config.json\n{PLAN} *sub/model.safetensors\n# other\n")
 
+
+def head(status, *headers):
+    return f"HTTP/1.1 {status}\r\n" + "".join(header + "\r\n" for header in headers) + "\r\n"
+
+
+put("response_headers", "range", head("206 Partial Content", "Content-Range: bytes 0-9/100", "Content-Length: 10", 'ETag: "0123"', "Accept-Ranges: bytes"))
+put("response_headers", "rest", head("206 Partial Content", "content-range: bytes 5-9/100", "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT"))
+put("response_headers", "last", head("206 Partial Content", "Content-Range: bytes 18446744073709551608-18446744073709551614/18446744073709551615"))
+put("response_headers", "whole", head("200 OK", "Content-Length: 5", "Content-Encoding: identity"))
+put("response_headers", "empty", head("416 Range Not Satisfiable", "Content-Range: bytes */0"))
+put("response_headers", "weights", head("302 Found", "X-Repo-Commit: " + "0" * 40, "X-Linked-Size: 99", f'X-Linked-ETag: "{PLAN}"',
+                                        "Location: https://cdn.example/x?signature=secret", 'Link: <https://h/auth>; rel="xet-auth"'))
+put("response_headers", "to_this_machine", head("307 Temporary Redirect", "Location: //0x7f.1:8080/a/../b"))
+put("response_headers", "page", head("200 OK", 'Link: <https://h/a?cursor=1,2>; rel="prev", <https://h/a?cursor=3>; rel="next"'))
+put("response_headers", "busy", head("429 Too Many Requests", "Retry-After: 7", 'ratelimit: "resolvers";r=0;t=55', 'ratelimit-policy: "fixed";q=5000;w=300'))
+put("response_headers", "gated", head("403 Forbidden", "X-Error-Code: GatedRepo", "X-Error-Message: Access to https://u:p@h/x is restricted\x1b[2J"))
+put("response_headers", "interim", head("100 Continue", "ETag: x") + head("103 Early Hints", "Link: </a>; rel=preload") +
+    head("200 OK", "Transfer-Encoding: chunked", "Trailer: ETag") + 'ETag: "trailer"\r\nHTTP/1.1 500 No\r\n\r\n')
+put("response_headers", "twice", head("206 Partial Content", "Content-Range: bytes 0-9/100", "Content-Range: bytes 0-8/9", " Folded: a", "Empty:", "none"))
+
 # ---- registries ----
 def blob(size, **more):
     return {"mediaType": "application/octet-stream", "digest": "sha256:" + PLAN, "size": size, **more}

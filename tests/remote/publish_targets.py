@@ -257,6 +257,14 @@ def oci_sessions_with_other_bytes_start_over(scratch):
     assert not list(notes.iterdir())
 
 
+def oci_sessions_keep_their_scheme(scratch):
+    for fault, large in (["^POST .*uploads", 0], ["^PATCH .*uploads", LARGE]):
+        registry, run, out = Registry(), Run(scratch), folder_in(scratch, f"other-{large}", large)
+        registry.faults = [[fault, "other scheme", 1]]
+        run.bad("redirects to https", out, "--to", f"oci://127.0.0.1:{registry.port}/n:v1")
+        assert not registry.manifests
+
+
 def oci_without_chunks(scratch):
     registry, out = Registry(), folder_in(scratch, large=LARGE)
     registry.faults = [["^PATCH", 405, 1]]

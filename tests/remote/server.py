@@ -119,6 +119,8 @@ class Handler(BaseHTTPRequestHandler):
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         if "endless" in self.struck:
             return self.send_without_end(status, headers)
+        if "chunked" in self.struck:
+            return self.send_in_chunks(status, body, headers)
         self.send_response(status)
         for name, value in [*headers, ("Content-Type", kind), ("Content-Length", str(len(body)))]:
             self.send_header(name, value)
@@ -128,6 +130,19 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"" if self.command == "HEAD" else body)
         self.note(status, len(body))
         return None
+
+    def send_in_chunks(self, status, body, headers):
+        """Behind interim answers, and with trailers that contradict the headers."""
+        self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\nContent-Range: bytes 0-0/1\r\n\r\n")
+        self.send_response(status)
+        for name, value in [*headers, ("Transfer-Encoding", "chunked")]:
+            self.send_header(name, value)
+        self.end_headers()
+        for start in range(0, len(body), 1000):
+            part = body[start:start + 1000]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        self.wfile.write(b"0\r\nETag: \"late\"\r\nContent-Encoding: gzip\r\nHTTP/1.1: 500 No\r\n\r\n")
+        self.note(status, len(body))
 
     def send_without_end(self, status, headers):
         self.send_response(status)
@@ -229,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         if words[0] == "api" and words[1] == "resolve-cache":
             repository, commit, name = "/".join(words[3:5]), words[5], "/".join(words[6:])
             data = owner.files(repository)[name].read_bytes()
-            return self.file(data, [("ETag", f'"{git_sha1(data)}"'), ("X-Repo-Commit", commit)])
+            return self.file(data, [("ETag", f'"{git_sha1(data)}"'), *self.commit_header(commit)])
         is_api = words[0] == "api"
         repository = "/".join(words[2:4] if is_api else words[:2])
         verb, rest = (words[4:5] or ["revision"])[0] if is_api else words[2], words[5:] if is_api else words[3:]
@@ -244,10 +259,15 @@ class Handler(BaseHTTPRequestHandler):
         if verb == "revision":
             return self.send(200, {"id": repository, "sha": commit, "siblings": [{"rfilename": name} for name in files]})
         if verb == "tree":
-            return self.tree(files, urllib.parse.parse_qs(url.query))
+            return self.tree(files, urllib.parse.parse_qs(url.query), self.commit_header(commit))
         return self.resolve(repository, commit, "/".join(rest[1:]), files)
 
-    def tree(self, files, query):
+    def commit_header(self, commit):
+        """By a fault another one, or none."""
+        commit = self.struck.get("commit", commit)
+        return [] if commit is None else [("X-Repo-Commit", commit)]
+
+    def tree(self, files, query, headers):
         rows = []
         for name, path in files.items():
             data = path.read_bytes()
@@ -268,12 +288,12 @@ class Handler(BaseHTTPRequestHandler):
         if "again" in self.struck:   # the next page is this one, or has another name and the same rows
             start, end = (0, self.owner.page) if self.struck["again"] == "other" else (start, end)
             more = [("Link", f"<{self.path if self.struck['again'] == 'self' else f'{path}?cursor={time.monotonic_ns()}'}>; rel=\"next\"")]
-        self.send_list(json.dumps(rows[start:end]).encode(), more)
+        self.send_list(json.dumps(rows[start:end]).encode(), [*headers, *more])
 
     def resolve(self, repository, commit, name, files):
         if name not in files:
             return self.hub_error(404, "EntryNotFound", "Entry not found")
-        data, head = files[name].read_bytes(), [("X-Repo-Commit", commit)]
+        data, head = files[name].read_bytes(), self.commit_header(commit)
         if any(fnmatch.fnmatch(name, pattern) for pattern in LARGE):
             digest = hashlib.sha256(data).hexdigest()
             if "stale" in self.struck:

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -250,6 +251,69 @@ def a_list_that_is_not_known_to_be_whole_is_refused():
         good = is_refused("read already", "convert", BUCKET, OUT) and good
     finally:
         SERVER.page = 1000
+    return good
+
+
+@case
+def a_next_page_elsewhere_is_refused():
+    SERVER.page, good = 2, True
+    port = SERVER.cdn.rsplit(":", 1)[1]
+    links = {"is on another host": [SERVER.cdn + "/x", f"//127.0.0.1:{port}/x", "http://localhost:1/x", "https://127.0.0.1/x"],
+             "another scheme": ["file:///etc/passwd", "ftp://127.0.0.1/x", "gopher:x"], "a user name": ["http://me:secret@127.0.0.1/x"],
+             "%XX": ["/a b", "/\\x"], "Link is": ["x"]}
+    try:
+        for words, link in [(words, link) for words, each in links.items() for link in each]:
+            strike(Fault("link", link if words == "Link is" else f'<{link}>; rel="next"', "*tree*"))
+            good = is_refused(words, "convert", HUB, OUT) and all("/api/" in line["path"] for line in SERVER.log) and good or print(link, SERVER.log)
+        strike(Fault("redirect", f"/api/models/org/model/tree/{SERVER.commit('org/model')}", "*tree*"))
+        return is_refused("more than 8 redirects", "convert", HUB, OUT) and len(SERVER.log) <= 12 and good
+    finally:
+        SERVER.page = 1000
+
+
+@case
+def an_answer_for_another_commit_is_refused():
+    good = True
+    for path, commit in itertools.product(("*tree*", "*/resolve/*config.json", "*/resolve/*safetensors", "*resolve-cache*config.json"), ("0" * 40, "main", "", "\x1b[2J")):
+        strike(Fault("commit", commit, path))
+        good = is_refused("x-repo-commit", "convert", HUB, OUT) and good or print(path, commit)
+    strike(Fault("commit", None))   # the commit is part of each URL
+    return converts_alike(HUB, "out.gguf", "--to", "q8_0") and good
+
+
+@case
+def answers_in_chunks_end_in_equal_bytes():
+    strike(Fault("chunked"))
+    good = all([converts_alike(source, "out.gguf", "--to", "q8_0") for source in (HUB, BUCKET, web("summed/model/"), web("indexed/model"))])
+    strike(Fault("chunked", path="*safetensors"), Fault("short", path="*safetensors"))
+    return is_refused("the server sent bytes", "convert", HUB, OUT, "--to", "q8_0") and good
+
+
+@case
+def redirects_end_and_keep_to_https():
+    strike(Fault("redirect", "/web/summed/model/config.json", "*/config.json"))
+    good = is_refused("more than 8 redirects", "convert", web("summed/model/"), OUT) and len(SERVER.log) < 40
+    origin, certificate = SERVER.encrypt()
+    strike(Fault("redirect", web("summed/model/config.json"), "*/config.json"))
+    good = is_refused("expected https", "convert", origin + "/web/summed/model/", OUT, SSL_CERT_FILE=str(certificate)) and good
+    return good and len([line for line in SERVER.log if line["path"].endswith("/config.json")]) == 1 or print(SERVER.log)
+
+
+@case
+def a_run_that_waits_for_a_server_ends_with_ctrl_c():
+    good = True
+    for fault, latency in ((Fault("429", 500), 0), (None, 20)):
+        strike(*[fault] if fault else [])
+        SERVER.latency = latency
+        process = subprocess.Popen([CKPT, "convert", HUB, OUT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **SERVER.environment()})
+        while not SERVER.log and not SERVER.at_once:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=60)[0]
+        good = process.returncode == 130 and time.monotonic() - start < 2 and good or print(process.returncode, text, time.monotonic() - start)
+    SERVER.latency = 0
     return good
 
 
@@ -564,6 +628,37 @@ def shares_of_a_remote_plan_give_the_bytes_of_a_local_run():
     assert run("convert", HUB, "shared.gguf", "--to", "q8_0", "--plan-out", "shares.json", "--force")[0] == 0
     done = [run("execute", "shares.json", "--part", f"{part}/3") for part in (2, 3, 1)]
     return all(code == 0 for code, _ in done) and digests("shared.gguf") == digests("local-out.gguf") or print(done)
+
+
+@case
+def each_share_of_a_remote_plan_reads_its_own_part():
+    """Two shares may meet in a tensor; one that is scanned first is read by both."""
+    folder, size = SERVER.root / "web/parts", 1 << 20
+    folder.mkdir()
+    shutil.copy("model/config.json", folder)
+    names = [f"model.layers.{number}.mlp.down_proj.weight" for number in range(12)]
+    for shard in range(2):
+        rows = {name: {"dtype": "BF16", "shape": [1024, 1024], "data_offsets": [2 * size * at, 2 * size * (at + 1)]} for at, name in enumerate(names[6 * shard:6 * shard + 6])}
+        header = json.dumps(rows).encode()
+        (folder / f"model-{shard + 1:05}-of-00002.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\x80\x3f" * (6 * size))
+    index = {"metadata": {}, "weight_map": {name: f"model-{at // 6 + 1:05}-of-00002.safetensors" for at, name in enumerate(names)}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    subprocess.run([CKPT, "publish", "-q", folder], check=True, stdout=subprocess.DEVNULL)
+    whole, good = 24 * size, True
+    for options, most in ((["--step", "cast:type=f32"], 1.05), (["--to", "nvfp4-w4a16"], 1.05 + 3 / len(names))):
+        assert run("convert", folder, "parts-local", *options, "--force")[0] == 0
+        code, text = run("convert", web("parts/"), "parts", *options, "--plan-out", "parts.json", "--force")
+        assert code == 0, text
+        sent = []
+        for part in (2, 4, 1, 3):
+            strike()
+            code, text = run("execute", "parts.json", "--part", f"{part}/4")
+            good = code == 0 and good or print(code, text)
+            sent.append(sum(line["sent"] for line in SERVER.log if line["path"].endswith(".safetensors")) / whole)
+        good = max(sent) < 0.6 and sum(sent) < most and digests("parts") == digests("parts-local") and good or print(options, sent)
+        shutil.rmtree("parts")
+    shutil.rmtree(folder)
+    return good
 
 
 @case

@@ -125,7 +125,10 @@ class Registry(Store):
             return self.blob(request, name)
         if kind == "manifests":
             return self.manifest(method, f"{repository}:{name}", body, fault)
-        return self.upload(method, path, query, request.headers, body)
+        status, headers, answer = self.upload(method, path, query, request.headers, body)
+        if fault == "other scheme" and "Location" in headers:
+            headers["Location"] = self.origin.replace("http:", "https:") + headers["Location"]
+        return status, headers, answer
 
     def blob(self, request, name):
         if name not in self.blobs or request.command == "HEAD":

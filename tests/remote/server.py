@@ -56,11 +56,7 @@ class Server:
 
     def encrypt(self, handler=None, hosts=("localhost",)):
         """The same by HTTPS too: gives the origin, and the PEM of a certificate for 127.0.0.1 and `hosts` that signed itself."""
-        certificate, both = self.root / "server.pem", self.root / "server-and-key.pem"
-        words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=test",
-                 "-addext", "subjectAltName=" + "".join(f"DNS:{host}," for host in hosts) + "IP:127.0.0.1", "-keyout", both, "-out", certificate]
-        subprocess.run(words, check=True, capture_output=True)
-        both.write_text(both.read_text() + certificate.read_text())
+        certificate, both = make_certificate(self.root, hosts)
         server = self.maker(("127.0.0.1", 0), handler or self.servers[0].RequestHandlerClass)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(both)
@@ -83,6 +79,16 @@ class Server:
         return {"HF_ENDPOINT": self.origin, "HF_TOKEN": self.token, "HF_HOME": str(self.root / "hf_home"), "AWS_ACCESS_KEY_ID": "testkey",
                 "AWS_SECRET_ACCESS_KEY": "testsecret", "AWS_ENDPOINT_URL": self.origin + "/s3", "AWS_REGION": "us-east-1",
                 "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent", "AWS_PROFILE": "", "AWS_SESSION_TOKEN": ""}
+
+
+def make_certificate(folder, hosts):
+    """The PEM of a certificate for 127.0.0.1 and `hosts` that signed itself, and one with its key too."""
+    certificate, both = folder / "server.pem", folder / "server-and-key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=test",
+             "-addext", "subjectAltName=" + "".join(f"DNS:{host}," for host in hosts) + "IP:127.0.0.1", "-keyout", both, "-out", certificate]
+    subprocess.run(words, check=True, capture_output=True)
+    both.write_text(both.read_text() + certificate.read_text())
+    return certificate, both
 
 
 def mapped(path):

@@ -215,6 +215,7 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
 Result<std::string> OciRepository::fetch_token(const std::string& challenge,
                                                const Url& refused_by) {
   auto words = challenge_words(challenge);
+  CKPT_TRY(in("token server", parse_url(words["realm"])));  // not relative
   CKPT_ASSIGN(Url realm, in("token server", named_url(refused_by, words["realm"], true)));
   // A server may name any host as its token server, but a password travels encrypted.
   const bool is_safe = realm.scheme == "https" || realm.host == address_.registry.host;

@@ -171,7 +171,15 @@ curl_socket_t open_socket_elsewhere(void* user, curlsocktype, curl_sockaddr* to)
 }
 
 // Small where a buffer is waited for, so that no connection looks dead meanwhile.
-long buffer_bytes() { return has_rate_limit() ? 16L << 10 : 512L << 10; }
+long buffer_bytes() { return rate_limit() != 0 ? 16L << 10 : 512L << 10; }
+
+// --limit-rate may leave less to each of many connections.
+long slowest_bytes_per_second() {
+  constexpr uint64_t kShares = 64;  // twice as many as there are connections
+  const uint64_t share = std::max(rate_limit() / kShares, uint64_t{1});
+  return rate_limit() == 0 ? kSlowestBytesPerSecond
+                           : static_cast<long>(std::min<uint64_t>(share, kSlowestBytesPerSecond));
+}
 
 void set_body(CURL* handle, Exchange& exchange) {
   const auto set = Curl::loaded().set;
@@ -198,8 +206,7 @@ void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
   set(handle, CURLOPT_NOSIGNAL, 1L);
   set(handle, CURLOPT_USERAGENT, "ckpt/" CKPT_REMOTE);
   set(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  // With --limit-rate it may be this program that is slow.
-  set(handle, CURLOPT_LOW_SPEED_LIMIT, has_rate_limit() ? 1L : kSlowestBytesPerSecond);
+  set(handle, CURLOPT_LOW_SPEED_LIMIT, slowest_bytes_per_second());
   set(handle, CURLOPT_LOW_SPEED_TIME, what.stall_seconds);
   set(handle, CURLOPT_BUFFERSIZE, buffer_bytes());
   if (what.url.is_loopback()) set(handle, CURLOPT_PROXY, "");

@@ -19,7 +19,7 @@ Clock::time_point paid_until{};  // bytes up to now took until then
 
 void set_rate_limit(uint64_t limit) { bytes_per_second = limit; }
 
-bool has_rate_limit() { return bytes_per_second != 0; }
+uint64_t rate_limit() { return bytes_per_second; }
 
 void keep_to_rate(uint64_t size_bytes) {
   const uint64_t rate = bytes_per_second;

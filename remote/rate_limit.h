@@ -5,9 +5,9 @@
 
 namespace ckpt {
 
-// Sets the limit of the entire program; 0: no limit.
+// The limit of the entire program; 0: no limit.
 void set_rate_limit(uint64_t bytes_per_second);
-bool has_rate_limit();
+uint64_t rate_limit();
 // Waits until so many received or sent bytes are within the limit. Thread-safe.
 void keep_to_rate(uint64_t size_bytes);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "remote/rate_limit.h"
 #include "tests/remote/scripted_server.h"
 
 namespace ckpt {
@@ -257,13 +258,16 @@ TEST(Http, LeavesAServerThatDripsBytes) {
   const std::string headers = "HTTP/1.1 200 OK\r\nX: " + std::string(10'000, 'x');
   std::string interim;
   for (int i = 0; i < 1000; ++i) interim += "HTTP/1.1 100 Continue\r\n\r\n";
-  for (const std::string& answer : {body, headers, interim}) {
+  uint64_t rate = 0;  // with --limit-rate too
+  for (const std::string& answer : {body, headers, interim, body}) {
+    set_rate_limit(std::exchange(rate, 40 << 10));
     const ScriptedServer server({answer}, {40, std::chrono::milliseconds(100)});
     HttpRequest request = get_range(server, {0, 1'000'000});
     request.tries = 1;
     request.stall_seconds = 1;
     const auto start = std::chrono::steady_clock::now();
     const auto response = http_send(request);
+    set_rate_limit(0);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
     ASSERT_FALSE(response) << answer.substr(0, 40);
     EXPECT_EQ(response.error().code, ErrorCode::kIo);

@@ -632,7 +632,7 @@ def shares_of_a_remote_plan_give_the_bytes_of_a_local_run():
 
 @case
 def each_share_of_a_remote_plan_reads_its_own_part():
-    """Two shares may meet in a tensor; one that is scanned first is read by both."""
+    """Two shares may meet in a tensor, or in a block of 8 MB; where tensors are scanned first, both read it."""
     folder, size = SERVER.root / "web/parts", 1 << 20
     folder.mkdir()
     shutil.copy("model/config.json", folder)
@@ -645,7 +645,7 @@ def each_share_of_a_remote_plan_reads_its_own_part():
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     subprocess.run([CKPT, "publish", "-q", folder], check=True, stdout=subprocess.DEVNULL)
     whole, good = 24 * size, True
-    for options, most in ((["--step", "cast:type=f32"], 1.05), (["--to", "nvfp4-w4a16"], 1.05 + 3 / len(names))):
+    for options, most in ((["--step", "cast:type=f32"], 1.05), (["--to", "nvfp4-w4a16"], 1.6)):
         assert run("convert", folder, "parts-local", *options, "--force")[0] == 0
         code, text = run("convert", web("parts/"), "parts", *options, "--plan-out", "parts.json", "--force")
         assert code == 0, text

@@ -7,16 +7,21 @@
 #include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ranges>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/counted.h"
 #include "core/engine/compare.h"
+#include "core/io/bytes.h"
 #include "core/io/files_read.h"
+#include "core/io/paths.h"
 #include "core/json/json_edit.h"
 #include "core/model/adapter.h"
 #include "core/model/checkpoint.h"
+#include "core/model/json_documents.h"
 #include "plan/conversion/steps.h"
 #include "tools/compare/diff_values.h"
 #include "tools/compare/value_pairs.h"
@@ -88,7 +93,7 @@ class Differences {
   void print(const Console& console, uint64_t top) const {
     Groups<std::vector<const Difference*>> groups;
     for (const Difference& one : found_) {
-      const bool is_tensor = one.kind != "metadata" && one.kind != "document";
+      const bool is_tensor = one.kind != "metadata" && one.kind != "document" && one.kind != "code";
       groups.of(one.kind + "  " + (is_tensor ? one.detail : one.what)).push_back(&one);
     }
     const size_t shown = std::min<size_t>(groups.size(), top);
@@ -194,6 +199,37 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
   pair_up(a.documents, b.documents, &Document::path, compare, out.adder("document"));
 }
 
+// A Python file of a folder; nullopt where it is absent.
+Result<std::optional<std::string>> code_at(const std::string& place, const std::string& name) {
+  constexpr uint64_t kMaxCodeBytes = uint64_t{64} << 20;
+  const std::filesystem::path path = std::filesystem::path(place) / name;
+  if (!is_folder(place)) return std::nullopt;
+  CKPT_ASSIGN(const bool exists, is_there(path));
+  if (!exists) return std::nullopt;
+  CKPT_ASSIGN(std::string text, read_small(path, kMaxCodeBytes));
+  return std::optional(std::move(text));
+}
+
+// Code that documents name is part of the model, and so is code next to it, which it may import.
+Status compare_code(const TypedDiff& typed, const Checkpoint& a, const Checkpoint& b,
+                    Differences& out) {
+  std::set<std::string> names;
+  for (const Checkpoint* each : {&a, &b}) {
+    for (const NamedFile& file : named_code(*each)) names.insert(file.path);
+  }
+  if (names.empty()) return {};
+  for (const Checkpoint* each : {&a, &b}) {
+    if (each->code_files) names.insert(each->code_files->begin(), each->code_files->end());
+  }
+  for (const std::string& name : names) {
+    CKPT_ASSIGN(const auto left, code_at(typed.a, name));
+    CKPT_ASSIGN(const auto right, code_at(typed.b, name));
+    if (left == right) continue;
+    out.add(name, "code", !left ? "only in B" : !right ? "only in A" : "differs");
+  }
+  return {};
+}
+
 // An adapter has no tensor of its model, so that everything differs.
 void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& console) {
   const std::string of_a = adapter_words(a), of_b = adapter_words(b);
@@ -227,6 +263,7 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   Differences out;
   const std::vector<Pair> pairs = compare_headers(a, b, out);
   CKPT_TRY(compare_bytes(pairs, common.threads, console, out));
+  CKPT_TRY(compare_code(typed, a, b, out));
   CKPT_TRY(check_files_read());
   compare_metadata(a.metadata, b.metadata, out);
   compare_documents(a, b, out);

@@ -207,8 +207,8 @@ put("journal", "all", f"ckpt-patch 3\n{OF}replace 0 812 config.json\nheader 1 96
 put("journal", "empty", f"ckpt-patch 3\n{OF}end\n")
 
 PLAN, SUM = "0123456789abcdef" * 4, "= " + "0" * 16 + "\n"
-put("ledger", "all", f"ckpt-ledger 1\nplan {PLAN}\ncommand ckpt convert a b\n"
-    f"input 4096 17 12 in/model.safetensors\nboot this-boot\n{SUM}file 0 1 77 17\nwrote 0 1 4096 8192\n"
+put("ledger", "all", f"ckpt-ledger 2\nplan {PLAN}\ncommand ckpt convert a b\n"
+    f"input 4096 17 12 18 in/model.safetensors\nboot this-boot\n{SUM}file 0 1 77 17\nwrote 0 1 4096 8192\n"
     f"scan 3 0 512 3f800000\n{SUM}hashed 0 1 67 {PLAN}0a0b0c\nsynced\ndigest 0 1 {PLAN}\n{SUM}publish 0 0 1234\ncomplete\n"
     f"{SUM}boot another-boot\nwrote 0 0 0 10\n{SUM}")
 

@@ -4,7 +4,7 @@
 
 #include "core/engine/execute.h"
 #include "core/io/files_read.h"
-#include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/fixing.h"

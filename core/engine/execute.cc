@@ -20,7 +20,7 @@
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/disk_cache.h"
-#include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "core/model/codec.h"
 #include "core/outputs/output_files.h"

@@ -44,8 +44,14 @@ Failure changed(const std::filesystem::path& path, std::string what) {
 }  // namespace
 
 FileState state_of(const struct stat& status) {
-  return {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
-          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+  const auto ns = [](const struct timespec& time) {
+    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size_bytes = static_cast<uint64_t>(status.st_size),
+          .modified_ns = ns(status.st_mtim),
+          .changed_ns = ns(status.st_ctim)};
 }
 
 Result<struct stat> status_of(const Descriptor& file) {

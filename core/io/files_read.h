@@ -5,8 +5,8 @@
 //
 // A trainer, or `rsync --inplace`, may write to a file while it is read; the output would then be a
 // mixture of two contents. The time of the last change of the inode is not compared, because a new
-// hard link, mode or extended attribute changes it too. A writer that restores size and time is
-// therefore not detected.
+// hard link, mode or extended attribute changes it too. A writer that restores size and time during
+// the run is therefore not detected.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/base/result.h"
@@ -33,7 +34,17 @@ struct FileState {
   int64_t modified_ns = 0;  // since 1970
   bool shows_changes = true;  // false: a server would send another content without a sign
   bool has_listed_digest = false;  // its server lists one, which reads of pieces do not check
-  auto operator<=>(const FileState&) const = default;
+  // Of the inode, in ns since 1970; 0 of a URL. Compared only where a file should have rested: by
+  // resumed runs and stored digests.
+  int64_t changed_ns = 0;
+  friend bool operator==(const FileState& a, const FileState& b) { return (a <=> b) == 0; }
+  friend std::strong_ordering operator<=>(const FileState& a, const FileState& b) {
+    const auto compared = [](const FileState& each) {
+      return std::tie(each.device, each.inode, each.size_bytes, each.modified_ns,
+                      each.shows_changes);
+    };
+    return compared(a) <=> compared(b);
+  }
 };
 FileState state_of(const struct stat& status);
 

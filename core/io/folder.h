@@ -1,4 +1,4 @@
-// Lists folders, replaces small files atomically, and stores digests of files.
+// Lists folders and replaces small files atomically.
 #pragma once
 
 #include <cstdint>
@@ -47,20 +47,5 @@ Status replace_file(const std::filesystem::path& path, std::string_view content,
 // When a file was created, in ns since 1970: distinguishes it from a later file with the same inode
 // number. 0 if the file system does not record it.
 uint64_t birth_ns(const std::filesystem::path& path);
-
-// The SHA-256 of a file, stored in an extended attribute with its size, modification time and
-// inode, and used while these agree. It may be lost: many file systems have no attributes. A digest
-// counts only if file and folder belong to this user and nobody else may write to them.
-void remember_digest(const std::filesystem::path& path, std::string_view sha256);
-std::optional<std::string> remembered_digest(const std::filesystem::path& path);
-// The stored SHA-256, whether or not the file has changed since.
-std::optional<std::string> recorded_digest(const std::filesystem::path& path);
-
-// The URLs that a file with that SHA-256 was made from, stored in an extended attribute, which may
-// be lost likewise. Empty for another SHA-256 than was stored.
-void remember_sources(const std::filesystem::path& path, std::string_view sha256,
-                      const std::vector<std::string>& urls);
-std::vector<std::string> remembered_sources(const std::filesystem::path& path,
-                                            std::string_view sha256);
 
 }  // namespace ckpt

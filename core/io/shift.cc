@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/io/paths.h"
+#include "core/io/remembered.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -105,7 +106,12 @@ Status clone_with_header(const fs::path& from, const FileBelow& to, uint64_t shi
 
 Status link_file(const fs::path& from, const FileBelow& to, LinkWay way) {
   CKPT_ASSIGN(const Descriptor source, open_to_read(from));
-  if (way == LinkWay::kHard) return to.folder.link(source, from, to.name);
+  if (way == LinkWay::kHard) {
+    const auto digest = remembered_digest(from);
+    CKPT_TRY(to.folder.link(source, from, to.name));
+    if (digest) remember_digest(from, *digest);  // the new name changed the inode
+    return {};
+  }
   CKPT_ASSIGN(const Descriptor out, make_file(to));
   const bool shared = way == LinkWay::kReflink && clone(source.get(), out.get(), 0);
   if ((shared || copy_all(source.get(), out.get())) && sync(out.get())) return {};

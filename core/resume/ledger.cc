@@ -23,7 +23,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kLedgerFirstLine = "ckpt-ledger 1";
+constexpr std::string_view kLedgerFirstLine = "ckpt-ledger 2";
 constexpr std::string_view kBatchEnd = "= ";
 constexpr size_t kSumDigits = 16;
 constexpr uint64_t kMaxLedgerBytes = uint64_t{1} << 30;
@@ -149,7 +149,7 @@ class LedgerParser {
       } else if (word == "input") {
         InputFile& file = head.inputs.emplace_back();
         sound = take_number(line, file.size_bytes) && take_number(line, file.modified_ns) &&
-                take_number(line, file.inode);
+                take_number(line, file.inode) && take_number(line, file.changed_ns);
         file.path = line;
       } else {
         sound = word == "boot";
@@ -193,8 +193,8 @@ std::string render(const LedgerHead& head) {
   std::string out =
       fmt::format("{}\nplan {}\ncommand {}\n", kLedgerFirstLine, head.plan, one_line(head.command));
   for (const InputFile& file : head.inputs) {
-    out += fmt::format("input {} {} {} {}\n", file.size_bytes, file.modified_ns, file.inode,
-                       one_line(file.path));
+    out += fmt::format("input {} {} {} {} {}\n", file.size_bytes, file.modified_ns, file.inode,
+                       file.changed_ns, one_line(file.path));
   }
   return out + fmt::format("boot {}\n", boot_id());
 }

@@ -3,10 +3,10 @@
 //
 //   OUT.partial.ledger           of the run that makes OUT   (-I-of-N behind it: of a share)
 //
-//     ckpt-ledger 1              ╮
+//     ckpt-ledger 2              ╮
 //     plan 5f3a...               │ the head: of which plan, from which files (size, time in ns,
-//     command ckpt convert ...   │ inode, path)
-//     input 4096 17... 12 in/... │
+//     command ckpt convert ...   │ inode, last change of the inode in ns, path)
+//     input 4096 17... 12 17...  │
 //     boot 0e6b...               │ which boot of which machine wrote what follows
 //     = 9c1d2e3f4a5b6c7d         ╯ a batch ends with 64 bits of its SHA-256; a torn one counts for
 //     file 0 1 77 17326...         nothing, nor what follows it

@@ -50,7 +50,8 @@ class Digester {
   }
 
   void add_input(const ByteSource& source, const FileState& state) {
-    inputs_.push_back({source.name(), state.size_bytes, state.modified_ns, state.inode});
+    inputs_.push_back(
+        {source.name(), state.size_bytes, state.modified_ns, state.inode, state.changed_ns});
   }
 
   void add_source(const ByteSource& source) {
@@ -177,6 +178,10 @@ std::string changed_input(const std::vector<InputFile>& before, const std::vecto
     }
     if (same_machine && a.inode != b.inode) {
       return fmt::format("{} is another file than it was", b.path);
+    }
+    if (same_machine && a.changed_ns != b.changed_ns) {
+      return fmt::format("{} was linked, given another mode, or written to with its time set back",
+                         b.path);
     }
   }
   if (before.size() == now.size()) return "";

@@ -26,6 +26,7 @@ struct InputFile {
   uint64_t size_bytes = 0;
   int64_t modified_ns = 0;  // since 1970
   uint64_t inode = 0;
+  int64_t changed_ns = 0;  // of the inode, which no program can set back
   bool operator==(const InputFile&) const = default;
 };
 
@@ -38,8 +39,8 @@ struct PlanDigest {
 // passed. Fails: kIo if an input was replaced since it was opened.
 Result<PlanDigest> digest_of(const Plan& plan, std::string_view version);
 
-// Names the first changed input and its change; "" if none changed. Inodes are compared only if
-// `same_machine`.
+// Names the first changed input and its change; "" if none changed. Inodes and their changes are
+// compared only if `same_machine`.
 std::string changed_input(const std::vector<InputFile>& before, const std::vector<InputFile>& now,
                           bool same_machine);
 

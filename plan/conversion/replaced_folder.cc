@@ -21,6 +21,7 @@
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
+#include "core/io/remembered.h"
 #include "core/model/document_names.h"
 #include "core/outputs/place.h"
 #include "formats/formats.h"

@@ -139,7 +139,8 @@ Result<std::string> key_of(const TypesToMeasure& asked) {
   CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, version));
   std::string text = digest.sha256;
   for (const InputFile& input : digest.inputs) {
-    text += fmt::format(" {} {} {}", input.size_bytes, input.modified_ns, input.inode);
+    text += fmt::format(" {} {} {} {}", input.size_bytes, input.modified_ns, input.inode,
+                        input.changed_ns);
     if (input.modified_ns == kTimeUnknown) {  // a key that no later run finds
       text += fmt::format(" {}", std::chrono::system_clock::now().time_since_epoch().count());
     }

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "core/chunks/written_source.h"
 #include "core/computed/coded_matrix.h"
@@ -264,6 +266,21 @@ TEST(ComputedSource, ARunOfAnyKindIsNotGoneOnWithWhenAnyInputHasChanged) {
       EXPECT_FALSE(fs::exists(folder / "out"));
     }
   }
+}
+
+TEST(ComputedSource, ARunIsNotResumedWhenAnInputChangedAndItsTimeWasSetBack) {
+  const TemporaryFolder folder;
+  Made made{folder.path(), {}};
+  Ender ender(1), never(UINT64_MAX);
+  ASSERT_FALSE(execute(made.plan(all_kinds().front()), options_for(ender, 1, 1 << 14)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // ticks of the system's clock
+  const auto time = fs::last_write_time(made.inputs[0]);
+  change(made.inputs[0]);
+  fs::last_write_time(made.inputs[0], time);
+  const auto report = execute(made.plan(all_kinds().front()), options_for(never));
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().text().find("its time set back"), std::string::npos)
+      << report.error().text();
 }
 
 // ---- an input is written to while it is read ----------------------------------------------------

@@ -1,5 +1,6 @@
-// Digests that were computed while converting: used again while size, time and inode agree, where
-// nobody else could have put them there; never with --rehash, and never for what is signed.
+// Digests that were computed while converting: used again while size, time and inode agree and the
+// inode did not change, where nobody else could have put them there; never with --rehash, and never
+// for what is signed.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -9,6 +10,7 @@
 
 #include "core/engine/compare.h"
 #include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "tests/support/files.h"
 
 namespace ckpt {
@@ -50,7 +52,8 @@ TEST(RememberedDigests, OfAConversionAreUsedWhileTheFileIsTheSame) {
   fs::last_write_time(weights, time + std::chrono::seconds(1));
   EXPECT_EQ(published(out), real);
   fs::last_write_time(weights, time);
-  EXPECT_EQ(published(out), other) << "the same again";
+  remember_digest(weights, other);
+  EXPECT_EQ(published(out), other) << "stored again";
   char value[256];
   const ssize_t size = ::getxattr(weights.c_str(), "user.ckpt.sha256", value, sizeof value);
   ASSERT_GT(size, 64);
@@ -60,6 +63,42 @@ TEST(RememberedDigests, OfAConversionAreUsedWhileTheFileIsTheSame) {
   ASSERT_EQ(::setxattr(weights.c_str(), "user.ckpt.sha256", value, static_cast<size_t>(size), 0),
             0);
   EXPECT_EQ(published(out), real) << "another inode";
+}
+
+// More than remember_digest() allows for the storing itself.
+void rest() { ::usleep(50'000); }
+
+// rsync -t --inplace, cp -p onto the file, touch -r: nothing but the inode shows the change.
+TEST(RememberedDigests, DoNotCountAfterAChangeWhoseTimeWasSetBack) {
+  TemporaryFolder folder;
+  const fs::path out = folder / "out", weights = out / "model.safetensors";
+  run(fmt::format("convert '{}' '{}'", testdata("qwen3-micro").string(), out.string()));
+  if (!remembered_digest(weights)) GTEST_SKIP() << "no extended attributes in " << folder.path();
+  rest();
+  const auto time = fs::last_write_time(weights);
+  std::string bytes = read_file(weights);
+  bytes.back() = static_cast<char>(bytes.back() + 1);
+  write_file(weights, bytes);
+  fs::last_write_time(weights, time);
+  EXPECT_FALSE(remembered_digest(weights));
+  EXPECT_EQ(published(out), hash_file(weights).value());
+}
+
+// Changes that ckpt itself makes to the inode do not make it hash the file again.
+TEST(RememberedDigests, CountAfterALinkAndSourcesThatCkptAdds) {
+  TemporaryFolder folder;
+  const fs::path out = folder / "out", weights = out / "model.safetensors";
+  run(fmt::format("convert '{}' '{}'", testdata("qwen3-micro").string(), out.string()));
+  if (!remembered_digest(weights)) GTEST_SKIP() << "no extended attributes in " << folder.path();
+  const std::string real = hash_file(weights).value();
+  rest();
+  remember_sources(weights, real, {"https://example.com/model"});
+  EXPECT_EQ(remembered_digest(weights), real);
+  rest();
+  run(fmt::format("patch '{}' --step config:set=extra=1 --out '{}' --link hard", out.string(),
+                  (folder / "linked").string()));
+  EXPECT_EQ(remembered_digest(weights), real);
+  EXPECT_EQ(remembered_digest(folder / "linked/model.safetensors"), real);
 }
 
 // A folder whose weights carry a digest that is not theirs.
@@ -112,6 +151,7 @@ TEST(RememberedDigests, CountOnlyWhereOthersCannotWrite) {
       EXPECT_FALSE(remembered_digest(weights)) << path;
       EXPECT_EQ(published(out), real) << path;
       fs::permissions(path, perms, fs::perm_options::remove);
+      remember_digest(weights, other);
       EXPECT_EQ(published(out), other) << path;
     }
   }
@@ -135,6 +175,7 @@ TEST(RememberedDigests, OfAnotherUserDoNotCount) {
     EXPECT_FALSE(remembered_digest(weights)) << path;
     EXPECT_EQ(published(out), real) << path;
     ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+    remember_digest(weights, std::string(64, 'a'));
     EXPECT_TRUE(remembered_digest(weights)) << path;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "core/outputs/file_writer.h"
 #include "core/outputs/place.h"
 #include "plan/conversion/targets.h"

@@ -10,6 +10,7 @@
 #include "core/chunks/tasks.h"
 #include "core/computed/computed_source.h"
 #include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "plan/conversion/sizes.h"

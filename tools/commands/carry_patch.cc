@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/printable.h"
-#include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"

@@ -19,6 +19,7 @@
 #include "core/engine/compare.h"
 #include "core/io/files_read.h"
 #include "core/io/open_folder.h"
+#include "core/io/remembered.h"
 #include "core/io/shift.h"
 #include "core/io/temporary.h"
 #include "core/model/checkpoint.h"

@@ -7,6 +7,7 @@
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
 #include "core/io/paths.h"
+#include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "tools/line/commands.h"

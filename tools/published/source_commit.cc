@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/hex.h"
-#include "core/io/folder.h"
+#include "core/io/remembered.h"
 #include "remote/remote.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
 // Adds fields that a text config needs inside a wrapper and may lack outside.
 //
 //   rope_theta, rope_scaling, partial_rotary_factor  ─▶  rope_parameters            (Qwen3.5)
-//   rope_parameters                                  ─▶  + mrope_section, mrope_interleaved
+//   rope_scaling, else rope_parameters               ─▶  + mrope_section, mrope_interleaved
 //   layer_types [l, l, l, f, ...]                    ⇄   full_attention_interval 4  (Qwen3.5)
 //
 // Sources: huggingface/transformers src/transformers/modeling_rope_utils.py; SGLang 0.5.12 reads
@@ -32,7 +32,13 @@ std::optional<double> number_of(const JsonText* value) {
 
 // ---- rope --------------------------------------------------------------------------------------
 
-// One dictionary from the spelling of transformers 4.
+const JsonText* full_object(const JsonText& text, std::string_view key) {
+  const JsonText* const found = text.find_object(key);
+  return found == nullptr || found->members().empty() ? nullptr : found;
+}
+
+// One dictionary from the spelling of transformers 4, or from both spellings: rope_scaling goes
+// before rope_parameters (models/rope.cc).
 JsonText gather_rope(const JsonText& text) {
   JsonText out = JsonText::object();
   if (const JsonText* scaling = text.find_object("rope_scaling")) out = *scaling;
@@ -45,6 +51,11 @@ JsonText gather_rope(const JsonText& text) {
     out.set_sorted("rope_type", JsonText::text(type == "mrope" ? "default" : type));
   }
   out.remove("type");
+  if (const JsonText* parameters = text.find_object("rope_parameters")) {
+    for (const auto& [key, value] : parameters->members()) {
+      if (key != "type" && out.find(key) == nullptr) out.set_sorted(key, value);
+    }
+  }
   return out;
 }
 
@@ -54,7 +65,9 @@ void settle_type(JsonText& rope) {
   if (type && rope_type && *type != *rope_type) rope.remove("type");
 }
 
+// The dictionary that readers use.
 std::string_view rope_key_of(const JsonText& text) {
+  if (full_object(text, "rope_scaling") != nullptr) return "rope_scaling";
   return text.find_object("rope_parameters") != nullptr ? "rope_parameters" : "rope_scaling";
 }
 
@@ -120,7 +133,13 @@ Status complete_rope(JsonText& text, const VlModel& model, const JsonText* base_
                      const Context& context) {
   const JsonText* parameters = text.find_object("rope_parameters");
   const bool has_parameters = parameters != nullptr;
-  if (!has_parameters && model.family->has_attention_interval) {
+  const bool are_both = has_parameters && full_object(text, "rope_scaling") != nullptr;
+  if (are_both && model.family->has_attention_interval) {
+    context.note(
+        "config.json: rope_scaling is joined into rope_parameters; where both set a field, "
+        "that of rope_scaling stays, as in transformers");
+  }
+  if ((!has_parameters || are_both) && model.family->has_attention_interval) {
     text.set_sorted("rope_parameters", gather_rope(text));
     text.remove("rope_theta");
     text.remove("rope_scaling");
@@ -205,19 +224,20 @@ Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* ba
 void simplify_vl_text(JsonText& text, const VlModel& model) {
   text.set_sorted("model_type", JsonText::text(model.text->outside));
   if (model.text->outside == model.text->inside) return;
-  JsonText* rope = text.find_object(rope_key_of(text));
-  if (rope == nullptr) return;
-  rope->remove(kSection);
-  rope->remove(kInterleaved);
-  for (const char* key : {"type", "rope_type"}) {
-    if (rope->find_text(key) == "mrope") rope->set(key, JsonText::text("default"));
+  for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
+    JsonText* rope = text.find_object(place);
+    if (rope == nullptr) continue;
+    rope->remove(kSection);
+    rope->remove(kInterleaved);
+    for (const char* key : {"type", "rope_type"}) {
+      if (rope->find_text(key) == "mrope") rope->set(key, JsonText::text("default"));
+    }
+    const bool is_plain = std::ranges::all_of(rope->members(), [](const JsonText::Member& member) {
+      return (member.first == "type" || member.first == "rope_type") &&
+             member.second.as_text() == "default";
+    });
+    if (place == "rope_scaling" && is_plain) *rope = JsonText::null();
   }
-  const bool is_plain = std::all_of(
-      rope->members().begin(), rope->members().end(), [](const JsonText::Member& member) {
-        return (member.first == "type" || member.first == "rope_type") &&
-               member.second.as_text() == "default";
-      });
-  if (rope_key_of(text) == "rope_scaling" && is_plain) *rope = JsonText::null();
 }
 
 }  // namespace ckpt

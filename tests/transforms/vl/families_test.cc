@@ -79,6 +79,17 @@ TEST(VlFamilies, FlatWrappersAsQwen25VlIsPublishedAreNestedAndUnwrapped) {
   EXPECT_EQ(flat.find("vision_config"), nullptr);
 }
 
+TEST(VlFamilies, MropeGoesIntoTheDictionaryThatReadersUse) {
+  const char* config = R"({"architectures": ["Qwen2ForCausalLM"], "hidden_size": 512,
+    "model_type": "qwen2_5_vl", "num_attention_heads": 4, "torch_dtype": "bfloat16",
+    "rope_parameters": {"rope_theta": 1000000.0, "rope_type": "default"},
+    "rope_scaling": {"type": "yarn", "factor": 4.0}, "vision_config": {"depth": 2}})";
+  const auto made = run("vl-wrap", small_model(config, {"model.norm.weight"}));
+  const JsonText text = *document(must(made), "config.json").find("text_config");
+  EXPECT_NE(text.find("rope_scaling")->find("mrope_section"), nullptr);
+  EXPECT_EQ(text.find("rope_parameters")->find("mrope_section"), nullptr);
+}
+
 // ---- lists of modules --------------------------------------------------------------------------
 
 TEST(VlNames, ModulesGlobsAndExpressions) {

@@ -145,6 +145,17 @@ TEST(VlWrap, RopeOfTransformers4AndAStrayOneAtTheTop) {
                        "partial_rotary_factor": 0.25, "rope_theta": 5000000,
                        "rope_type": "default"})"));
   EXPECT_EQ(root.find("text_config")->find("rope_theta"), nullptr);
+
+  config.set("rope_parameters", parsed(R"({"rope_theta": 7, "rope_type": "default",
+                                            "mrope_section": [4, 2, 2]})"));
+  config.set("rope_scaling", parsed(R"({"type": "yarn", "factor": 4.0})"));
+  Checkpoint both = must(open(testdata("qwen35-micro")));
+  both.set_document("config.json", config.dump(2));
+  const JsonText joined = document(must(run("vl-wrap", std::move(both))), "config.json");
+  EXPECT_EQ(joined.find("text_config")->find("rope_scaling"), nullptr);
+  EXPECT_EQ(*joined.find("text_config")->find("rope_parameters"),
+            parsed(R"({"factor": 4.0, "mrope_section": [4, 2, 2], "partial_rotary_factor": 0.25,
+                       "rope_theta": 5000000, "rope_type": "yarn"})"));
   root.set("rope_theta", parsed("1"));
   made.set_document("config.json", root.dump(2));
   made = must(run("vl-wrap", std::move(made)));

@@ -228,6 +228,8 @@ struct Family {
   std::span<const std::span<const NameRule>> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
   std::span<const ClassDefault> defaults = {};
+  // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling.
+  std::string_view default_rope = {};
   std::span<const std::span<const ParameterRule>> parameters = {};  // of the text part
   bool has_vision = false;       // under a wrapper, Qwen3.5's tower
   bool is_partial = false;       // shapes of some parameters are compared, nothing is missed

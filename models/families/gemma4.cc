@@ -81,6 +81,7 @@ constexpr ClassDefault kGemma4Defaults[] = {
     {"sliding_window", "512", kInKeys}, {"num_kv_shared_layers", "0", kInKeys},
     {"hidden_size_per_layer_input", "256"}, {"num_hidden_layers", "30", kInShapes},
     {"vocab_size_per_layer_input", "262144", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
+    {.field = "global_head_dim", .value = "512", .read_by = kInKeys, .unless = "per_layer_config"},
 };
 // clang-format on
 
@@ -99,6 +100,10 @@ const Family kGemma4 = {
     .names = kGemma4Lists,
     .keys = kGemma4Keys,
     .defaults = kGemma4Defaults,
+    .default_rope =
+        R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+            "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                               "rope_theta": 1000000.0}})",
     .parameters = kGemma4Rules,
     .is_partial = true,
     .has_proportional_rope = true,

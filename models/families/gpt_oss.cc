@@ -79,6 +79,9 @@ const Family kGptOss = {
     .names = kGptOssLists,
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,
+    .default_rope =
+        R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+            "truncate": false, "original_max_position_embeddings": 4096})",
     .parameters = kGptOssRules,
     .graph_constants = kGptOssConstants,
     .add_graph_fields = add_windows,

@@ -66,6 +66,10 @@ const Family kMinistral3 = {
     .names = rows::kPairLists,
     .keys = kMistral3Keys,
     .defaults = kMinistral3Defaults,
+    .default_rope =
+        R"({"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
+            "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
+            "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})",
     .parameters = rows::kLlamaRules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,

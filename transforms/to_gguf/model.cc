@@ -212,6 +212,20 @@ const JsonValue& rope_level(const Model& model, const JsonValue* text) {
   return is_of_text ? *text : model.config;
 }
 
+// The class of the text part has a dictionary of its own where config.json has none.
+JsonValue level_with_default(JsonValue level, const Model& model) {
+  const std::string* type = text_of(model.config, "model_type");
+  const Family* table = type == nullptr ? nullptr : table_of_model_type(*type);
+  if (table == nullptr) table = model.family;
+  const bool is_said =
+      known(level, "rope_scaling") != nullptr || known(level, "rope_parameters") != nullptr;
+  if (is_said || table->default_rope.empty()) return level;
+  auto rope = parse_json("", table->default_rope);
+  CKPT_CHECK(rope.has_value());
+  level["rope_parameters"] = std::move(*rope);
+  return level;
+}
+
 // These have other tensors and keys (llama.cpp conversion/qwen.py Qwen3Model._is_qwen3_reranker).
 bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
   const auto names_reranker = [](const std::string& text, std::string_view before) {
@@ -300,7 +314,8 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   model.config = model.root;
   if (text != nullptr) model.config.update(*text);
   CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
-  const JsonValue level = rope_level(model, text);
+  JsonValue level = rope_level(model, text);
+  if (!is_bare(model)) level = level_with_default(std::move(level), model);
   model.rope = complete_rope(level, model.config);
   model.rope_conflict = rope_conflict(level, is_bare(model) ? nullptr : model.family);
   if (!is_bare(model)) {

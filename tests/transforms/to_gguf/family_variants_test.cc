@@ -56,6 +56,37 @@ TEST(ToGguf, WindowsFollowThePatternWhereLayerTypesAreMissing) {
   }
 }
 
+Metadata keys_with_rope(const std::string& folder, const char* rope) {
+  Checkpoint input = variant(folder, "{}");
+  JsonValue config = JsonValue::parse(input.find_document("config.json")->text());
+  config.erase("rope_parameters");
+  config.update(JsonValue::parse(rope));
+  input.set_document("config.json", config.dump());
+  const auto made = gguf_of_variant(std::move(input));
+  EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text());
+  return made ? made->metadata : Metadata();
+}
+
+TEST(ToGguf, RopeParametersThatConfigJsonLacksAreThoseOfTheClass) {
+  const std::pair<const char*, const char*> kDefaults[] = {
+      {"gemma4", R"({"rope_parameters": {
+           "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+           "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                              "rope_theta": 1000000.0}}})"},
+      {"gpt-oss", R"({"rope_parameters": {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0,
+           "beta_slow": 1.0, "truncate": false, "original_max_position_embeddings": 4096,
+           "rope_theta": 150000.0}})"},
+      {"ministral3", R"({"rope_parameters": {"type": "yarn", "factor": 16.0, "mscale": 1.0,
+           "rope_theta": 1000000.0, "original_max_position_embeddings": 16384,
+           "beta_fast": 32.0, "beta_slow": 1.0, "mscale_all_dim": 1.0,
+           "llama_4_scaling_beta": 0.1}})"}};
+  for (const auto& [folder, rope] : kDefaults) {
+    EXPECT_EQ(keys_with_rope(folder, "{}"), keys_with_rope(folder, rope)) << folder;
+  }
+  const char* none = R"({"rope_parameters": {}})";
+  EXPECT_NE(keys_with_rope("gpt-oss", "{}"), keys_with_rope("gpt-oss", none));
+}
+
 TEST(ToGguf, TensorsThatLlamaCppWouldNotReadAreRefusedByName) {
   Checkpoint biased = variant("cohere2", "{}");
   add_as(biased, "model.norm.weight", "model.layers.0.self_attn.q_proj.bias");

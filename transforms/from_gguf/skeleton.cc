@@ -151,8 +151,8 @@ Result<std::set<const ByteSource*>> left_out(const Checkpoint& file,
       out.insert(source);
       continue;
     }
-    return corrupt("tensor '{}' is missing; {} has it ('{}')", tensor.name, family.name,
-                   tensor.original_name());
+    return corrupt("tensor '{}' is missing, which models of the family {} have (as '{}')",
+                   tensor.name, family.name, tensor.original_name());
   }
   return out;
 }

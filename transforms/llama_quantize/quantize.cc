@@ -118,6 +118,21 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
   return weights;
 }
 
+// Bits that an earlier step moves without rounding, and without a factor that goes elsewhere.
+bool is_moved_alone(const Tensor& tensor) {
+  const Scheme scheme = moved_scheme(tensor);
+  return scheme == Scheme::kMxfp4 || scheme == Scheme::kPackedInt4;
+}
+
+// Their values are those of the tensor that they move from.
+Tensor before_the_move(Tensor tensor) {
+  if (!is_moved_alone(tensor)) return tensor;
+  Recoded& recoded = std::get<Recoded>(tensor.origin);
+  recoded.repack = nullptr;
+  tensor.codec = recoded.from->codec;
+  return tensor;
+}
+
 Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype to) {
   if (!is_block_type(from) || is_sum(tensor)) return {};
   if (!job.options.allow_requantize && !job.has_sums) {
@@ -127,9 +142,11 @@ Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype 
         "already quantized as {}; making it {} would round it a second time", info(from).name,
         info(to).name);
   }
-  if (tensor.is_stored()) return {};
-  return unsupported("made as {} by an earlier step; cannot become {} as well", info(from).name,
-                     info(to).name);
+  if (tensor.is_stored() || is_moved_alone(tensor)) return {};
+  return unsupported_hint(
+      from == Dtype::kNvfp4 ? "--step dequantize, which makes floats first"
+                            : "two conversions, the second of the file that the first makes",
+      "made as {} by an earlier step; cannot become {} as well", info(from).name, info(to).name);
 }
 
 // An earlier step made it 16 bits wide: those bits are what quantizing would have read.
@@ -174,7 +191,7 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   } else if (is_block_type(from) && is_block_type(to)) {
     ++job.requantized;
   }
-  CKPT_ASSIGN(tensor, round_as_made(std::move(tensor), from));
+  CKPT_ASSIGN(tensor, round_as_made(before_the_move(std::move(tensor)), from));
   CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   recoded.weights = std::move(weights);

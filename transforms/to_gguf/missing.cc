@@ -97,16 +97,16 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
     if (count++ == 0) first = &parameter;
   }
   if (count == 0) return {};
-  const std::string more = count == 1 ? "" : fmt::format(", and {} more tensors are", count - 1);
+  const std::string more = count == 1 ? "" : fmt::format(" (and {} more)", count - 1);
   if (is_head(first->name)) {
     return corrupt_hint(
         "--step config:set=tie_word_embeddings=true, if the embeddings are the head",
-        "tensor '{}' is missing{}; config.json does not tie the head to the embeddings",
+        "tensor '{}'{} is missing; config.json does not tie the head to the embeddings",
         first->name, more);
   }
   return corrupt_hint(
       "a complete copy of the model; --step to-gguf:missing=leave converts the rest",
-      "tensor '{}', which the model has, is missing{}", first->name, more);
+      "tensor '{}'{} is missing, which models of this family have", first->name, more);
 }
 
 Status check_layers(const std::vector<NamedTensor>& tensors, const Model& model) {

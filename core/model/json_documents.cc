@@ -95,27 +95,32 @@ std::vector<NamedFile> named_code(const Checkpoint& checkpoint) {
       for (const JsonValue& each : entry) add_class(each, path, files);
     }
   }
-  if (const auto modules = values_of(checkpoint, kModuleList); modules && modules->is_array()) {
-    for (const JsonValue& module : *modules) {
-      const std::string* const type = text_of(module, "type");
-      if (type != nullptr && !is_library_class(*type)) add_class(*type, kModuleList, files);
-    }
+  for (const SentenceModule& module : sentence_modules(checkpoint)) {
+    if (!is_library_class(module.type)) add_class(JsonValue(module.type), kModuleList, files);
   }
   std::vector<NamedFile> out;
   for (const auto& [path, document] : files) out.push_back({document, path});
   return out;
 }
 
-std::vector<NamedFile> modules_without_files(const Checkpoint& checkpoint) {
-  std::vector<NamedFile> out;
+std::vector<SentenceModule> sentence_modules(const Checkpoint& checkpoint) {
+  std::vector<SentenceModule> out;
   const auto modules = values_of(checkpoint, kModuleList);
   if (modules == nullptr || !modules->is_array()) return out;
   for (const JsonValue& module : *modules) {
     const std::string* const path = text_of(module, "path");
     const std::string* const type = text_of(module, "type");
-    if (path == nullptr || path->empty()) continue;
-    const bool has_no_files = type != nullptr && type->ends_with("Normalize");
-    const std::string folder = path->ends_with('/') ? *path : *path + "/";
+    out.push_back({path == nullptr ? "" : *path, type == nullptr ? "" : *type});
+  }
+  return out;
+}
+
+std::vector<NamedFile> modules_without_files(const Checkpoint& checkpoint) {
+  std::vector<NamedFile> out;
+  for (const auto& [path, type] : sentence_modules(checkpoint)) {
+    if (path.empty()) continue;
+    const bool has_no_files = type.ends_with("Normalize");
+    const std::string folder = path.ends_with('/') ? path : path + "/";
     if (!has_no_files && !has_document_in(checkpoint, folder)) out.push_back({kModuleList, folder});
   }
   return out;

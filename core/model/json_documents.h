@@ -49,6 +49,13 @@ struct NamedFile {
 // Python files that documents name, each once, sorted by path.
 std::vector<NamedFile> named_code(const Checkpoint& checkpoint);
 
+// A module of sentence-transformers: what modules.json says of it, in its order. Empty where there
+// is no such document, or it is not JSON, which other code reports.
+struct SentenceModule {
+  std::string path, type;  // "2_Dense", "sentence_transformers.models.Dense"
+};
+std::vector<SentenceModule> sentence_modules(const Checkpoint& checkpoint);
+
 // Folders of modules.json of which `checkpoint` has no document. Modules without files do not
 // count.
 std::vector<NamedFile> modules_without_files(const Checkpoint& checkpoint);

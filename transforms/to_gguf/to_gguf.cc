@@ -12,6 +12,8 @@
 // for byte.
 #include <algorithm>
 
+#include "core/base/printable.h"
+#include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/packed/packed.h"
@@ -124,6 +126,24 @@ void note_towers(const Model& model, const Context& context) {
           : "its convert_hf_to_gguf.py --mmproj writes");
 }
 
+// llama.cpp normalizes embeddings itself and pools them by a key. Its converter leaves the others
+// out too; --sentence-transformers-dense-modules keeps those of EmbeddingGemma.
+void note_modules(const Checkpoint& input, const Context& context) {
+  std::vector<std::string> left_out;
+  for (const auto& [path, type] : sentence_modules(input)) {
+    const bool is_kept = std::ranges::any_of(
+        std::initializer_list<std::string_view>{"Transformer", "Pooling", "Normalize", "Dropout"},
+        [&](std::string_view ending) { return type.ends_with(ending); });
+    if (!is_kept && !path.empty()) left_out.push_back(path);
+  }
+  if (left_out.empty()) return;
+  context.note(
+      "modules.json: {} left out, for which the file has no place; its embeddings are those "
+      "before these modules",
+      printable(
+          fmt::format("{} {}", fmt::join(left_out, ", "), left_out.size() == 1 ? "is" : "are")));
+}
+
 // rope_scaling goes before rope_parameters, as in transformers. Fails: kCorrupt where that loses a
 // number that the weights were trained with.
 Status check_rope(const Model& model, const Context& context) {
@@ -177,6 +197,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, options.yes("mtp"), model, context.codecs));
   if (options.yes("note-towers")) note_towers(model, context);
+  note_modules(input, context);
   if (model.left_out != 0) {
     context.note(
         "{} tensors of layers for multi-token prediction are left out: "

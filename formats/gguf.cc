@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/base/nearest.h"
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/model/name_index.h"
 #include "formats/sniff.h"
@@ -21,10 +22,11 @@ namespace fs = std::filesystem;
 bool is_gguf(const fs::path& path) {
   if (is_folder(path)) return false;
   const auto source = open_file(path);
-  if (!source || (*source)->size_bytes() < kGgufMagic.size()) return path.extension() == ".gguf";
+  if (!source || (*source)->size_bytes() < kGgufMagic.size())
+    return has_ending(path.native(), ".gguf");
   std::string magic(kGgufMagic.size(), '\0');
   if (!(*source)->read(0, std::as_writable_bytes(std::span(magic)))) return false;
-  return magic == kGgufMagic || path.extension() == ".gguf";
+  return magic == kGgufMagic || has_ending(path.native(), ".gguf");
 }
 
 // Number of files of the model that `metadata` belongs to; 1 when it is not split.

@@ -17,6 +17,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/nearest.h"
+#include "core/base/words.h"
 #include "core/model/name_index.h"
 #include "core/model/stack_name.h"
 #include "formats/gguf.h"
@@ -334,12 +335,14 @@ std::vector<uint32_t> cuts_between_homes(const Checkpoint& checkpoint,
   return cuts;
 }
 
+constexpr std::string_view kGgufEnding = ".gguf";
+
 std::string prefix_of(const Checkpoint& checkpoint, const LayoutOptions& options) {
   std::string prefix = options.out_name.empty() ? checkpoint.name : options.out_name;
   // The first file of a split that is edited where it stands.
   const auto split = options.keep_places ? parse_split_name(prefix) : std::nullopt;
   if (split) return split->prefix;
-  if (prefix.ends_with(".gguf")) prefix.resize(prefix.size() - 5);
+  if (has_ending(prefix, kGgufEnding)) prefix.resize(prefix.size() - kGgufEnding.size());
   return prefix;
 }
 
@@ -362,7 +365,10 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
       part.own.append(std::string(kAlignmentKey), MetaValue::u32(alignment));
     }
     if (cuts.size() > 1) append_split_keys(part.own, i, cuts.size(), total);
-    part.path = cuts.size() > 1 ? split_name(prefix, i, cuts.size()) : prefix + ".gguf";
+    const bool has_own = cuts.size() == 1 && has_ending(options.out_name, kGgufEnding);
+    part.path = cuts.size() > 1 ? split_name(prefix, i, cuts.size())
+                : has_own       ? options.out_name
+                                : prefix + std::string(kGgufEnding);
   }
   return parts;
 }

@@ -16,6 +16,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
@@ -363,7 +364,7 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
 
 // A name, or a header that starts as one does: length, then '{'.
 bool is_safetensors_file(const fs::path& path) {
-  if (path.extension() == kSafetensorsEnding) return true;
+  if (has_ending(path.native(), kSafetensorsEnding)) return true;
   const auto source = open_file(path);
   if (!source || (*source)->size_bytes() < 9) return false;
   std::array<std::byte, 9> head{};

@@ -3,6 +3,7 @@
 // Sources: llama.cpp tools/imatrix/imatrix.cpp, save_imatrix() and save_imatrix_legacy().
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "formats/formats.h"
 #include "formats/gguf.h"
 
@@ -116,7 +117,7 @@ Result<Output> lay_out_imatrix(const ImatrixSums& sums, const fs::path& path, Co
   Output out;
   out.path = path;
   const std::string name = path.filename().string();
-  if (path.extension() == ".dat") {
+  if (has_ending(path.native(), ".dat")) {
     OutputFile file;
     file.path = name;
     CKPT_ASSIGN(file.header, legacy_bytes(sums));

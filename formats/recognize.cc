@@ -5,6 +5,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/url_secrets.h"
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
@@ -36,8 +37,8 @@ std::string hub_name(const fs::path& path) {
                              text.find('/', slash + 1) == text.npos;
   std::error_code error;
   if (!has_two_parts || text[0] == '.' || !std::ranges::all_of(text, is_plain) ||
-      fs::exists(path.parent_path(), error) || path.extension() == ".gguf" ||
-      path.extension() == ".safetensors") {
+      fs::exists(path.parent_path(), error) || has_ending(text, ".gguf") ||
+      has_ending(text, ".safetensors")) {
     return {};
   }
   return text;

@@ -19,6 +19,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/io/cursor.h"
 #include "core/json/json_string.h"
 #include "core/model/name_index.h"
@@ -210,7 +211,7 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
 
 // ---- which tensor goes into which file ---------------------------------------------------------
 
-bool is_home(const std::string& home) { return home.ends_with(kSafetensorsEnding); }
+bool is_home(const std::string& home) { return has_ending(home, kSafetensorsEnding); }
 
 // The files the tensors came from; tensors from elsewhere go where the one before them goes.
 std::vector<Shard> keep_homes(const Checkpoint& checkpoint) {
@@ -255,7 +256,7 @@ std::vector<Shard> cut_at(const Checkpoint& checkpoint, uint64_t max_bytes) {
 }
 
 std::vector<Shard> plan_shards(const Checkpoint& checkpoint, const LayoutOptions& options) {
-  if (options.out_name.ends_with(kSafetensorsEnding)) {
+  if (has_ending(options.out_name, kSafetensorsEnding)) {
     Shard all{options.out_name, {}};
     for (uint32_t i = 0; i < checkpoint.tensors.size(); ++i) all.tensors.push_back(i);
     return {std::move(all)};
@@ -438,7 +439,7 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
                                    Codecs) {
   CKPT_TRY(check_header_slack(options));
   Layout layout;
-  layout.is_folder = !options.out_name.ends_with(kSafetensorsEnding);
+  layout.is_folder = !has_ending(options.out_name, kSafetensorsEnding);
   CKPT_ASSIGN(std::vector<LaidFile> files, plan_files(checkpoint, options));
   std::vector<std::pair<std::string, std::string>> weight_map;
   for (LaidFile& laid : files) {

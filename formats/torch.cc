@@ -327,7 +327,8 @@ bool is_torch_file(const std::filesystem::path& path) {
   if (!source || (*source)->size_bytes() < head.size() || !(*source)->read(0, bytes)) return false;
   const std::string_view start(head.data(), head.size());
   constexpr std::string_view kEndings[] = {".bin", ".pt", ".pth", ".ckpt"};
-  const bool is_called_so = std::ranges::count(kEndings, path.extension().string()) != 0;
+  const bool is_called_so =
+      std::ranges::count(kEndings, lower_case(path.extension().string())) != 0;
   if (is_called_so && (start == kZipStart || start == kPickleStart)) return true;
   const auto entries = start == kZipStart ? read_zip_directory(**source) : std::vector<ZipEntry>();
   return entries && std::ranges::any_of(*entries, [](const ZipEntry& entry) {

@@ -55,10 +55,10 @@ std::string modelpack_type(std::string_view path) {
   const bool is_text = ends_with_any(name, kTexts) || name == "SHA256SUMS" ||
                        name == "provenance.json" || name.starts_with("LICENSE") ||
                        name.starts_with("NOTICE") || name.starts_with("USE_POLICY");
-  const std::string_view kind = ends_with_any(name, kWeights) ? "weight"
-                                : name.ends_with(".py")       ? "code"
-                                : is_text                     ? "doc"
-                                                              : "weight.config";
+  const std::string_view kind = ends_with_any(lower_case(name), kWeights) ? "weight"
+                                : name.ends_with(".py")                   ? "code"
+                                : is_text                                 ? "doc"
+                                                                          : "weight.config";
   return fmt::format("application/vnd.cncf.model.{}.v1.raw", kind);
 }
 

@@ -17,6 +17,12 @@ bool ends_with_any(std::string_view text, std::span<const std::string_view> endi
                              [&](std::string_view ending) { return text.ends_with(ending); });
 }
 
+bool has_ending(std::string_view path, std::string_view ending) {
+  if (path.size() <= ending.size()) return false;
+  const size_t at = path.size() - ending.size();
+  return path[at - 1] != '/' && lower_case(path.substr(at)) == ending;
+}
+
 std::string lower_case(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -39,6 +39,9 @@ std::vector<Text> split_words(std::string_view list) {
 // True when `list`, words between spaces, contains `word`.
 bool has_word(std::string_view list, std::string_view word);
 bool ends_with_any(std::string_view text, std::span<const std::string_view> endings);
+// Whether the name of a file ends in `ending`, in letters of either case, behind something else:
+// "M.GGUF" does in ".gguf". Outputs of ckpt have small letters.
+bool has_ending(std::string_view path, std::string_view ending);
 // Only ASCII letters change.
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);

@@ -7,6 +7,7 @@
 
 #include "checks/checks.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/option_table.h"
 
@@ -86,7 +87,7 @@ std::string free_name(const fs::path& path, std::string_view ending, std::string
   const fs::path parent = from.parent_path();
   const bool is_here =
       !cached.empty() || ::access(parent.empty() ? "." : parent.c_str(), W_OK) != 0;
-  const bool is_gguf = from.extension() == ".gguf";
+  const bool is_gguf = has_ending(from.native(), ".gguf");
   const std::string stem = !cached.empty() ? cached
                            : is_gguf       ? from.stem().string()
                                            : from.filename().string();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/words.h"
 #include "formats/formats.h"
 #include "plan/conversion/value_sides.h"
 
@@ -40,7 +41,7 @@ void fit_tensor(const Tensor& tensor, const ImatrixEntry& entry, ImatrixFit& out
 }  // namespace
 
 bool is_imatrix_file(const std::filesystem::path& path) {
-  if (path.extension() == ".dat") return true;
+  if (has_ending(path.native(), ".dat")) return true;
   const auto format = recognize(path);
   return format && (*format)->name == "gguf";
 }

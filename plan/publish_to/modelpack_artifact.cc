@@ -58,7 +58,7 @@ void add_folder_facts(const Shipment& shipment, ModelPackFacts& facts) {
 // Of the GGUF files that are models; a file that cannot be read says nothing.
 void add_gguf_facts(const Shipment& shipment, ModelPackFacts& facts) {
   for (const FileDigest& file : shipment.files) {
-    if (!file.name.ends_with(".gguf")) continue;
+    if (!has_ending(file.name, ".gguf")) continue;
     const auto read = read_checkpoint(shipment.folder / file.name);
     if (!read || read->is_projector()) continue;
     const std::string* const family = read->metadata.find_text("general.architecture");

@@ -53,7 +53,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
   std::vector<GgufFile> out;
   const std::string folder = shipment.folder.string();
   for (const FileDigest& file : shipment.files) {
-    if (!file.name.ends_with(".gguf")) continue;
+    if (!has_ending(file.name, ".gguf")) continue;
     const fs::path path = shipment.folder / file.name;
     if (is_split_name(file.name)) {
       return misuse_hint(

@@ -4,6 +4,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/url_secrets.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
@@ -215,7 +216,7 @@ Result<Recipe> RecipeReader::read(const JsonText& root) const {
 
 // JSON begins with a brace or a comment; what comes from a pipe has no name to tell it.
 bool is_yaml(const fs::path& path, std::string_view text) {
-  if (path != "-") return path.extension() == ".yaml" || path.extension() == ".yml";
+  if (path != "-") return has_ending(path.native(), ".yaml") || has_ending(path.native(), ".yml");
   const size_t at = text.find_first_not_of(" \t\r\n");
   return at != text.npos && text[at] != '{' && text[at] != '/' && text[at] != '[';
 }

@@ -32,7 +32,7 @@ std::string with_type(std::string out, const std::string& type) {
 // "model-q5_k_m.gguf" for "model.gguf" or "model-bf16.gguf".
 std::string named_by_type(const Conversion& conversion, const std::string& type) {
   const auto in = conversion.in.has_filename() ? conversion.in : conversion.in.parent_path();
-  std::string stem = in.extension() == ".gguf" ? in.stem().string() : in.filename().string();
+  std::string stem = has_ending(in.native(), ".gguf") ? in.stem().string() : in.filename().string();
   for (const std::string_view end : {"bf16", "f16", "f32", "BF16", "F16", "F32"}) {
     if (stem.size() > end.size() + 1 && stem.ends_with(end)) {
       stem.resize(stem.size() - end.size() - 1);

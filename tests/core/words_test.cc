@@ -39,5 +39,13 @@ TEST(Words, EndingsAndCase) {
   EXPECT_EQ(upper_case("nvfp4 \xC3\xA4"), "NVFP4 \xC3\xA4");
 }
 
+TEST(Words, EndingsOfFilesAreComparedInEitherCase) {
+  EXPECT_TRUE(has_ending("a/M.GGUF", ".gguf"));
+  EXPECT_TRUE(has_ending("m.Gguf", ".gguf"));
+  EXPECT_FALSE(has_ending("a/.gguf", ".gguf"));
+  EXPECT_FALSE(has_ending(".gguf", ".gguf"));
+  EXPECT_FALSE(has_ending("m.gguf.txt", ".gguf"));
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -16,6 +16,7 @@
 #include "core/base/numbered_name.h"
 #include "core/base/result.h"
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/engine/compare.h"
 #include "core/io/files_read.h"
 #include "core/io/open_folder.h"
@@ -93,7 +94,7 @@ Result<std::string> render_model_card(const fs::path& folder,
     out += table_of(checkpoint) + "\n";
   }
   for (const FileDigest& file : files) {
-    if (!file.name.ends_with(".gguf")) continue;
+    if (!has_ending(file.name, ".gguf")) continue;
     // Of a split model, only the first file is read.
     const auto numbered = parse_numbered(file.name);
     if (numbered && numbered->number != 1) continue;
@@ -181,7 +182,7 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
   for (const FileDigest& file : files) {
     const std::string above = fs::path(file.name).parent_path().string();
     if (!above.empty() && folders.insert(above).second) CKPT_TRY(folder.make_folder(above));
-    const bool is_weights = file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
+    const bool is_weights = has_ending(file.name, ".safetensors") || has_ending(file.name, ".gguf");
     std::string text;
     if (is_weights || file.size_bytes >= kLargestGitFileBytes) {
       text = render_lfs_pointer(file);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
 #include "tools/line/commands.h"
@@ -24,7 +25,7 @@ struct TypedReport : ReportQuestion {
 
 // A browser goes by the name.
 Status check_name(const fs::path& out) {
-  if (out.extension() != ".svg") return {};
+  if (!has_ending(out.native(), ".svg")) return {};
   return misuse_hint("--out " + shell_path(fs::path(out).replace_extension(".html").string()),
                      "--out {}: the page is an HTML file; its figures are saved from it as SVG",
                      out.string());

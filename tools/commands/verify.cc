@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/numbered_name.h"
 #include "core/base/sha256.h"
+#include "core/base/words.h"
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
 #include "core/io/files_read.h"
@@ -246,7 +247,7 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
                   Findings& findings) {
   const fs::path folder = parent_of(path);
   CKPT_ASSIGN(const FileSet files, files_with(path));
-  const bool is_gguf = path.extension() == ".gguf";  // its reader opens all parts itself
+  const bool is_gguf = has_ending(path.native(), ".gguf");  // its reader opens all parts itself
   for (const std::string& name : files.present) {
     if (is_gguf ? name != path.filename() : name.ends_with(".json")) continue;
     CKPT_TRY(check_structure(path.parent_path() / name, false, findings));

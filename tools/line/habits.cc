@@ -113,7 +113,7 @@ std::string resized(const Resizing& asked) {
   const std::string example = asked.splits ? "IN.gguf" : "NAME-00001-of-00004.gguf";
   const auto first = std::ranges::min_element(asked.paths);
   const std::string in = first == asked.paths.end() ? example : *first;
-  const bool is_gguf = in.ends_with(".gguf");
+  const bool is_gguf = has_ending(in, ".gguf");
   std::string out = asked.out.empty() ? "OUT" : asked.out;
   if (is_gguf && !out.ends_with(".gguf")) out += ".gguf";
   const auto name = [](const std::string& path) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
@@ -60,7 +61,8 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
       return misuse_hint("the command that left it, once more",
                          "{}: left by work that was interrupted", where);
     }
-    if (entry.size_bytes < 1024 && (name.ends_with(".safetensors") || name.ends_with(".gguf"))) {
+    if (entry.size_bytes < 1024 &&
+        (has_ending(name, ".safetensors") || has_ending(name, ".gguf"))) {
       CKPT_ASSIGN(const std::string text, read_small(folder / entry.path, 1024));
       if (text.starts_with("version https://git-lfs")) {
         return misuse_hint("git lfs pull", "{}: a git-LFS pointer; expected the weights", where);

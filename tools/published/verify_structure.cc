@@ -6,6 +6,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/numbered_name.h"
+#include "core/base/words.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
@@ -70,7 +71,7 @@ const Format* loose_format(const fs::path& path) {
   const Format* const gguf = find_format("gguf");
   CKPT_CHECK(gguf != nullptr);
   if (gguf->recognizes(path)) return gguf;
-  return path.extension() == ".safetensors" ? find_format("safetensors") : nullptr;
+  return has_ending(path.native(), ".safetensors") ? find_format("safetensors") : nullptr;
 }
 
 // `is_judged`: with the folder, as one of its checkpoint's files.

@@ -8,6 +8,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/strided_source.h"
 #include "core/model/codec.h"
@@ -81,7 +82,7 @@ bool has_any(const AdapterModule& module, std::initializer_list<AdapterPart> par
 bool may_be_gguf(const std::filesystem::path& place) {
   std::error_code error;
   return std::filesystem::is_regular_file(place, error) ||
-         (place.extension() == ".gguf" && !std::filesystem::is_directory(place, error));
+         (has_ending(place.native(), ".gguf") && !std::filesystem::is_directory(place, error));
 }
 
 // "a.b.c", "b.c" and "c", by which target_modules may name a module.
@@ -200,7 +201,7 @@ Result<Adapter> read_adapter(const std::string& place, const Context& context) {
   if (may_be_gguf(place)) {
     auto file = context.open(place);
     if (file && file->format == "gguf") return read_gguf_adapter(std::move(*file), place, context);
-    if (place.ends_with(".gguf")) {
+    if (has_ending(place, ".gguf")) {
       return !file ? Result<Adapter>(Failure(std::move(file.error())))
                    : misuse("{}: expected a GGUF", place);
     }

@@ -16,19 +16,57 @@ Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t l
   return read_small(path, limit_bytes);
 }
 
+// Whether nothing is left, or a comma and another option.
+bool ends_value(std::string_view rest, const Transform& transform) {
+  if (rest.empty()) return true;
+  if (rest[0] != ',') return false;
+  constexpr size_t kLongestKey = 64;
+  const size_t equals = rest.substr(0, kLongestKey).find('=');
+  return equals != rest.npos && find_rule(transform.options, rest.substr(1, equals - 1)) != nullptr;
+}
+
 // Where the value that starts with a double quote ends: at a quote with nothing or another option
 // behind it, so that JSON may stand between; npos when there is none.
 size_t closing_quote(std::string_view text, const Transform& transform) {
-  const auto ends_value = [&](std::string_view rest) {
-    if (rest.empty()) return true;
-    if (rest[0] != ',') return false;
-    const std::string_view key = rest.substr(1, rest.find('=') - 1);
-    return find_rule(transform.options, key) != nullptr;
-  };
   size_t quote = text.find('"', 1);
-  while (quote != text.npos && !ends_value(text.substr(quote + 1)))
+  while (quote != text.npos && !ends_value(text.substr(quote + 1), transform))
     quote = text.find('"', quote + 1);
   return quote;
+}
+
+// The partner of the bracket, brace or double quote at `open`; npos where there is none.
+size_t partner_of(std::string_view text, size_t open) {
+  std::string expected;  // the last is the next to close
+  for (size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool in_text = !expected.empty() && expected.back() == '"';
+    if (in_text && c == '\\') {
+      ++i;
+    } else if (!expected.empty() && c == expected.back()) {
+      expected.pop_back();
+      if (expected.empty()) return i;
+    } else if (!in_text && (c == '[' || c == '{' || c == '"')) {
+      expected += c == '[' ? ']' : c == '{' ? '}' : c;
+    }
+  }
+  return text.npos;
+}
+
+// Where the value that `text` begins with ends: at a comma that is not a part of a list, an object
+// or a text of JSON, or that another option follows.
+size_t value_end(std::string_view text, const Transform& transform) {
+  size_t protected_to = 0;
+  bool is_balanced = true;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (i >= protected_to && is_balanced && (c == '[' || c == '{' || c == '"')) {
+      const size_t partner = partner_of(text, i);
+      is_balanced = partner != text.npos;
+      if (is_balanced) protected_to = partner + 1;
+    }
+    if (c == ',' && (i >= protected_to || ends_value(text.substr(i), transform))) return i;
+  }
+  return text.npos;
 }
 
 }  // namespace
@@ -64,7 +102,8 @@ Result<Step> parse_step(std::string_view text) {
     }
     rest.remove_prefix(equals + 1);
     const bool quoted = !rest.empty() && rest[0] == '"';
-    const size_t end = quoted ? closing_quote(rest, *step.transform) : rest.find(',');
+    const size_t end =
+        quoted ? closing_quote(rest, *step.transform) : value_end(rest, *step.transform);
     if (quoted && end == rest.npos) {
       return misuse("step '{}': a double quote is not closed", text);
     }

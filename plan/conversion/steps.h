@@ -13,7 +13,8 @@ namespace ckpt {
 // A limit, because each step may rewrite a document; no real recipe has a tenth as many.
 inline constexpr size_t kMaxSteps = 1000;
 
-// "name:key=value,key=value"; a value with a comma needs double quotes.
+// "name:key=value,key=value"; a value with a comma needs double quotes, unless the comma is in a
+// list, an object or a text of JSON: "config:set=a=[1,2],set=b=3".
 struct Step {
   const Transform* transform;
   Options options;

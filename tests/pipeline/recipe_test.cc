@@ -28,6 +28,27 @@ std::string error_of(const std::string& text) {
   return where.substr(where.find("r.json") + 6) + "|" + out.error().what;
 }
 
+// Values of one option, each behind a line.
+std::string values_of(std::string_view typed, std::string_view key) {
+  const auto step = parse_step(typed);
+  if (!step) return step.error().text();
+  return fmt::format("{}", fmt::join(step->options.all(key), "\n"));
+}
+
+TEST(Steps, CommasInsideJsonDoNotEndAValue) {
+  EXPECT_EQ(values_of("config:set=a=[1,2]", "set"), "a=[1,2]");
+  EXPECT_EQ(values_of("config:set=a=[1,2],set=b=3,file=x.json", "set"), "a=[1,2]\nb=3");
+  EXPECT_EQ(values_of("config:set=a={\"b\":[1,{}],\"c\":\"]},\"},remove=d", "set"),
+            "a={\"b\":[1,{}],\"c\":\"]},\"}");
+  EXPECT_EQ(values_of("config:set=a=\"x, \\\"y\"", "set"), "a=\"x, \\\"y\"");
+  // Spellings that had a meaning before keep it.
+  EXPECT_EQ(values_of("config:set=\"a=[1,2]\",remove=b", "set"), "a=[1,2]");
+  EXPECT_EQ(values_of("config:set=a=1,", "set"), "a=1");
+  EXPECT_EQ(values_of("rename:from=a[0,to=b]", "from"), "a[0");
+  EXPECT_EQ(values_of("rename:from=[0-9],to=b", "to"), "b");
+  EXPECT_NE(values_of("config:set=a=[1,2", "set").find("has no option '2'"), std::string::npos);
+}
+
 TEST(Recipe, SaysWhatACommandLineWould) {
   const auto out = recipe(
       "{ // where\n \"in\": \"a//b\", \"out\": \"../c\", /* \"to\": \"x\", */ \"to\": \"q8_0\",\n"

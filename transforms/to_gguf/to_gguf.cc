@@ -158,10 +158,8 @@ Status check_rope(const Model& model, const Context& context) {
   }
   const bool is_inner = known(known(model.root, "text_config"), "rope_scaling") != nullptr;
   const std::string step =
-      parameters.is_array()  // a comma would end the option
-          ? "config.json with the field in rope_scaling too"
-          : fmt::format("--step config:set={}rope_scaling.{}={}", is_inner ? "text_config." : "",
-                        field, parameters.dump());
+      "--step " + shell_word(fmt::format("config:set={}rope_scaling.{}={}",
+                                         is_inner ? "text_config." : "", field, parameters.dump()));
   return corrupt_hint(step,
                       "config.json: rope_scaling has no {0}, which would be {1}; rope_parameters, "
                       "which transformers ignores next to rope_scaling, have {2}",

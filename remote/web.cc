@@ -171,7 +171,7 @@ Status WebRoot::find_files() {
 Status add_sums(std::string_view text, RemoteRoot::Files& files) {
   CKPT_ASSIGN(auto lines, in(kSums, read_sha256_sums(text)));
   for (SumsLine& line : lines) {
-    CKPT_TRY(check_listed_path(line.name));
+    CKPT_TRY(in(kSums, check_listed_path(line.name)));
     files[line.name].sha256 = std::move(line.sha256);
   }
   return {};

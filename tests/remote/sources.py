@@ -404,7 +404,8 @@ def sums_on_the_web_are_read_like_those_of_a_folder():
     text = sums.read_text()
     forms = {"as it is": (text, 0), "line ends": (text.replace("\n", "\r\n"), 0), "dots": (text.replace("  ", "  ./"), 0),
              "comment": ("# sums\n" + text, 0), "capitals": ("".join(line[:64].upper() + line[64:] for line in text.splitlines(True)), 0),
-             "missing": (text + "0" * 64 + "  more.txt\n", 1), "changed": (text.replace(text[:8], "0" * 8, 1), 1)}
+             "missing": (text + "0" * 64 + "  more.txt\n", 1), "changed": (text.replace(text[:8], "0" * 8, 1), 1),
+             "no line": (text + "no line of sums\n", 1), "outside": (text + "0" * 64 + "  ../x\n", 1)}
     for name, (form, expected) in forms.items():
         sums.write_bytes(form.encode())
         codes = [run("verify", "-q", place)[0] for place in (folder, web("sums/"))]

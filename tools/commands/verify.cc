@@ -388,6 +388,12 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
   return check_folder(typed, console, common.threads, findings);
 }
 
+// The files of a folder on the web are those that its SHA256SUMS lists. One that cannot be read is
+// unsound there as in a folder here.
+bool is_bad_list(const Error& error) {
+  return error.code == ErrorCode::kCorrupt && error.where.ends_with(kSumsName);
+}
+
 Status check(const TypedVerify& typed, const Console& console, const CommonOptions& common,
              Findings& findings) {
   if (is_artifact_address(typed.path)) {
@@ -397,8 +403,13 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
     }
     return check_artifact(typed.path, console, findings);
   }
-  CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
-  if (!exists) {
+  const Result<bool> exists = is_there(typed.path, Links::kFollow);
+  if (!exists && is_bad_list(exists.error())) {
+    findings.bad(exists.error().where, exists.error().what);
+    return {};
+  }
+  if (!exists) return Failure(exists.error());
+  if (!*exists) {
     return not_found("{}: no such file or folder", typed.path);
   }
   if (!is_archive(typed.path)) return check_checkpoint(typed, console, common, findings);

@@ -65,7 +65,7 @@ class Writer {
     if (const auto* text_value = std::get_if<std::string>(&value.value)) return text(*text_value);
     if (const auto* elements = std::get_if<MetaArray>(&value.value)) return array(*elements);
     if (const auto* real = std::get_if<double>(&value.value)) {
-      if (value.type == MetaType::kF32) return number(static_cast<float>(*real));
+      if (value.type == MetaType::kF32) return number(value.f32_bits());
       return number(*real);
     }
     uint64_t whole = 0;

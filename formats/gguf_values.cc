@@ -30,11 +30,6 @@ Result<MetaValue> number(MetaType type, Result<Read> bits) {
   return bits.map([&](Read read) { return MetaValue{type, Wide{std::bit_cast<T>(read)}}; });
 }
 
-// Any non-zero byte means true to ggml, and is written as 1.
-Result<uint64_t> read_bool(Cursor& cursor) {
-  return cursor.u8().map([](uint8_t byte) { return uint64_t{byte != 0 ? 1u : 0u}; });
-}
-
 uint64_t min_element_bytes(MetaType element) {
   if (element == MetaType::kText) return sizeof(uint64_t);
   if (element == MetaType::kArray) return sizeof(uint32_t) + sizeof(uint64_t);
@@ -61,9 +56,6 @@ Result<MetaArray> read_array(Cursor& cursor, uint64_t nesting) {
     }
   } else {
     CKPT_ASSIGN(out.numbers, cursor.bytes(count * size_bytes(out.element)));
-    if (out.element == MetaType::kBool) {
-      for (std::byte& flag : out.numbers) flag = std::byte{flag != std::byte{0}};
-    }
   }
   return out;
 }
@@ -91,8 +83,8 @@ Result<MetaValue> read_gguf_value(Cursor& cursor) {
     case MetaType::kI16: return number<int64_t, int16_t>(type, cursor.u16());
     case MetaType::kU32: return number<uint64_t, uint32_t>(type, cursor.u32());
     case MetaType::kI32: return number<int64_t, int32_t>(type, cursor.u32());
-    case MetaType::kF32: return number<double, float>(type, cursor.f32());
-    case MetaType::kBool: return wrap(type, read_bool(cursor));
+    case MetaType::kF32: return cursor.u32().map(MetaValue::f32_of_bits);
+    case MetaType::kBool: return number<uint64_t, uint8_t>(type, cursor.u8());
     case MetaType::kText: return wrap(type, cursor.text_u64(kMaxGgufTextBytes));
     case MetaType::kArray: return wrap(type, read_array(cursor, 1));
     case MetaType::kU64: return wrap(type, cursor.u64());

@@ -68,9 +68,30 @@ bool MetaValue::operator==(const MetaValue& other) const {
   const auto* const left = std::get_if<double>(&value);
   const auto* const right = std::get_if<double>(&other.value);
   if (type != other.type) return false;
+  if (type == MetaType::kBool) {
+    return (std::get<uint64_t>(value) != 0) == (std::get<uint64_t>(other.value) != 0);
+  }
   if (left == nullptr || right == nullptr) return value == other.value;
   return std::bit_cast<uint64_t>(*left) == std::bit_cast<uint64_t>(*right) ||
          (std::isnan(*left) && std::isnan(*right));
+}
+
+//   f32   sign | 8 ones | 23 bits       f64   sign | 11 ones | the same 23 bits | 29 zeros
+MetaValue MetaValue::f32_of_bits(uint32_t bits) {
+  const auto number = std::bit_cast<float>(bits);
+  if (!std::isnan(number)) return {MetaType::kF32, static_cast<double>(number)};
+  const uint64_t sign = uint64_t{bits >> 31} << 63, rest = uint64_t{bits & 0x7F'FFFF} << 29;
+  return {MetaType::kF32, std::bit_cast<double>(sign | uint64_t{0x7FF} << 52 | rest)};
+}
+
+uint32_t MetaValue::f32_bits() const {
+  const double number = std::get<double>(value);
+  if (!std::isnan(number)) return std::bit_cast<uint32_t>(static_cast<float>(number));
+  const auto wide = std::bit_cast<uint64_t>(number);
+  const auto sign = static_cast<uint32_t>(wide >> 63) << 31;
+  const auto rest = static_cast<uint32_t>(wide >> 29) & 0x7F'FFFF;
+  constexpr uint32_t kQuiet = 0x40'0000;
+  return sign | 0x7F80'0000 | (rest == 0 ? kQuiet : rest);
 }
 
 MetaArray make_text_array(std::vector<std::string> texts) {

@@ -43,11 +43,12 @@ struct MetaArray {
 };
 
 // The type says which alternative holds: unsigned types and bool in uint64_t, signed ones in
-// int64_t, f32 and f64 in double (an f32 is exact in it; its NaN payload is not kept).
+// int64_t, f32 and f64 in double, in which an f32 is exact. A bool keeps its byte; any but 0 is
+// true.
 struct MetaValue {
   MetaType type = MetaType::kU32;
   std::variant<uint64_t, int64_t, double, std::string, MetaArray> value;
-  // Numbers are compared by their bits, and any NaN equals any other.
+  // Numbers are compared by their bits; any NaN equals any other, and any true byte.
   bool operator==(const MetaValue& other) const;
 
   static MetaValue u16(uint64_t v) { return {MetaType::kU16, v}; }
@@ -56,6 +57,9 @@ struct MetaValue {
   static MetaValue f32(double v) {
     return {MetaType::kF32, static_cast<double>(static_cast<float>(v))};
   }
+  // Conversions would make a signalling NaN quiet.
+  static MetaValue f32_of_bits(uint32_t bits);
+  uint32_t f32_bits() const;  // Requires: kF32.
   static MetaValue boolean(bool v) { return {MetaType::kBool, static_cast<uint64_t>(v ? 1 : 0)}; }
   static MetaValue text(std::string v) { return {MetaType::kText, std::move(v)}; }
   static MetaValue array(MetaArray v) { return {MetaType::kArray, std::move(v)}; }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 #include "formats/formats.h"
@@ -80,6 +81,23 @@ TEST(Gguf, PaddingAfterTheLastTensorMayBeMissing) {
   EXPECT_EQ(read_gguf_file(folder.path() / "x.gguf").tensors.size(), 5u);
   write_file(folder.path() / "x.gguf", bytes.substr(0, bytes.size() - 9));
   EXPECT_FALSE(gguf().read(folder.path() / "x.gguf", all_codecs(), {}));
+}
+
+TEST(Gguf, MetadataThatNobodyChangesKeepsItsBytes) {
+  const TemporaryFolder folder;
+  std::string bytes = read_file(testdata("formats/good/gguf/values.gguf"));
+  bytes[bytes.find("bool.high") + 9 + 4] = 2;
+  const size_t number = bytes.find("float32.high") + 12 + 4;
+  for (const uint32_t nan : {0x7F80'0001u, 0xFFA0'0000u, 0x7FC0'0000u, 0xFFFF'FFFFu}) {
+    std::memcpy(bytes.data() + number, &nan, sizeof(nan));
+    write_file(folder.path() / "x.gguf", bytes);
+    const Checkpoint read = read_gguf_file(folder.path() / "x.gguf");
+    const auto layout = gguf().lay_out(read, {.out_name = "x.gguf"}, all_codecs());
+    ASSERT_TRUE(layout) << layout.error().text();
+    const std::vector<std::byte>& header = layout->files.at(0).header;
+    EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(header.data()), header.size()),
+              std::string_view(bytes).substr(0, header.size()));
+  }
 }
 
 TEST(Gguf, AnyNonZeroByteIsTrue) {

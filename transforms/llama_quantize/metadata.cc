@@ -31,6 +31,18 @@ void cut_texts_at_nul(Metadata& metadata) {
   }
 }
 
+// The original reads any byte but 0 as true, and writes true as 1.
+void write_true_as_one(Metadata& metadata) {
+  for (MetaEntry& entry : metadata.entries) {
+    if (entry.value.type == MetaType::kBool) {
+      entry.value = MetaValue::boolean(std::get<uint64_t>(entry.value.value) != 0);
+    }
+    auto* array = std::get_if<MetaArray>(&entry.value.value);
+    if (array == nullptr || array->element != MetaType::kBool) continue;
+    for (std::byte& flag : array->numbers) flag = std::byte{flag != std::byte{0}};
+  }
+}
+
 MetaValue override_text(std::string text) {
   cut_at_nul(text);
   if (text.size() > kOverrideBytes) text.resize(kOverrideBytes);
@@ -41,6 +53,7 @@ MetaValue override_text(std::string text) {
 
 void update_quantized_metadata(Metadata& metadata, FileType file_type, const Imatrix* imatrix) {
   cut_texts_at_nul(metadata);
+  write_true_as_one(metadata);
   move_to_end(metadata, "general.quantization_version", MetaValue::u32(kQuantizationVersion));
   move_to_end(metadata, "general.file_type", MetaValue::u32(static_cast<uint32_t>(file_type)));
   for (const char* key : {"split.no", "split.count", "split.tensors.count"}) metadata.remove(key);

@@ -71,6 +71,7 @@ class Mover {
     if (is_movable_fp8(tensor)) {
       Tensor out = tensor;
       out.codec = &scheme_codec(context_.codecs, Scheme::kFp8Tensor, Dialect::kVector);
+      std::get<Stored>(out.origin).part_shapes.clear();
       return out;
     }
     if (tensor.has_scales() || tensor.name.ends_with(".pre_quant_scale")) {
@@ -127,7 +128,9 @@ class Mover {
     Tensor out = tensor;
     out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, to_.dialect);
     const Tensor made = number(out.name, value);
-    std::get<Stored>(out.origin).parts[kTensorScalePart] = made.stored().parts[0];
+    Stored& stored = std::get<Stored>(out.origin);
+    stored.parts[kTensorScalePart] = made.stored().parts[0];
+    stored.part_shapes.clear();  // those of the other layout
     return out;
   }
 

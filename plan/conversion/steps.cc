@@ -22,7 +22,8 @@ bool ends_value(std::string_view rest, const Transform& transform) {
   if (rest[0] != ',') return false;
   constexpr size_t kLongestKey = 64;
   const size_t equals = rest.substr(0, kLongestKey).find('=');
-  return equals != rest.npos && find_rule(transform.options, rest.substr(1, equals - 1)) != nullptr;
+  const std::string_view key = rest.substr(1, equals == rest.npos ? equals : equals - 1);
+  return find_rule(transform.options, key) != nullptr;
 }
 
 // Where the value that starts with a double quote ends: at a quote with nothing or another option

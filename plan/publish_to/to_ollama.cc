@@ -14,6 +14,7 @@
 #include "core/engine/compare.h"
 #include "core/io/open_folder.h"
 #include "core/io/paths.h"
+#include "core/io/remembered.h"
 #include "core/io/shift.h"
 #include "core/io/temporary.h"
 #include "plan/publish_to/artifacts.h"
@@ -132,12 +133,15 @@ class OllamaStore {
     CKPT_ASSIGN(const bool exists, has(layer.sha256, layer.size_bytes, from));
     if (exists) return {};
     CKPT_TRY(folder_.remove(kTemporary));
+    const auto digest = remembered_digest(from);
     if (!link_file(from, {folder_, kTemporary}, LinkWay::kHard)) {
       CKPT_TRY(folder_.remove(kTemporary));
       CKPT_TRY(check_room(folder_.path() / kTemporary, layer.size_bytes));
       CKPT_TRY(link_file(from, {folder_, kTemporary}, LinkWay::kReflink));
     }
-    return publish_blob(layer.sha256, layer.size_bytes);
+    CKPT_TRY(publish_blob(layer.sha256, layer.size_bytes));
+    if (digest) remember_digest(from, *digest);  // the other name changed the inode
+    return {};
   }
 
   Status add_content(const std::string& sha256, const std::string& content) {

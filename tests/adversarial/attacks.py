@@ -122,7 +122,9 @@ def ignores_no_file_that_is_listed():
 def plant(path, digit):
     status = os.stat(path)
     try:
-        os.setxattr(path, "user.ckpt.sha256", f"{digit * 64} {status.st_size} {status.st_mtime_ns} {status.st_ino}".encode())
+        seconds, nanoseconds = divmod(status.st_mtime_ns, 10 ** 9)
+        stamp = f"{status.st_size} {seconds} {nanoseconds} {status.st_ino} {status.st_ctime_ns + 10 ** 10}"
+        os.setxattr(path, "user.ckpt.sha256", f"{digit * 64} {stamp}".encode())
     except OSError:
         pass  # a file system without attributes has none to be fooled by
 

@@ -148,7 +148,7 @@ TEST(VlWrap, RopeOfTransformers4AndAStrayOneAtTheTop) {
 
   config.set("rope_parameters", parsed(R"({"rope_theta": 7, "rope_type": "default",
                                             "mrope_section": [4, 2, 2]})"));
-  config.set("rope_scaling", parsed(R"({"type": "yarn", "factor": 4.0})"));
+  config.set("rope_scaling", parsed(R"({"factor": 4.0, "type": "yarn"})"));
   Checkpoint both = must(open(testdata("qwen35-micro")));
   both.set_document("config.json", config.dump(2));
   const JsonText joined = document(must(run("vl-wrap", std::move(both))), "config.json");

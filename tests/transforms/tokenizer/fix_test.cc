@@ -190,6 +190,11 @@ TEST(TokenizerMend, GivenClass) {
   input.options.back().second = "Qwen3_5Tokenizer";
   EXPECT_EQ(fix_checkpoint(input).error,
             "class 'Qwen3_5Tokenizer'; expected one that transformers 4.57 has");
+  input.options.back().second = "T5TokenizerFast";
+  EXPECT_EQ(good(input).named(), "T5TokenizerFast");
+  input.options.back().second = "SiglipTokenizerFast";  // of T5's kind, but slow only
+  EXPECT_EQ(fix_checkpoint(input).error,
+            "class 'SiglipTokenizerFast'; expected one that transformers 4.57 has");
 }
 
 TEST(TokenizerMend, FramesAreSaid) {

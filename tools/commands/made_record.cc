@@ -27,18 +27,15 @@ fs::path record_path(const Plan& plan) {
   return out.parent_path() / fmt::format(".{}.ckpt-made", out.filename().string());
 }
 
-int64_t nanoseconds(const struct timespec& time) {
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 // Tells a file from another; null where there is none.
 JsonValue state_of(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return JsonValue();
-  return {{"size_bytes", status.st_size},
-          {"modified_ns", nanoseconds(status.st_mtim)},
-          {"changed_ns", nanoseconds(status.st_ctim)},
-          {"inode", status.st_ino}};
+  const FileState state = ckpt::state_of(status);
+  return {{"size_bytes", state.size_bytes},
+          {"modified_ns", state.modified_ns},
+          {"changed_ns", state.changed_ns},
+          {"inode", state.inode}};
 }
 
 bool is_unversioned(const InputFile& input) { return input.modified_ns == kTimeUnknown; }

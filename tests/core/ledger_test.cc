@@ -13,7 +13,7 @@ namespace {
 
 const std::string kPlan(64, 'a');
 
-LedgerHead head() { return {kPlan, "ckpt convert in out", {{"in/a b.safetensors", 10, -5, 3}}}; }
+LedgerHead head() { return {kPlan, "ckpt convert in out", {{"in/a b.safetensors", 10, -5, 3, 7}}}; }
 
 Ledger opened(const TemporaryFolder& folder) {
   auto ledger = Ledger::open(folder / "ledger");

@@ -20,9 +20,10 @@ namespace {
 constexpr const char* kDigestAttribute = "user.ckpt.sha256";
 constexpr const char* kSourcesAttribute = "user.ckpt.sources";
 constexpr size_t kMaxSourcesBytes = 64 << 10;  // of any attribute
-// Storing the attribute changes the inode, so the time of that change is known only as a limit.
-constexpr int64_t kStoringNs = 20'000'000;
-constexpr int kMostTries = 3;
+// Storing the attribute changes the inode, so the time of that change is known only as a limit: the
+// change before it and these, twice as many with each try. Network file systems take long.
+constexpr int64_t kStoringNs = 1'000'000;
+constexpr int kMostTries = 7;
 
 // Of another content no file has this stamp, unless its times were set back.
 std::string file_stamp(const struct stat& status) {
@@ -81,7 +82,7 @@ void remember_digest(const fs::path& path, std::string_view sha256) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   for (int i = 0; i < kMostTries; ++i) {
-    const int64_t last_change_ns = state_of(status).changed_ns + kStoringNs;
+    const int64_t last_change_ns = state_of(status).changed_ns + (kStoringNs << i);
     const std::string value = fmt::format("{} {} {}", sha256, file_stamp(status), last_change_ns);
     if (::setxattr(path.c_str(), kDigestAttribute, value.data(), value.size(), 0) != 0) return;
     struct stat after {};

@@ -9,18 +9,19 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (iq2xs_init_impl, iq3xs_init_impl).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace ckpt {
 
-extern const uint16_t kIq1Points[2048];
-extern const uint16_t kIq2XxsPoints[256];
-extern const uint16_t kIq2XsPoints[512];
-extern const uint16_t kIq2SPoints[1024];
-extern const uint16_t kIq3XxsPoints[256];
-extern const uint16_t kIq3SPoints[512];
+extern const std::array<uint16_t, 2048> kIq1Points;
+extern const std::array<uint16_t, 256> kIq2XxsPoints;
+extern const std::array<uint16_t, 512> kIq2XsPoints;
+extern const std::array<uint16_t, 1024> kIq2SPoints;
+extern const std::array<uint16_t, 256> kIq3XxsPoints;
+extern const std::array<uint16_t, 512> kIq3SPoints;
 
 // Vectors may read, and ignore, so many numbers behind a run.
 inline constexpr uint32_t kIqAboutPadding = 15;

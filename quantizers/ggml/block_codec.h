@@ -13,6 +13,7 @@
 #include "core/model/codec.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
+#include "quantizers/ggml/block_functions.h"
 #include "quantizers/plain/plain_simd.h"
 
 // The scalar twins of a type, from encode_block(values, block), decode_block(block, values) and
@@ -21,13 +22,12 @@
   void name(const float* values, uint64_t blocks, Block* out) {                              \
     for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * Block::kValues, out[b]); \
   }
-#define CKPT_SCALAR_WEIGHTED_ENCODER(name, Block)                                      \
-  void name(ConstFloatRows rows, std::span<const float> weights, Block* out) {         \
-    const uint64_t row_blocks = rows.row_values / Block::kValues;                      \
-    for (uint64_t b = 0; b < rows.values.size() / Block::kValues; ++b) {               \
-      encode_block_weighted(rows.values.data() + b * Block::kValues,                   \
-                            weights.data() + b % row_blocks * Block::kValues, out[b]); \
-    }                                                                                  \
+#define CKPT_SCALAR_WEIGHTED_ENCODER(name, Block)                                        \
+  void name(ConstFloatRows rows, std::span<const float> weights, Block* out) {           \
+    encode_weighted_blocks(rows, weights, out,                                           \
+                           [](const float* values, const float* columns, Block& block) { \
+                             encode_block_weighted(values, columns, block);              \
+                           });                                                           \
   }
 #define CKPT_SCALAR_DECODER(name, Block)                                                    \
   void name(const Block* in, uint64_t blocks, float* values) {                              \

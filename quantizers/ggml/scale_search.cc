@@ -8,22 +8,6 @@
 namespace ckpt {
 namespace {
 
-// The value of largest magnitude, the first of equals.
-struct Extreme {
-  float magnitude = 0;
-  float value = 0;
-};
-
-template <size_t kCount>
-Extreme find_extreme(const float* values) {
-  Extreme out;
-  for (size_t i = 0; i < kCount; ++i) {
-    const float magnitude = std::fabs(values[i]);
-    if (magnitude > out.magnitude) out = {magnitude, values[i]};
-  }
-  return out;
-}
-
 // ---- affine -----------------------------------------------------------------------------------
 
 // Codes as floats: float(round(inverse (value - low))), clamped to 0..top.

@@ -14,6 +14,7 @@
 // make_qx_quants, make_q3_quants, make_qp_quants).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,6 +22,21 @@ namespace ckpt {
 
 // Below this largest magnitude a run counts as all zero.
 inline constexpr float kZeroMagnitude = 1e-15f;
+
+// The value of largest magnitude, the first of equals.
+struct Extreme {
+  float magnitude = 0;
+  float value = 0;
+};
+template <size_t kCount>
+Extreme find_extreme(const float* values) {
+  Extreme out;
+  for (size_t i = 0; i < kCount; ++i) {
+    const float magnitude = std::fabs(values[i]);
+    if (magnitude > out.magnitude) out = {magnitude, values[i]};
+  }
+  return out;
+}
 
 // Candidate k = 0..last divides the range of the values by (first + step k) + top.
 struct AffineSearch {
@@ -62,5 +78,33 @@ float sum_of_squares(const float* values, uint64_t count);
 // out[i] = column_weights[i] sqrt(variance + values[i]^2).
 void weigh(const float* values, const float* column_weights, float variance, size_t count,
            float* out);
+
+// ---- the sub-blocks of a block of 256 values --------------------------------------------------
+template <size_t kSub>
+struct AffineFits {
+  static constexpr size_t kSubs = 256 / kSub;
+  float scales[kSubs];
+  float minimums[kSubs];
+  float weights[kSubs];  // sums
+  uint8_t codes[256];
+};
+
+// fit_affine of each, with the weights that weigh_sub(values, first value, weights) gives.
+template <size_t kSub, class WeighSub>
+AffineFits<kSub> fit_sub_blocks(const float* values, const AffineSearch& search,
+                                const WeighSub& weigh_sub) {
+  AffineFits<kSub> out;
+  for (size_t j = 0; j < AffineFits<kSub>::kSubs; ++j) {
+    const float* sub = values + kSub * j;
+    float weights[kSub];
+    weigh_sub(sub, kSub * j, weights);
+    out.weights[j] = 0;
+    for (const float weight : weights) out.weights[j] += weight;
+    const AffineScale fit = fit_affine<kSub>(sub, weights, search, out.codes + kSub * j);
+    out.scales[j] = fit.scale;
+    out.minimums[j] = fit.minimum;
+  }
+  return out;
+}
 
 }  // namespace ckpt

@@ -44,6 +44,8 @@ HWY_INLINE Float splat(float value) { return hn::Set(kF, value); }
 HWY_INLINE Int splat_int(int32_t value) { return hn::Set(kI, value); }
 HWY_INLINE Int bits_of(Float value) { return hn::BitCast(kI, value); }
 HWY_INLINE Float float_of(Int bits) { return hn::BitCast(kF, bits); }
+// All bits set where the mask is.
+HWY_INLINE Int flags(Mask mask) { return hn::VecFromMask(kI, hn::RebindMask(kI, mask)); }
 
 // |value| as an integer: grows with the magnitude, Inf and NaN at 0x7F800000 and above.
 HWY_INLINE Int magnitude_bits(Float value) {

@@ -49,8 +49,10 @@ INSTANTIATE_TEST_SUITE_P(
                     unweighted_encoder<BlockQ5_0, encode_q5_0, encode_q5_0_scalar>("q5_0"),
                     unweighted_encoder<BlockQ5_1, encode_q5_1, encode_q5_1_scalar>("q5_1"),
                     unweighted_encoder<BlockQ8_0, encode_q8_0, encode_q8_0_scalar>("q8_0"),
-                    unweighted_encoder<BlockIq4Nl, encode_iq4_nl, encode_iq4_nl_scalar>("iq4_nl"),
-                    unweighted_encoder<BlockIq4Xs, encode_iq4_xs, encode_iq4_xs_scalar>("iq4_xs")),
+                    unweighted_encoder<BlockIq4Nl, encode_iq_blocks<&kIq4VectorSearch, BlockIq4Nl>,
+                                       encode_iq_blocks<&kIq4ScalarSearch, BlockIq4Nl>>("iq4_nl"),
+                    unweighted_encoder<BlockIq4Xs, encode_iq_blocks<&kIq4VectorSearch, BlockIq4Xs>,
+                                       encode_iq_blocks<&kIq4ScalarSearch, BlockIq4Xs>>("iq4_xs")),
     encoder_name);
 
 }  // namespace

@@ -44,10 +44,10 @@ INSTANTIATE_TEST_SUITE_P(
         weighted_encoder<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k"),
         weighted_encoder<BlockQ5K, encode_q5_k_weighted, encode_q5_k_weighted_scalar>("q5_k"),
         weighted_encoder<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k"),
-        weighted_encoder<BlockIq4Nl, encode_iq4_nl_weighted, encode_iq4_nl_weighted_scalar>(
-            "iq4_nl"),
-        weighted_encoder<BlockIq4Xs, encode_iq4_xs_weighted, encode_iq4_xs_weighted_scalar>(
-            "iq4_xs")),
+        weighted_encoder<BlockIq4Nl, encode_iq_rows_weighted<&kIq4VectorSearch, BlockIq4Nl>,
+                         encode_iq_rows_weighted<&kIq4ScalarSearch, BlockIq4Nl>>("iq4_nl"),
+        weighted_encoder<BlockIq4Xs, encode_iq_rows_weighted<&kIq4VectorSearch, BlockIq4Xs>,
+                         encode_iq_rows_weighted<&kIq4ScalarSearch, BlockIq4Xs>>("iq4_xs")),
     encoder_name);
 
 }  // namespace

@@ -21,15 +21,6 @@ namespace {
 
 constexpr size_t kValues = 32;
 
-template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
-template <class Block>
-constexpr bool kHasMinimum = requires(Block block) {
-  block.m;
-};
-
 HWY_INLINE Int load_codes(const uint8_t* from) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), from));
 }

@@ -56,15 +56,6 @@ struct Scales {
   alignas(64) int32_t bad[kLanes];  // not 0: left to the scalar twin
 };
 
-template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
-template <class Block>
-constexpr bool kHasMinimum = requires(Block block) {
-  block.m;
-};
-
 struct SignedMax {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {

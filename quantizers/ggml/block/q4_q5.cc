@@ -47,26 +47,12 @@ void pack(const uint8_t* codes, Block& out) {
   out.high_bits = high_bits;
 }
 
-template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
-
 // Codes 0..2 middle - 1; the scale is such that the extreme value gets code 0.
 template <class Block>
 void encode_signed(const float* values, Block& out) {
   constexpr int kMiddle = kFiveBits<Block> ? 16 : 8;
   constexpr float kOffset = static_cast<float>(kMiddle) + 0.5f;
-  float largest = 0;
-  float extreme = 0;
-  for (uint32_t i = 0; i < kBlock; ++i) {
-    const float magnitude = std::fabs(values[i]);
-    if (largest < magnitude) {
-      largest = magnitude;
-      extreme = values[i];
-    }
-  }
-  const float d = extreme / -kMiddle;
+  const float d = find_extreme<kBlock>(values).value / -kMiddle;
   const float inverse = d != 0 ? 1 / d : 0.0f;
   uint8_t codes[kBlock];
   for (uint32_t i = 0; i < kBlock; ++i) {

@@ -28,15 +28,6 @@ constexpr size_t kValues = 32;
 constexpr size_t kGroups = 2;
 constexpr size_t kStep = kGroups * kLanes;  // blocks searched together
 
-template <class Block>
-constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
-template <class Block>
-constexpr bool kHasMinimum = requires(Block block) {
-  block.m;
-};
-
 // kLanes rows (or fewer, `count`) that are encoded before the next ones are read.
 struct RowStrip {
   const float* values;
@@ -90,8 +81,6 @@ struct Found {
   alignas(64) int32_t d[kStep];     // half floats
   alignas(64) int32_t m[kStep];
 };
-
-HWY_INLINE Int flags(Mask mask) { return hn::VecFromMask(kI, hn::RebindMask(kI, mask)); }
 
 // Half floats, and blocks whose scale or minimum is Inf or NaN.
 HWY_INLINE void round_scales(Found& found) {
@@ -172,9 +161,6 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t b, 
   if constexpr (kHasMinimum<Block>) out.m = static_cast<uint16_t>(found.m[b]);
   if constexpr (kFiveBits<Block>) out.high_bits = high_bits;
 }
-
-template <class Block>
-using EncodeWeightedRows = void(ConstFloatRows, std::span<const float>, Block*);
 
 template <class Block>
 HWY_INLINE void encode_step(const RowStrip& strip, size_t first, Block* out, uint8_t* bad_rows) {

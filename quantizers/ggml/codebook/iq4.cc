@@ -12,8 +12,6 @@
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq4_nl_impl`.
 #include "quantizers/ggml/codebook/iq4.h"
 
-#include <cmath>
-
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block_codec.h"
 #include "quantizers/ggml/scale_search.h"
@@ -38,30 +36,14 @@ uint8_t nearest_code(float value) {
   return below < static_cast<float>(kIq4Table[high]) - value ? low : high;
 }
 
-// The scalar twin, or vectors.
-struct Kernels {
-  decltype(&sum_iq4_scalar) sum;
-  decltype(&find_iq4_codes_scalar) find_codes;
-};
-constexpr Kernels kScalar = {sum_iq4_scalar, find_iq4_codes_scalar};
-constexpr Kernels kVectors = {sum_iq4, find_iq4_codes};
-
-float fit_scale(const Kernels& kernels, const float* values, const float* weights) {
+float fit_scale(const Iq4Search& search, const float* values, const float* weights) {
   constexpr auto kFirst = static_cast<float>(kIq4Table[0]);
-  float largest = 0;
-  float extreme = 0;
-  for (uint32_t i = 0; i < kSub; ++i) {
-    const float magnitude = std::fabs(values[i]);
-    if (magnitude > largest) {
-      largest = magnitude;
-      extreme = values[i];
-    }
-  }
+  const auto [largest, extreme] = find_extreme<kSub>(values);
   if (largest < kZeroMagnitude) return 0;
   float inverses[kIq4Tries] = {1 / (-extreme / kFirst)};
   for (int k = -7; k <= 7; ++k) inverses[k + 8] = (static_cast<float>(k) + kFirst) / extreme;
   Iq4Sums sums;
-  kernels.sum(values, weights, inverses, sums);
+  search.sum(values, weights, inverses, sums);
   float scale = sums.wqq[0] > 0 ? sums.wqx[0] / sums.wqq[0] : 0.0f;
   float best = scale * sums.wqx[0];
   for (uint32_t i = 1; i < kIq4Tries; ++i) {
@@ -80,75 +62,21 @@ struct SubBlock {
   const float* column_weights;
   float variance;
 };
-float fit_sub_block(const Kernels& kernels, const SubBlock& block) {
+float fit_sub_block(const Iq4Search& search, const SubBlock& block) {
   float weights[kSub];
   if (block.column_weights != nullptr) {
     weigh(block.values, block.column_weights, block.variance, kSub, weights);
   } else {
     for (uint32_t i = 0; i < kSub; ++i) weights[i] = block.values[i] * block.values[i];
   }
-  return fit_scale(kernels, block.values, weights);
+  return fit_scale(search, block.values, weights);
 }
 
 // 16 bytes of codes.
-void pack_codes(const Kernels& kernels, const float* values, float inverse, uint8_t* out) {
+void pack_codes(const Iq4Search& search, const float* values, float inverse, uint8_t* out) {
   uint8_t codes[kSub];
-  kernels.find_codes(values, inverse, codes);
+  search.find_codes(values, inverse, codes);
   for (uint32_t j = 0; j < 16; ++j) out[j] = static_cast<uint8_t>(codes[j] | codes[j + 16] << 4);
-}
-
-void encode_block(const Kernels& kernels, const float* values, const float* column_weights,
-                  BlockIq4Nl& out) {
-  const float variance = sum_of_squares(values, kSub) * (2.0f / 32);
-  const float scale = fit_sub_block(kernels, {values, column_weights, variance});
-  out.d = f16_from_float(scale);
-  pack_codes(kernels, values, scale != 0 ? 1 / scale : 0.0f, out.codes);
-}
-
-void encode_block(const Kernels& kernels, const float* values, const float* column_weights,
-                  BlockIq4Xs& out) {
-  const float variance = sum_of_squares(values, kSub * kSubs) * (2.0f / 256);
-  float scales[kSubs];
-  float largest = 0;
-  float extreme = 0;
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float* sub_weights = column_weights == nullptr ? nullptr : column_weights + kSub * j;
-    scales[j] = fit_sub_block(kernels, {values + kSub * j, sub_weights, variance});
-    if (std::fabs(scales[j]) > largest) {
-      largest = std::fabs(scales[j]);
-      extreme = scales[j];
-    }
-  }
-  const float d = -extreme / 32;
-  const float inverse = d != 0 ? 1 / d : 0.0f;
-  out.d = f16_from_float(d);
-  uint32_t high = 0;
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const int32_t level = round_and_clamp(inverse * scales[j], -32, 31);
-    const float scale = d * static_cast<float>(level);
-    pack_codes(kernels, values + kSub * j, scale != 0 ? 1 / scale : 0.0f, out.codes + 16 * j);
-    const auto stored = static_cast<uint32_t>(level + 32);
-    const auto low = static_cast<uint8_t>((stored & 15) << (j % 2 * 4));
-    out.scales_low[j / 2] = j % 2 == 0 ? low : static_cast<uint8_t>(out.scales_low[j / 2] | low);
-    high |= (stored >> 4) << (2 * j);
-  }
-  out.scales_high = static_cast<uint16_t>(high);
-}
-
-template <class Block>
-void encode_blocks(const Kernels& kernels, const float* values, uint64_t blocks, Block* out) {
-  for (uint64_t b = 0; b < blocks; ++b)
-    encode_block(kernels, values + b * Block::kValues, nullptr, out[b]);
-}
-
-template <class Block>
-void encode_rows_weighted(const Kernels& kernels, ConstFloatRows rows,
-                          std::span<const float> weights, Block* out) {
-  const uint64_t row_blocks = rows.row_values / Block::kValues;
-  for (uint64_t b = 0; b < rows.values.size() / Block::kValues; ++b) {
-    encode_block(kernels, rows.values.data() + b * Block::kValues,
-                 weights.data() + b % row_blocks * Block::kValues, out[b]);
-  }
 }
 
 void decode_codes(const uint8_t* codes, float scale, float* values) {
@@ -178,31 +106,36 @@ void find_iq4_codes_scalar(const float* values, float inverse, uint8_t* codes) {
   for (uint32_t i = 0; i < kSub; ++i) codes[i] = nearest_code(inverse * values[i]);
 }
 
-void encode_iq4_nl_scalar(const float* values, uint64_t blocks, BlockIq4Nl* out) {
-  encode_blocks(kScalar, values, blocks, out);
+void encode_iq_block(const Iq4Search* search, const float* values, const float* column_weights,
+                     BlockIq4Nl& out) {
+  const float variance = sum_of_squares(values, kSub) * (2.0f / 32);
+  const float scale = fit_sub_block(*search, {values, column_weights, variance});
+  out.d = f16_from_float(scale);
+  pack_codes(*search, values, scale != 0 ? 1 / scale : 0.0f, out.codes);
 }
-void encode_iq4_nl_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                   BlockIq4Nl* out) {
-  encode_rows_weighted(kScalar, rows, weights, out);
-}
-void encode_iq4_xs_scalar(const float* values, uint64_t blocks, BlockIq4Xs* out) {
-  encode_blocks(kScalar, values, blocks, out);
-}
-void encode_iq4_xs_weighted_scalar(ConstFloatRows rows, std::span<const float> weights,
-                                   BlockIq4Xs* out) {
-  encode_rows_weighted(kScalar, rows, weights, out);
-}
-void encode_iq4_nl(const float* values, uint64_t blocks, BlockIq4Nl* out) {
-  encode_blocks(kVectors, values, blocks, out);
-}
-void encode_iq4_nl_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Nl* out) {
-  encode_rows_weighted(kVectors, rows, weights, out);
-}
-void encode_iq4_xs(const float* values, uint64_t blocks, BlockIq4Xs* out) {
-  encode_blocks(kVectors, values, blocks, out);
-}
-void encode_iq4_xs_weighted(ConstFloatRows rows, std::span<const float> weights, BlockIq4Xs* out) {
-  encode_rows_weighted(kVectors, rows, weights, out);
+
+void encode_iq_block(const Iq4Search* search, const float* values, const float* column_weights,
+                     BlockIq4Xs& out) {
+  const float variance = sum_of_squares(values, kSub * kSubs) * (2.0f / 256);
+  float scales[kSubs];
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const float* sub_weights = column_weights == nullptr ? nullptr : column_weights + kSub * j;
+    scales[j] = fit_sub_block(*search, {values + kSub * j, sub_weights, variance});
+  }
+  const float d = -find_extreme<kSubs>(scales).value / 32;
+  const float inverse = d != 0 ? 1 / d : 0.0f;
+  out.d = f16_from_float(d);
+  uint32_t high = 0;
+  for (uint32_t j = 0; j < kSubs; ++j) {
+    const int32_t level = round_and_clamp(inverse * scales[j], -32, 31);
+    const float scale = d * static_cast<float>(level);
+    pack_codes(*search, values + kSub * j, scale != 0 ? 1 / scale : 0.0f, out.codes + 16 * j);
+    const auto stored = static_cast<uint32_t>(level + 32);
+    const auto low = static_cast<uint8_t>((stored & 15) << (j % 2 * 4));
+    out.scales_low[j / 2] = j % 2 == 0 ? low : static_cast<uint8_t>(out.scales_low[j / 2] | low);
+    high |= (stored >> 4) << (2 * j);
+  }
+  out.scales_high = static_cast<uint16_t>(high);
 }
 
 void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values) {
@@ -223,10 +156,12 @@ void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values) 
 }
 
 constinit const Codec kIq4NlCodec =
-    block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq4_nl, encode_iq4_nl_weighted,
-                decode_iq4_nl_scalar>("4 bits by table, 32 values a scale; 4.5 bits a value");
-constinit const Codec kIq4XsCodec = block_codec<Dtype::kIq4Xs, BlockIq4Xs, encode_iq4_xs,
-                                                encode_iq4_xs_weighted, decode_iq4_xs_scalar>(
-    "4 bits by table, 32 values a scale of 6 bits; 4.25 bits a value");
+    block_codec<Dtype::kIq4Nl, BlockIq4Nl, encode_iq_blocks<&kIq4VectorSearch, BlockIq4Nl>,
+                encode_iq_rows_weighted<&kIq4VectorSearch, BlockIq4Nl>, decode_iq4_nl_scalar>(
+        "4 bits by table, 32 values a scale; 4.5 bits a value");
+constinit const Codec kIq4XsCodec =
+    block_codec<Dtype::kIq4Xs, BlockIq4Xs, encode_iq_blocks<&kIq4VectorSearch, BlockIq4Xs>,
+                encode_iq_rows_weighted<&kIq4VectorSearch, BlockIq4Xs>, decode_iq4_xs_scalar>(
+        "4 bits by table, 32 values a scale of 6 bits; 4.25 bits a value");
 
 }  // namespace ckpt

@@ -38,10 +38,6 @@ inline constexpr int8_t kIq4Table[16] = {-127, -104, -83, -65, -49, -35, -22, -1
 inline uint64_t count_extreme_codes(const BlockIq4Nl& b) { return count_nibble_ends(b.codes); }
 inline uint64_t count_extreme_codes(const BlockIq4Xs& b) { return count_nibble_ends(b.codes); }
 
-CKPT_DECLARE_ENCODER(iq4_nl, BlockIq4Nl)
-CKPT_DECLARE_ENCODER(iq4_xs, BlockIq4Xs)
-CKPT_DECLARE_WEIGHTED_ENCODER(iq4_nl, BlockIq4Nl)
-CKPT_DECLARE_WEIGHTED_ENCODER(iq4_xs, BlockIq4Xs)
 void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values);
 void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values);
 
@@ -62,5 +58,18 @@ void find_iq4_codes_scalar(const float* values, float inverse, uint8_t* codes);
 // The same, with vectors.
 void sum_iq4(const float* values, const float* weights, const float* inverses, Iq4Sums& out);
 void find_iq4_codes(const float* values, float inverse, uint8_t* codes);
+
+struct Iq4Search {
+  decltype(&sum_iq4_scalar) sum;
+  decltype(&find_iq4_codes_scalar) find_codes;
+};
+inline constexpr Iq4Search kIq4ScalarSearch = {sum_iq4_scalar, find_iq4_codes_scalar};
+inline constexpr Iq4Search kIq4VectorSearch = {sum_iq4, find_iq4_codes};
+
+// For encode_iq_blocks() and encode_iq_rows_weighted(): one block. `column_weights` may be null.
+void encode_iq_block(const Iq4Search* search, const float* values, const float* column_weights,
+                     BlockIq4Nl& out);
+void encode_iq_block(const Iq4Search* search, const float* values, const float* column_weights,
+                     BlockIq4Xs& out);
 
 }  // namespace ckpt

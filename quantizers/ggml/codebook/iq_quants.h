@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/model/codec.h"
+#include "quantizers/ggml/block_functions.h"
 #include "quantizers/ggml/codebook/iq1_search.h"
 #include "quantizers/ggml/codebook/iq_search.h"
 
@@ -97,8 +97,8 @@ struct [[gnu::packed]] BlockIq1M {
   }
 };
 
-// One block; the first argument is the scalar twin of the search, or the one with vectors.
-// `column_weights` may be null.
+// For encode_iq_blocks() and encode_iq_rows_weighted(): one block; the first argument is the scalar
+// twin of the search, or the one with vectors. `column_weights` may be null.
 void encode_iq_block(TryIqScales search, const float* values, const float* column_weights,
                      BlockIq2Xxs& out);
 void encode_iq_block(TryIqScales search, const float* values, const float* column_weights,
@@ -113,21 +113,6 @@ void encode_iq_block(const Iq1Search* search, const float* values, const float* 
                      BlockIq1S& out);
 void encode_iq_block(const Iq1Search* search, const float* values, const float* column_weights,
                      BlockIq1M& out);
-
-template <auto kSearch, class Block>
-void encode_iq_blocks(const float* values, uint64_t blocks, Block* out) {
-  for (uint64_t b = 0; b < blocks; ++b) {
-    encode_iq_block(kSearch, values + b * Block::kValues, nullptr, out[b]);
-  }
-}
-template <auto kSearch, class Block>
-void encode_iq_rows_weighted(ConstFloatRows rows, std::span<const float> weights, Block* out) {
-  const uint64_t row_blocks = rows.row_values / Block::kValues;
-  for (uint64_t b = 0; b < rows.values.size() / Block::kValues; ++b) {
-    encode_iq_block(kSearch, rows.values.data() + b * Block::kValues,
-                    weights.data() + b % row_blocks * Block::kValues, out[b]);
-  }
-}
 
 void decode_iq2_xxs_scalar(const BlockIq2Xxs* in, uint64_t blocks, float* values);
 void decode_iq2_xs_scalar(const BlockIq2Xs* in, uint64_t blocks, float* values);

@@ -8,15 +8,11 @@
 
 #include "core/model/float_convert.h"
 #include "quantizers/extreme_codes.h"
+#include "quantizers/ggml/block_functions.h"
 #include "quantizers/ggml/k/k_layout.h"
 #include "quantizers/rounding.h"
 
 namespace ckpt {
-
-template <class Block>
-inline constexpr bool kFiveBits = requires(Block block) {
-  block.high_bits;
-};
 
 // Scale and minimum of each sub-block as stored in blocks with sub-blocks of 32.
 struct Levels {

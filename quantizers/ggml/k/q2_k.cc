@@ -11,6 +11,7 @@
 // four bits; the final codes are made with what was stored.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q2_K_ref, _impl).
 #include <cmath>
+#include <cstring>
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block_codec.h"
@@ -26,12 +27,6 @@ namespace {
 constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 16;
 constexpr uint32_t kSubs = 16;
-
-struct Found {
-  float scales[kSubs];
-  float minimums[kSubs];
-  uint8_t codes[kBlock];
-};
 
 // Writes values[j] as 0..15 of the largest into the bits from `shift` on; returns largest / 15.
 float store_levels(const float* values, uint32_t shift, BlockQ2K& out) {
@@ -50,16 +45,10 @@ float store_levels(const float* values, uint32_t shift, BlockQ2K& out) {
 
 void encode_block(const float* values, BlockQ2K& out) {
   constexpr AffineSearch kSearch{3, -0.5f, 0.1f, 15, true};
-  Found found;
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float* sub = values + kSub * j;
-    float weights[kSub];
+  auto found = fit_sub_blocks<kSub>(values, kSearch, [](const float* sub, size_t, float* weights) {
     for (uint32_t i = 0; i < kSub; ++i) weights[i] = std::fabs(sub[i]);
-    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
-    found.scales[j] = fit.scale;
-    found.minimums[j] = fit.minimum;
-    out.scales[j] = 0;
-  }
+  });
+  std::memset(out.scales, 0, sizeof out.scales);
   out.d = f16_from_float(store_levels(found.scales, 0, out));
   out.dmin = f16_from_float(store_levels(found.minimums, 4, out));
   finish_codes(values, found.codes, out);
@@ -68,22 +57,14 @@ void encode_block(const float* values, BlockQ2K& out) {
 void encode_block_weighted(const float* values, const float* column_weights, BlockQ2K& out) {
   constexpr AffineSearch kSearch{3, -0.9f, 0.05f, 36};
   const float variance = sum_of_squares(values, kBlock) / kBlock;
-  Found found;
-  float sub_weights[kSubs];
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float* sub = values + kSub * j;
-    float weights[kSub];
-    weigh(sub, column_weights + kSub * j, variance, kSub, weights);
-    sub_weights[j] = 0;
-    for (const float weight : weights) sub_weights[j] += weight;
-    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
-    found.scales[j] = fit.scale;
-    found.minimums[j] = fit.minimum;
-  }
+  const auto weigh_sub = [&](const float* sub, size_t first, float* weights) {
+    weigh(sub, column_weights + first, variance, kSub, weights);
+  };
+  auto found = fit_sub_blocks<kSub>(values, kSearch, weigh_sub);
   uint8_t scales[kSubs];
   uint8_t minimums[kSubs];
-  out.d = f16_from_float(fit_positive<kSubs>(found.scales, sub_weights, 15, scales));
-  out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, sub_weights, 15, minimums));
+  out.d = f16_from_float(fit_positive<kSubs>(found.scales, found.weights, 15, scales));
+  out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, found.weights, 15, minimums));
   for (uint32_t j = 0; j < kSubs; ++j) {
     out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);
   }

@@ -12,7 +12,6 @@
 // of 1e-15 or more is all zero bytes.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q3_K_ref, _impl).
 #include <algorithm>
-#include <cmath>
 
 #include "core/model/float_convert.h"
 #include "quantizers/ggml/block_codec.h"
@@ -44,16 +43,10 @@ void pack_levels(const uint8_t* levels, BlockQ3K& out) {
 void encode_block(const float* values, BlockQ3K& out) {
   float scales[kSubs];
   uint8_t codes[kBlock];
-  float largest = 0;
-  float extreme = 0;
   for (uint32_t j = 0; j < kSubs; ++j) {
     scales[j] = fit_signed_stepwise<kSub>(values + kSub * j, kTop, codes + kSub * j);
-    const float magnitude = std::fabs(scales[j]);
-    if (magnitude > largest) {
-      largest = magnitude;
-      extreme = scales[j];
-    }
   }
+  const float extreme = find_extreme<kSubs>(scales).value;
   uint8_t levels[kSubs] = {};
   float d = 0;
   if (extreme != 0) {

@@ -31,13 +31,6 @@ constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 32;
 constexpr uint32_t kSubs = 8;
 
-// Results of the searches of one block.
-struct Found {
-  float scales[kSubs];
-  float minimums[kSubs];
-  uint8_t codes[kBlock];
-};
-
 float largest_positive(const float* values) {
   float largest = 0;
   for (uint32_t j = 0; j < kSubs; ++j) {
@@ -59,16 +52,10 @@ template <class Block>
 void encode_block(const float* values, Block& out) {
   constexpr AffineSearch kSearch =
       kFiveBits<Block> ? AffineSearch{31, -0.5f, 0.1f, 15} : AffineSearch{15, -1.0f, 0.1f, 20};
-  Found found;
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float* sub = values + kSub * j;
+  auto found = fit_sub_blocks<kSub>(values, kSearch, [](const float* sub, size_t, float* weights) {
     const float mean = std::sqrt(sum_of_squares(sub, kSub) / 32);
-    float weights[kSub];
     for (uint32_t i = 0; i < kSub; ++i) weights[i] = mean + std::fabs(sub[i]);
-    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
-    found.scales[j] = fit.scale;
-    found.minimums[j] = fit.minimum;
-  }
+  });
   const float largest_scale = largest_positive(found.scales);
   const float largest_minimum = largest_positive(found.minimums);
   Levels levels;
@@ -84,21 +71,14 @@ template <class Block>
 void encode_block_weighted(const float* values, const float* column_weights, Block& out) {
   constexpr AffineSearch kSearch{Block::kTop, -0.9f, 0.05f, 36};
   const float variance = 2 * sum_of_squares(values, kBlock) / kBlock;
-  Found found;
-  float sub_weights[kSubs];
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float* sub = values + kSub * j;
-    float weights[kSub];
-    weigh(sub, column_weights + kSub * j, variance, kSub, weights);
-    sub_weights[j] = 0;
-    for (const float weight : weights) sub_weights[j] += weight;
-    const AffineScale fit = fit_affine<kSub>(sub, weights, kSearch, found.codes + kSub * j);
-    found.scales[j] = fit.scale;
-    found.minimums[j] = fit.minimum;
-  }
+  const auto weigh_sub = [&](const float* sub, size_t first, float* weights) {
+    weigh(sub, column_weights + first, variance, kSub, weights);
+  };
+  auto found = fit_sub_blocks<kSub>(values, kSearch, weigh_sub);
   Levels levels;
-  out.d = f16_from_float(fit_positive<kSubs>(found.scales, sub_weights, 63, levels.scales));
-  out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, sub_weights, 63, levels.minimums));
+  out.d = f16_from_float(fit_positive<kSubs>(found.scales, found.weights, 63, levels.scales));
+  out.dmin =
+      f16_from_float(fit_positive<kSubs>(found.minimums, found.weights, 63, levels.minimums));
   if constexpr (kFiveBits<Block>) {  // only here does ggml limit levels that wrapped
     for (uint8_t& level : levels.scales) level = std::min<uint8_t>(63, level);
     for (uint8_t& level : levels.minimums) level = std::min<uint8_t>(63, level);

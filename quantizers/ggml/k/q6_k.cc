@@ -11,7 +11,6 @@
 // reaches 1e-15. d overflows to Inf for values above about 128 * 32 * 65504.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_q6_K_ref`.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "core/model/float_convert.h"
@@ -32,20 +31,12 @@ constexpr uint32_t kSubs = 16;
 
 // From the searched scales and codes to the block.
 void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& out) {
-  float extreme = 0;
-  float largest = 0;
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    const float magnitude = std::fabs(scales[j]);
-    if (magnitude > largest) {
-      largest = magnitude;
-      extreme = scales[j];
-    }
-  }
-  if (largest < kZeroMagnitude) {
+  const Extreme extreme = find_extreme<kSubs>(scales);
+  if (extreme.magnitude < kZeroMagnitude) {
     std::memset(&out, 0, sizeof(out));
     return;
   }
-  const float inverse = -128.0f / extreme;
+  const float inverse = -128.0f / extreme.value;
   out.d = f16_from_float(1 / inverse);
   for (uint32_t j = 0; j < kSubs; ++j) {
     out.scales[j] = static_cast<int8_t>(std::min(127, round_to_int(inverse * scales[j])));

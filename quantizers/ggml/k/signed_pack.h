@@ -52,8 +52,6 @@ struct SignedLevels {
   alignas(64) int32_t bad[kLanes];
 };
 
-HWY_INLINE Int flags(Mask mask) { return hn::VecFromMask(kI, hn::RebindMask(kI, mask)); }
-
 HWY_INLINE void store_found(const SignedLanes& lanes, size_t at, SignedFound& out) {
   hn::Store(lanes.scale, kF, out.scale + at);
   hn::Store(lanes.inverse, kF, out.inverse + at);

@@ -234,9 +234,6 @@ HWY_INLINE void finish_block(const float* values, size_t b, const Found<kSubs>& 
 }
 
 template <class Block>
-using EncodeWeightedRows = void(ConstFloatRows, std::span<const float>, Block*);
-
-template <class Block>
 HWY_INLINE void encode_batch(const BlockBatch& batch, Block* out,
                              EncodeWeightedRows<Block>* scalar) {
   constexpr size_t kSubs = kBlock / Block::kSubValues;

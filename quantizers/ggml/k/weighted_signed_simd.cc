@@ -79,9 +79,6 @@ HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedFound& fou
 }
 
 template <class Block>
-using EncodeWeightedRows = void(ConstFloatRows, std::span<const float>, Block*);
-
-template <class Block>
 HWY_INLINE void finish_batch(const BlockBatch& batch, const SignedFound& found,
                              const SignedLevels& levels, EncodeWeightedRows<Block>* scalar,
                              Block* out) {

@@ -12,6 +12,7 @@
 #define CKPT_SIMD_AFFINE_PACK_H
 #endif
 
+#include "quantizers/ggml/affine.h"
 #include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/simd/lanes.h"
 
@@ -19,6 +20,43 @@
 HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
+
+// Results of the searches of a batch, by sub-block.
+template <size_t kSubs>
+struct BatchFound {
+  alignas(64) float scale[kSubs * kLanes];
+  alignas(64) float minimum[kSubs * kLanes];
+  alignas(64) float inverse[kSubs * kLanes];
+  alignas(64) float start[kSubs * kLanes];
+  alignas(64) float weight[kSubs * kLanes];
+  alignas(64) int32_t bad[kSubs * kLanes];
+  AffineFound places() { return {scale, minimum, inverse, start, weight, bad}; }
+};
+
+// Levels of the scales or of the minimums of a batch.
+template <size_t kSubs>
+struct BatchLevels {
+  alignas(64) float level[kSubs * kLanes];  // level j of block b at [j kLanes + b]
+  alignas(64) float scale[kLanes];          // the half float below
+  alignas(64) int32_t half[kLanes];
+  alignas(64) int32_t bad[kLanes];
+};
+
+template <size_t kSubs>
+HWY_INLINE void store_batch_scale(Float scale, Mask bad, BatchLevels<kSubs>& out) {
+  const Int half = f16_bits_from_float(scale);
+  hn::Store(half, kI, out.half);
+  hn::Store(float_from_f16_bits(half), kF, out.scale);
+  hn::Store(flags(bad), kI, out.bad);
+}
+
+// `levels`: of the scales, then of the minimums.
+template <size_t kSubs>
+HWY_INLINE bool is_bad(const BatchFound<kSubs>& found, const BatchLevels<kSubs>* levels, size_t b) {
+  int32_t bad = levels[0].bad[b] | levels[1].bad[b];
+  for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
+  return bad != 0;
+}
 
 // Of one sub-block.
 struct AffineRounding {
@@ -81,6 +119,26 @@ HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings,
     }
     if constexpr (kFiveBits<Block>) store_low_bytes(fifth, out.high_bits + i);
   }
+}
+
+template <class Block, size_t kSubs>
+HWY_INLINE void finish_block(const float* values, size_t b, const BatchFound<kSubs>& found,
+                             const BatchLevels<kSubs>* levels, Block& out) {
+  uint8_t scales[kSubs];
+  uint8_t minimums[kSubs];
+  AffineRounding roundings[kSubs];
+  for (size_t j = 0; j < kSubs; ++j) {
+    const float scale = levels[0].level[j * kLanes + b];
+    const float minimum = levels[1].level[j * kLanes + b];
+    scales[j] = static_cast<uint8_t>(scale);
+    minimums[j] = static_cast<uint8_t>(minimum);
+    roundings[j] = {levels[0].scale[b] * scale, levels[1].scale[b] * minimum,
+                    found.inverse[b * kSubs + j], found.start[b * kSubs + j]};
+  }
+  out.d = static_cast<uint16_t>(levels[0].half[b]);
+  out.dmin = static_cast<uint16_t>(levels[1].half[b]);
+  pack_levels(scales, minimums, out);
+  pack_codes(values, roundings, out);
 }
 
 }  // namespace

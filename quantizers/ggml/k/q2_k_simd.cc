@@ -27,27 +27,8 @@ namespace {
 constexpr size_t kSub = 16;
 constexpr size_t kSubs = kBlock / kSub;
 
-// Results of the searches of a batch, by sub-block.
-struct Found {
-  alignas(64) float scale[kSubs * kLanes];
-  alignas(64) float minimum[kSubs * kLanes];
-  alignas(64) float inverse[kSubs * kLanes];
-  alignas(64) float start[kSubs * kLanes];
-  alignas(64) float weight[kSubs * kLanes];
-  alignas(64) int32_t bad[kSubs * kLanes];
-};
-
-// Levels of the scales or of the minimums of a batch.
-struct Levels {
-  alignas(64) float level[kSubs * kLanes];  // level j of block b at [j kLanes + b]
-  alignas(64) float scale[kLanes];          // the half float below
-  alignas(64) int32_t half[kLanes];
-  alignas(64) int32_t bad[kLanes];
-};
-
-HWY_INLINE void search_batch(const BlockBatch& batch, const Numerators& numerators, Found& found) {
-  const AffineFound out{found.scale, found.minimum, found.inverse,
-                        found.start, found.weight,  found.bad};
+HWY_INLINE void search_batch(const BlockBatch& batch, const Numerators& numerators,
+                             BatchFound<kSubs>& found) {
   AffineGroup<kSub> groups[2];
   for (size_t first = 0; first < batch.blocks * kSubs; first += 2 * kLanes) {
     for (size_t i = 0; i < 2; ++i) {
@@ -58,12 +39,12 @@ HWY_INLINE void search_batch(const BlockBatch& batch, const Numerators& numerato
         hn::Store(hn::Abs(hn::Load(kF, groups[i].x + e)), kF, groups[i].w + e);
       }
     }
-    fit_affine_lanes<true>(groups, numerators, first, out);
+    fit_affine_lanes<true>(groups, numerators, first, found.places());
   }
 }
 
 // The largest gets level 15.
-HWY_INLINE void find_levels(const BlockBatch& batch, const float* found, Levels& out) {
+HWY_INLINE void find_levels(const BlockBatch& batch, const float* found, BatchLevels<kSubs>& out) {
   const float* rows[kLanes];
   found_rows<kSubs>(batch, found, rows);
   transpose_rows(rows, kSubs, out.level);
@@ -83,43 +64,23 @@ HWY_INLINE void find_levels(const BlockBatch& batch, const float* found, Levels&
   for (size_t e = 0; e < kSubs * kLanes; e += kLanes) {
     hn::Store(hn::Round(hn::Mul(inverse, hn::Load(kF, out.level + e))), kF, out.level + e);
   }
-  const Int half = f16_bits_from_float(step);
-  hn::Store(half, kI, out.half);
-  hn::Store(float_from_f16_bits(half), kF, out.scale);
-  hn::Store(hn::VecFromMask(kI, hn::RebindMask(kI, bad)), kI, out.bad);
-}
-
-HWY_INLINE void finish_block(const float* values, size_t b, const Found& found,
-                             const Levels* levels, BlockQ2K& out) {
-  AffineRounding roundings[kSubs];
-  for (size_t j = 0; j < kSubs; ++j) {
-    const float scale = levels[0].level[j * kLanes + b];
-    const float minimum = levels[1].level[j * kLanes + b];
-    out.scales[j] = static_cast<uint8_t>(static_cast<int>(scale) | static_cast<int>(minimum) << 4);
-    roundings[j] = {levels[0].scale[b] * scale, levels[1].scale[b] * minimum,
-                    found.inverse[b * kSubs + j], found.start[b * kSubs + j]};
-  }
-  out.d = static_cast<uint16_t>(levels[0].half[b]);
-  out.dmin = static_cast<uint16_t>(levels[1].half[b]);
-  pack_codes(values, roundings, out);
+  store_batch_scale(step, bad, out);
 }
 
 }  // namespace
 
 void q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
   const Numerators numerators = make_numerators({3, -0.5f, 0.1f, 15, true});
-  Found found;
-  Levels levels[2];
+  BatchFound<kSubs> found;
+  BatchLevels<kSubs> levels[2];
   for (uint64_t done = 0; done < blocks; done += kLanes) {
     const BlockBatch batch = make_batch(values, done, blocks);
     search_batch(batch, numerators, found);
     find_levels(batch, found.scale, levels[0]);
     find_levels(batch, found.minimum, levels[1]);
     for (size_t b = 0; b < batch.blocks; ++b) {
-      int32_t bad = levels[0].bad[b] | levels[1].bad[b];
-      for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
       const float* block_values = batch.values + b * kBlock;
-      if (HWY_LIKELY(bad == 0)) {
+      if (HWY_LIKELY(!is_bad(found, levels, b))) {
         finish_block(block_values, b, found, levels, out[done + b]);
       } else {
         encode_q2_k_scalar(block_values, 1, out + done + b);

@@ -39,7 +39,7 @@ template <size_t kCount>
 struct PositiveGroup {
   alignas(64) float x[kCount * kLanes];
   alignas(64) float w[kCount * kLanes];
-  alignas(64) float level[kCount * kLanes];  // result: vector e holds level e of each run
+  float* level;  // result: vector e holds level e of each run
 };
 
 struct PositiveFit {
@@ -154,36 +154,15 @@ HWY_INLINE PositiveFit fit_positive_lanes(PositiveGroup<kCount>& g, int32_t top)
 template <class Block>
 constexpr bool kHasSubsOf32 = Block::kSubValues == 32;
 
-// Results of the searches of a batch, by sub-block.
-template <size_t kSubs>
-struct Found {
-  alignas(64) float scale[kSubs * kLanes];
-  alignas(64) float minimum[kSubs * kLanes];
-  alignas(64) float inverse[kSubs * kLanes];
-  alignas(64) float start[kSubs * kLanes];
-  alignas(64) float weight[kSubs * kLanes];
-  alignas(64) int32_t bad[kSubs * kLanes];
-};
-
-// Levels of the scales or of the minimums of a batch.
-template <size_t kSubs>
-struct Levels {
-  PositiveGroup<kSubs> group;  // level j of block b at [j kLanes + b]
-  alignas(64) float scale[kLanes];
-  alignas(64) int32_t half[kLanes];  // the scale as half float
-  alignas(64) int32_t bad[kLanes];
-};
-
 template <class Block>
-HWY_INLINE void search_batch(const BlockBatch& batch, Found<kBlock / Block::kSubValues>& found) {
+HWY_INLINE void search_batch(const BlockBatch& batch,
+                             BatchFound<kBlock / Block::kSubValues>& found) {
   constexpr size_t kSub = Block::kSubValues;
   constexpr AffineSearch kSearch{Block::kTop, -0.9f, 0.05f, 36};
   const Numerators numerators = make_numerators(kSearch);
   alignas(64) float variance[kLanes];
   find_variances(batch, kHasSubsOf32<Block> ? 2 : 1, variance);
   const size_t subs = batch.blocks * (kBlock / kSub);
-  const AffineFound out{found.scale, found.minimum, found.inverse,
-                        found.start, found.weight,  found.bad};
   AffineGroup<kSub> groups[2];
   for (size_t first = 0; first < subs; first += 2 * kLanes) {
     for (size_t i = 0; i < 2; ++i) {
@@ -192,45 +171,24 @@ HWY_INLINE void search_batch(const BlockBatch& batch, Found<kBlock / Block::kSub
       transpose_rows(rows, kSub, groups[i].x);
       weigh_lanes<kSub>(batch, variance, first + i * kLanes, groups[i].x, groups[i].w);
     }
-    fit_affine_lanes<false>(groups, numerators, first, out);
+    fit_affine_lanes<false>(groups, numerators, first, found.places());
   }
 }
 
 template <size_t kSubs>
 HWY_INLINE void find_levels(const BlockBatch& batch, const float* values, const float* weights,
-                            int32_t top, Levels<kSubs>& out) {
+                            int32_t top, BatchLevels<kSubs>& out) {
+  PositiveGroup<kSubs> group;
+  group.level = out.level;
   const float* rows[kLanes];
   found_rows<kSubs>(batch, values, rows);
-  transpose_rows(rows, kSubs, out.group.x);
+  transpose_rows(rows, kSubs, group.x);
   found_rows<kSubs>(batch, weights, rows);
-  transpose_rows(rows, kSubs, out.group.w);
-  const PositiveFit fit = fit_positive_lanes(out.group, top);
-  const Int half = f16_bits_from_float(fit.scale);
-  hn::Store(half, kI, out.half);
-  hn::Store(float_from_f16_bits(half), kF, out.scale);
-  const auto infinite = hn::Gt(magnitude_bits(fit.scale), splat_int(kInfBits - 1));
-  const auto bad = hn::Or(infinite, hn::RebindMask(kI, fit.bad));
-  hn::Store(hn::VecFromMask(kI, bad), kI, out.bad);
-}
-
-template <class Block, size_t kSubs>
-HWY_INLINE void finish_block(const float* values, size_t b, const Found<kSubs>& found,
-                             const Levels<kSubs>* levels, Block& out) {
-  uint8_t scales[kSubs];
-  uint8_t minimums[kSubs];
-  AffineRounding roundings[kSubs];
-  for (size_t j = 0; j < kSubs; ++j) {
-    const float scale = levels[0].group.level[j * kLanes + b];
-    const float minimum = levels[1].group.level[j * kLanes + b];
-    scales[j] = static_cast<uint8_t>(scale);
-    minimums[j] = static_cast<uint8_t>(minimum);
-    roundings[j] = {levels[0].scale[b] * scale, levels[1].scale[b] * minimum,
-                    found.inverse[b * kSubs + j], found.start[b * kSubs + j]};
-  }
-  out.d = static_cast<uint16_t>(levels[0].half[b]);
-  out.dmin = static_cast<uint16_t>(levels[1].half[b]);
-  pack_levels(scales, minimums, out);
-  pack_codes(values, roundings, out);
+  transpose_rows(rows, kSubs, group.w);
+  const PositiveFit fit = fit_positive_lanes(group, top);
+  const Mask infinite =
+      hn::RebindMask(kF, hn::Gt(magnitude_bits(fit.scale), splat_int(kInfBits - 1)));
+  store_batch_scale(fit.scale, hn::Or(infinite, fit.bad), out);
 }
 
 template <class Block>
@@ -238,16 +196,14 @@ HWY_INLINE void encode_batch(const BlockBatch& batch, Block* out,
                              EncodeWeightedRows<Block>* scalar) {
   constexpr size_t kSubs = kBlock / Block::kSubValues;
   constexpr int32_t kTopLevel = kHasSubsOf32<Block> ? 63 : 15;
-  Found<kSubs> found;
-  Levels<kSubs> levels[2];
+  BatchFound<kSubs> found;
+  BatchLevels<kSubs> levels[2];
   search_batch<Block>(batch, found);
   find_levels<kSubs>(batch, found.scale, found.weight, kTopLevel, levels[0]);
   find_levels<kSubs>(batch, found.minimum, found.weight, kTopLevel, levels[1]);
   for (size_t b = 0; b < batch.blocks; ++b) {
-    int32_t bad = levels[0].bad[b] | levels[1].bad[b];
-    for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
     const float* values = batch.values + b * kBlock;
-    if (HWY_LIKELY(bad == 0)) {
+    if (HWY_LIKELY(!is_bad(found, levels, b))) {
       finish_block(values, b, found, levels, out[b]);
     } else {
       scalar({{values, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);

@@ -144,4 +144,10 @@ constexpr Codec block_codec(std::string_view help) {
   return codec;
 }
 
+// `repacks`: the codecs whose bits its blocks take over.
+constexpr Codec with_repacks(Codec codec, std::span<const Repack> repacks) {
+  codec.repacks = repacks;
+  return codec;
+}
+
 }  // namespace ckpt

@@ -166,29 +166,26 @@ constexpr PartRule kMxfp4CtParts[] = {{"_packed", Dtype::kU8, 1, 2},
 constexpr PartRule kMxfp4ModeloptParts[] = {{"", Dtype::kU8, 1, 2},
                                             {"_scale", Dtype::kU8, 1, kMxValues}};
 
+template <Dtype kScale>
+constexpr Codec mxfp8_codec(std::string_view name, std::string_view help, Dialect dialect) {
+  return {.name = name,
+          .help = help,
+          .scheme = Scheme::kMxfp8,
+          .dialect = dialect,
+          .parts = kMxfp8Parts<kScale>,
+          .band_rows = 1,
+          .block_values = kMxValues,
+          .encode = encode_mxfp8,
+          .decode = decode_mxfp8,
+          .count_extreme = count_extreme_e4m3};
+}
+
 }  // namespace
 
-constinit const Codec kMxfp8Codec{
-    .name = "mxfp8",
-    .help = "8-bit floats, 32 values a power of two; 8.25 bits a value",
-    .scheme = Scheme::kMxfp8,
-    .dialect = Dialect::kModelopt,
-    .parts = kMxfp8Parts<Dtype::kU8>,
-    .band_rows = 1,
-    .block_values = kMxValues,
-    .encode = encode_mxfp8,
-    .decode = decode_mxfp8,
-    .count_extreme = count_extreme_e4m3};
-constinit const Codec kMxfp8E8m0Codec{.name = "mxfp8_e8m0",
-                                      .help = "mxfp8, its powers of two stored as F8_E8M0",
-                                      .scheme = Scheme::kMxfp8,
-                                      .dialect = Dialect::kOther,
-                                      .parts = kMxfp8Parts<Dtype::kF8E8M0>,
-                                      .band_rows = 1,
-                                      .block_values = kMxValues,
-                                      .encode = encode_mxfp8,
-                                      .decode = decode_mxfp8,
-                                      .count_extreme = count_extreme_e4m3};
+constinit const Codec kMxfp8Codec = mxfp8_codec<Dtype::kU8>(
+    "mxfp8", "8-bit floats, 32 values a power of two; 8.25 bits a value", Dialect::kModelopt);
+constinit const Codec kMxfp8E8m0Codec = mxfp8_codec<Dtype::kF8E8M0>(
+    "mxfp8_e8m0", "mxfp8, its powers of two stored as F8_E8M0", Dialect::kOther);
 constinit const Codec kMxfp4CtCodec{
     .name = "mxfp4_ct",
     .help = "MXFP4 in two parts (compressed-tensors); 4.25 bits a value",

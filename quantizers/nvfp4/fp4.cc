@@ -106,26 +106,13 @@ void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* val
   decode_nvfp4_scaled_scalar(in, blocks, 1, values);
 }
 
-namespace {
-
-constexpr Codec mxfp4_block_codec() {
-  Codec codec = block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4>(
-      "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value");
-  codec.repacks = kMxfp4Repacks;
-  return codec;
-}
-
-constexpr Codec nvfp4_block_codec() {
-  Codec codec = block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr,
-                            decode_nvfp4_block>(
-      "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value");
-  codec.repacks = kNvfp4Repacks;
-  return codec;
-}
-
-}  // namespace
-
-constinit const Codec kMxfp4Codec = mxfp4_block_codec();
-constinit const Codec kNvfp4BlockCodec = nvfp4_block_codec();
+constinit const Codec kMxfp4Codec =
+    with_repacks(block_codec<Dtype::kMxfp4, BlockMxfp4, encode_mxfp4_scalar, nullptr, decode_mxfp4>(
+                     "ggml block of E2M1 codes, 32 values a power of two; 4.25 bits a value"),
+                 kMxfp4Repacks);
+constinit const Codec kNvfp4BlockCodec = with_repacks(
+    block_codec<Dtype::kNvfp4, BlockNvfp4, encode_nvfp4_block_scalar, nullptr, decode_nvfp4_block>(
+        "ggml block of E2M1 codes, 16 values a UE4M3 scale; 4.5 bits a value"),
+    kNvfp4Repacks);
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quantizers/codec_list.h"
+#include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/fp4.h"
 
 namespace ckpt {
@@ -63,18 +64,12 @@ bool encode_gguf_bf16(std::span<const std::byte> values, const EncodeContext& co
   return true;
 }
 
-bool scan_gguf_bf16(std::span<const std::byte> values, Stats& stats) {
-  return kNvfp4ModeloptCodec.scan_bf16(values, stats);
-}
-
 void decode_gguf(ConstParts parts, FloatRows rows) {
   float tensor_scale;
   std::memcpy(&tensor_scale, parts[1].data(), sizeof tensor_scale);
   decode_nvfp4_scaled(reinterpret_cast<const BlockNvfp4*>(parts[0].data()),
                       rows.values.size() / BlockNvfp4::kValues, tensor_scale, rows.values.data());
 }
-
-void scan_gguf(ConstFloatRows rows, Stats& stats) { kNvfp4ModeloptCodec.scan(rows, stats); }
 
 constexpr PartRule kGgufParts[] = {{".weight", Dtype::kNvfp4, 1, BlockNvfp4::kValues},
                                    {".scale", Dtype::kF32, 0, 0, true}};
@@ -93,10 +88,10 @@ constinit const Codec kNvfp4GgufCodec{
     .band_rows = 1,
     .block_values = BlockNvfp4::kValues,
     .needs_stats = true,
-    .scan = scan_gguf,
+    .scan = scan_amax,
     .encode = encode_gguf,
     .decode = decode_gguf,
-    .scan_bf16 = scan_gguf_bf16,
+    .scan_bf16 = scan_bf16_amax,
     .encode_bf16 = encode_gguf_bf16};
 
 }  // namespace ckpt

@@ -13,6 +13,7 @@
 
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
+#include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/checkpoint.h"
 
 namespace ckpt {
@@ -115,11 +116,6 @@ void decode_stacked(ConstParts parts, FloatRows rows) {
   });
 }
 
-void scan_stacked(ConstFloatRows rows, Stats& stats) { kNvfp4ModeloptCodec.scan(rows, stats); }
-bool scan_stacked_bf16(std::span<const std::byte> values, Stats& stats) {
-  return kNvfp4ModeloptCodec.scan_bf16(values, stats);
-}
-
 constexpr PartRule kStackedParts[] = {{"", Dtype::kU8, 2, 1},
                                       {"_weight_scale", Dtype::kF8E4M3, 16, 1},
                                       {"_weight_scale_2", Dtype::kF32, 0, 0}};
@@ -135,10 +131,10 @@ constinit const Codec kNvfp4StackedCodec{
     .band_rows = kE2m1BlockValues,
     .block_values = 1,
     .needs_stats = true,
-    .scan = scan_stacked,
+    .scan = scan_amax,
     .encode = encode_stacked,
     .decode = decode_stacked,
-    .scan_bf16 = scan_stacked_bf16,
+    .scan_bf16 = scan_bf16_amax,
     .count_extreme = count_extreme_e2m1};
 
 }  // namespace ckpt

@@ -149,19 +149,10 @@ void decode_block(const Block& block, float* values) {
 CKPT_WEIGHTED_BLOCKS(CKPT_TWINS)
 #undef CKPT_TWINS
 
-namespace {
-
-constexpr Codec q4_0_codec() {
-  Codec codec =
-      block_codec<Dtype::kQ4_0, BlockQ4_0, encode_q4_0, encode_q4_0_weighted, decode_q4_0>(
-          "4 bits, 32 values a scale; 4.5 bits a value");
-  codec.repacks = kInt4Repacks;
-  return codec;
-}
-
-}  // namespace
-
-constinit const Codec kQ4_0Codec = q4_0_codec();
+constinit const Codec kQ4_0Codec = with_repacks(
+    block_codec<Dtype::kQ4_0, BlockQ4_0, encode_q4_0, encode_q4_0_weighted, decode_q4_0>(
+        "4 bits, 32 values a scale; 4.5 bits a value"),
+    kInt4Repacks);
 constinit const Codec kQ4_1Codec =
     block_codec<Dtype::kQ4_1, BlockQ4_1, encode_q4_1, encode_q4_1_weighted, decode_q4_1>(
         "4 bits, 32 values a scale and minimum; 5 bits a value");

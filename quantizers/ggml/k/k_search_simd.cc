@@ -44,44 +44,34 @@ HWY_INLINE Float add_error(Float sum, Float value, Float weight, const Lane& lan
   return hn::Add(sum, hn::Mul(weight, hn::Mul(error, error)));
 }
 
-HWY_INLINE void find_four(const SearchGroup& group, size_t at, const SearchFit* fits,
+template <size_t kFits>
+HWY_INLINE void find_some(const SearchGroup& group, size_t at, const SearchFit* fits,
                           SearchErrors* errors) {
   const Range range{splat(group.low), splat(group.high)};
-  const Lane a = load_lane(fits[0], at), b = load_lane(fits[1], at);
-  const Lane c = load_lane(fits[2], at), d = load_lane(fits[3], at);
-  Float sum_a = hn::Zero(kF), sum_b = sum_a, sum_c = sum_a, sum_d = sum_a;
+  Lane lanes[kFits];
+  Float sums[kFits];
+  HWY_UNROLL(4)
+  for (size_t k = 0; k < kFits; ++k) {
+    lanes[k] = load_lane(fits[k], at);
+    sums[k] = hn::Zero(kF);
+  }
   for (size_t e = 0; e < group.count; ++e) {
     const Float value = hn::Load(kF, group.values + e * kSearchSubs + at);
     const Float weight = hn::Load(kF, group.weights + e * kSearchSubs + at);
-    sum_a = add_error(sum_a, value, weight, a, range);
-    sum_b = add_error(sum_b, value, weight, b, range);
-    sum_c = add_error(sum_c, value, weight, c, range);
-    sum_d = add_error(sum_d, value, weight, d, range);
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < kFits; ++k) {
+      sums[k] = add_error(sums[k], value, weight, lanes[k], range);
+    }
   }
-  hn::Store(sum_a, kF, errors[0].errors + at);
-  hn::Store(sum_b, kF, errors[1].errors + at);
-  hn::Store(sum_c, kF, errors[2].errors + at);
-  hn::Store(sum_d, kF, errors[3].errors + at);
-}
-
-HWY_INLINE void find_one(const SearchGroup& group, size_t at, const SearchFit& fit,
-                         SearchErrors& errors) {
-  const Range range{splat(group.low), splat(group.high)};
-  const Lane lane = load_lane(fit, at);
-  Float sum = hn::Zero(kF);
-  for (size_t e = 0; e < group.count; ++e) {
-    const Float value = hn::Load(kF, group.values + e * kSearchSubs + at);
-    const Float weight = hn::Load(kF, group.weights + e * kSearchSubs + at);
-    sum = add_error(sum, value, weight, lane, range);
-  }
-  hn::Store(sum, kF, errors.errors + at);
+  HWY_UNROLL(4)
+  for (size_t k = 0; k < kFits; ++k) hn::Store(sums[k], kF, errors[k].errors + at);
 }
 
 void find_errors(const SearchGroup& group, std::span<const SearchFit> fits, SearchErrors* errors) {
   for (size_t at = 0; at < kSearchSubs; at += kLanes) {
     size_t k = 0;
-    for (; k + 4 <= fits.size(); k += 4) find_four(group, at, fits.data() + k, errors + k);
-    for (; k < fits.size(); ++k) find_one(group, at, fits[k], errors[k]);
+    for (; k + 4 <= fits.size(); k += 4) find_some<4>(group, at, fits.data() + k, errors + k);
+    for (; k < fits.size(); ++k) find_some<1>(group, at, fits.data() + k, errors + k);
   }
 }
 

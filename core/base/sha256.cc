@@ -67,10 +67,11 @@ std::optional<Sha256> Sha256::from(const Sha256State& state) {
   return out;
 }
 
-std::string sha256_of(std::string_view bytes) {
+std::string sha256_of(std::span<const std::byte> bytes) {
   Sha256 hash;
-  hash.add(std::as_bytes(std::span(bytes)));
+  hash.add(bytes);
   return hash.finish();
 }
+std::string sha256_of(std::string_view bytes) { return sha256_of(std::as_bytes(std::span(bytes))); }
 
 }  // namespace ckpt

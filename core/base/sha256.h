@@ -40,6 +40,7 @@ class Sha256 {
 };
 
 // The hash of bytes in memory.
+std::string sha256_of(std::span<const std::byte> bytes);
 std::string sha256_of(std::string_view bytes);
 
 }  // namespace ckpt

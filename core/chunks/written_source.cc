@@ -1,14 +1,12 @@
 #include "core/chunks/written_source.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "core/base/sha256.h"
 #include "core/chunks/error_feedback.h"
 #include "core/chunks/recode_chunk.h"
 #include "core/chunks/tasks.h"
@@ -19,53 +17,6 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kValuesWritten = 64 << 10;  // at a time, or one band
-
-// ---- the operation as text ----------------------------------------------------------------------
-
-template <class T>
-std::string digest_of(const std::vector<T>& values) {
-  Sha256 sha256;
-  sha256.add(std::as_bytes(std::span(values)));
-  return sha256.finish();
-}
-
-struct DescribeOp {
-  std::string operator()(const AddScalar& op) const {
-    return fmt::format("add {:08x}", std::bit_cast<uint32_t>(op.value));
-  }
-  std::string operator()(const NegExp&) const { return "neg-exp"; }
-  std::string operator()(const LogNegated&) const { return "log-negated"; }
-  std::string operator()(const RoundTo& op) const {
-    return fmt::format("round-to {}", static_cast<unsigned>(op.dtype));
-  }
-  std::string operator()(const ScaleRows& op) const { return "rows " + digest_of(*op.factors); }
-  std::string operator()(const ScaleColumns& op) const {
-    return "columns " + digest_of(*op.factors);
-  }
-  std::string operator()(const PermuteColumns& op) const {
-    return "permute " + digest_of(*op.index);
-  }
-};
-
-std::string described_as_made(const Tensor& tensor) {
-  const Recoded& made = tensor.recoded();
-  std::string out = fmt::format("{} [{}] of {}", tensor.codec->name, fmt::join(tensor.shape, " "),
-                                described(*made.from));
-  for (const ValueOp& op : made.ops) out += " " + std::visit(DescribeOp(), op);
-  if (made.weights != nullptr) out += " weights " + digest_of(made.weights->weights);
-  if (made.stats) {
-    out += fmt::format(" stats {:08x} {:08x}", std::bit_cast<uint32_t>(made.stats->amax),
-                       std::bit_cast<uint32_t>(made.stats->own_amax));
-  }
-  for (const Tensor* each : {made.block_amax.get(), made.moments.get()}) {
-    out += each == nullptr ? " -" : " " + described(*each);
-  }
-  out += fmt::format(" {} {} {}", made.options.cpu_rounding,
-                     static_cast<unsigned>(made.options.search), made.options.searches_alone);
-  return made.repack == nullptr ? out : out + " moved";
-}
-
-// ---- rows ---------------------------------------------------------------------------------------
 
 uint64_t rows_at_a_time(const Grain& grain) {
   const uint64_t band_values = std::max<uint64_t>(1, grain.band_rows * grain.row_values);
@@ -243,9 +194,7 @@ class WrittenSource final : public ComputedSource {
     }
   }
   std::string operation() const override {
-    std::string out = fmt::format("{} {}", part_, described_as_made(of_->tensor()));
-    for (const auto& peer : of_->tensor().recoded().peers) out += " | " + described_as_made(*peer);
-    return out;
+    return fmt::format("{} {}", part_, described(of_->tensor()));
   }
 
  private:

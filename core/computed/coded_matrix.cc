@@ -239,9 +239,7 @@ std::string CodedSource::operation() const {
                        codes.is_signed, codes.keeps_to_words, fmt::join(codes.places, " "));
   };
   const auto values = [](const auto& shared) {
-    Sha256 sha256;
-    if (shared != nullptr) sha256.add(std::as_bytes(std::span(*shared)));
-    return shared == nullptr ? std::string("none") : sha256.finish();
+    return shared == nullptr ? std::string("none") : sha256_of(std::as_bytes(std::span(*shared)));
   };
   const ScaleGrid& scales = matrix_.scales;
   return fmt::format("{} {} {} {:d} {:08x} {:08x} ", matrix_.rows, matrix_.columns, matrix_.zero,

@@ -1,8 +1,11 @@
 #include "core/computed/computed_source.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <set>
+
+#include "core/base/sha256.h"
 
 namespace ckpt {
 namespace {
@@ -29,6 +32,29 @@ class SourceWalk {
  private:
   const std::function<void(const ByteSource&)>& take_;
   std::set<const void*> known_;
+};
+
+template <class T>
+std::string digest_of(const std::vector<T>& values) {
+  return sha256_of(std::as_bytes(std::span(values)));
+}
+
+struct DescribeOp {
+  std::string operator()(const AddScalar& op) const {
+    return fmt::format("add {:08x}", std::bit_cast<uint32_t>(op.value));
+  }
+  std::string operator()(const NegExp&) const { return "neg-exp"; }
+  std::string operator()(const LogNegated&) const { return "log-negated"; }
+  std::string operator()(const RoundTo& op) const {
+    return fmt::format("round-to {}", static_cast<unsigned>(op.dtype));
+  }
+  std::string operator()(const ScaleRows& op) const { return "rows " + digest_of(*op.factors); }
+  std::string operator()(const ScaleColumns& op) const {
+    return "columns " + digest_of(*op.factors);
+  }
+  std::string operator()(const PermuteColumns& op) const {
+    return "permute " + digest_of(*op.index);
+  }
 };
 
 }  // namespace
@@ -67,9 +93,30 @@ void each_slice(const Tensor& tensor, const ComputedSource::TakeInput& take) {
 
 std::string described(const Tensor& tensor) {
   std::string out = fmt::format("{} [{}]", tensor.codec->name, fmt::join(tensor.shape, " "));
+  if (!tensor.is_stored()) {
+    for (const TensorBehind& behind : tensors_behind(tensor.recoded())) {
+      out += fmt::format(" {} ({})", behind.what, described(*behind.tensor));
+    }
+    return out + described_change(tensor.recoded());
+  }
   for (const std::vector<Slice>& part : tensor.stored().parts) {
     out += fmt::format(" {}", part.size());
   }
+  return out;
+}
+
+std::string described_change(const Recoded& recoded) {
+  std::string out;
+  for (const ValueOp& op : recoded.ops) out += " " + std::visit(DescribeOp(), op);
+  if (recoded.weights != nullptr) out += " weights " + digest_of(recoded.weights->weights);
+  if (recoded.stats) {
+    out += fmt::format(" stats {:08x} {:08x}", std::bit_cast<uint32_t>(recoded.stats->amax),
+                       std::bit_cast<uint32_t>(recoded.stats->own_amax));
+  }
+  const EncodeOptions& options = recoded.options;
+  out += fmt::format(" encode {} {} {}", options.cpu_rounding,
+                     static_cast<unsigned>(options.search), options.searches_alone);
+  if (recoded.repack != nullptr) out += fmt::format(" repack {}", recoded.repack->from->name);
   return out;
 }
 

@@ -72,8 +72,12 @@ const T* made_by(const Stored& stored) {
 
 // Every slice of a Stored tensor, part after part.
 void each_slice(const Tensor& tensor, const ComputedSource::TakeInput& take);
-// Its codec, its shape and how its slices are divided among parts, for operation().
+// For operation(): its codec, its shape, and how its slices are divided among parts; of a computed
+// tensor what it is made from, and described_change().
 std::string described(const Tensor& tensor);
+// All that decides what becomes of the values: operations, weights, statistics, options, a repack.
+// Values made while planning are described by their content.
+std::string described_change(const Recoded& recoded);
 
 // The tensors that a computed tensor reads, with the role of each.
 struct TensorBehind {

@@ -32,11 +32,7 @@ Failure ledger_failure(const fs::path& path, const char* doing, int error) {
   return io_failure(path, doing, error, "another OUT, in a folder that you may write to");
 }
 
-std::string sum_of(std::string_view batch) {
-  Sha256 sha256;
-  sha256.add(std::as_bytes(std::span(batch)));
-  return sha256.finish().substr(0, kSumDigits);
-}
+std::string sum_of(std::string_view batch) { return sha256_of(batch).substr(0, kSumDigits); }
 
 // ---- text --------------------------------------------------------------------------------------
 

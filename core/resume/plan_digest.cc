@@ -1,6 +1,5 @@
 #include "core/resume/plan_digest.h"
 
-#include <bit>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -16,7 +15,7 @@ namespace {
 class Digester {
  public:
   Result<PlanDigest> run(const Plan& plan, std::string_view version) {
-    say("ckpt-plan 2\nversion {}\n", version);
+    say("ckpt-plan 3\nversion {}\n", version);
     for (const Output& output : plan.outputs) add_output(output);
     flush();
     if (error_) return Failure(std::move(*error_));
@@ -41,14 +40,6 @@ class Digester {
     return !is_new;
   }
 
-  template <class T>
-  void add_values(const std::vector<T>& values) {
-    if (is_known(&values)) return;
-    Sha256 sha256;
-    sha256.add(std::as_bytes(std::span(values)));
-    say(" {} {}\n", values.size(), sha256.finish());
-  }
-
   void add_input(const ByteSource& source, const FileState& state) {
     inputs_.push_back(
         {source.name(), state.size_bytes, state.modified_ns, state.inode, state.changed_ns});
@@ -71,9 +62,7 @@ class Digester {
           Error{ErrorCode::kUnsupported, source.name(), "bytes that nothing tells from others", ""};
       return;
     }
-    Sha256 sha256;
-    sha256.add(source.memory());
-    say(" blob {} {}\n", source.size_bytes(), sha256.finish());
+    say(" blob {} {}\n", source.size_bytes(), sha256_of(source.memory()));
   }
 
   void add_slice(const Slice& slice) {
@@ -82,43 +71,12 @@ class Digester {
     say("\n");
   }
 
-  void add_op(const AddScalar& op) { say("add {:08x}\n", std::bit_cast<uint32_t>(op.value)); }
-  void add_op(const NegExp&) { say("neg-exp\n"); }
-  void add_op(const LogNegated&) { say("log-negated\n"); }
-  void add_op(const RoundTo& op) { say("round-to {}\n", static_cast<unsigned>(op.dtype)); }
-  void add_op(const ScaleRows& op) {
-    say("scale-rows ");
-    add_values(*op.factors);
-  }
-  void add_op(const ScaleColumns& op) {
-    say("scale-columns ");
-    add_values(*op.factors);
-  }
-  void add_op(const PermuteColumns& op) {
-    say("permute-columns ");
-    add_values(*op.index);
-  }
-
   void add_recoded(const Recoded& recoded) {
     for (const TensorBehind& behind : tensors_behind(recoded)) {
       say("{} ", behind.what);
       add_tensor(*behind.tensor);
     }
-    for (const ValueOp& op : recoded.ops) {
-      std::visit([this](const auto& one) { add_op(one); }, op);
-    }
-    if (recoded.weights != nullptr) {
-      say("weights ");
-      add_values(recoded.weights->weights);
-    }
-    if (recoded.stats.has_value()) {
-      say("stats {:08x} {:08x}\n", std::bit_cast<uint32_t>(recoded.stats->amax),
-          std::bit_cast<uint32_t>(recoded.stats->own_amax));
-    }
-    const EncodeOptions& options = recoded.options;
-    say("encode {} {} {}\n", options.cpu_rounding, static_cast<unsigned>(options.search),
-        options.searches_alone);
-    if (recoded.repack != nullptr) say("repack {}\n", recoded.repack->from->name);
+    say("{}\n", described_change(recoded));
   }
 
   // A tensor's name matters if it is in a header, which has a digest of its own.
@@ -136,8 +94,8 @@ class Digester {
     say("output {} {}\n", output.layout.is_folder, output.layout.files.size());
     for (const Tensor& tensor : output.checkpoint.tensors) add_tensor(tensor);
     for (const OutputFile& file : output.layout.files) {
-      say("file {} {}\nheader ", file.size_bytes, output.layout.is_folder ? file.path : "");
-      add_values(file.header);
+      say("file {} {}\nheader {} {}\n", file.size_bytes, output.layout.is_folder ? file.path : "",
+          file.header.size(), sha256_of(file.header));
       for (const Extent& extent : file.extents) {
         say("extent {} {} {} {}\n", extent.tensor, extent.part, extent.offset_bytes,
             extent.size_bytes);

@@ -59,12 +59,6 @@ struct DescribeOp {
 
 }  // namespace
 
-Status ComputedSource::check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const {
-  if (offset_bytes <= size_bytes() && wanted_bytes <= size_bytes() - offset_bytes) return {};
-  return in(name(), Status(corrupt("bytes {} to {} lie past the end ({} bytes)", offset_bytes,
-                                   offset_bytes + wanted_bytes, size_bytes())));
-}
-
 void ComputedSource::take_window(std::span<const std::byte> window, uint64_t& offset_bytes,
                                  std::span<std::byte>& out) {
   const size_t size = std::min(out.size(), window.size());

@@ -48,8 +48,6 @@ class ComputedSource : public ByteSource {
   const ComputedSource* computed() const final { return this; }
 
  protected:
-  // Fails: kCorrupt where the source does not have all these bytes.
-  Status check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const;
   // For read() that computes one window after the other: what `out` takes of it, from its start.
   static void take_window(std::span<const std::byte> window, uint64_t& offset_bytes,
                           std::span<std::byte>& out);

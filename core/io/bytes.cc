@@ -19,15 +19,6 @@ namespace {
 
 std::string errno_text() { return std::strerror(errno); }
 
-Failure range_error(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_bytes) {
-  return corrupt("bytes {} to {} lie past the end ({} bytes)", offset_bytes,
-                 offset_bytes + length_bytes, size_bytes);
-}
-
-bool passes_end(uint64_t offset_bytes, uint64_t length_bytes, uint64_t size_bytes) {
-  return offset_bytes > size_bytes || length_bytes > size_bytes - offset_bytes;
-}
-
 Result<Descriptor> open_for_reading(const std::filesystem::path& path) {
   // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -47,9 +38,7 @@ class File final : public ByteSource {
   File& operator=(const File&) = delete;
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
-    if (passes_end(offset_bytes, out.size(), size_bytes_)) {
-      return in(path_, Status(range_error(offset_bytes, out.size(), size_bytes_)));
-    }
+    CKPT_TRY(check_range(offset_bytes, out.size()));
     CKPT_ASSIGN(const OpenOnDemand::Lease file, files_.use());
     while (!out.empty()) {
       const ssize_t got =
@@ -125,8 +114,8 @@ bool File::read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte*
 // model larger than memory neither fills the cache nor pays for a copy.
 Result<std::span<const std::byte>> File::fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                AlignedBuffer& scratch) const {
-  const bool inside = !passes_end(offset_bytes, size_bytes, size_bytes_);
-  if (!inside || size_bytes < kMinDirectBytes) {
+  CKPT_TRY(check_range(offset_bytes, size_bytes));
+  if (size_bytes < kMinDirectBytes) {
     return ByteSource::fetch(offset_bytes, size_bytes, scratch);
   }
   CKPT_ASSIGN(const OpenOnDemand::Lease file, files_.use());
@@ -149,9 +138,7 @@ class Blob final : public ByteSource {
       : name_(std::move(name)), bytes_(std::move(bytes)) {}
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
-    if (passes_end(offset_bytes, out.size(), bytes_.size())) {
-      return in(name_, Status(range_error(offset_bytes, out.size(), bytes_.size())));
-    }
+    CKPT_TRY(check_range(offset_bytes, out.size()));
     if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset_bytes, out.size());
     return {};
   }
@@ -160,10 +147,7 @@ class Blob final : public ByteSource {
   std::span<const std::byte> memory() const override { return bytes_; }
   Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                            AlignedBuffer&) const override {
-    if (passes_end(offset_bytes, size_bytes, bytes_.size())) {
-      return in(name_, Result<std::span<const std::byte>>(
-                           range_error(offset_bytes, size_bytes, bytes_.size())));
-    }
+    CKPT_TRY(check_range(offset_bytes, size_bytes));
     return std::span(bytes_).subspan(offset_bytes, size_bytes);
   }
 
@@ -174,12 +158,15 @@ class Blob final : public ByteSource {
 
 }  // namespace
 
+Status ByteSource::check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const {
+  if (offset_bytes <= size_bytes() && wanted_bytes <= size_bytes() - offset_bytes) return {};
+  return in(name(), Status(corrupt("bytes {} to {} lie past the end ({} bytes)", offset_bytes,
+                                   offset_bytes + wanted_bytes, size_bytes())));
+}
+
 Result<std::span<const std::byte>> ByteSource::fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                      AlignedBuffer& scratch) const {
-  if (passes_end(offset_bytes, size_bytes, this->size_bytes())) {
-    return in(name(), Result<std::span<const std::byte>>(
-                          range_error(offset_bytes, size_bytes, this->size_bytes())));
-  }
+  CKPT_TRY(check_range(offset_bytes, size_bytes));
   const std::span<std::byte> out{scratch.reserve(size_bytes), size_bytes};
   CKPT_TRY(read(offset_bytes, out));
   return std::span<const std::byte>(out);

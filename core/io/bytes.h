@@ -43,6 +43,10 @@ class ByteSource {
   // The source that computes bytes from others (core/computed/computed_source.h); nullptr if they
   // are stored.
   virtual const ComputedSource* computed() const { return nullptr; }
+
+ protected:
+  // Fails: kCorrupt where the source does not have all these bytes.
+  Status check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const;
 };
 
 using SharedSource = std::shared_ptr<const ByteSource>;

@@ -57,33 +57,6 @@ Status Cursor::take(std::span<std::byte> out) {
   return {};
 }
 
-namespace {
-
-template <class T, class Take>
-Result<T> number(Take take) {
-  T value{};
-  CKPT_TRY(take(std::as_writable_bytes(std::span<T, 1>(&value, 1))));
-  return value;
-}
-
-}  // namespace
-
-Result<uint8_t> Cursor::u8() {
-  return number<uint8_t>([this](auto out) { return take(out); });
-}
-Result<uint16_t> Cursor::u16() {
-  return number<uint16_t>([this](auto out) { return take(out); });
-}
-Result<uint32_t> Cursor::u32() {
-  return number<uint32_t>([this](auto out) { return take(out); });
-}
-Result<uint64_t> Cursor::u64() {
-  return number<uint64_t>([this](auto out) { return take(out); });
-}
-Result<float> Cursor::f32() {
-  return number<float>([this](auto out) { return take(out); });
-}
-
 Result<uint64_t> Cursor::checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
                                        uint64_t limit) const {
   if (found > limit) {

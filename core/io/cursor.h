@@ -20,11 +20,11 @@ class Cursor {
   Cursor(SharedSource source, uint64_t offset_bytes, uint64_t size_bytes);
   explicit Cursor(SharedSource source);
 
-  Result<uint8_t> u8();
-  Result<uint16_t> u16();
-  Result<uint32_t> u32();
-  Result<uint64_t> u64();
-  Result<float> f32();
+  Result<uint8_t> u8() { return number<uint8_t>(); }
+  Result<uint16_t> u16() { return number<uint16_t>(); }
+  Result<uint32_t> u32() { return number<uint32_t>(); }
+  Result<uint64_t> u64() { return number<uint64_t>(); }
+  Result<float> f32() { return number<float>(); }
 
   // A count of items that each need at least `min_bytes_each` of the remaining bytes, so that a
   // 20-byte file cannot request a gigabyte. Fails: kCorrupt, also above `limit`.
@@ -50,6 +50,12 @@ class Cursor {
 
  private:
   Status take(std::span<std::byte> out);
+  template <class T>
+  Result<T> number() {
+    T value{};
+    CKPT_TRY(take(std::as_writable_bytes(std::span(&value, 1))));
+    return value;
+  }
   Failure ends_early(uint64_t size_bytes) const;
   // `at`: the position of the count.
   Result<uint64_t> checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,

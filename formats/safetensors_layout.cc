@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/arithmetic.h"
+#include "core/base/find.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"
 #include "core/io/cursor.h"
@@ -94,9 +95,9 @@ void keep_shapes(const Checkpoint& checkpoint, const SafetensorsHeader& header,
     if (checkpoint.tensors[entry.tensor].codec->parts.size() < 2) continue;
     const Slice* slice = slice_of(checkpoint, entry);
     if (slice == nullptr || slice->source != source) continue;
-    const auto found = by_offset.find(slice->offset_bytes);
-    if (found == by_offset.end() || found->second->dtype != entry.dtype) continue;
-    const std::vector<uint64_t>& written = found->second->shape;
+    const auto* found = find_mapped(by_offset, slice->offset_bytes);
+    if (found == nullptr || (*found)->dtype != entry.dtype) continue;
+    const std::vector<uint64_t>& written = (*found)->shape;
     if (same_but_for_axes_of_one(written, entry.shape)) entry.shape = written;
   }
 }
@@ -137,11 +138,11 @@ void return_parts(const Checkpoint& checkpoint, std::vector<LaidFile>& files) {
   for (size_t i = 0; i < files.size(); ++i) {
     std::vector<LaidEntry> stay;
     for (LaidEntry& entry : files[i].entries) {
-      const auto home = home_of.find(stray_source(checkpoint, entry));
-      if (home == home_of.end() || home->second == i) {
+      const size_t* home = find_mapped(home_of, stray_source(checkpoint, entry));
+      if (home == nullptr || *home == i) {
         stay.push_back(std::move(entry));
       } else {
-        files[home->second].entries.push_back(std::move(entry));
+        files[*home].entries.push_back(std::move(entry));
       }
     }
     files[i].entries = std::move(stay);
@@ -298,8 +299,7 @@ Result<std::vector<LaidFile>> plan_files(const Checkpoint& checkpoint,
 
 // The file's own __metadata__; for a new file that of the first that was read; else transformers'.
 std::vector<MetaEntry> metadata_for(const Checkpoint& checkpoint, const std::string& path) {
-  const auto own = checkpoint.file_metadata.find(path);
-  if (own != checkpoint.file_metadata.end()) return own->second.entries;
+  if (const auto* own = find_mapped(checkpoint.file_metadata, path)) return own->entries;
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
     if (is_home(file)) return metadata.entries;
   }
@@ -408,9 +408,9 @@ Metadata index_metadata(const Checkpoint& checkpoint) {
     bytes += size_bytes(tensor);
     values += tensor.values();
   }
-  const auto old = checkpoint.file_metadata.find(std::string(kIndexName));
-  const bool had_index = old != checkpoint.file_metadata.end();
-  Metadata out = had_index ? old->second : Metadata{};
+  const auto* old = find_mapped(checkpoint.file_metadata, std::string(kIndexName));
+  const bool had_index = old != nullptr;
+  Metadata out = had_index ? *old : Metadata{};
   const bool unchanged = out.find_unsigned("total_size") == bytes;
   if (!had_index || (out.find("total_parameters") != nullptr && !unchanged)) {
     out.set("total_parameters", {MetaType::kU64, values});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/find.h"
 #include "core/base/numbers.h"
 #include "core/json/json_reader.h"
 #include "core/json/json_string.h"
@@ -63,22 +64,10 @@ class JsonText::Builder final : public JsonSink {
 };
 
 JsonText JsonText::text(std::string_view value) {
-  JsonText out;
-  out.token_ = json_quoted(value, JsonEscape::kPython);
-  return out;
+  return JsonText(json_quoted(value, JsonEscape::kPython));
 }
-
-JsonText JsonText::number(uint64_t value) {
-  JsonText out;
-  out.token_ = fmt::format("{}", value);
-  return out;
-}
-
-JsonText JsonText::boolean(bool value) {
-  JsonText out;
-  out.token_ = value ? "true" : "false";
-  return out;
-}
+JsonText JsonText::number(uint64_t value) { return JsonText(fmt::format("{}", value)); }
+JsonText JsonText::boolean(bool value) { return JsonText(value ? "true" : "false"); }
 
 JsonText JsonText::array() {
   JsonText out;
@@ -193,11 +182,10 @@ void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& 
   const std::string front = place.empty() ? "" : place + ".";
   for (const auto& [key, value] : a.members()) {
     if (of_a.at(key) != &value) continue;
-    const auto found = of_b.find(key);
-    if (found == of_b.end()) {
-      differs(front + key, &value, nullptr);
+    if (const auto* other = find_mapped(of_b, key)) {
+      visit_differences(value, **other, differs, front + key);
     } else {
-      visit_differences(value, *found->second, differs, front + key);
+      differs(front + key, &value, nullptr);
     }
   }
   for (const auto& [key, value] : b.members()) {

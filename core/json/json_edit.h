@@ -84,6 +84,7 @@ class JsonText {
   bool operator==(const JsonText& other) const;
 
  private:
+  explicit JsonText(std::string token) : token_(std::move(token)) {}
   class Builder;
   struct Layout;
   void append_to(std::string& out, const Layout& layout, uint32_t depth) const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/arithmetic.h"
+#include "core/base/find.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -307,16 +308,11 @@ Result<std::vector<float>> read_values(const Tensor& tensor, uint64_t limit_valu
 }
 
 const Tensor* Checkpoint::find_tensor(std::string_view wanted) const {
-  for (const Tensor& tensor : tensors) {
-    if (tensor.name == wanted) return &tensor;
-  }
-  return nullptr;
+  return find_by(tensors, &Tensor::name, wanted);
 }
 
 const Tensor* Checkpoint::first_with_scales() const {
-  const auto found =
-      std::ranges::find_if(tensors, [](const Tensor& tensor) { return tensor.has_scales(); });
-  return found == tensors.end() ? nullptr : &*found;
+  return find_by(tensors, &Tensor::has_scales, true);
 }
 
 bool Checkpoint::has_head() const {
@@ -329,20 +325,15 @@ bool Checkpoint::is_projector() const {
 }
 
 const Document* Checkpoint::find_document(std::string_view path) const {
-  for (const Document& document : documents) {
-    if (document.path == path) return &document;
-  }
-  return nullptr;
+  return find_by(documents, &Document::path, path);
 }
 
 void Checkpoint::set_document(Document document) {
-  for (Document& old : documents) {
-    if (old.path == document.path) {
-      old = std::move(document);
-      return;
-    }
+  if (Document* old = find_by(documents, &Document::path, document.path)) {
+    *old = std::move(document);
+  } else {
+    documents.push_back(std::move(document));
   }
-  documents.push_back(std::move(document));
 }
 
 void Checkpoint::set_document(std::string path, std::string text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
+#include "core/base/find.h"
 #include "core/base/result.h"
 
 namespace ckpt {
@@ -17,10 +18,7 @@ const Codec* find_codec(Codecs codecs, std::string_view name) {
 }
 
 const Repack* find_repack(const Codec& from, const Codec& to) {
-  for (const Repack& repack : to.repacks) {
-    if (repack.from == &from) return &repack;
-  }
-  return nullptr;
+  return find_by(to.repacks, &Repack::from, &from);
 }
 
 const Codec& scheme_codec(Codecs codecs, Scheme scheme, Dialect dialect) {

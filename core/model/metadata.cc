@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/find.h"
+
 namespace ckpt {
 namespace {
 
@@ -135,20 +137,16 @@ double number_at(const MetaArray& array, uint64_t index) {
 }
 
 const MetaValue* Metadata::find(std::string_view key) const {
-  for (const MetaEntry& entry : entries) {
-    if (entry.key == key) return &entry.value;
-  }
-  return nullptr;
+  const MetaEntry* found = find_by(entries, &MetaEntry::key, key);
+  return found == nullptr ? nullptr : &found->value;
 }
 
 void Metadata::set(std::string key, MetaValue value) {
-  for (MetaEntry& entry : entries) {
-    if (entry.key == key) {
-      entry.value = std::move(value);
-      return;
-    }
+  if (MetaEntry* old = find_by(entries, &MetaEntry::key, key)) {
+    old->value = std::move(value);
+  } else {
+    entries.push_back({std::move(key), std::move(value)});
   }
-  entries.push_back({std::move(key), std::move(value)});
 }
 
 void Metadata::append(std::string key, MetaValue value) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/find.h"
 #include "core/base/nearest.h"
 #include "core/base/numbers.h"
 #include "core/model/dtype.h"
@@ -123,8 +124,7 @@ std::string OptionRule::whole_help(std::string_view more) const {
 }
 
 const OptionRule* find_rule(OptionRules rules, std::string_view key) {
-  const auto found = std::ranges::find(rules, key, &OptionRule::name);
-  return found == rules.end() ? nullptr : &*found;
+  return find_by(rules, &OptionRule::name, key);
 }
 
 Status check_value(const OptionRule& rule, std::string_view value, std::string_view before) {

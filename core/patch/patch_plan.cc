@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/find.h"
 #include "core/io/folder.h"
 #include "core/io/remote_files.h"
 #include "core/patch/patch.h"
@@ -208,8 +209,8 @@ Result<Patch> plan_patch(const fs::path& path, const Output& before, Output afte
   for (size_t i = 0; i < patch.after.layout.files.size(); ++i) {
     const std::string& name = patch.after.layout.files[i].path;
     kept.insert(name);
-    const auto found = old.find(name);
-    CKPT_TRY(plan_file(patch, before, found == old.end() ? nullptr : found->second, i));
+    const auto* found = find_mapped(old, name);
+    CKPT_TRY(plan_file(patch, before, found == nullptr ? nullptr : *found, i));
   }
   for (const OutputFile& file : before.layout.files) {
     if (kept.count(file.path) != 0) continue;

@@ -3,6 +3,8 @@
 #include <bit>
 #include <unordered_map>
 
+#include "core/base/find.h"
+
 namespace ckpt {
 
 class PickleMachine {
@@ -120,9 +122,9 @@ class PickleMachine {
   }
   Status push_memo(size_t size) {
     CKPT_ASSIGN(const uint64_t key, number(size));
-    const auto found = memo_.find(key);
-    if (found == memo_.end()) return bad("an unknown memo");
-    stack_.push_back(found->second);
+    const auto* found = find_mapped(memo_, key);
+    if (found == nullptr) return bad("an unknown memo");
+    stack_.push_back(*found);
     return {};
   }
   Status keep_memo(size_t size) {

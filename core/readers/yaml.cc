@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/find.h"
 #include "core/base/lines.h"
 #include "core/base/words.h"
 #include "core/json/json_edit.h"
@@ -281,11 +282,11 @@ class YamlReader {
   }
 
   Result<Value> repeated(const YamlEvent& event, const std::string& name) {
-    const auto found = anchors_.find(name);
-    if (found == anchors_.end()) return wrong(event, "an alias of nothing before it");
-    CKPT_TRY(count_copy(event, found->second.second));
-    bytes_ += found->second.second;
-    return found->second.first;
+    const auto* found = find_mapped(anchors_, name);
+    if (found == nullptr) return wrong(event, "an alias of nothing before it");
+    CKPT_TRY(count_copy(event, found->second));
+    bytes_ += found->second;
+    return found->first;
   }
 
   Status count_copy(const YamlEvent& event, size_t bytes) {

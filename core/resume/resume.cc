@@ -7,6 +7,7 @@
 #include <bit>
 #include <optional>
 
+#include "core/base/find.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
 
@@ -275,19 +276,20 @@ Status Resume::add(const LedgerContent& content) {
 bool Resume::is_done(const Jobs& jobs, const Task& task) const {
   if (leftovers_ != Leftovers::kKeep) return false;
   if (task.kind == Task::Kind::kScan) {
-    const auto rows = scanned_rows_.find(task.job);
-    return rows != scanned_rows_.end() && rows->second.contains(task.first, task.count);
+    const RangeSet* rows = find_mapped(scanned_rows_, task.job);
+    return rows != nullptr && rows->contains(task.first, task.count);
   }
   const std::vector<OutputRange> ranges = ranges_of(jobs, task);
   return std::ranges::all_of(ranges, [&](const OutputRange& range) {
-    const auto found = written_.find({range.output, range.file});
-    return found != written_.end() && found->second.contains(range.offset_bytes, range.size_bytes);
+    const RangeSet* found =
+        find_mapped(written_, LedgerKeeper::FileNumber(range.output, range.file));
+    return found != nullptr && found->contains(range.offset_bytes, range.size_bytes);
   });
 }
 
 Stats Resume::known(uint32_t scan) const {
-  const auto found = amax_.find(scan);
-  return {found == amax_.end() ? 0 : found->second, 0};
+  const float* found = find_mapped(amax_, scan);
+  return {found == nullptr ? 0 : *found, 0};
 }
 
 void Resume::start(OutputFiles& files, LedgerKeeper::Failed failed) {

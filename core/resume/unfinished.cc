@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/find.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
@@ -86,8 +87,8 @@ Result<std::optional<unsigned>> percent_done(const fs::path& temporary,
   for (const FoundLedger& ledger : ledgers) {
     for (const LedgerEntry& entry : ledger.content.entries) {
       const FileNumber file{entry.numbers[0], entry.numbers[1]};
-      const auto size = sizes.find(entry.numbers[2]);
-      if (entry.kind == Kind::kFile && size != sizes.end()) known[file] = size->second;
+      const uint64_t* size = find_mapped(sizes, entry.numbers[2]);
+      if (entry.kind == Kind::kFile && size != nullptr) known[file] = *size;
       if (entry.kind == Kind::kWrote) written[file].add(entry.numbers[2], entry.numbers[3]);
     }
   }

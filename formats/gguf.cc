@@ -22,11 +22,9 @@ namespace fs = std::filesystem;
 bool is_gguf(const fs::path& path) {
   if (is_folder(path)) return false;
   const auto source = open_file(path);
-  if (!source || (*source)->size_bytes() < kGgufMagic.size())
-    return has_ending(path.native(), ".gguf");
-  std::string magic(kGgufMagic.size(), '\0');
-  if (!(*source)->read(0, std::as_writable_bytes(std::span(magic)))) return false;
-  return magic == kGgufMagic || has_ending(path.native(), ".gguf");
+  if (!source) return has_ending(path.native(), ".gguf");
+  const auto magic = bytes_at(**source, 0, kGgufMagic.size());
+  return magic && (*magic == kGgufMagic || has_ending(path.native(), ".gguf"));
 }
 
 // Number of files of the model that `metadata` belongs to; 1 when it is not split.

@@ -168,15 +168,18 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
   return shards;
 }
 
+Result<SafetensorsHeader> read_header(const SharedSource& source, bool is_torch, Codecs codecs) {
+  return is_torch ? in_file(source->name(), read_torch_header(source))
+                  : read_safetensors_header(source, codecs);
+}
+
 Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const Names& shards,
                                                  Codecs codecs) {
   std::vector<SafetensorsFile> files;
   files.reserve(shards.size());
   for (const std::string& name : shards) {
     CKPT_ASSIGN(SharedSource source, open_file(folder / name));
-    CKPT_ASSIGN(SafetensorsHeader header, is_torch_weights(name)
-                                              ? in_file(source->name(), read_torch_header(source))
-                                              : read_safetensors_header(source, codecs));
+    CKPT_ASSIGN(SafetensorsHeader header, read_header(source, is_torch_weights(name), codecs));
     files.push_back({name, std::move(source), std::move(header)});
   }
   return files;
@@ -381,24 +384,13 @@ bool is_safetensors_name(const fs::path& name) {
 
 bool is_safetensors(const fs::path& path) {
   if (!is_folder(path)) return is_safetensors_file(path);
-  if (is_url(path)) {
-    const auto names = names_at_url(path).value_or(std::vector<std::string>());
-    return std::ranges::any_of(names, is_safetensors_name);
-  }
-  std::error_code error;
-  fs::directory_iterator entries(path, error), end;
-  for (; !error && entries != end; entries.increment(error)) {
-    if (is_safetensors_name(entries->path().filename())) return true;
-  }
-  return false;
+  return std::ranges::any_of(list_files(path).value_or(Names()), is_safetensors_name);
 }
 
 Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
   CKPT_ASSIGN(SharedSource source, open_file(path));
   const bool is_torch = holds_torch_weights(path);
-  CKPT_ASSIGN(SafetensorsHeader header, is_torch
-                                            ? in_file(source->name(), read_torch_header(source))
-                                            : read_safetensors_header(source, codecs));
+  CKPT_ASSIGN(SafetensorsHeader header, read_header(source, is_torch, codecs));
   const std::string name = path.filename().string();
   std::vector<SafetensorsFile> files;
   files.push_back(

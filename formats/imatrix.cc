@@ -212,11 +212,8 @@ Status read_either(const SharedSource& source, bool with_inputs, ImatrixSums& im
     return unsupported("{} bytes; an importance matrix has at most {}", source->size_bytes(),
                        kMaxImatrixBytes);
   }
-  std::array<char, kGgufMagic.size()> magic{};
-  if (source->size_bytes() >= magic.size()) {
-    CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(magic))));
-  }
-  if (std::string_view(magic.data(), magic.size()) == kGgufMagic) {
+  CKPT_ASSIGN(const std::string magic, bytes_at(*source, 0, kGgufMagic.size()));
+  if (magic == kGgufMagic) {
     return read_gguf(source, with_inputs, imatrix);
   }
   CKPT_TRY(refuse_other_files(*source, "an importance matrix"));

@@ -44,10 +44,8 @@ constexpr std::array<Magic, 13> kMagics = {{
 Result<bool> is_tar_archive(const ByteSource& source) {
   constexpr uint64_t kMarkAt = 257;
   constexpr std::string_view kMark = "ustar";
-  std::array<char, kMark.size()> mark{};
-  if (source.size_bytes() < kMarkAt + mark.size()) return false;
-  CKPT_TRY(source.read(kMarkAt, std::as_writable_bytes(std::span(mark))));
-  return std::string_view(mark.data(), mark.size()) == kMark;
+  CKPT_ASSIGN(const std::string mark, bytes_at(source, kMarkAt, kMark.size()));
+  return mark == kMark;
 }
 
 // FILE and DIR by their names: "m.tar.gz" is unpacked into "m-unpacked".
@@ -72,16 +70,21 @@ std::string with_names(std::string hint, const std::string& path) {
 
 }  // namespace
 
+Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, size_t count) {
+  const uint64_t left = source.size_bytes() - std::min(source.size_bytes(), offset_bytes);
+  std::string out(std::min<uint64_t>(count, left), '\0');
+  if (!out.empty()) CKPT_TRY(source.read(offset_bytes, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+
 Result<Sniffed> sniff(const ByteSource& source) {
   if (source.size_bytes() == 0) {
     return Sniffed{"an empty file", "downloading or writing it again"};
   }
-  std::array<char, 32> head{};
-  const size_t size = std::min<uint64_t>(head.size(), source.size_bytes());
-  CKPT_TRY(source.read(0, std::as_writable_bytes(std::span(head).first(size))));
-  const std::string_view text(head.data(), size);
+  CKPT_ASSIGN(const std::string head, bytes_at(source, 0, 32));
+  const std::string_view text = head;
   // A safetensors header of 640 bytes begins like a pickle: what follows its length decides.
-  if (size > 8 && text[8] == '{' && text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) {
+  if (text.size() > 8 && text[8] == '{' && text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) {
     return Sniffed{};
   }
   CKPT_ASSIGN(const bool is_tar, is_tar_archive(source));

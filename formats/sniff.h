@@ -13,6 +13,8 @@ struct Sniffed {
   std::string hint;  // what to try; may be empty
 };
 
+// Up to `count` bytes of `source` from `offset_bytes` on: fewer where it ends before. Fails: kIo.
+Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, size_t count);
 // Reads the first bytes of `source`. Fails: kIo.
 Result<Sniffed> sniff(const ByteSource& source);
 

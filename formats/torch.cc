@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/arithmetic.h"
+#include "core/base/find.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"
 #include "core/readers/pickle.h"
@@ -47,10 +48,8 @@ constexpr StorageType kStorageTypes[] = {{"torch FloatStorage", Dtype::kF32},
                                          {"torch.storage UntypedStorage", Dtype::kU8}};
 
 std::optional<Dtype> storage_dtype(std::string_view name) {
-  for (const StorageType& each : kStorageTypes) {
-    if (each.name == name) return each.dtype;
-  }
-  return std::nullopt;
+  const StorageType* found = find_by(kStorageTypes, &StorageType::name, name);
+  return found == nullptr ? std::nullopt : std::optional(found->dtype);
 }
 
 struct TorchStorage {
@@ -194,21 +193,21 @@ class TorchReader {
       return corrupt("no storage; expected one of the file");
     }
     const std::string& key = item(*id, 2).text;
-    const auto entry = archive_.storages.find(key);
-    if (entry == archive_.storages.end()) {
+    const auto* entry = find_mapped(archive_.storages, key);
+    if (entry == nullptr) {
       return corrupt("storage '{}' is not in the file", key);
     }
     if (item(*id, 3).text == "meta") {
       return unsupported("of the device 'meta', whose tensors have no values");
     }
-    auto found = archive_.found.find(key);
-    if (found == archive_.found.end()) {
-      CKPT_ASSIGN(Slice slice, find_zip_entry(archive_.source, *entry->second));
+    TorchStorage* found = find_mapped(archive_.found, key);
+    if (found == nullptr) {
+      CKPT_ASSIGN(Slice slice, find_zip_entry(archive_.source, **entry));
       TorchStorage storage{std::move(slice), item(*id, 1).text};
-      found = archive_.found.emplace(key, std::move(storage)).first;
+      found = &archive_.found.emplace(key, std::move(storage)).first->second;
     }
-    CKPT_TRY(check_storage(*id, found->second));
-    return found->second;
+    CKPT_TRY(check_storage(*id, *found));
+    return *found;
   }
 
   // PyTorch uses the type of the first request, and the declared number of values.
@@ -322,10 +321,8 @@ std::string torch_file_as_safetensors(const std::string& name) {
 
 bool is_torch_file(const std::filesystem::path& path) {
   const auto source = open_file(path);
-  std::array<char, 2> head{};
-  const auto bytes = std::as_writable_bytes(std::span(head));
-  if (!source || (*source)->size_bytes() < head.size() || !(*source)->read(0, bytes)) return false;
-  const std::string_view start(head.data(), head.size());
+  if (!source) return false;
+  const std::string start = bytes_at(**source, 0, kZipStart.size()).value_or("");
   constexpr std::string_view kEndings[] = {".bin", ".pt", ".pth", ".ckpt"};
   const bool is_called_so =
       std::ranges::count(kEndings, lower_case(path.extension().string())) != 0;
@@ -337,13 +334,11 @@ bool is_torch_file(const std::filesystem::path& path) {
 }
 
 Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
-  std::array<char, 2> head{};
-  const bool has_head = source->size_bytes() >= head.size();
-  if (has_head) CKPT_TRY(source->read(0, std::as_writable_bytes(std::span(head))));
-  if (has_head && std::string_view(head.data(), 2) == kPickleStart) {
+  CKPT_ASSIGN(const std::string start, bytes_at(*source, 0, kZipStart.size()));
+  if (start == kPickleStart) {
     return unsupported_hint(kSaveAgain, "saved by a PyTorch before 1.6, whose files are not zips");
   }
-  if (!has_head || std::string_view(head.data(), 2) != kZipStart) {
+  if (start != kZipStart) {
     CKPT_TRY(refuse_other_files(*source, "a file of PyTorch"));
     return unsupported("not a file of PyTorch; expected a zip");
   }

@@ -260,19 +260,14 @@ uint64_t CodedSource::own_scratch_bytes(uint64_t size_bytes) const {
 }
 
 Status CodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  CKPT_TRY(check_range(offset_bytes, out.size()));
-  const uint64_t row_bytes = matrix_.columns * sizeof(float);
-  const uint64_t at_a_time = std::max<uint64_t>(kCodedValuesAtATime / matrix_.columns, 1);
-  while (!out.empty()) {
-    const uint64_t row = offset_bytes / row_bytes;
-    const uint64_t skipped_bytes = offset_bytes % row_bytes;
-    const uint64_t wanted = (skipped_bytes + out.size() + row_bytes - 1) / row_bytes;
-    const uint64_t count = std::min(wanted, at_a_time);
+  const RowSize size{matrix_.columns * sizeof(float),
+                     std::max<uint64_t>(kCodedValuesAtATime / matrix_.columns, 1)};
+  return read_rows(offset_bytes, out, size, [&](uint64_t row, uint64_t count, auto take) -> Status {
     const PooledArray<float> values(count * matrix_.columns);
     CKPT_TRY(decode_rows(row, count, values.span()));
-    take_window(values.bytes().subspan(skipped_bytes), offset_bytes, out);
-  }
-  return {};
+    take(values.bytes());
+    return {};
+  });
 }
 
 }  // namespace ckpt

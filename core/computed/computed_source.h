@@ -8,11 +8,13 @@
 // creates each kind of the list below.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/arithmetic.h"
 #include "core/io/bytes.h"
 #include "core/model/checkpoint.h"
 #include "core/model/plan.h"
@@ -51,6 +53,25 @@ class ComputedSource : public ByteSource {
   // For read() that computes one window after the other: what `out` takes of it, from its start.
   static void take_window(std::span<const std::byte> window, uint64_t& offset_bytes,
                           std::span<std::byte>& out);
+  // read() of rows of `row_bytes`: make(row, rows, take) makes up to so many and hands their
+  // bytes to take().
+  struct RowSize {
+    uint64_t row_bytes, most_rows;
+  };
+  template <class Make>
+  Status read_rows(uint64_t offset_bytes, std::span<std::byte> out, RowSize size,
+                   const Make& make) const {
+    CKPT_TRY(check_range(offset_bytes, out.size()));
+    while (!out.empty()) {
+      const uint64_t skipped_bytes = offset_bytes % size.row_bytes;
+      const uint64_t wanted = divide_up(skipped_bytes + out.size(), size.row_bytes);
+      const auto take = [&](std::span<const std::byte> made) {
+        take_window(made.subspan(skipped_bytes), offset_bytes, out);
+      };
+      CKPT_TRY(make(offset_bytes / size.row_bytes, std::min(wanted, size.most_rows), take));
+    }
+    return {};
+  }
 };
 
 // `source` as the kind T; nullptr if it is another kind.

@@ -27,24 +27,20 @@ uint64_t DecodedSource::size_bytes() const {
 }
 
 Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  CKPT_TRY(check_range(offset_bytes, out.size()));
-  const uint64_t decoded_bytes = codec_.block_values * kValueBytes;
-  const uint64_t blocks_at_a_time = std::max<uint64_t>(1, kValuesAtATime / codec_.block_values);
+  const RowSize size{codec_.block_values * kValueBytes,
+                     std::max<uint64_t>(1, kValuesAtATime / codec_.block_values)};
   std::vector<std::byte> blocks;
   std::vector<float> values;
-  while (!out.empty()) {
-    const uint64_t first = offset_bytes / decoded_bytes;
-    const uint64_t skipped_bytes = offset_bytes % decoded_bytes;
-    const uint64_t wanted = (skipped_bytes + out.size() + decoded_bytes - 1) / decoded_bytes;
-    const uint64_t count = std::min(wanted, blocks_at_a_time);
-    blocks.resize(count * block_bytes_);
-    values.resize(count * codec_.block_values);
-    CKPT_TRY(encoded_.source->read(encoded_.offset_bytes + first * block_bytes_, blocks));
-    const std::array<std::span<const std::byte>, 1> parts = {blocks};
-    codec_.decode(parts, {values, values.size()});
-    take_window(std::as_bytes(std::span(values)).subspan(skipped_bytes), offset_bytes, out);
-  }
-  return {};
+  return read_rows(
+      offset_bytes, out, size, [&](uint64_t first, uint64_t count, auto take) -> Status {
+        blocks.resize(count * block_bytes_);
+        values.resize(count * codec_.block_values);
+        CKPT_TRY(encoded_.source->read(encoded_.offset_bytes + first * block_bytes_, blocks));
+        const std::array<std::span<const std::byte>, 1> parts = {blocks};
+        codec_.decode(parts, {values, values.size()});
+        take(std::as_bytes(std::span(values)));
+        return {};
+      });
 }
 
 // Some blocks and their values.

@@ -129,22 +129,16 @@ uint64_t StridedSource::own_scratch_bytes(uint64_t size_bytes) const {
 }
 
 Status StridedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  CKPT_TRY(check_range(offset_bytes, out.size()));
   const uint64_t row_bytes = grid_.sizes[2] * element_bytes_;
-  const uint64_t at_a_time = std::max<uint64_t>(kSpanBytes / row_bytes, 1);
-  while (!out.empty()) {
-    const uint64_t row = offset_bytes / row_bytes;
-    const uint64_t skipped_bytes = offset_bytes % row_bytes;
-    const uint64_t wanted = (skipped_bytes + out.size() + row_bytes - 1) / row_bytes;
-    const uint64_t left = grid_.sizes[1] - row % grid_.sizes[1];  // of the same matrix
-    const Rows rows{row / grid_.sizes[1], row % grid_.sizes[1],
-                    std::min({wanted, left, at_a_time})};
-    const PooledArray<std::byte> array(rows.count * row_bytes);
-    const auto scratch = array.span();
-    CKPT_TRY(fill(rows, scratch));
-    take_window(scratch.subspan(skipped_bytes), offset_bytes, out);
-  }
-  return {};
+  const RowSize size{row_bytes, std::max<uint64_t>(kSpanBytes / row_bytes, 1)};
+  return read_rows(offset_bytes, out, size, [&](uint64_t row, uint64_t count, auto take) -> Status {
+    const uint64_t first = row % grid_.sizes[1];
+    const Rows rows{row / grid_.sizes[1], first, std::min(count, grid_.sizes[1] - first)};
+    const PooledArray<std::byte> scratch(rows.count * row_bytes);
+    CKPT_TRY(fill(rows, scratch.span()));
+    take(scratch.bytes());
+    return {};
+  });
 }
 
 Result<Tensor> take_grid(const Tensor& tensor, const StridedGrid& grid) {

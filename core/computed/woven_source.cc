@@ -40,18 +40,14 @@ class WovenSource final : public ComputedSource {
   }
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
-    CKPT_TRY(check_range(offset_bytes, out.size()));
-    const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1);
-    while (!out.empty()) {
-      const uint64_t turn = offset_bytes / turn_bytes_;
-      const uint64_t skipped_bytes = offset_bytes % turn_bytes_;
-      const uint64_t wanted = divide_up(skipped_bytes + out.size(), turn_bytes_);
-      const PooledArray<std::byte> woven(std::min(wanted, at_a_time) * turn_bytes_);
-      const auto bytes = woven.bytes();
-      CKPT_TRY(fill(turn, bytes));
-      take_window(bytes.subspan(skipped_bytes), offset_bytes, out);
-    }
-    return {};
+    const RowSize size{turn_bytes_, std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1)};
+    return read_rows(offset_bytes, out, size,
+                     [&](uint64_t turn, uint64_t count, auto take) -> Status {
+                       const PooledArray<std::byte> woven(count * turn_bytes_);
+                       CKPT_TRY(fill(turn, woven.span()));
+                       take(woven.bytes());
+                       return {};
+                     });
   }
   uint64_t size_bytes() const override {
     return runs_[0].from.size_bytes / runs_[0].size_bytes * turn_bytes_;
@@ -102,18 +98,15 @@ class RepackedPart final : public ComputedSource {
   }
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
-    CKPT_TRY(check_range(offset_bytes, out.size()));
-    const uint64_t row_bytes = bytes_of(codec_, part_, 1);
-    const uint64_t at_a_time = std::max<uint64_t>(kTurnsBytes / bytes_of(*tensor_.codec, 0, 1), 1);
+    const RowSize size{bytes_of(codec_, part_, 1),
+                       std::max<uint64_t>(kTurnsBytes / bytes_of(*tensor_.codec, 0, 1), 1)};
     std::vector<std::byte> made;
-    while (!out.empty()) {
-      const uint64_t row = offset_bytes / row_bytes;
-      const uint64_t skipped_bytes = offset_bytes % row_bytes;
-      const uint64_t wanted = divide_up(skipped_bytes + out.size(), row_bytes);
-      CKPT_TRY(move_rows(row, std::min(wanted, at_a_time), made));
-      take_window(std::span(made).subspan(skipped_bytes), offset_bytes, out);
-    }
-    return {};
+    return read_rows(offset_bytes, out, size,
+                     [&](uint64_t row, uint64_t count, auto take) -> Status {
+                       CKPT_TRY(move_rows(row, count, made));
+                       take(made);
+                       return {};
+                     });
   }
   uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
   // Bytes read, and the parts made from them, for the requested rows.

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/base/lines.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -46,12 +47,6 @@ std::string without_dot(std::string_view name) {
   return std::string(name);
 }
 
-std::string small_letters(std::string_view hex) {
-  std::string out(hex);
-  for (char& c : out) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 // "SHA256 (name) = hex", or the GNU form.
 std::optional<SumsLine> parse_sums_line(std::string_view line) {
   const bool escapes = line.starts_with('\\');
@@ -72,7 +67,7 @@ std::optional<SumsLine> parse_sums_line(std::string_view line) {
   if (!is_sums_digest(hex) || name.empty()) return std::nullopt;
   const auto plain = escapes ? unescaped_name(name) : std::optional<std::string>(name);
   if (!plain || without_dot(*plain).empty()) return std::nullopt;
-  return SumsLine{without_dot(*plain), small_letters(hex)};
+  return SumsLine{without_dot(*plain), lower_case(hex)};
 }
 
 }  // namespace

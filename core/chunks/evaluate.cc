@@ -73,13 +73,10 @@ class Rows {
   Status load(uint64_t first, uint64_t rows) {
     parts_.clear();
     for (size_t i = 0; i < indices_.size(); ++i) {
-      const PartRule& rule = source_.codec->parts[i];
-      const bool whole = rule.tile_rows == 0;
-      const uint64_t start = whole ? 0 : part_shape(rule, first, grain_.row_values).size_bytes;
-      const uint64_t size =
-          part_shape(rule, whole ? grain_.rows : rows, grain_.row_values).size_bytes;
-      CKPT_ASSIGN(parts_.emplace_back(), in(fmt::format("tensor '{}'", source_.name),
-                                            gather(indices_[i], start, size, buffers_[i])));
+      const PartRange range = part_range(source_.codec->parts[i], grain_, first, rows);
+      CKPT_ASSIGN(parts_.emplace_back(),
+                  in(fmt::format("tensor '{}'", source_.name),
+                     gather(indices_[i], range.first_bytes, range.size_bytes, buffers_[i])));
     }
     return {};
   }

@@ -37,11 +37,7 @@ Result<Tensor> repack(Tensor tensor, const Codec& codec) {
     return unsupported("{}: bits of {} cannot be moved into {}", place,
                        was_stored ? from.name : tensor.recoded().from->codec->name, codec.name);
   }
-  if (was_stored) {
-    auto stored = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(stored), {}, {}, nullptr, {}, {}, nullptr, nullptr};
-  }
-  Recoded& recoded = std::get<Recoded>(tensor.origin);
+  Recoded& recoded = was_stored ? recode_itself(tensor) : std::get<Recoded>(tensor.origin);
   for (const ValueOp& op : recoded.ops) {
     if (has_block_bytes(from) && moves_whole_blocks(op, from.block_values)) continue;
     return unsupported(

@@ -40,21 +40,6 @@ void take_bytes(const std::vector<Slice>& slices, uint64_t first, uint64_t size,
   CKPT_CHECK(size == 0);
 }
 
-// Joins slices that lie side by side in one source, so that lists stay short.
-void merge(std::vector<Slice>& slices) {
-  std::vector<Slice> merged;
-  for (Slice& slice : slices) {
-    if (slice.size_bytes == 0) continue;
-    if (!merged.empty() && merged.back().source == slice.source &&
-        merged.back().offset_bytes + merged.back().size_bytes == slice.offset_bytes) {
-      merged.back().size_bytes += slice.size_bytes;
-    } else {
-      merged.push_back(std::move(slice));
-    }
-  }
-  slices = std::move(merged);
-}
-
 Tensor empty_like(const Tensor& tensor, std::vector<uint64_t> shape) {
   Tensor out = tensor;
   out.shape = std::move(shape);
@@ -86,7 +71,7 @@ Status append_rows(Tensor& to, const Tensor& from, uint64_t first, uint64_t coun
 }
 
 void merge_parts(Tensor& tensor) {
-  for (auto& part : std::get<Stored>(tensor.origin).parts) merge(part);
+  for (auto& part : std::get<Stored>(tensor.origin).parts) part = merged(std::move(part));
 }
 
 }  // namespace
@@ -130,6 +115,20 @@ Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec) {
                    codec.block_values);
   }
   return {};
+}
+
+std::vector<Slice> merged(std::vector<Slice> slices) {
+  std::vector<Slice> out;
+  for (Slice& slice : slices) {
+    if (slice.size_bytes == 0) continue;
+    if (!out.empty() && out.back().source == slice.source &&
+        out.back().offset_bytes + out.back().size_bytes == slice.offset_bytes) {
+      out.back().size_bytes += slice.size_bytes;
+    } else {
+      out.push_back(std::move(slice));
+    }
+  }
+  return out;
 }
 
 Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count) {

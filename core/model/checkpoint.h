@@ -159,6 +159,8 @@ Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 // All of them cut every part in the same way. Require: the tensor is Stored. Fail: kUnsupported if
 // a cut goes through a band of the codec, or a part belongs to the entire tensor.
 
+// The same slices, those that follow each other in one source joined.
+std::vector<Slice> merged(std::vector<Slice> slices);
 // Rows [first, first + count) as a tensor of shape {count, row_values}.
 Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count);
 // The rows of all tensors in order; shape {sum of rows, row_values}. Codecs and row lengths must
@@ -181,6 +183,8 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape);
 // RoundTo for that). Fails: kUnsupported if the source cannot be decoded, the target cannot be
 // encoded, or the codes of the source do not exist yet; check_shape's errors.
 Result<Tensor> recode(Tensor tensor, const Codec& codec);
+// A Stored tensor becomes Recoded with its own codec, from what it was.
+Recoded& recode_itself(Tensor& tensor);
 // Adds an operation; a Stored tensor becomes Recoded with its own codec.
 Result<Tensor> with_op(Tensor tensor, ValueOp op);
 

@@ -32,6 +32,11 @@ Status check_not_encoded(const Tensor& tensor, const Codec& codec) {
 
 }  // namespace
 
+Recoded& recode_itself(Tensor& tensor) {
+  auto from = std::make_shared<const Tensor>(tensor);
+  return tensor.origin.emplace<Recoded>(Recoded{std::move(from), {}, {}, nullptr});
+}
+
 Result<Tensor> recode(Tensor tensor, const Codec& codec) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   if (!tensor.is_stored() && tensor.codec == &codec) return tensor;
@@ -43,8 +48,7 @@ Result<Tensor> recode(Tensor tensor, const Codec& codec) {
       return unsupported("{}: stored as {}, which can be copied but not decoded", place,
                          tensor.codec->name);
     }
-    auto from = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
+    recode_itself(tensor);
   }
   if (codec.encode == nullptr) {
     return unsupported("{}: {} can be copied but not encoded", place, codec.name);
@@ -62,8 +66,7 @@ Result<Tensor> with_op(Tensor tensor, ValueOp op) {
       return unsupported("tensor '{}': values stored as {} cannot be changed", tensor.name,
                          tensor.codec->name);
     }
-    auto from = std::make_shared<const Tensor>(tensor);
-    tensor.origin = Recoded{std::move(from), {}, {}, nullptr, {}, {}, nullptr, nullptr};
+    recode_itself(tensor);
   }
   std::get<Recoded>(tensor.origin).ops.push_back(std::move(op));
   forget_measures(tensor);

@@ -15,21 +15,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Slices that follow each other in one source count as one.
-std::vector<Slice> merged(const std::vector<Slice>& slices) {
-  std::vector<Slice> out;
-  for (const Slice& slice : slices) {
-    if (slice.size_bytes == 0) continue;
-    if (!out.empty() && out.back().source == slice.source &&
-        out.back().offset_bytes + out.back().size_bytes == slice.offset_bytes) {
-      out.back().size_bytes += slice.size_bytes;
-    } else {
-      out.push_back(slice);
-    }
-  }
-  return out;
-}
-
 // nullopt for what is to be encoded.
 std::optional<std::vector<Slice>> slices_of(const Output& output, const Extent& extent) {
   const Tensor& tensor = output.checkpoint.tensors[extent.tensor];

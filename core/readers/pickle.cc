@@ -353,22 +353,23 @@ Result<Pickle> Pickle::parse(std::string_view bytes, uint64_t start_byte) {
   return PickleMachine(bytes, start_byte).run();
 }
 
-const Pickle::Node* Pickle::find(const Node& dict, std::string_view key) const {
+template <class IsKey>
+const Pickle::Node* Pickle::find_key(const Node& dict, const IsKey& is_key) const {
   if (dict.kind != Kind::kDict) return nullptr;
   for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const Node& found = nodes_[dict.items[i]];
-    if (found.kind == Kind::kText && found.text == key) return &nodes_[dict.items[i + 1]];
+    if (is_key(nodes_[dict.items[i]])) return &nodes_[dict.items[i + 1]];
   }
   return nullptr;
 }
 
+const Pickle::Node* Pickle::find(const Node& dict, std::string_view key) const {
+  return find_key(dict,
+                  [&](const Node& node) { return node.kind == Kind::kText && node.text == key; });
+}
+
 const Pickle::Node* Pickle::find(const Node& dict, int64_t key) const {
-  if (dict.kind != Kind::kDict) return nullptr;
-  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const Node& found = nodes_[dict.items[i]];
-    if (found.kind == Kind::kInt && found.whole == key) return &nodes_[dict.items[i + 1]];
-  }
-  return nullptr;
+  return find_key(dict,
+                  [&](const Node& node) { return node.kind == Kind::kInt && node.whole == key; });
 }
 
 }  // namespace ckpt

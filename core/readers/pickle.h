@@ -56,6 +56,8 @@ class Pickle {
 
  private:
   friend class PickleMachine;
+  template <class IsKey>
+  const Node* find_key(const Node& dict, const IsKey& is_key) const;
   std::vector<Node> nodes_;
   NodeIndex root_ = 0;
 };

@@ -12,6 +12,15 @@
 
 #ifndef CKPT_PLAIN_SIMD_SCALAR
 #define CKPT_PLAIN_SIMD_SCALAR
+// Name, element, load and store of vectors, conversions of one number.
+// clang-format off
+#define CKPT_PLAIN_TYPES(ROW) \
+  ROW(bf16, uint16_t, load_bf16, store_bf16_pair, float_from_bf16, bf16_from_float) \
+  ROW(f16, uint16_t, load_f16, store_f16_pair, float_from_f16, f16_from_float) \
+  ROW(f8_e4m3, uint8_t, load_f8<3>, store_f8_pair<3>, float_from_e4m3, e4m3_from_float) \
+  ROW(f8_e5m2, uint8_t, load_f8<2>, store_f8_pair<2>, float_from_e5m2, e5m2_from_float)
+// clang-format on
+
 namespace ckpt {
 namespace {
 
@@ -193,9 +202,6 @@ HWY_INLINE void store_f8_pair(Float low, Float high, std::byte* out) {
 
 // ---- what is exported -------------------------------------------------------------------------
 
-void from_bf16(const std::byte* in, uint64_t count, float* values) {
-  decode_each<uint16_t, load_bf16, float_from_bf16>(in, count, values);
-}
 // Adding one to an exponent of all ones carries into the sign bit, which no other exponent reaches.
 bool from_finite_bf16(const std::byte* in, uint64_t count, float* values) {
   Int carries = hn::Zero(kI);
@@ -209,27 +215,15 @@ bool from_finite_bf16(const std::byte* in, uint64_t count, float* values) {
   const bool rest = decode_finite_bf16_scalar(in + i * sizeof(uint16_t), count - i, values + i);
   return rest && hn::AllFalse(kI, hn::Lt(carries, hn::Zero(kI)));
 }
-void from_f16(const std::byte* in, uint64_t count, float* values) {
-  decode_each<uint16_t, load_f16, float_from_f16>(in, count, values);
-}
-void from_e4m3(const std::byte* in, uint64_t count, float* values) {
-  decode_each<uint8_t, load_f8<3>, float_from_e4m3>(in, count, values);
-}
-void from_e5m2(const std::byte* in, uint64_t count, float* values) {
-  decode_each<uint8_t, load_f8<2>, float_from_e5m2>(in, count, values);
-}
-void to_bf16(const float* values, uint64_t count, std::byte* out) {
-  encode_each<uint16_t, store_bf16_pair, bf16_from_float>(values, count, out);
-}
-void to_f16(const float* values, uint64_t count, std::byte* out) {
-  encode_each<uint16_t, store_f16_pair, f16_from_float>(values, count, out);
-}
-void to_e4m3(const float* values, uint64_t count, std::byte* out) {
-  encode_each<uint8_t, store_f8_pair<3>, e4m3_from_float>(values, count, out);
-}
-void to_e5m2(const float* values, uint64_t count, std::byte* out) {
-  encode_each<uint8_t, store_f8_pair<2>, e5m2_from_float>(values, count, out);
-}
+#define CKPT_KERNELS(name, Element, load, store_pair, decode, encode)    \
+  void from_##name(const std::byte* in, uint64_t count, float* values) { \
+    decode_each<Element, load, decode>(in, count, values);               \
+  }                                                                      \
+  void to_##name(const float* values, uint64_t count, std::byte* out) {  \
+    encode_each<Element, store_pair, encode>(values, count, out);        \
+  }
+CKPT_PLAIN_TYPES(CKPT_KERNELS)
+#undef CKPT_KERNELS
 
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -256,25 +250,19 @@ void encode_scalar(const float* values, uint64_t count, std::byte* out) {
   }
 }
 
-constexpr auto decode_bf16_scalar = decode_scalar<uint16_t, float_from_bf16>;
-constexpr auto decode_f16_scalar = decode_scalar<uint16_t, float_from_f16>;
-constexpr auto decode_f8_e4m3_scalar = decode_scalar<uint8_t, float_from_e4m3>;
-constexpr auto decode_f8_e5m2_scalar = decode_scalar<uint8_t, float_from_e5m2>;
-constexpr auto encode_bf16_scalar = encode_scalar<uint16_t, bf16_from_float>;
-constexpr auto encode_f16_scalar = encode_scalar<uint16_t, f16_from_float>;
-constexpr auto encode_f8_e4m3_scalar = encode_scalar<uint8_t, e4m3_from_float>;
-constexpr auto encode_f8_e5m2_scalar = encode_scalar<uint8_t, e5m2_from_float>;
+#define CKPT_TWINS(name, Element, load, store_pair, decode, encode)       \
+  constexpr auto decode_##name##_scalar = decode_scalar<Element, decode>; \
+  constexpr auto encode_##name##_scalar = encode_scalar<Element, encode>;
+CKPT_PLAIN_TYPES(CKPT_TWINS)
+#undef CKPT_TWINS
 
 }  // namespace
 
-CKPT_SIMD_DECODER(decode_bf16, from_bf16, std::byte)
-CKPT_SIMD_DECODER(decode_f16, from_f16, std::byte)
-CKPT_SIMD_DECODER(decode_f8_e4m3, from_e4m3, std::byte)
-CKPT_SIMD_DECODER(decode_f8_e5m2, from_e5m2, std::byte)
-CKPT_SIMD_ENCODER(encode_bf16, to_bf16, std::byte)
-CKPT_SIMD_ENCODER(encode_f16, to_f16, std::byte)
-CKPT_SIMD_ENCODER(encode_f8_e4m3, to_e4m3, std::byte)
-CKPT_SIMD_ENCODER(encode_f8_e5m2, to_e5m2, std::byte)
+#define CKPT_EXPORTED(name, ...)                           \
+  CKPT_SIMD_DECODER(decode_##name, from_##name, std::byte) \
+  CKPT_SIMD_ENCODER(encode_##name, to_##name, std::byte)
+CKPT_PLAIN_TYPES(CKPT_EXPORTED)
+#undef CKPT_EXPORTED
 CKPT_SIMD_FUNCTION(bool, decode_finite_bf16, from_finite_bf16,
                    (const std::byte* in, uint64_t count, float* values), (in, count, values))
 

@@ -61,21 +61,14 @@ Iq1Cut cut_iq1_16_scalar(const Iq1Sums& sums) {
 
 uint16_t nearest_iq1_point_scalar(const IqGrid& grid, uint32_t packed, const Iq1Group& group,
                                   float scale, const Iq1Levels& levels) {
-  const uint16_t* about = grid.points_about(packed);
-  uint16_t best = about[1];
-  float best_error = std::numeric_limits<float>::max();
-  for (uint32_t k = 1; k <= about[0]; ++k) {
+  return least_point_about(grid, packed, [&](uint16_t point) {
     float error = 0;
     for (uint32_t i = 0; i < 8; ++i) {
-      const float difference = scale * levels.value[about[k] >> (2 * i) & 3] - group.values[i];
+      const float difference = scale * levels.value[point >> (2 * i) & 3] - group.values[i];
       error += group.weights[i] * difference * difference;
     }
-    if (error < best_error) {
-      best_error = error;
-      best = about[k];
-    }
-  }
-  return best;
+    return error;
+  });
 }
 
 constinit const Iq1Search kIq1ScalarSearch = {cut_iq1_32_scalar, cut_iq1_16_scalar,

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,21 @@ struct IqGrid {
     return about.data() + (-1 - lookup[packed]);
   }
 };
+
+// The point about `packed` with the least error_of(point), the first of equals.
+template <class ErrorOf>
+uint16_t least_point_about(const IqGrid& grid, uint32_t packed, const ErrorOf& error_of) {
+  const uint16_t* about = grid.points_about(packed);
+  uint16_t best = about[1];
+  float best_error = std::numeric_limits<float>::max();
+  for (uint32_t k = 1; k <= about[0]; ++k) {
+    const float error = error_of(about[k]);
+    if (!(error < best_error)) continue;
+    best_error = error;
+    best = about[k];
+  }
+  return best;
+}
 
 // Made when first asked for, which takes up to a tenth of a second.
 const IqGrid& iq1_grid();

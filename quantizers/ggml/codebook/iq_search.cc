@@ -56,21 +56,14 @@ void refine(TryIqScales try_scales, const IqRun& run, const IqGrid& grid, uint32
 
 uint16_t nearest_iq_point(const IqGrid& grid, uint32_t packed, const float* values,
                           const float* roots, float scale) {
-  const uint16_t* about = grid.points_about(packed);
-  uint16_t best = about[1];
-  float best_error = std::numeric_limits<float>::max();
-  for (uint32_t j = 1; j <= about[0]; ++j) {
+  return least_point_about(grid, packed, [&](uint16_t point) {
     float error = 0;
     for (uint32_t i = 0; i < grid.dims; ++i) {
-      const float difference = scale * odd_level(grid, about[j], i) - values[i];
+      const float difference = scale * odd_level(grid, point, i) - values[i];
       error += roots[i] * difference * difference;
     }
-    if (error < best_error) {
-      best_error = error;
-      best = about[j];
-    }
-  }
-  return best;
+    return error;
+  });
 }
 
 void try_iq_scales_scalar(const IqRun& run, const IqGrid& grid, IqTries& tries) {

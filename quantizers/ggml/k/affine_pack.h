@@ -74,17 +74,6 @@ HWY_INLINE Int affine_codes(const float* values, const AffineRounding& r) {
   return clamp_int(round_to_int_lanes(scaled), 0, kTop);
 }
 
-HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, BlockQ2K& out) {
-  for (size_t j = 0; j < 16; ++j) {
-    out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);
-  }
-}
-
-template <class Block>  // with sub-blocks of 32
-HWY_INLINE void pack_levels(const uint8_t* scales, const uint8_t* minimums, Block& out) {
-  ckpt::pack_levels(scales, minimums, out.scales);
-}
-
 HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, BlockQ2K& out) {
   uint8_t* bytes = out.codes;
   for (size_t half = 0; half < 2; ++half) {
@@ -137,7 +126,7 @@ HWY_INLINE void finish_block(const float* values, size_t b, const BatchFound<kSu
   }
   out.d = static_cast<uint16_t>(levels[0].half[b]);
   out.dmin = static_cast<uint16_t>(levels[1].half[b]);
-  pack_levels(scales, minimums, out);
+  ckpt::pack_levels(scales, minimums, out);
   pack_codes(values, roundings, out);
 }
 

@@ -28,6 +28,24 @@ inline void pack_levels(const uint8_t* s, const uint8_t* m, uint8_t* packed) {
   }
 }
 
+// Into a block: levels of scales and minimums, or of signed scales plus 32.
+inline void pack_levels(const uint8_t* s, const uint8_t* m, BlockQ2K& out) {
+  for (int j = 0; j < 16; ++j) out.scales[j] = static_cast<uint8_t>(s[j] | m[j] << 4);
+}
+inline void pack_levels(const uint8_t* s, BlockQ3K& out) {
+  for (int j = 0; j < 8; ++j) {
+    out.scales[j] = static_cast<uint8_t>((s[j] & 15) | (s[j + 8] & 15) << 4);
+  }
+  for (int j = 0; j < 4; ++j) {
+    out.scales[8 + j] = static_cast<uint8_t>(s[j] >> 4 | s[j + 4] >> 4 << 2 | s[j + 8] >> 4 << 4 |
+                                             s[j + 12] >> 4 << 6);
+  }
+}
+template <class Block>  // with sub-blocks of 32
+void pack_levels(const uint8_t* s, const uint8_t* m, Block& out) {
+  pack_levels(s, m, out.scales);
+}
+
 inline Levels unpack_levels(const uint8_t* packed) {
   Levels out;
   for (int j = 0; j < 4; ++j) {

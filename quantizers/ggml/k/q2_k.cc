@@ -65,9 +65,7 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
   uint8_t minimums[kSubs];
   out.d = f16_from_float(fit_positive<kSubs>(found.scales, found.weights, 15, scales));
   out.dmin = f16_from_float(fit_positive<kSubs>(found.minimums, found.weights, 15, minimums));
-  for (uint32_t j = 0; j < kSubs; ++j) {
-    out.scales[j] = static_cast<uint8_t>(scales[j] | minimums[j] << 4);
-  }
+  pack_levels(scales, minimums, out);
   finish_codes(values, found.codes, out);
 }
 

@@ -29,17 +29,6 @@ constexpr uint32_t kSub = 16;
 constexpr uint32_t kSubs = 16;
 constexpr int32_t kTop = 4;  // codes - 4 are -4..3
 
-// levels[j] in 0..63.
-void pack_levels(const uint8_t* levels, BlockQ3K& out) {
-  for (int j = 0; j < 8; ++j) {
-    out.scales[j] = static_cast<uint8_t>((levels[j] & 15) | (levels[j + 8] & 15) << 4);
-  }
-  for (int j = 0; j < 4; ++j) {
-    out.scales[8 + j] = static_cast<uint8_t>(levels[j] >> 4 | levels[j + 4] >> 4 << 2 |
-                                             levels[j + 8] >> 4 << 4 | levels[j + 12] >> 4 << 6);
-  }
-}
-
 void encode_block(const float* values, BlockQ3K& out) {
   float scales[kSubs];
   uint8_t codes[kBlock];

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "quantizers/ggml/k/k_layout.h"
+#include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/ggml/signed.h"
 #include "quantizers/simd/batch.h"
 
@@ -169,26 +170,15 @@ HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& 
   out.d = static_cast<uint16_t>(levels.half[b]);
 }
 
-// Levels -32..31 are stored as 0..63: low four bits, then upper two.
-HWY_INLINE void pack_signed_levels(size_t b, const SignedLevels& levels, BlockQ3K& out) {
-  uint32_t stored[kSignedSubs];
-  for (size_t j = 0; j < kSignedSubs; ++j) {
-    stored[j] = static_cast<uint32_t>(static_cast<int32_t>(levels.level[j * kLanes + b]) + 32);
-  }
-  for (size_t j = 0; j < 8; ++j) {
-    out.scales[j] = static_cast<uint8_t>((stored[j] & 15) | (stored[j + 8] & 15) << 4);
-  }
-  for (size_t j = 0; j < 4; ++j) {
-    out.scales[8 + j] = static_cast<uint8_t>(stored[j] >> 4 | stored[j + 4] >> 4 << 2 |
-                                             stored[j + 8] >> 4 << 4 | stored[j + 12] >> 4 << 6);
-  }
-}
-
 HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& found,
                               const SignedLevels& levels, BlockQ3K& out) {
   SignedRounding roundings[kSignedSubs];
   set_roundings(b, found, levels, roundings);
-  pack_signed_levels(b, levels, out);
+  uint8_t stored[kSignedSubs];
+  for (size_t j = 0; j < kSignedSubs; ++j) {
+    stored[j] = static_cast<uint8_t>(static_cast<int32_t>(levels.level[j * kLanes + b]) + 32);
+  }
+  pack_levels(stored, out);
   out.d = static_cast<uint16_t>(levels.half[b]);
   uint8_t* bytes = out.codes;
   uint8_t* high_bits = out.high_bits;

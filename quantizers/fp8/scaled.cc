@@ -24,6 +24,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/arithmetic.h"
 #include "core/model/float_convert.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/extreme_codes.h"
@@ -190,25 +191,10 @@ void encode_blocks(ConstFloatRows rows, const EncodeContext& context, Parts part
   for_each_block(rows.rows(), rows.row_values, work);
 }
 
-// Row after row, as memory likes it.
+// Row after row, as memory likes it. The last columns may be a part of a block.
 template <Dtype kDtype>
 void decode_blocks(ConstParts parts, FloatRows rows) {
-  const uint64_t row_blocks = rows.row_values / kTile;
-  for (uint64_t row = 0; row < rows.rows(); ++row) {
-    float* values = rows.values.data() + row * rows.row_values;
-    decode_f8_e4m3(parts[0].data() + row * rows.row_values, rows.row_values, values);
-    for (uint64_t i = 0; i < row_blocks; ++i, values += kTile) {
-      const uint64_t block = row / kTile * row_blocks + i;
-      const float scale = load_scale<kDtype>(parts[1].data() + block * size_bytes(kDtype));
-      multiply_values(values, kTile, scale);
-    }
-  }
-}
-
-// The same where the last columns are a part of a block.
-template <Dtype kDtype>
-void decode_ragged_blocks(ConstParts parts, FloatRows rows) {
-  const uint64_t row_blocks = (rows.row_values + kTile - 1) / kTile;
+  const uint64_t row_blocks = divide_up(rows.row_values, kTile);
   for (uint64_t row = 0; row < rows.rows(); ++row) {
     float* values = rows.values.data() + row * rows.row_values;
     decode_f8_e4m3(parts[0].data() + row * rows.row_values, rows.row_values, values);
@@ -286,17 +272,20 @@ constexpr Codec block_codec(std::string_view name, std::string_view help,
           .count_extreme = count_extreme_e4m3};
 }
 
+// Columns may end inside a block: of files, which are only read.
 template <Dtype kDtype, const char* kSuffix>
 constexpr Codec ragged_codec(std::string_view name, std::string_view help) {
-  return {.name = name,
-          .help = help,
-          .scheme = Scheme::kFp8Block,
-          .parts = kBlockParts<kDtype, kSuffix>,
-          .band_rows = kTile,
-          .block_values = 1,
-          .decodes_any_rows = true,
-          .decode = decode_ragged_blocks<kDtype>,
-          .count_extreme = count_extreme_e4m3};
+  Codec out = block_codec<kDtype, kSuffix>(name, help);
+  out.block_values = 1;
+  out.encode = nullptr;
+  return out;
+}
+
+constexpr Codec spread_codec(std::string_view name, std::string_view help) {
+  Codec out = block_codec<Dtype::kF32, kScale>(name, help, Dialect::kSpread);
+  out.parts = kSpreadParts;
+  out.block_values = 1;
+  return out;
 }
 
 }  // namespace
@@ -325,19 +314,8 @@ constinit const Codec kFp8BlockCtCodec = block_codec<Dtype::kBF16, kScale>(
     "fp8_block_ct", "fp8_block_bf16 under compressed-tensors' name of the scales",
     Dialect::kCompressedTensors);
 
-constinit const Codec kFp8SpreadCodec = {
-    .name = "fp8_block_spread",
-    .help = "fp8_block_scale as ModelOpt exports it: scales [N/128, 1, K/128, 1]",
-    .scheme = Scheme::kFp8Block,
-    .dialect = Dialect::kSpread,
-    .parts = kSpreadParts,
-    .band_rows = kTile,
-    .block_values = 1,
-    .decodes_any_rows = true,
-    .encode = encode_blocks<Dtype::kF32>,
-    .decode = decode_ragged_blocks<Dtype::kF32>,
-    .count_extreme = count_extreme_e4m3};
-
+constinit const Codec kFp8SpreadCodec = spread_codec(
+    "fp8_block_spread", "fp8_block_scale as ModelOpt exports it: scales [N/128, 1, K/128, 1]");
 constinit const Codec kFp8RaggedCodec = ragged_codec<Dtype::kF32, kScaleInv>(
     "fp8_block_ragged", "fp8_block, its last columns a part of a block");
 constinit const Codec kFp8RaggedBf16Codec = ragged_codec<Dtype::kBF16, kScaleInv>(

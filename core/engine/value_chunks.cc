@@ -73,8 +73,7 @@ Result<ValueChunks::Side> ValueChunks::make_side(const Tensor& tensor, const Cod
   Side out;
   if (tensor.is_stored() && tensor.codec == &floats) {
     out.tensor = tensor;
-    out.tensor.origin =
-        Recoded{std::make_shared<const Tensor>(tensor), {}, {}, nullptr, {}, {}, nullptr};
+    recode_itself(out.tensor);
   } else {
     CKPT_ASSIGN(out.tensor, recode(tensor, floats));
   }

@@ -63,12 +63,9 @@ Result<struct stat> status_of(const Descriptor& file) {
 // Opened, not only stat: a network file system then asks its server.
 Status check_unchanged(const std::filesystem::path& path, const FileState& before) {
   if (is_url(path)) return {};  // each answer was compared with the first
-  int descriptor = -1;
-  do {
-    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  } while (descriptor < 0 && errno == EINTR);
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  const Descriptor file(retried([&] { return ::open(path.c_str(), kFlags); }));
   const int error = errno;
-  const Descriptor file(descriptor);
   if (!file.is_open() && error == ENOENT) return changed(path, "was removed");
   if (!file.is_open()) {
     return fail(ErrorCode::kIo, "{}: cannot be opened again: {}", path.string(),

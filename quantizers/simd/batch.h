@@ -99,6 +99,31 @@ HWY_INLINE void weigh_lanes(const BlockBatch& batch, const float* variance, size
   }
 }
 
+// Block b of the batch by its scalar twin, without or with column weights.
+template <class Block>
+void encode_by_twin(const BlockBatch& batch, size_t b, Block* out,
+                    void (*twin)(const float*, uint64_t, Block*)) {
+  twin(batch.values + b * kBlock, 1, out + b);
+}
+template <class Block>
+void encode_by_twin(const BlockBatch& batch, size_t b, Block* out,
+                    void (*twin)(ConstFloatRows, std::span<const float>, Block*)) {
+  twin({{batch.values + b * kBlock, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);
+}
+
+// finish_block() of each block of a batch whose searches are done, or its twin where is_bad().
+template <class Found, class Levels, class Block, class Twin>
+HWY_INLINE void finish_batch(const BlockBatch& batch, const Found& found, const Levels& levels,
+                             Block* out, Twin* twin) {
+  for (size_t b = 0; b < batch.blocks; ++b) {
+    if (HWY_LIKELY(!is_bad(found, levels, b))) {
+      finish_block(batch.values + b * kBlock, b, found, levels, out[b]);
+    } else {
+      encode_by_twin(batch, b, out, twin);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ckpt::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -78,14 +78,7 @@ void q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
     search_batch(batch, numerators, found);
     find_levels(batch, found.scale, levels[0]);
     find_levels(batch, found.minimum, levels[1]);
-    for (size_t b = 0; b < batch.blocks; ++b) {
-      const float* block_values = batch.values + b * kBlock;
-      if (HWY_LIKELY(!is_bad(found, levels, b))) {
-        finish_block(block_values, b, found, levels, out[done + b]);
-      } else {
-        encode_q2_k_scalar(block_values, 1, out + done + b);
-      }
-    }
+    finish_batch(batch, found, levels, out + done, encode_q2_k_scalar);
   }
 }
 

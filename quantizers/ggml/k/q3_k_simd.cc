@@ -207,14 +207,7 @@ void q3_k(const float* values, uint64_t blocks, BlockQ3K* out) {
     const BlockBatch batch = make_batch(values, done, blocks);
     search_batch(batch, runs, found);
     find_extreme_levels(batch, found, -32, levels);
-    for (size_t b = 0; b < batch.blocks; ++b) {
-      const float* block_values = batch.values + b * kBlock;
-      if (HWY_LIKELY(!is_bad(found, levels, b))) {
-        finish_signed(block_values, b, found, levels, out[done + b]);
-      } else {
-        encode_q3_k_scalar(block_values, 1, out + done + b);
-      }
-    }
+    finish_batch(batch, found, levels, out + done, encode_q3_k_scalar);
   }
 }
 

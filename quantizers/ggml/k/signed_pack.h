@@ -137,8 +137,8 @@ HWY_INLINE void set_roundings(size_t b, const SignedFound& found, const SignedLe
   }
 }
 
-HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& found,
-                              const SignedLevels& levels, BlockQ6K& out) {
+HWY_INLINE void finish_block(const float* values, size_t b, const SignedFound& found,
+                             const SignedLevels& levels, BlockQ6K& out) {
   if (levels.dead[b] != 0) {
     std::memset(&out, 0, sizeof(out));
     return;
@@ -170,8 +170,8 @@ HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& 
   out.d = static_cast<uint16_t>(levels.half[b]);
 }
 
-HWY_INLINE void finish_signed(const float* values, size_t b, const SignedFound& found,
-                              const SignedLevels& levels, BlockQ3K& out) {
+HWY_INLINE void finish_block(const float* values, size_t b, const SignedFound& found,
+                             const SignedLevels& levels, BlockQ3K& out) {
   SignedRounding roundings[kSignedSubs];
   set_roundings(b, found, levels, roundings);
   uint8_t stored[kSignedSubs];

@@ -201,14 +201,7 @@ HWY_INLINE void encode_batch(const BlockBatch& batch, Block* out,
   search_batch<Block>(batch, found);
   find_levels<kSubs>(batch, found.scale, found.weight, kTopLevel, levels[0]);
   find_levels<kSubs>(batch, found.minimum, found.weight, kTopLevel, levels[1]);
-  for (size_t b = 0; b < batch.blocks; ++b) {
-    const float* values = batch.values + b * kBlock;
-    if (HWY_LIKELY(!is_bad(found, levels, b))) {
-      finish_block(values, b, found, levels, out[b]);
-    } else {
-      scalar({{values, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);
-    }
-  }
+  finish_batch(batch, found, levels, out, scalar);
 }
 
 template <class Block>

@@ -78,20 +78,6 @@ HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedFound& fou
   store_block_scales(fit.scale, fit.bad, out);
 }
 
-template <class Block>
-HWY_INLINE void finish_batch(const BlockBatch& batch, const SignedFound& found,
-                             const SignedLevels& levels, EncodeWeightedRows<Block>* scalar,
-                             Block* out) {
-  for (size_t b = 0; b < batch.blocks; ++b) {
-    const float* values = batch.values + b * kBlock;
-    if (HWY_LIKELY(!is_bad(found, levels, b))) {
-      finish_signed(values, b, found, levels, out[b]);
-    } else {
-      scalar({{values, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);
-    }
-  }
-}
-
 }  // namespace
 
 void weighted_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
@@ -101,7 +87,7 @@ void weighted_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K
     const BlockBatch batch = make_batch(rows, weights, done);
     search_q6_k(batch, found);
     find_extreme_levels(batch, found, -128, levels);
-    finish_batch(batch, found, levels, encode_q6_k_weighted_scalar, out + done);
+    finish_batch(batch, found, levels, out + done, encode_q6_k_weighted_scalar);
   }
 }
 
@@ -113,7 +99,7 @@ void weighted_q3_k(ConstFloatRows rows, std::span<const float> weights, BlockQ3K
     const BlockBatch batch = make_batch(rows, weights, done);
     search_q3_k(batch, found, sub_weights);
     find_q3_k_levels(batch, found, sub_weights, levels);
-    finish_batch(batch, found, levels, encode_q3_k_weighted_scalar, out + done);
+    finish_batch(batch, found, levels, out + done, encode_q3_k_weighted_scalar);
   }
 }
 

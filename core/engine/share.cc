@@ -8,7 +8,6 @@
 // writes the same bytes to the same places.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <set>
 

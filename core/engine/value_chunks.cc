@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "core/base/threads.h"
 #include "core/chunks/recode_chunk.h"

@@ -1,7 +1,6 @@
 #include "core/io/disk_cache.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,5 @@
 #include "core/resume/found_ledgers.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "quantizers/ggml/codebook/iq1_search.h"
 
-#include <limits>
-
 namespace ckpt {
 namespace {
 

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "quantizers/ggml/block_functions.h"
 #include "quantizers/ggml/codebook/iq1_search.h"

@@ -221,7 +221,7 @@ struct Family {
   std::string_view architectures = {};  // of config.json, separated by spaces
   std::string_view headless = {};       // the same classes without a head: known, not converted
   std::string_view model_types = {};    // the text part's, then the wrapper's
-  Activation activation = {};
+  Activation activation = {"silu", "hidden_act"};  // that of most
   // Where programs treat the class otherwise than others (quirks_of), as words that checks and
   // steps look for: of the first of model_types, of the second, and of both.
   std::string_view quirks = {}, wrapper_quirks = {}, shared_quirks = {};

@@ -78,7 +78,6 @@ const Family kCohere = {
     .name = "command-r",
     .architectures = "CohereForCausalLM",
     .model_types = "cohere",
-    .activation = kSilu,
     .quirks = "ignores_layer_types needs_rope_type no_bias:.self_attn. natural_heads"
               " skips_tied_head asserts_tied tells:use_qk_norm=attn_q_norm.weight"
               " mlp_beside_attention",
@@ -93,7 +92,6 @@ const Family kCohere2 = {
     .name = "cohere2",
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
-    .activation = kSilu,
     .quirks = "needs_rope_type no_bias:.self_attn. natural_heads skips_tied_head asserts_tied"
               " mlp_beside_attention full_attention_each:4",
     .names = kCohere2Lists,

@@ -192,7 +192,6 @@ const Family kDeepseekV3 = {
     .name = "deepseek2",
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
-    .activation = kSilu,
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
               " ignores_layer_types activation:silu own_config:DeepseekV3 always_yarn"
               " nextn_uncounted never_ties noaux_router",
@@ -216,7 +215,6 @@ const Family kDeepseekV2 = {
     .name = "deepseek2",
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
-    .activation = kSilu,
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
               " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn never_ties",
     .names = kMlaLists,
@@ -235,7 +233,6 @@ const Family kGlm4MoeLite = {
     .name = "deepseek2",
     .architectures = "Glm4MoeLiteForCausalLM",
     .model_types = "glm4_moe_lite",
-    .activation = kSilu,
     .quirks = "activation:silu lists_mlp_types",
     .names = kMlaLists,
     .keys = kDeepseekV3Keys,
@@ -256,7 +253,6 @@ const Family kGlmMoeDsa = {
     .name = "glm-dsa",
     .architectures = "GlmMoeDsaForCausalLM",
     .model_types = "glm_moe_dsa",
-    .activation = kSilu,
     .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types",
     .names = kMlaLists,
     .keys = kDeepseekV3Keys,

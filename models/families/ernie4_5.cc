@@ -93,7 +93,6 @@ const Family kErnie = {
     .name = "ernie4_5",
     .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
     .model_types = "ernie4_5",
-    .activation = kSilu,
     .quirks = "activation:silu no_bias:.o_proj. skips_tied_head tells:use_bias=attn_q.bias",
     .names = rows::kCommonLists,
     .defaults = kErnieDefaults,
@@ -105,7 +104,6 @@ const Family kErnieMoe = {
     .name = "ernie4_5-moe",
     .architectures = "Ernie4_5_MoeForCausalLM",
     .model_types = "ernie4_5_moe",
-    .activation = kSilu,
     .quirks = "stops_at:moe_layer_end_index=tln stops_at:moe_layer_interval=tlnz activation:silu"
               " silu_experts passes_over:mtp tells:use_bias=attn_q.bias",
     .names = kErnieMoeLists,

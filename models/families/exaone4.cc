@@ -43,7 +43,6 @@ const Family kExaone4 = {
     .name = "exaone4",
     .architectures = "Exaone4ForCausalLM",
     .model_types = "exaone4",
-    .activation = kSilu,
     .quirks = "stops_at:head_dim=z activation:silu asks_nothing_of_rope biases_in_vllm"
               " skips_tied_head",
     .names = kExaone4Lists,

@@ -45,7 +45,6 @@ const Family kGlm4 = {
     .name = "glm4",
     .architectures = "Glm4ForCausalLM",
     .model_types = "glm4",
-    .activation = kSilu,
     .quirks = "ignores_layer_types activation:silu asks_nothing_of_rope skips_tied_head",
     .names = kGlm4Lists,
     .keys = kGlm4Keys,

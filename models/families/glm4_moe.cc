@@ -55,7 +55,6 @@ const Family kGlm4Moe = {
     .name = "glm4moe",
     .architectures = "Glm4MoeForCausalLM",
     .model_types = "glm4_moe",
-    .activation = kSilu,
     .quirks = "stops_at:n_group=tln stops_at:topk_group=n ignores_layer_types activation:silu"
               " nextn_uncounted never_ties",
     .names = kGlm4MoeLists,

@@ -174,7 +174,6 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
       .name = name,
       .architectures = "GraniteMoeHybridForCausalLM",
       .model_types = "granitemoehybrid",
-      .activation = kSilu,
       .quirks =
           "stops_at:logits_scaling=tlnz mamba_heads_fill_width layer_type:mamba"
           " layer_type:attention activation:silu silu_experts needs_rope_type may_rotate_nothing"
@@ -213,7 +212,6 @@ constexpr Family granite3(std::string_view name, std::string_view architectures,
       .name = name,
       .architectures = architectures,
       .model_types = tables.model_types,
-      .activation = kSilu,
       .quirks = tables.quirks,
       .names = tables.names,
       .keys = std::span<const KeyRule>(kGraniteKeys).first(keys),

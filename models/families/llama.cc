@@ -28,7 +28,6 @@ const Family kLlama = {
     .architectures = "LlamaForCausalLM LLaMAForCausalLM",
     .headless = "LlamaModel",
     .model_types = "llama",
-    .activation = kSilu,
     .quirks =
         "counts_no_layer_types text_class only_silu theta_outside"
         " skips_tied_head norms_feed_linears",

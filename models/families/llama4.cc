@@ -85,7 +85,6 @@ const Family kLlama4 = {
     .name = "llama4",
     .architectures = "Llama4ForConditionalGeneration Llama4ForCausalLM",
     .model_types = "llama4_text llama4",
-    .activation = kSilu,
     .quirks =
         "stops_at:head_dim=z stops_at:no_rope_layer_interval=tlnz lists_rotating_layers"
         " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts"

@@ -56,7 +56,6 @@ const Family kMiniMaxM2 = {
     .name = "minimax-m2",
     .architectures = "MiniMaxM2ForCausalLM",
     .model_types = "minimax_m2",
-    .activation = kSilu,
     .quirks = "vllm_name:.block_sparse_moe.=.mlp. float_router",
     .names = kMiniMaxM2Lists,
     .keys = kMiniMaxM2Keys,

@@ -44,7 +44,6 @@ const Family kMistral = {
     .architectures = "MistralForCausalLM",
     .headless = "MistralModel",
     .model_types = "mistral",
-    .activation = kSilu,
     .quirks =
         "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
         " biases_in_vllm skips_tied_head"
@@ -61,7 +60,6 @@ const Family kMinistral3 = {
     .name = "mistral3",
     .architectures = "Ministral3ForCausalLM",
     .model_types = "ministral3",
-    .activation = kSilu,
     .quirks = "activation:silu biases_in_vllm",
     .names = rows::kPairLists,
     .keys = kMistral3Keys,
@@ -81,7 +79,6 @@ const Family kMistral3 = {
     .name = "mistral3",
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
-    .activation = kSilu,
     .quirks =
         "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
         " norms_feed_linears tower:pixtral",

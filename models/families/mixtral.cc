@@ -48,7 +48,6 @@ const Family kMixtral = {
     .name = "llama",
     .architectures = "MixtralForCausalLM",
     .model_types = "mixtral",
-    .activation = kSilu,
     .quirks =
         "stops_at:head_dim=z ignores_layer_types own_config:Mixtral asks_nothing_of_rope"
         " theta_outside looks_up_proj_scales norms_feed_linears experts_under_mlp",

@@ -91,7 +91,6 @@ const Family kOlmo = {
     .name = "olmo",
     .architectures = "OlmoForCausalLM",
     .model_types = "olmo",
-    .activation = kSilu,
     .quirks =
         "shares_no_key_heads ignores_layer_types rope_of_two_fields natural_heads"
         " looks_up_scales sglang_plain_attention",
@@ -105,7 +104,6 @@ const Family kOlmoe = {
     .name = "olmoe",
     .architectures = "OlmoeForCausalLM",
     .model_types = "olmoe",
-    .activation = kSilu,
     .quirks = "ignores_layer_types no_bias:.self_attn. natural_heads looks_up_scales never_ties",
     .names = rows::kExpertLists,
     .keys = kOlmoeKeys,
@@ -118,7 +116,6 @@ const Family kOlmo2 = {
     .name = "olmo2",
     .architectures = "Olmo2ForCausalLM",
     .model_types = "olmo2",
-    .activation = kSilu,
     .quirks = "asserts_config:Olmo2 rope_of_two_fields theta_outside natural_heads looks_up_scales",
     .names = kOlmo2Lists,
     .keys = kOlmo2Keys,
@@ -130,7 +127,6 @@ const Family kOlmo3 = {
     .name = "olmo2",
     .architectures = "Olmo3ForCausalLM",
     .model_types = "olmo3",
-    .activation = kSilu,
     .quirks =
         "asserts_config:Olmo3 asks_nothing_of_rope natural_heads looks_up_scales rope_of_kinds",
     .names = kOlmo2Lists,

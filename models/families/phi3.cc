@@ -102,7 +102,6 @@ const Family kPhi3 = {
     .name = "phi3",
     .architectures = "Phi3ForCausalLM",
     .model_types = "phi3",
-    .activation = kSilu,
     .quirks = "ignores_layer_types activation:silu rope_of_three_fields theta_outside"
               " biases_in_vllm",
     .names = kPhi3Lists,
@@ -119,7 +118,6 @@ const Family kPhiMoe = {
     .name = "phimoe",
     .architectures = "PhiMoEForCausalLM",
     .model_types = "phimoe",
-    .activation = kSilu,
     .quirks = "stops_at:head_dim=z computes_mscales passes_over:lm_head.bias never_ties"
               " tells:lm_head_bias=output.bias",
     .names = kPhiMoeLists,

@@ -88,7 +88,6 @@ const Family kQwen2 = {
     .name = "qwen2",
     .architectures = "Qwen2ForCausalLM Qwen2Model",
     .model_types = "qwen2",
-    .activation = kSilu,
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
         " natural_heads skips_tied_head"
@@ -104,7 +103,6 @@ const Family kQwen2Moe = {
     .name = "qwen2moe",
     .architectures = "Qwen2MoeForCausalLM",
     .model_types = "qwen2_moe",
-    .activation = kSilu,
     .quirks =
         "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads"
         " norms_feed_linears",
@@ -119,7 +117,6 @@ const Family kQwen3 = {
     .name = "qwen3",
     .architectures = "Qwen3ForCausalLM Qwen3Model",
     .model_types = "qwen3",
-    .activation = kSilu,
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
         " no_bias:.o_proj."
@@ -136,7 +133,6 @@ const Family kQwen3Moe = {
     .name = "qwen3moe",
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
-    .activation = kSilu,
     .quirks =
         "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
         " no_bias:.o_proj. passes_over_scales norms_feed_linears",

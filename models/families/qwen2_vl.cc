@@ -26,7 +26,6 @@ const Family kQwen2Vl = {
     .name = "qwen2vl",
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
-    .activation = kSilu,
     .quirks =
         "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears",
@@ -43,7 +42,6 @@ const Family kQwen25Vl = {
     .name = "qwen2vl",
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
-    .activation = kSilu,
     .quirks =
         "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears",

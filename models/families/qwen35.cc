@@ -95,7 +95,6 @@ const Family kQwen35 = {
     .name = "qwen35",
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
-    .activation = kSilu,
     .quirks =
         "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
         " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
@@ -116,7 +115,6 @@ const Family kQwen35Moe = {
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
-    .activation = kSilu,
     .quirks =
         "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
         " joined:.linear_attn.in_proj_qkv"

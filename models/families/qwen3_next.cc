@@ -73,7 +73,6 @@ const Family kQwen3Next = {
     .name = "qwen3next",
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
-    .activation = kSilu,
     .quirks = "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
               " refuses_nothing never_ties norms_feed_linears",
     .names = kQwen3NextLists,

@@ -83,7 +83,6 @@ const Family kQwen3VlMoeTurned = {
     .name = "qwen3vlmoe",
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
-    .activation = kSilu,
     .names = rows::kExpertLists,
     .keys = kQwen3VlMoeKeys,
     .defaults = kQwen3VlMoeDefaults,
@@ -98,7 +97,6 @@ const Family kQwen3Vl = {
     .name = "qwen3vl",
     .architectures = "Qwen3VLForConditionalGeneration",
     .model_types = "qwen3_vl_text qwen3_vl",
-    .activation = kSilu,
     .quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears",
     .wrapper_quirks =
         "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
@@ -116,7 +114,6 @@ const Family kQwen3VlMoe = {
     .name = "qwen3vlmoe",
     .architectures = "Qwen3VLMoeForConditionalGeneration",
     .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
-    .activation = kSilu,
     .quirks =
         "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
         " stacked_experts exchanged_experts norms_feed_linears",

@@ -19,7 +19,6 @@ inline constexpr TokenizerRules kLlamaTokenizer{
 inline constexpr TokenizerRules kGlmTokenizer{
     .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
 
-inline constexpr Activation kSilu{"silu", "hidden_act"};
 inline constexpr Activation kGemmaGelu{"gelu_pytorch_tanh", "hidden_activation", true};
 
 // Sources of constants and activations: llama.cpp src/models (the graphs), transformers

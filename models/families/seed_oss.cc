@@ -38,7 +38,6 @@ const Family kSeedOss = {
     .name = "seed_oss",
     .architectures = "SeedOssForCausalLM",
     .model_types = "seed_oss",
-    .activation = kSilu,
     .quirks =
         "stops_at:head_dim=z always_biases_qkv activation:silu no_bias:.o_proj."
         " no_bias:.mlp. skips_tied_head",

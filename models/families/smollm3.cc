@@ -27,7 +27,6 @@ const Family kSmolLm3 = {
     .name = "smollm3",
     .architectures = "SmolLM3ForCausalLM",
     .model_types = "smollm3",
-    .activation = kSilu,
     .quirks = "lists_rotating_layers activation:silu",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,

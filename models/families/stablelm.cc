@@ -53,7 +53,6 @@ const Family kStableLm = {
     .name = "stablelm",
     .architectures = "StableLmForCausalLM",
     .model_types = "stablelm",
-    .activation = kSilu,
     .quirks =
         "ignores_parallel_residual ignores_layer_types natural_heads looks_up_scales"
         " tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"

@@ -11,20 +11,11 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kMiniMaxM2Layer[] = {
-    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
+constexpr ParameterRule kMiniMaxM2Router[] = {
     {".block_sparse_moe.e_score_correction_bias", "num_local_experts"},
-    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
-     ServerCut::kColumns},
-    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
 };
-constexpr NameRule kMiniMaxM2Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+constexpr NameRule kMiniMaxM2Names[] = {
     {"model.layers.{}.block_sparse_moe.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
 };
 constexpr KeyRule kMiniMaxM2Keys[] = {
     {"expert_feed_forward_length", MetaType::kU32, "intermediate_size", KeySource::kNumber},
@@ -40,8 +31,14 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kMiniMaxM2Rules[] = {
-    rows::kFrame, rows::kAttention, rows::kWideAttentionNorms, kMiniMaxM2Layer};
-constexpr std::span<const NameRule> kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kCommonNames};
+    rows::kFrame,
+    rows::kAttention,
+    rows::kWideAttentionNorms,
+    std::span(rows::kSparseMoe).first(1),  // the router
+    kMiniMaxM2Router,
+    std::span(rows::kSparseMoe).subspan(1)};
+constexpr std::span<const NameRule> kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kSparseMoeNames,
+                                                         rows::kCommonNames};
 
 constexpr GraphConstant kMiniMaxM2Constants[] = {
     {"scoring_func", "\"sigmoid\""},

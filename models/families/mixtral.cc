@@ -12,21 +12,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kMixtralExperts[] = {
-    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
-    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
-     ServerCut::kColumns},
-    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
-};
-constexpr NameRule kMixtralNames[] = {
-    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", Change::kRopeQuery},
-    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", Change::kRopeKey},
-    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
-};
 constexpr ClassDefault kMixtralDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
     {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
@@ -39,8 +24,9 @@ constexpr ClassDefault kMixtralDefaults[] = {
 // clang-format on
 
 constexpr std::span<const ParameterRule> kMixtralRules[] = {rows::kFrame, rows::kAttention,
-                                                            kMixtralExperts};
-constexpr std::span<const NameRule> kMixtralLists[] = {kMixtralNames, rows::kCommonNames};
+                                                            rows::kSparseMoe};
+constexpr std::span<const NameRule> kMixtralLists[] = {rows::kPairNames, rows::kSparseMoeNames,
+                                                       rows::kCommonNames};
 
 }  // namespace
 

@@ -33,11 +33,6 @@ constexpr ParameterRule kPhiMoeRows[] = {
     {"model.norm.bias", "hidden_size"},
     {".input_layernorm.bias",          "hidden_size"},
     {".post_attention_layernorm.bias", "hidden_size"},
-    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
-    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
-     ServerCut::kColumns},
-    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
 };
 constexpr NameRule kPhi3Names[] = {
     {"model.layers.{}.self_attn.qkv_proj",  "blk.{}.attn_qkv"},
@@ -60,12 +55,6 @@ constexpr KeyRule kPhi3Keys[] = {
     {"rope.freq_base",          MetaType::kF32, "", KeySource::kRopeBase},
     {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},
     {"attention.sliding_window", MetaType::kU32, "sliding_window", KeySource::kFieldOrZero},
-};
-constexpr NameRule kPhiMoeNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
 };
 constexpr KeyRule kPhiMoeKeys[] = {
     {"expert_used_count", MetaType::kU32, "num_experts_per_tok"},
@@ -92,8 +81,9 @@ constexpr ClassDefault kPhiMoeDefaults[] = {
 
 constexpr std::span<const ParameterRule> kPhi3Rules[] = {rows::kFrame, kFusedLayer, kFusedBias};
 constexpr std::span<const ParameterRule> kPhiMoeRules[] = {rows::kFrame, rows::kAttention,
-                                                           rows::kAttentionBias, kPhiMoeRows};
-constexpr std::span<const NameRule> kPhiMoeLists[] = {kPhiMoeNames, rows::kCommonNames};
+                                                           rows::kAttentionBias, kPhiMoeRows,
+                                                           rows::kSparseMoe};
+constexpr std::span<const NameRule> kPhiMoeLists[] = {rows::kSparseMoeNames, rows::kCommonNames};
 constexpr std::span<const NameRule> kPhi3Lists[] = {kPhi3Names, rows::kCommonNames};
 
 }  // namespace

@@ -156,6 +156,14 @@ inline constexpr ParameterRule kRoutedExperts[] = {
     {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
      ServerCut::kColumns, "sparse n_shared_experts"},
 };
+// As Mixtral names them: w1 is the gate, w2 down, w3 up.
+inline constexpr ParameterRule kSparseMoe[] = {
+    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
+    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
+     ServerCut::kColumns},
+    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
+};
 // Parameters of a layer for multi-token prediction other than attention and experts.
 inline constexpr ParameterRule kNextn[] = {
     {".eh_proj.weight",          "hidden_size 2*hidden_size", ServerCut::kWhole, "nextn"},
@@ -209,6 +217,12 @@ inline constexpr NameRule kRoutedExpertNames[] = {
     {"model.layers.{}.mlp.shared_experts.gate_proj",     "blk.{}.ffn_gate_shexp"},
     {"model.layers.{}.mlp.shared_experts.up_proj",       "blk.{}.ffn_up_shexp"},
     {"model.layers.{}.mlp.shared_experts.down_proj",     "blk.{}.ffn_down_shexp"},
+};
+inline constexpr NameRule kSparseMoeNames[] = {
+    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
 };
 // Of Qwen3-Next and Qwen3.5, whose norms are stored minus one.
 inline constexpr NameRule kAddedOneNames[] = {

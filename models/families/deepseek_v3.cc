@@ -186,85 +186,72 @@ void add_latent_heads(const GraphConfig& made) {
   if (made.rope.contains("mscale_all_dim")) made.rope["mscale"] = made.rope["mscale_all_dim"];
 }
 
+constexpr Family with_latents(Family made) {
+  if (made.name.empty()) made.name = "deepseek2";
+  made.names = kMlaLists;
+  made.keys = kDeepseekV3Keys;
+  made.drops_tied_head = true;
+  made.add_graph_fields = add_latent_heads;
+  made.own_spellings = "scoring_func";
+  return made;
+}
+
 }  // namespace
 
-const Family kDeepseekV3 = {
-    .name = "deepseek2",
+const Family kDeepseekV3 = with_latents({
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
               " ignores_layer_types activation:silu own_config:DeepseekV3 always_yarn"
               " nextn_uncounted never_ties noaux_router",
-    .names = kMlaLists,
-    .keys = kDeepseekV3Keys,
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
     .bare_types = "kimi_k2",
     .bare_quirks = "activation:silu always_yarn",
     .nextn = NextnLayers::kLeftOut,
-    .drops_tied_head = true,
     .tokenizer = {.ranks = "kimi-k2"},
     .graph_constants = kMlaConstants,
-    .add_graph_fields = add_latent_heads,
-    .own_spellings = "scoring_func",
     .untold = "mscale (as mscale_all_dim)",
-};
+});
 
-const Family kDeepseekV2 = {
-    .name = "deepseek2",
+const Family kDeepseekV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
               " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn never_ties",
-    .names = kMlaLists,
-    .keys = kDeepseekV3Keys,
     .defaults = kDeepseekV2Defaults,
     .parameters = kDeepseekV2Rules,
     .nextn = NextnLayers::kLeftOut,
-    .drops_tied_head = true,
     .graph_constants = kMlaConstants,
-    .add_graph_fields = add_latent_heads,
-    .own_spellings = "scoring_func",
     .untold = "mscale (as mscale_all_dim)",
-};
+});
 
-const Family kGlm4MoeLite = {
-    .name = "deepseek2",
+const Family kGlm4MoeLite = with_latents({
     .architectures = "Glm4MoeLiteForCausalLM",
     .model_types = "glm4_moe_lite",
     .quirks = "activation:silu lists_mlp_types",
-    .names = kMlaLists,
-    .keys = kDeepseekV3Keys,
     .defaults = kGlm4MoeLiteDefaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
     .more_keys = kGlm4MoeLiteKeys,
     .nextn = NextnLayers::kKept,
-    .drops_tied_head = true,
     .tokenizer = kGlmTokenizer,
     .graph_constants = kMlaConstants,
-    .add_graph_fields = add_latent_heads,
-    .own_spellings = "scoring_func",
     .untold = "mscale (as mscale_all_dim)",
-};
+});
 
-const Family kGlmMoeDsa = {
+const Family kGlmMoeDsa = with_latents({
     .name = "glm-dsa",
     .architectures = "GlmMoeDsaForCausalLM",
     .model_types = "glm_moe_dsa",
     .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types",
-    .names = kMlaLists,
-    .keys = kDeepseekV3Keys,
     .defaults = kGlmMoeDsaDefaults,
     .parameters = kGlmMoeDsaRules,
     .has_nextn = true,
     .more_keys = kGlmMoeDsaKeys,
     .nextn = NextnLayers::kKept,
-    .drops_tied_head = true,
     .tokenizer = kGlmTokenizer,
-    .add_graph_fields = add_latent_heads,
-    .own_spellings = "scoring_func",
-};
+});
 
 }  // namespace ckpt

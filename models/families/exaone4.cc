@@ -10,10 +10,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr NameRule kExaone4Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
-};
 constexpr KeyRule kExaone4Keys[] = {
     {"vocab_size",                       MetaType::kU32, "vocab_size"},
     {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
@@ -35,7 +31,7 @@ constexpr std::span<const ParameterRule> kExaone4Rules[] = {
     rows::kOuterFrame,    rows::kNormsBehind, rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias,  // vLLM's alone
     rows::kMlp,           rows::kMlpBias};
-constexpr std::span<const NameRule> kExaone4Lists[] = {kExaone4Names, rows::kCommonNames};
+constexpr std::span<const NameRule> kExaone4Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
 
 }  // namespace
 

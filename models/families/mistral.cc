@@ -37,6 +37,18 @@ void add_mscale(const GraphConfig& made) {
   if (made.rope.contains("mscale_all_dim")) made.rope["mscale"] = 1.0;
 }
 
+constexpr Family mistral3(Family made) {
+  made.name = "mistral3";
+  made.names = rows::kPairLists;
+  made.keys = kMistral3Keys;
+  made.parameters = rows::kLlamaRules;
+  made.has_rope_factors = true;
+  made.tokenizer = kLlamaTokenizer;
+  made.add_graph_fields = add_mscale;
+  made.untold = "mscale (1, as llama.cpp computes such files)";
+  return made;
+}
+
 }  // namespace
 
 const Family kMistral = {
@@ -56,40 +68,24 @@ const Family kMistral = {
     .tokenizer = kLlamaTokenizer,
 };
 
-const Family kMinistral3 = {
-    .name = "mistral3",
+const Family kMinistral3 = mistral3({
     .architectures = "Ministral3ForCausalLM",
     .model_types = "ministral3",
     .quirks = "activation:silu biases_in_vllm",
-    .names = rows::kPairLists,
-    .keys = kMistral3Keys,
     .defaults = kMinistral3Defaults,
     .default_rope =
         R"({"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
             "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
             "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})",
-    .parameters = rows::kLlamaRules,
-    .has_rope_factors = true,
-    .tokenizer = kLlamaTokenizer,
-    .add_graph_fields = add_mscale,
-    .untold = "mscale (1, as llama.cpp computes such files)",
-};
+});
 
-const Family kMistral3 = {
-    .name = "mistral3",
+const Family kMistral3 = mistral3({
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
     .quirks =
         "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
         " norms_feed_linears tower:pixtral",
-    .names = rows::kPairLists,
-    .keys = kMistral3Keys,
     .defaults = kMistralDefaults,
-    .parameters = rows::kLlamaRules,
-    .has_rope_factors = true,
-    .tokenizer = kLlamaTokenizer,
-    .add_graph_fields = add_mscale,
-    .untold = "mscale (1, as llama.cpp computes such files)",
-};
+});
 
 }  // namespace ckpt

@@ -28,10 +28,6 @@ constexpr KeyRule kOlmoKeys[] = {
 constexpr KeyRule kOlmoeKeys[] = {
     {"attention.layer_norm_rms_epsilon", MetaType::kF32, "1e-5", KeySource::kConstant},
 };
-constexpr NameRule kOlmo2Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
-};
 constexpr KeyRule kOlmo2Keys[] = {
     {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
     {"attention.sliding_window_pattern", MetaType::kArray, "sliding_window",
@@ -54,22 +50,19 @@ constexpr ClassDefault kOlmoeDefaults[] = {
     {"moe_intermediate_size", "intermediate_size", kInShapes},
     {"decoder_sparse_step", "1", kInShapes},
 };
-constexpr ClassDefault kOlmo2Defaults[] = {
+// OLMo 2 has all but the last.
+constexpr ClassDefault kOlmo3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
     {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
     {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
     {"max_position_embeddings", "2048", kInKeys}, {"num_hidden_layers", "32", kInShapes},
     {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-};
-constexpr ClassDefault kOlmo3Defaults[] = {
-    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
-    {"max_position_embeddings", "2048", kInKeys}, {"sliding_window", "4096", kInKeys},
-    {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"sliding_window", "4096", kInKeys},
 };
 // clang-format on
+
+constexpr std::span<const ClassDefault> kOlmo2Defaults =
+    std::span(kOlmo3Defaults).first(std::size(kOlmo3Defaults) - 1);
 
 constexpr std::span<const ParameterRule> kOlmo2Rules[] = {
     rows::kOuterFrame, rows::kNormsBehind,   rows::kWideAttentionNorms,
@@ -80,7 +73,7 @@ constexpr std::span<const ParameterRule> kOlmoeRules[] = {
     rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kWideAttentionNorms,
     rows::kExperts};
 
-constexpr std::span<const NameRule> kOlmo2Lists[] = {kOlmo2Names, rows::kCommonNames};
+constexpr std::span<const NameRule> kOlmo2Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
 constexpr std::span<const NameRule> kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
 
 constexpr GraphConstant kOlmoeConstants[] = {{"norm_topk_prob", "false"}};

@@ -12,22 +12,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-// As sentence-transformers and Qwen3Model save them.
-constexpr NameRule kQwenBareNames[] = {
-    {"embed_tokens",                       "token_embd"},
-    {"norm",                               "output_norm"},
-    {"layers.{}.input_layernorm",          "blk.{}.attn_norm"},
-    {"layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
-    {"layers.{}.self_attn.q_proj",         "blk.{}.attn_q"},
-    {"layers.{}.self_attn.k_proj",         "blk.{}.attn_k"},
-    {"layers.{}.self_attn.v_proj",         "blk.{}.attn_v"},
-    {"layers.{}.self_attn.o_proj",         "blk.{}.attn_output"},
-    {"layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm"},
-    {"layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm"},
-    {"layers.{}.mlp.gate_proj",            "blk.{}.ffn_gate"},
-    {"layers.{}.mlp.up_proj",              "blk.{}.ffn_up"},
-    {"layers.{}.mlp.down_proj",            "blk.{}.ffn_down"},
-};
 constexpr KeyRule kQwenPoolingKeys[] = {
     {"pooling_type", MetaType::kU32, "", KeySource::kPooling},
 };
@@ -70,6 +54,14 @@ constexpr ClassDefault kQwen3MoeDefaults[] = {
     {"decoder_sparse_step", "1", kInShapes},
 };
 // clang-format on
+
+// As sentence-transformers and Qwen3Model save them: no head, and names without "model.".
+constexpr auto kQwenBareNames = [] {
+  std::array<NameRule, std::size(rows::kCommonNames) - 1> out{};
+  std::ranges::copy(std::span(rows::kCommonNames).subspan(1), out.begin());
+  for (NameRule& rule : out) rule.from.remove_prefix(std::string_view("model.").size());
+  return out;
+}();
 
 constexpr std::span<const ParameterRule> kQwen2MoeRules[] = {rows::kFrame,   rows::kAttention,
                                                              rows::kQkvBias, rows::kMlp,

@@ -20,38 +20,34 @@ constexpr ClassDefault kQwen2VlDefaults[] = {
 };
 // clang-format on
 
+constexpr Family qwen2_vl(Family made) {
+  made.name = "qwen2vl";
+  made.quirks =
+      "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
+      " norms_feed_linears";
+  made.names = rows::kCommonLists;
+  made.defaults = kQwen2VlDefaults;
+  made.parameters = rows::kQwen2Rules;
+  made.tokenizer = {.piece_file = PieceFile::kPreferred};
+  return made;
+}
+
 }  // namespace
 
-const Family kQwen2Vl = {
-    .name = "qwen2vl",
+const Family kQwen2Vl = qwen2_vl({
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
-    .quirks =
-        "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
-        " norms_feed_linears",
     .wrapper_quirks =
         "activation:silu takes_mrope looks_up_proj_scales tower:resized"
         " processor_tokenizer:Qwen2TokenizerFast",
-    .names = rows::kCommonLists,
-    .defaults = kQwen2VlDefaults,
-    .parameters = rows::kQwen2Rules,
-    .tokenizer = {.piece_file = PieceFile::kPreferred},
-};
+});
 
-const Family kQwen25Vl = {
-    .name = "qwen2vl",
+const Family kQwen25Vl = qwen2_vl({
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
-    .quirks =
-        "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
-        " norms_feed_linears",
     .wrapper_quirks =
         "stops_at:intermediate_size=z activation:silu takes_mrope vision_activation:gated"
         " looks_up_proj_scales tower:windowed processor_tokenizer:Qwen2TokenizerFast",
-    .names = rows::kCommonLists,
-    .defaults = kQwen2VlDefaults,
-    .parameters = rows::kQwen2Rules,
-    .tokenizer = {.piece_file = PieceFile::kPreferred},
-};
+});
 
 }  // namespace ckpt

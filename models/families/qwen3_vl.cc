@@ -13,25 +13,11 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kQwen3VlExperts[] = {
-    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse separate"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse separate"},
-    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
-     "sparse separate"},
+constexpr ParameterRule kQwen3VlStacks[] = {  // in the place of the last two of the common ones
     {".mlp.experts.gate_up_proj", "num_experts hidden_size 2*moe_intermediate_size",
      ServerCut::kColumns, "sparse stacked"},
     {".mlp.experts.down_proj", "num_experts moe_intermediate_size hidden_size", ServerCut::kRows,
      "sparse stacked"},
-};
-constexpr ParameterRule kQwen3VlTurnedExperts[] = {
-    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse stacked"},
-    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size",
-     ServerCut::kColumns, "sparse stacked"},
 };
 constexpr NameRule kQwen3VlMoeNames[] = {   // before the expert rows: the first match wins
     {"model.layers.{}.mlp.experts.gate_up_proj",        "blk.{}.ffn_gate_exps.weight",
@@ -70,26 +56,45 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 };
 // clang-format on
 
+constexpr rows::Rules kVlRouter = std::span(rows::kExperts).first(1),
+                      kVlSeparate = std::span(rows::kExperts).subspan(1, 3),
+                      kTurnedStacks = std::span(rows::kExperts).subspan(4);
 constexpr std::span<const ParameterRule> kQwen3VlMoeRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias, rows::kMlp,       kQwen3VlExperts};
+    rows::kAttentionBias, rows::kMlp,       kVlRouter,
+    kVlSeparate,          kQwen3VlStacks};
 constexpr std::span<const ParameterRule> kQwen3VlMoeTurnedRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias, rows::kMlp,       kQwen3VlTurnedExperts};
-
+    rows::kAttentionBias, rows::kMlp,       kVlRouter,
+    kTurnedStacks};
 constexpr std::span<const NameRule> kQwen3VlMoeLists[] = {kQwen3VlMoeNames, rows::kExpertNames,
                                                           rows::kCommonNames};
-const Family kQwen3VlMoeTurned = {
-    .name = "qwen3vlmoe",
-    .architectures = "Qwen3VLMoeForConditionalGeneration",
-    .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
-    .names = rows::kExpertLists,
-    .keys = kQwen3VlMoeKeys,
-    .defaults = kQwen3VlMoeDefaults,
-    .parameters = kQwen3VlMoeTurnedRules,
-    .has_vision = true,
-    .graph_constants = rows::kExpertConstants,
-};
+
+// By how stacked experts lie; `turned`: the family for the other way.
+constexpr Family qwen3_vl_moe(std::span<const std::span<const NameRule>> names,
+                              std::span<const std::span<const ParameterRule>> parameters,
+                              const Family* turned = nullptr) {
+  return {
+      .name = "qwen3vlmoe",
+      .architectures = "Qwen3VLMoeForConditionalGeneration",
+      .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
+      .quirks =
+          "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
+          " stacked_experts exchanged_experts norms_feed_linears",
+      .wrapper_quirks =
+          "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
+          " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text",
+      .names = names,
+      .keys = kQwen3VlMoeKeys,
+      .defaults = kQwen3VlMoeDefaults,
+      .parameters = parameters,
+      .has_vision = true,
+      .turned = turned,
+      .graph_constants = rows::kExpertConstants,
+  };
+}
+
+const Family kQwen3VlMoeTurned = qwen3_vl_moe(rows::kExpertLists, kQwen3VlMoeTurnedRules);
 
 }  // namespace
 
@@ -110,23 +115,6 @@ const Family kQwen3Vl = {
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 
-const Family kQwen3VlMoe = {
-    .name = "qwen3vlmoe",
-    .architectures = "Qwen3VLMoeForConditionalGeneration",
-    .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
-    .quirks =
-        "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
-        " stacked_experts exchanged_experts norms_feed_linears",
-    .wrapper_quirks =
-        "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
-        " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text",
-    .names = kQwen3VlMoeLists,
-    .keys = kQwen3VlMoeKeys,
-    .defaults = kQwen3VlMoeDefaults,
-    .parameters = kQwen3VlMoeRules,
-    .has_vision = true,
-    .turned = &kQwen3VlMoeTurned,
-    .graph_constants = rows::kExpertConstants,
-};
+const Family kQwen3VlMoe = qwen3_vl_moe(kQwen3VlMoeLists, kQwen3VlMoeRules, &kQwen3VlMoeTurned);
 
 }  // namespace ckpt

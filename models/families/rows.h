@@ -193,6 +193,11 @@ inline constexpr NameRule kCommonNames[] = {
     {"model.layers.{}.mlp.down_proj",            "blk.{}.ffn_down"},
 };
 
+inline constexpr NameRule kNormsBehindNames[] = {  // before the common names
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+};
+
 inline constexpr NameRule kExpertNames[] = {
     {"model.layers.{}.mlp.gate",                       "blk.{}.ffn_gate_inp",
      Change::kNone, Store::kF32},

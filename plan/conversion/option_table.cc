@@ -254,6 +254,26 @@ Status set_option(Conversion& conversion, const ConvertOption& option, std::stri
   return std::visit(Setter(conversion, option, std::move(value), before), option.field);
 }
 
+Conversion with_paths(Conversion conversion, const ResolvePath& resolve) {
+  const auto resolved = [&](const std::string& path) {
+    return path.empty() ? path : resolve(path);
+  };
+  for (const ConvertOption& option : kOptions) {
+    const auto* path = std::get_if<std::filesystem::path C::*>(&option.field);
+    const auto* text = std::get_if<std::string C::*>(&option.field);
+    if (path != nullptr) conversion.** path = resolved((conversion.**path).string());
+    if (text != nullptr && option.is_path("")) conversion.** text = resolved(conversion.**text);
+  }
+  const Options flags = std::exchange(conversion.flags, {});
+  for (const auto& [name, value] : flags.pairs()) {
+    const bool is_path = find_convert_option(name)->is_path(value);
+    conversion.flags.add(name, is_path ? resolved(value) : value);
+  }
+  conversion.recipe_steps = with_paths(std::move(conversion.recipe_steps), resolve);
+  for (AlsoOutput& also : conversion.also) also.out = resolved(also.out.string());
+  return conversion;
+}
+
 void clear_option(Conversion& conversion, const ConvertOption& option) {
   std::visit(
       [&](const auto& field) {

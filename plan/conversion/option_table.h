@@ -80,6 +80,8 @@ const ConvertOption* find_kept_option(std::string_view spelling, OptionKept leas
 // `before` stands before the option's name in the message, "--".
 Status set_option(Conversion& conversion, const ConvertOption& option, std::string value,
                   std::string_view before);
+// `conversion` with `resolve` of each path that it names in its place.
+Conversion with_paths(Conversion conversion, const ResolvePath& resolve);
 // As if it had not been given.
 void clear_option(Conversion& conversion, const ConvertOption& option);
 

@@ -1,8 +1,10 @@
 #include "plan/conversion/steps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/nearest.h"
+#include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
@@ -130,6 +132,23 @@ std::string_view path_in(const OptionRule& rule, std::string_view value) {
   const size_t equals = takes_file ? value.find('=') : value.npos;
   const bool is_text_of_file = equals != value.npos && value.substr(equals + 1).starts_with('@');
   return is_text_of_file ? value.substr(equals + 2) : std::string_view();
+}
+
+std::vector<Step> with_paths(std::vector<Step> steps, const ResolvePath& resolve) {
+  for (Step& step : steps) {
+    const Options given = std::exchange(step.options, {});
+    for (const auto& [key, value] : given.pairs()) {
+      const std::string_view path = path_in(*find_rule(step.transform->options, key), value);
+      const std::string before = value.substr(0, value.size() - path.size());
+      step.options.add(key, path.empty() ? value : before + resolve(std::string(path)));
+    }
+  }
+  return steps;
+}
+
+std::string path_from(const std::filesystem::path& folder, const std::string& text) {
+  const std::filesystem::path path(text);
+  return path.is_absolute() || is_url(path) ? text : (folder / path).string();
 }
 
 Touches touches(const std::vector<Step>& steps) {

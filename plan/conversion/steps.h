@@ -1,6 +1,8 @@
 // Steps as a person types them: parses them and runs them in order.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +28,11 @@ Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts);
 // The file or folder that a value of `rule` names: all of it, or FILE of KEY=@FILE where the rule
 // takes one. A view into `value`; empty: none.
 std::string_view path_in(const OptionRule& rule, std::string_view value);
-// The value with `resolve` of that path in its place.
-template <class Resolve>
-std::string with_path(const OptionRule& rule, std::string_view value, const Resolve& resolve) {
-  const std::string_view path = path_in(rule, value);
-  if (path.empty()) return std::string(value);
-  return std::string(value.substr(0, value.size() - path.size())) + resolve(std::string(path));
-}
+// `steps` with `resolve` of each path in their options in its place.
+using ResolvePath = std::function<std::string(const std::string&)>;
+std::vector<Step> with_paths(std::vector<Step> steps, const ResolvePath& resolve);
+// A path that a file in `folder` names: relative to it, unless it is absolute or a URL.
+std::string path_from(const std::filesystem::path& folder, const std::string& text);
 
 // Adds an option. Fails: kUsage: the step has none of that name, or the value is of another kind.
 Status add_option(Step& step, std::string_view key, std::string value);

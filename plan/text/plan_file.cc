@@ -34,7 +34,7 @@ std::optional<uint64_t Conversion::*> whole_of(const ConvertOption& option) {
 std::string absolute(const std::string& path) {
   if (is_url(path)) return pinned_path(path).value_or(path).string();
   std::error_code error;
-  const fs::path out = path.empty() ? fs::path() : fs::absolute(path, error);
+  const fs::path out = fs::absolute(path, error);
   return error ? path : out.string();
 }
 
@@ -112,144 +112,128 @@ Failure bad_value(std::string_view key, const JsonText& value, std::string_view 
   return misuse("\"{}\": {}; expected {}", key, value.dump(0).substr(0, 80), expected);
 }
 
-class Reader {
- public:
-  explicit Reader(fs::path folder) : folder_(std::move(folder)) {}
+Result<std::string> text_of(std::string_view key, const JsonText& value) {
+  auto text = value.as_text();
+  if (!text) return bad_value(key, value, "text");
+  return std::move(*text);
+}
 
-  Result<PlanFile> read(const JsonText& root) const {
-    PlanFile file;
-    if (root.find_whole("ckpt_plan") != kPlanFileVersion) {
-      return misuse("no plan of ckpt; expected \"ckpt_plan\": {}", kPlanFileVersion);
-    }
-    for (const auto& [key, value] : root.members()) {
-      if (key == "convert") {
-        CKPT_TRY(in("\"convert\"", read_conversion(value, file.conversion)));
-      } else if (key == "inputs") {
-        CKPT_TRY(in("\"inputs\"", read_inputs(value, file)));
-      } else if (key == "version" || key == "digest") {
-        CKPT_ASSIGN((key == "version" ? file.version : file.digest), text_of(key, value));
-      } else if (key != "ckpt_plan" && key != "files") {
-        return misuse("key \"{}\" is not known", key);
+Result<Pairs> pairs_of(std::string_view key, const JsonText& value) {
+  Pairs out;
+  for (const JsonText& item : value.items()) {
+    if (item.items().size() != 2) return bad_value(key, item, "[\"NAME\", \"VALUE\"]");
+    auto& [name, content] = out.emplace_back();
+    CKPT_ASSIGN(name, text_of(key, item.items()[0]));
+    CKPT_ASSIGN(content, text_of(key, item.items()[1]));
+  }
+  return out;
+}
+
+Result<Step> read_step(const JsonText& json) {
+  CKPT_ASSIGN(const std::string name,
+              text_of("name", json.find("name") ? *json.find("name") : JsonText::null()));
+  Step step{find_transform(name), {}};
+  if (step.transform == nullptr) return misuse("no step is called '{}'", name);
+  const JsonText* options = json.find("options");
+  if (options == nullptr) return step;
+  CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
+  for (const auto& [key, value] : pairs) CKPT_TRY(add_option(step, key, value));
+  return step;
+}
+
+Status read_list(std::string_view key, const JsonText& value, Conversion& out) {
+  if (!value.is_array()) return bad_value(key, value, "an array");
+  if (key == "rules" || key == "export") {
+    CKPT_ASSIGN(const Pairs pairs, pairs_of(key, value));
+    for (const auto& [name, content] : pairs) {
+      const ConvertOption* option = find_convert_option(name);
+      if (option == nullptr || option->step() == nullptr || list_of(*option) != key) {
+        return misuse("\"{}\": option '{}' is not known", key, name);
       }
-    }
-    if (!file.conversion.in.empty() && !file.conversion.out.empty()) return file;
-    return misuse("no \"in\" or no \"out\" in \"convert\"");
-  }
-
- private:
-  std::string resolve(const std::string& text) const {
-    const fs::path path(text);
-    return path.empty() || path.is_absolute() || is_url(path) ? text : (folder_ / path).string();
-  }
-  static Result<std::string> text_of(std::string_view key, const JsonText& value) {
-    auto text = value.as_text();
-    if (!text) return bad_value(key, value, "text");
-    return std::move(*text);
-  }
-
-  static Result<Pairs> pairs_of(std::string_view key, const JsonText& value) {
-    Pairs out;
-    for (const JsonText& item : value.items()) {
-      if (item.items().size() != 2) return bad_value(key, item, "[\"NAME\", \"VALUE\"]");
-      auto& [name, content] = out.emplace_back();
-      CKPT_ASSIGN(name, text_of(key, item.items()[0]));
-      CKPT_ASSIGN(content, text_of(key, item.items()[1]));
-    }
-    return out;
-  }
-
-  Result<Step> read_step(const JsonText& json) const {
-    CKPT_ASSIGN(const std::string name,
-                text_of("name", json.find("name") ? *json.find("name") : JsonText::null()));
-    const Transform* transform = find_transform(name);
-    if (transform == nullptr) return misuse("no step is called '{}'", name);
-    Step step{transform, {}};
-    const JsonText* options = json.find("options");
-    if (options == nullptr) return step;
-    CKPT_ASSIGN(const Pairs pairs, pairs_of("options", *options));
-    for (const auto& [key, value] : pairs) {
-      const OptionRule* rule = find_rule(transform->options, key);
-      const auto resolved = [&](const std::string& path) { return resolve(path); };
-      CKPT_TRY(add_option(step, key, rule == nullptr ? value : with_path(*rule, value, resolved)));
-    }
-    return step;
-  }
-
-  Status read_list(std::string_view key, const JsonText& value, Conversion& out) const {
-    if (!value.is_array()) return bad_value(key, value, "an array");
-    if (key == "rules" || key == "export") {
-      CKPT_ASSIGN(const Pairs pairs, pairs_of(key, value));
-      for (const auto& [name, content] : pairs) {
-        const ConvertOption* option = find_convert_option(name);
-        if (option == nullptr || option->step() == nullptr || list_of(*option) != key) {
-          return misuse("\"{}\": option '{}' is not known", key, name);
-        }
-        out.flags.add(name, option->is_path(content) ? resolve(content) : content);
-      }
-      return {};
-    }
-    for (const JsonText& item : value.items()) {
-      if (key == "for") {
-        CKPT_ASSIGN(out.profiles.emplace_back(), text_of(key, item));
-      } else if (key == "steps") {
-        CKPT_ASSIGN(out.recipe_steps.emplace_back(), read_step(item));
-      } else {
-        const auto to_path = item.find_text("out"), type = item.find_text("to");
-        if (!to_path || !type) return bad_value(key, item, "{\"out\": OUT, \"to\": TYPE}");
-        out.also.push_back({resolve(*to_path), *type});
-      }
+      out.flags.add(name, content);
     }
     return {};
   }
+  for (const JsonText& item : value.items()) {
+    if (key == "for") {
+      CKPT_ASSIGN(out.profiles.emplace_back(), text_of(key, item));
+    } else if (key == "steps") {
+      CKPT_ASSIGN(out.recipe_steps.emplace_back(), read_step(item));
+    } else {
+      const auto to_path = item.find_text("out"), type = item.find_text("to");
+      if (!to_path || !type) return bad_value(key, item, "{\"out\": OUT, \"to\": TYPE}");
+      out.also.push_back({*to_path, *type});
+    }
+  }
+  return {};
+}
 
-  Status read_conversion(const JsonText& json, Conversion& out) const {
-    if (!json.is_object()) return bad_value("convert", json, "an object");
-    for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, out));
+Status read_field(std::string_view key, const JsonText& value, Conversion& out) {
+  constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
+  if (std::ranges::find(kLists, key) != kLists.end()) return read_list(key, value, out);
+  if (key == kImatrixName) {
+    CKPT_ASSIGN(out.imatrix_name, text_of(key, value));
     return {};
   }
+  const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);
+  if (option == nullptr || (option->step() != nullptr && !list_of(*option).empty())) {
+    return misuse("key \"{}\" is not known", key);
+  }
+  if (const auto number = whole_of(*option)) {
+    const auto whole = value.as_whole();
+    if (!whole) return bad_value(key, value, "a whole number");
+    out.** number = *whole;
+    return {};
+  }
+  if (!option->takes_value()) {
+    const auto is_on = value.as_boolean();
+    if (!is_on) return bad_value(key, value, "true or false");
+    return set_option(out, *option, *is_on ? "yes" : "no", "");
+  }
+  CKPT_ASSIGN(std::string text, text_of(key, value));
+  return set_option(out, *option, std::move(text), "");
+}
 
-  Status read_field(std::string_view key, const JsonText& value, Conversion& out) const {
-    constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
-    if (std::ranges::find(kLists, key) != kLists.end()) {
-      return read_list(key, value, out);
+Result<Conversion> read_conversion(const JsonText& json) {
+  if (!json.is_object()) return bad_value("convert", json, "an object");
+  Conversion out;
+  for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, out));
+  return out;
+}
+
+Status read_inputs(const JsonText& json, PlanFile& file) {
+  for (const JsonText& item : json.items()) {
+    const auto path = item.find_text("path");
+    const auto size = item.find_whole("size_bytes"), modified = item.find_whole("modified_ns");
+    if (!path || !size || !modified || *modified > INT64_MAX) {
+      return bad_value("inputs", item, "path, size_bytes, modified_ns");
     }
-    if (key == kImatrixName) {
-      CKPT_ASSIGN(out.imatrix_name, text_of(key, value));
-      return {};
-    }
-    const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);
-    if (option == nullptr || (option->step() != nullptr && !list_of(*option).empty())) {
+    file.inputs.push_back({*path, *size, static_cast<int64_t>(*modified), 0});
+  }
+  return {};
+}
+
+Result<PlanFile> read_root(const JsonText& root, const fs::path& folder) {
+  PlanFile file;
+  if (root.find_whole("ckpt_plan") != kPlanFileVersion) {
+    return misuse("no plan of ckpt; expected \"ckpt_plan\": {}", kPlanFileVersion);
+  }
+  for (const auto& [key, value] : root.members()) {
+    if (key == "convert") {
+      CKPT_ASSIGN(file.conversion, in("\"convert\"", read_conversion(value)));
+    } else if (key == "inputs") {
+      CKPT_TRY(in("\"inputs\"", read_inputs(value, file)));
+    } else if (key == "version" || key == "digest") {
+      CKPT_ASSIGN((key == "version" ? file.version : file.digest), text_of(key, value));
+    } else if (key != "ckpt_plan" && key != "files") {
       return misuse("key \"{}\" is not known", key);
     }
-    if (const auto number = whole_of(*option)) {
-      const auto whole = value.as_whole();
-      if (!whole) return bad_value(key, value, "a whole number");
-      out.** number = *whole;
-      return {};
-    }
-    if (!option->takes_value()) {
-      const auto is_on = value.as_boolean();
-      if (!is_on) return bad_value(key, value, "true or false");
-      return set_option(out, *option, *is_on ? "yes" : "no", "");
-    }
-    CKPT_ASSIGN(std::string text, text_of(key, value));
-    return set_option(out, *option, option->is_path(text) ? resolve(text) : std::move(text), "");
   }
-
-  Status read_inputs(const JsonText& json, PlanFile& file) const {
-    for (const JsonText& item : json.items()) {
-      const auto path = item.find_text("path");
-      const auto size = item.find_whole("size_bytes"), modified = item.find_whole("modified_ns");
-      if (!path || !size || !modified || *modified > INT64_MAX) {
-        return bad_value("inputs", item, "path, size_bytes, modified_ns");
-      }
-      file.inputs.push_back({*path, *size, static_cast<int64_t>(*modified), 0});
-    }
-    return {};
-  }
-
-  fs::path folder_;
-};
+  const auto resolve = [&](const std::string& path) { return path_from(folder, path); };
+  file.conversion = with_paths(std::move(file.conversion), resolve);
+  if (!file.conversion.in.empty() && !file.conversion.out.empty()) return file;
+  return misuse("no \"in\" or no \"out\" in \"convert\"");
+}
 
 }  // namespace
 
@@ -260,7 +244,7 @@ Result<PlanFile> parse_plan_file(std::string_view text, const fs::path& folder) 
     return Failure(std::move(root.error()));
   }
   CKPT_TRY(refuse_url_logins(*root));
-  return Reader(folder).read(*root);
+  return read_root(*root, folder);
 }
 
 Result<PlanFile> read_plan_file(const fs::path& path) {
@@ -300,29 +284,10 @@ Result<Conversion> settled(Conversion conversion) {
   if (conversion.imatrix_name.empty() && !is_url(conversion.imatrix)) {
     conversion.imatrix_name = conversion.imatrix;
   }
-  for (const ConvertOption& option : convert_options()) {
-    const auto* path = std::get_if<fs::path Conversion::*>(&option.field);
-    const auto* text = std::get_if<std::string Conversion::*>(&option.field);
-    if (path != nullptr) conversion.** path = absolute((conversion.**path).string());
-    if (text != nullptr && option.is_path("")) conversion.** text = absolute(conversion.**text);
-  }
-  for (AlsoOutput& also : conversion.also) also.out = absolute(also.out.string());
-  const Options flags = std::exchange(conversion.flags, {});
-  for (const auto& [name, value] : flags.pairs()) {
-    const bool is_path = find_convert_option(name)->is_path(value);
-    conversion.flags.add(name, is_path ? absolute(value) : value);
-  }
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
-  if (steps.empty()) steps = std::move(conversion.recipe_steps);
+  if (!steps.empty()) conversion.recipe_steps = std::move(steps);
   conversion.steps.clear();
-  conversion.recipe_steps.clear();
-  for (const Step& step : steps) {
-    Step& out = conversion.recipe_steps.emplace_back(Step{step.transform, {}});
-    for (const auto& [key, value] : step.options.pairs()) {
-      out.options.add(key, with_path(*find_rule(step.transform->options, key), value, absolute));
-    }
-  }
-  return conversion;
+  return with_paths(std::move(conversion), absolute);
 }
 
 Result<PlanFile> plan_file_of(Conversion conversion, const Plan& plan) {

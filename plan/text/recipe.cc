@@ -6,7 +6,6 @@
 #include "core/base/url_secrets.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
-#include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/readers/yaml.h"
 #include "plan/conversion/option_table.h"
@@ -26,13 +25,7 @@ class RecipeReader {
   Result<Recipe> read(const JsonText& root) const;
 
  private:
-  fs::path resolve(const std::string& text) const {
-    const fs::path path(text);
-    return path.is_absolute() || is_url(path) ? path : folder_ / path;
-  }
-  auto resolved() const {
-    return [this](const std::string& text) { return resolve(text).string(); };
-  }
+  std::string resolve(const std::string& text) const { return path_from(folder_, text); }
   Result<Step> read_step(const JsonText& json) const;
   Status read_option(Step& step, const std::string& key, const JsonText& value) const;
   Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
@@ -72,8 +65,8 @@ Status RecipeReader::read_option(Step& step, const std::string& key, const JsonT
       return misuse("step '{}': \"{}\" takes one value", transform.name, key);
     }
     for (const JsonText& item : value.items()) {
-      CKPT_ASSIGN(const std::string text, option_text(*rule, item));
-      CKPT_TRY(add_option(step, key, with_path(*rule, text, resolved())));
+      CKPT_ASSIGN(std::string text, option_text(*rule, item));
+      CKPT_TRY(add_option(step, key, std::move(text)));
     }
     return {};
   }
@@ -84,25 +77,16 @@ Status RecipeReader::read_option(Step& step, const std::string& key, const JsonT
       if (!as_json) {
         CKPT_ASSIGN(text, option_text(*rule, member));
       }
-      text = fmt::format("{}={}", name, text);
-      CKPT_TRY(add_option(step, key, with_path(*rule, text, resolved())));
+      CKPT_TRY(add_option(step, key, fmt::format("{}={}", name, text)));
     }
     return {};
   }
-  CKPT_ASSIGN(const std::string text, option_text(*rule, value));
-  return add_option(step, key, with_path(*rule, text, resolved()));
+  CKPT_ASSIGN(std::string text, option_text(*rule, value));
+  return add_option(step, key, std::move(text));
 }
 
 Result<Step> RecipeReader::read_step(const JsonText& json) const {
-  if (const auto text = json.as_text()) {
-    CKPT_ASSIGN(const Step typed, parse_step(*text));
-    Step step{typed.transform, {}};
-    for (const auto& [key, value] : typed.options.pairs()) {
-      step.options.add(key,
-                       with_path(*find_rule(typed.transform->options, key), value, resolved()));
-    }
-    return step;
-  }
+  if (const auto text = json.as_text()) return parse_step(*text);
   const auto name = json.find_text("name");
   if (!name) {
     return misuse("{}; expected {{\"name\": STEP, ...}}", json.dump(0).substr(0, 80));
@@ -142,7 +126,7 @@ Status RecipeReader::read_field(const ConvertOption& option, const JsonText& val
   CKPT_ASSIGN(std::string text, text_of(value, name));
   if (option.is_path(text)) {
     CKPT_TRY(refuse_url_secrets(text));
-    text = resolve(text).string();
+    text = resolve(text);
   }
   add(std::move(text));
   return {};
@@ -211,6 +195,8 @@ Result<Recipe> RecipeReader::read(const JsonText& root) const {
   for (const auto& [key, value] : root.members()) {
     CKPT_TRY(read_key(key, value, recipe));
   }
+  recipe.steps = with_paths(std::move(recipe.steps),
+                            [this](const std::string& path) { return resolve(path); });
   return recipe;
 }
 

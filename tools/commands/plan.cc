@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/conversion/option_table.h"
-#include "plan/conversion/steps.h"
 #include "plan/text/plan_file.h"
 #include "tools/line/commands.h"
 
@@ -159,22 +158,7 @@ std::vector<fs::path> paths_of(const PlanFile& file) {
     if (path.starts_with('/')) out.push_back(path);
     return path;
   };
-  const Conversion& conversion = file.conversion;
-  for (const ConvertOption& option : convert_options()) {
-    const auto* path = std::get_if<fs::path Conversion::*>(&option.field);
-    const auto* text = std::get_if<std::string Conversion::*>(&option.field);
-    if (path != nullptr) add((conversion.**path).string());
-    if (text != nullptr && option.is_path("")) add(conversion.**text);
-  }
-  for (const auto& [name, value] : conversion.flags.pairs()) {
-    if (find_convert_option(name)->is_path(value)) add(value);
-  }
-  for (const Step& step : conversion.recipe_steps) {
-    for (const auto& [key, value] : step.options.pairs()) {
-      with_path(*find_rule(step.transform->options, key), value, add);
-    }
-  }
-  for (const AlsoOutput& also : conversion.also) add(also.out.string());
+  with_paths(file.conversion, add);
   for (const InputFile& input : file.inputs) add(input.path);
   return out;
 }

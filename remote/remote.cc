@@ -55,8 +55,40 @@ class OpenedUrls final : public RemoteFiles {
   Result<bool> is_folder(const std::string& url) const override {
     return find(url).map(is_folder_of_root);
   }
-  Result<std::vector<RemoteEntry>> list(const std::string& url) const override;
-  Result<SharedSource> open(const std::string& url) const override;
+  Result<std::vector<RemoteEntry>> list(const std::string& url) const override {
+    CKPT_ASSIGN(const Place place, find(url));
+    if (!is_folder_of_root(place)) {
+      return misuse("{}: not a folder with files", url);
+    }
+    const std::string start = folder_start(place);
+    std::vector<RemoteEntry> out;
+    const auto& files = place.root->files();
+    for (auto at = files.lower_bound(start); at != files.end() && at->first.starts_with(start);
+         ++at) {
+      const RemoteFile& file = at->second;
+      out.push_back(
+          {at->first.substr(start.size()), file.size_bytes.value_or(0), file.sha256, file.git_id});
+    }
+    return out;
+  }
+
+  Result<SharedSource> open(const std::string& url) const override {
+    CKPT_ASSIGN(const Place place, find(url));
+    if (!is_file(place)) {
+      if (!is_folder_of_root(place)) return not_found("{}: does not exist", url);
+      return misuse("{}: not a regular file; expected a file", url);
+    }
+    CKPT_ASSIGN(const SharedSource kept, place.root->local(place.path));
+    if (kept != nullptr) return kept;
+    if (place.path.ends_with(kShardEnding)) open_shards(url, place);
+    {
+      const std::lock_guard lock(opened_mutex_);
+      const auto found = opened_.find(url);
+      if (found != opened_.end()) return found->second;
+    }
+    return open_remote(url, place.root, place.path);
+  }
+
   Result<std::string> pinned(const std::string& url) const override {
     return find(url).map([](const Place& at) {
       return at.path.empty() ? at.root->pinned() : at.root->pinned() + "/" + at.path;
@@ -64,9 +96,62 @@ class OpenedUrls final : public RemoteFiles {
   }
 
  private:
-  Result<Place> find(const std::string& typed) const;
-  void open_shards(const std::string& url, const Place& place) const;
-  static Result<SharedRoot> list_root(const std::string& typed);
+  Result<Place> find(const std::string& typed) const {
+    const std::string url = without_end_slashes(typed);
+    const std::lock_guard lock(mutex_);
+    for (size_t end = url.size(); end != url.npos && end > url.find("://") + 2;
+         end = url.rfind('/', end - 1)) {
+      const auto known = roots_.find(url.substr(0, end));
+      if (known != roots_.end())
+        return Place{known->second, url.substr(std::min(end + 1, url.size()))};
+    }
+    CKPT_TRY(refuse_url_secrets(typed));  // names that a root lists may look like queries
+    const std::string key = url.starts_with("hf://") ? repository_of(url) : url;
+    CKPT_ASSIGN(SharedRoot root, list_root(url.starts_with("hf://") ? key : typed));
+    roots_[key] = root;
+    roots_[without_end_slashes(root->pinned())] = root;
+    return Place{std::move(root), url.substr(std::min(key.size() + 1, url.size()))};
+  }
+
+  // The headers of a folder's shards are fetched together, as the first of them is opened: one
+  // after the other they would wait for the network as often as there are shards. Failures are left
+  // to who opens the shard.
+  void open_shards(const std::string& url, const Place& place) const {
+    const std::string folder = place.path.substr(0, place.path.rfind('/') + 1);
+    const std::string base = url.substr(0, url.size() - place.path.size());
+    {
+      const std::lock_guard lock(opened_mutex_);
+      if (!shards_begun_.insert(base + folder).second) return;
+    }
+    std::vector<std::string> shards;
+    for (const auto& [path, file] : place.root->files()) {
+      const bool is_shard = path.starts_with(folder) && path.ends_with(kShardEnding) &&
+                            path.find('/', folder.size()) == path.npos;
+      if (is_shard && shards.size() < kMaxShardsAhead) shards.push_back(path);
+    }
+    if (shards.size() < 2) return;
+    std::atomic<size_t> next = 0;
+    const auto work = [&] {
+      for (size_t i = next++; i < shards.size(); i = next++) {
+        const auto source = open_remote(base + shards[i], place.root, shards[i]);
+        if (!source) continue;
+        (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it
+        const std::lock_guard lock(opened_mutex_);
+        opened_[base + shards[i]] = *source;
+      }
+    };
+    run_on_threads(std::min<size_t>(kOpeningThreads, shards.size()), work);
+  }
+
+  // A hub or bucket whose list cannot be read says nothing about the files. The list of a folder on
+  // the web is a file of its own, which can be wrong.
+  static Result<SharedRoot> list_root(const std::string& typed) {
+    const bool is_hub = typed.starts_with("hf://");
+    if (!is_hub && !typed.starts_with("s3://")) return open_web(typed);
+    Result<SharedRoot> root = is_hub ? open_hub(typed) : open_s3(typed);
+    if (!root && root.error().code == ErrorCode::kCorrupt) root.error().code = ErrorCode::kIo;
+    return root;
+  }
 
   mutable std::mutex mutex_;
   mutable std::map<std::string, SharedRoot> roots_;
@@ -75,97 +160,6 @@ class OpenedUrls final : public RemoteFiles {
   // By URL. A file is opened more than once: to find out what it is, then to read it.
   mutable std::map<std::string, SharedSource> opened_;
 };
-
-// A hub or bucket whose list cannot be read says nothing about the files. The list of a folder on
-// the web is a file of its own, which can be wrong.
-Result<SharedRoot> OpenedUrls::list_root(const std::string& typed) {
-  const bool is_hub = typed.starts_with("hf://");
-  if (!is_hub && !typed.starts_with("s3://")) return open_web(typed);
-  Result<SharedRoot> root = is_hub ? open_hub(typed) : open_s3(typed);
-  if (!root && root.error().code == ErrorCode::kCorrupt) root.error().code = ErrorCode::kIo;
-  return root;
-}
-
-Result<Place> OpenedUrls::find(const std::string& typed) const {
-  const std::string url = without_end_slashes(typed);
-  const std::lock_guard lock(mutex_);
-  for (size_t end = url.size(); end != url.npos && end > url.find("://") + 2;
-       end = url.rfind('/', end - 1)) {
-    const auto known = roots_.find(url.substr(0, end));
-    if (known != roots_.end())
-      return Place{known->second, url.substr(std::min(end + 1, url.size()))};
-  }
-  CKPT_TRY(refuse_url_secrets(typed));  // names that a root lists may look like queries
-  const std::string key = url.starts_with("hf://") ? repository_of(url) : url;
-  CKPT_ASSIGN(SharedRoot root, list_root(url.starts_with("hf://") ? key : typed));
-  roots_[key] = root;
-  roots_[without_end_slashes(root->pinned())] = root;
-  return Place{std::move(root), url.substr(std::min(key.size() + 1, url.size()))};
-}
-
-Result<std::vector<RemoteEntry>> OpenedUrls::list(const std::string& url) const {
-  CKPT_ASSIGN(const Place place, find(url));
-  if (!is_folder_of_root(place)) {
-    return misuse("{}: not a folder with files", url);
-  }
-  const std::string start = folder_start(place);
-  std::vector<RemoteEntry> out;
-  const auto& files = place.root->files();
-  for (auto at = files.lower_bound(start); at != files.end() && at->first.starts_with(start);
-       ++at) {
-    const RemoteFile& file = at->second;
-    out.push_back({at->first.substr(start.size()), file.size_bytes.value_or(0), file.sha256,
-                   file.git_id});
-  }
-  return out;
-}
-
-Result<SharedSource> OpenedUrls::open(const std::string& url) const {
-  CKPT_ASSIGN(const Place place, find(url));
-  if (!is_file(place)) {
-    if (!is_folder_of_root(place)) return not_found("{}: does not exist", url);
-    return misuse("{}: not a regular file; expected a file", url);
-  }
-  CKPT_ASSIGN(const SharedSource kept, place.root->local(place.path));
-  if (kept != nullptr) return kept;
-  if (place.path.ends_with(kShardEnding)) open_shards(url, place);
-  {
-    const std::lock_guard lock(opened_mutex_);
-    const auto found = opened_.find(url);
-    if (found != opened_.end()) return found->second;
-  }
-  return open_remote(url, place.root, place.path);
-}
-
-// The headers of a folder's shards are fetched together, as the first of them is opened: one after
-// the other they would wait for the network as often as there are shards. Failures are left to who
-// opens the shard.
-void OpenedUrls::open_shards(const std::string& url, const Place& place) const {
-  const std::string folder = place.path.substr(0, place.path.rfind('/') + 1);
-  const std::string base = url.substr(0, url.size() - place.path.size());
-  {
-    const std::lock_guard lock(opened_mutex_);
-    if (!shards_begun_.insert(base + folder).second) return;
-  }
-  std::vector<std::string> shards;
-  for (const auto& [path, file] : place.root->files()) {
-    const bool is_shard = path.starts_with(folder) && path.ends_with(kShardEnding) &&
-                          path.find('/', folder.size()) == path.npos;
-    if (is_shard && shards.size() < kMaxShardsAhead) shards.push_back(path);
-  }
-  if (shards.size() < 2) return;
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < shards.size(); i = next++) {
-      const auto source = open_remote(base + shards[i], place.root, shards[i]);
-      if (!source) continue;
-      (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it
-      const std::lock_guard lock(opened_mutex_);
-      opened_[base + shards[i]] = *source;
-    }
-  };
-  run_on_threads(std::min<size_t>(kOpeningThreads, shards.size()), work);
-}
 
 }  // namespace
 

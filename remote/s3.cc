@@ -112,50 +112,46 @@ class S3Root final : public RemoteRoot {
     pinned_ = fmt::format("s3://{}/{}", name_.bucket, name_.key);
   }
 
-  Status list_keys();
-  Result<HttpRequest> request(const std::string& path, bool was_refused) const override;
+  Status list_keys() {
+    std::string token;
+    std::set<std::string> seen;
+    do {
+      CKPT_ASSIGN(const HttpResponse response, page(token));
+      if (response.body.find("<Error>") != response.body.npos) return s3_failure(response);
+      CKPT_TRY(add_s3_page(response.body, name_.key, files_));
+      token = s3_element(response.body, "NextContinuationToken");
+      if (!seen.insert(token).second) {
+        return corrupt("the bucket's list names a next page that was read already");
+      }
+    } while (!token.empty() && seen.size() <= kMaxPages);
+    return token.empty() ? Status() : corrupt("the bucket's list has no end");
+  }
+
+  Result<HttpRequest> request(const std::string& path, bool) const override {
+    const std::string slash = name_.key.empty() || path.empty() ? "" : "/";
+    HttpRequest out = s3_request(bucket_, name_.key + slash + path);
+    out.max_redirects = 0;
+    return out;
+  }
 
  private:
-  Result<HttpResponse> page(const std::string& token);
+  Result<HttpResponse> page(const std::string& token) {
+    std::vector<std::pair<std::string, std::string>> query{{"list-type", "2"},
+                                                           {"prefix", name_.key}};
+    if (!token.empty()) query.emplace_back("continuation-token", token);
+    for (int tries = 0;; ++tries) {
+      HttpRequest request = s3_request(bucket_, "", query);
+      request.max_response_bytes = kMaxListBytes;
+      request.max_redirects = 0;
+      CKPT_ASSIGN(HttpResponse response, http_send(request));
+      if (response.is_good()) return response;
+      if (tries > 0 || !follow_region(bucket_, response)) return s3_failure(response);
+    }
+  }
 
   S3Bucket bucket_;
   const S3Name name_;
 };
-
-Result<HttpResponse> S3Root::page(const std::string& token) {
-  std::vector<std::pair<std::string, std::string>> query{{"list-type", "2"}, {"prefix", name_.key}};
-  if (!token.empty()) query.emplace_back("continuation-token", token);
-  for (int tries = 0;; ++tries) {
-    HttpRequest request = s3_request(bucket_, "", query);
-    request.max_response_bytes = kMaxListBytes;
-    request.max_redirects = 0;
-    CKPT_ASSIGN(HttpResponse response, http_send(request));
-    if (response.is_good()) return response;
-    if (tries > 0 || !follow_region(bucket_, response)) return s3_failure(response);
-  }
-}
-
-Status S3Root::list_keys() {
-  std::string token;
-  std::set<std::string> seen;
-  do {
-    CKPT_ASSIGN(const HttpResponse response, page(token));
-    if (response.body.find("<Error>") != response.body.npos) return s3_failure(response);
-    CKPT_TRY(add_s3_page(response.body, name_.key, files_));
-    token = s3_element(response.body, "NextContinuationToken");
-    if (!seen.insert(token).second) {
-      return corrupt("the bucket's list names a next page that was read already");
-    }
-  } while (!token.empty() && seen.size() <= kMaxPages);
-  return token.empty() ? Status() : corrupt("the bucket's list has no end");
-}
-
-Result<HttpRequest> S3Root::request(const std::string& path, bool) const {
-  const std::string slash = name_.key.empty() || path.empty() ? "" : "/";
-  HttpRequest out = s3_request(bucket_, name_.key + slash + path);
-  out.max_redirects = 0;
-  return out;
-}
 
 }  // namespace
 

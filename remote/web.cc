@@ -40,7 +40,15 @@ class WebRoot final : public RemoteRoot {
  public:
   WebRoot(Url base, std::string typed) : base_(std::move(base)) { pinned_ = std::move(typed); }
 
-  Status find_files();
+  Status find_files() {
+    if (!base_.path.ends_with('/')) {
+      CKPT_ASSIGN(const bool is_file, take_one(""));
+      if (is_file) return {};
+      base_.path += '/';
+    }
+    return take_folder();
+  }
+
   Result<HttpRequest> request(const std::string& path, bool) const override {
     HttpRequest out;
     out.url = base_;
@@ -49,122 +57,105 @@ class WebRoot final : public RemoteRoot {
   }
 
  private:
-  Result<bool> take_one(const std::string& path);
-  Status take_known();
-  Status take_folder();
+  Result<bool> take_one(const std::string& path) {
+    CKPT_ASSIGN(HttpRequest asked, request(path, false));
+    asked.range = HttpRange{0, kFirstBytes};
+    CKPT_ASSIGN(HttpResponse response, http_send(asked));
+    if (response.status == 404 || response.status == 410) return false;
+    RemoteFile file;
+    if (response.status == 416) {  // of an empty file
+      file.size_bytes = 0;
+    } else if (!response.is_good()) {
+      return http_failure(response);
+    } else {
+      file.size_bytes = response.file_bytes;
+      file.first = std::move(response.body);
+    }
+    file.version = FileVersion::of(response);
+    const std::lock_guard lock(mutex_);
+    files_[path] = std::move(file);
+    return true;
+  }
+
+  // Where nothing lists the files: those whose whole names are known.
+  Status take_known() {
+    std::vector<std::string> names(kWeights.begin(), kWeights.end());
+    for (const std::string_view glob : document_globs()) {
+      if (glob.find_first_of("*?[") == glob.npos) names.emplace_back(glob);
+    }
+    std::vector<Status> taken(names.size());
+    ask_at_once(names.size(), [&](size_t i) {
+      if (auto found = take_one(names[i]); !found) taken[i] = Failure(std::move(found.error()));
+    });
+    for (Status& each : taken) CKPT_TRY(each);
+    return {};
+  }
+
+  Status take_folder() {
+    Result<std::optional<HttpResponse>> sums, index;
+    ask_at_once(2, [&](size_t i) {
+      if (i == 0) sums = text_of_file(kSums, kMaxSumsBytes);
+      if (i == 1) index = text_of_file(kWebIndex, kMaxWebIndexBytes);
+    });
+    if (!sums) return Failure(std::move(sums.error()));
+    if (*sums) {
+      files_[std::string(kSums)] = {};
+      CKPT_TRY(in(base_.shown(), add_sums((*sums)->body, files_)));
+      // One that is not as the sums say is asked for again, and refused, if it is read.
+      const auto listed = files_.find(std::string(kWebIndex));
+      const bool is_known = index && *index && listed != files_.end() &&
+                            sha256_of((*index)->body) == listed->second.sha256;
+      if (is_known) keep_index(**std::move(index));
+      return {};
+    }
+    if (!index) return Failure(std::move(index.error()));
+    if (*index) CKPT_TRY(take_index(**std::move(index)));
+    return take_known();
+  }
+
   // All of it, or it fails; nullopt: it is not there.
-  Result<std::optional<HttpResponse>> text_of_file(std::string_view path, uint64_t limit_bytes);
-  void keep_index(HttpResponse response);
-  Status take_index(HttpResponse response);
+  Result<std::optional<HttpResponse>> text_of_file(std::string_view path, uint64_t limit_bytes) {
+    CKPT_ASSIGN(HttpRequest asked, request(std::string(path), false));
+    // A range says how long the file is, and so whether all of it came.
+    asked.range = HttpRange{0, limit_bytes};
+    CKPT_ASSIGN(HttpResponse response, http_send(asked));
+    if (response.status == 404 || response.status == 410) return std::optional<HttpResponse>();
+    const bool is_empty = response.status == 416;
+    if (!response.is_good() && !is_empty) return http_failure(response);
+    if (is_empty) response.body.clear();
+    if (response.file_bytes.value_or(0) > limit_bytes) {
+      return corrupt("{}: {} bytes; at most {}", response.url.shown(), *response.file_bytes,
+                     limit_bytes);
+    }
+    return std::optional(std::move(response));
+  }
+
+  void keep_index(HttpResponse response) {
+    RemoteFile& file = files_[std::string(kWebIndex)];
+    file.size_bytes = response.body.size();
+    file.version = FileVersion::of(response);
+    file.first = std::move(response.body);
+  }
+
+  Status take_index(HttpResponse response) {
+    CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, response.body));
+    keep_index(std::move(response));
+    const JsonValue* const map = known(index, "weight_map");
+    if (map == nullptr || !map->is_object()) {
+      return corrupt("{}: no weight_map", kWebIndex);
+    }
+    for (const auto& [tensor, file_name] : map->items()) {
+      if (!file_name.is_string()) continue;
+      const auto& path = file_name.get_ref<const std::string&>();
+      CKPT_TRY(check_listed_path(path));
+      files_[path] = {};
+    }
+    return {};
+  }
 
   Url base_;
   std::mutex mutex_;  // of files_, while several are asked for
 };
-
-Result<bool> WebRoot::take_one(const std::string& path) {
-  CKPT_ASSIGN(HttpRequest asked, request(path, false));
-  asked.range = HttpRange{0, kFirstBytes};
-  CKPT_ASSIGN(HttpResponse response, http_send(asked));
-  if (response.status == 404 || response.status == 410) return false;
-  RemoteFile file;
-  if (response.status == 416) {  // of an empty file
-    file.size_bytes = 0;
-  } else if (!response.is_good()) {
-    return http_failure(response);
-  } else {
-    file.size_bytes = response.file_bytes;
-    file.first = std::move(response.body);
-  }
-  file.version = FileVersion::of(response);
-  const std::lock_guard lock(mutex_);
-  files_[path] = std::move(file);
-  return true;
-}
-
-// Where nothing lists the files: those whose whole names are known.
-Status WebRoot::take_known() {
-  std::vector<std::string> names(kWeights.begin(), kWeights.end());
-  for (const std::string_view glob : document_globs()) {
-    if (glob.find_first_of("*?[") == glob.npos) names.emplace_back(glob);
-  }
-  std::vector<Status> taken(names.size());
-  ask_at_once(names.size(), [&](size_t i) {
-    if (auto found = take_one(names[i]); !found) taken[i] = Failure(std::move(found.error()));
-  });
-  for (Status& each : taken) CKPT_TRY(each);
-  return {};
-}
-
-Result<std::optional<HttpResponse>> WebRoot::text_of_file(std::string_view path,
-                                                          uint64_t limit_bytes) {
-  CKPT_ASSIGN(HttpRequest asked, request(std::string(path), false));
-  // A range says how long the file is, and so whether all of it came.
-  asked.range = HttpRange{0, limit_bytes};
-  CKPT_ASSIGN(HttpResponse response, http_send(asked));
-  if (response.status == 404 || response.status == 410) return std::optional<HttpResponse>();
-  const bool is_empty = response.status == 416;
-  if (!response.is_good() && !is_empty) return http_failure(response);
-  if (is_empty) response.body.clear();
-  if (response.file_bytes.value_or(0) > limit_bytes) {
-    return corrupt("{}: {} bytes; at most {}", response.url.shown(), *response.file_bytes,
-                   limit_bytes);
-  }
-  return std::optional(std::move(response));
-}
-
-void WebRoot::keep_index(HttpResponse response) {
-  RemoteFile& file = files_[std::string(kWebIndex)];
-  file.size_bytes = response.body.size();
-  file.version = FileVersion::of(response);
-  file.first = std::move(response.body);
-}
-
-Status WebRoot::take_index(HttpResponse response) {
-  CKPT_ASSIGN(const JsonValue index, parse_json(kWebIndex, response.body));
-  keep_index(std::move(response));
-  const JsonValue* const map = known(index, "weight_map");
-  if (map == nullptr || !map->is_object()) {
-    return corrupt("{}: no weight_map", kWebIndex);
-  }
-  for (const auto& [tensor, file_name] : map->items()) {
-    if (!file_name.is_string()) continue;
-    const auto& path = file_name.get_ref<const std::string&>();
-    CKPT_TRY(check_listed_path(path));
-    files_[path] = {};
-  }
-  return {};
-}
-
-Status WebRoot::take_folder() {
-  Result<std::optional<HttpResponse>> sums, index;
-  ask_at_once(2, [&](size_t i) {
-    if (i == 0) sums = text_of_file(kSums, kMaxSumsBytes);
-    if (i == 1) index = text_of_file(kWebIndex, kMaxWebIndexBytes);
-  });
-  if (!sums) return Failure(std::move(sums.error()));
-  if (*sums) {
-    files_[std::string(kSums)] = {};
-    CKPT_TRY(in(base_.shown(), add_sums((*sums)->body, files_)));
-    // One that is not as the sums say is asked for again, and refused, if it is read.
-    const auto listed = files_.find(std::string(kWebIndex));
-    const bool is_known = index && *index && listed != files_.end() &&
-                          sha256_of((*index)->body) == listed->second.sha256;
-    if (is_known) keep_index(**std::move(index));
-    return {};
-  }
-  if (!index) return Failure(std::move(index.error()));
-  if (*index) CKPT_TRY(take_index(**std::move(index)));
-  return take_known();
-}
-
-Status WebRoot::find_files() {
-  if (!base_.path.ends_with('/')) {
-    CKPT_ASSIGN(const bool is_file, take_one(""));
-    if (is_file) return {};
-    base_.path += '/';
-  }
-  return take_folder();
-}
 
 }  // namespace
 

@@ -95,13 +95,61 @@ class ReplacedFolder {
  public:
   explicit ReplacedFolder(const Output& output)
       : output_(output), folder_(output.path), planned_(planned_names(output)) {}
-  Result<std::vector<std::string>> run(const ReadOptions& reading);
+  Result<std::vector<std::string>> run(const ReadOptions& reading) {
+    if (::stat(folder_.c_str(), &own_) != 0)
+      return io_failure(folder_, "cannot be examined", errno);
+    CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder_, {}));
+    const auto weights = files_of_weights(folder_, reading);
+    if (weights) weights_.insert(weights->begin(), weights->end());
+    std::vector<std::string> others, gone;
+    for (const FolderEntry& entry : entries) {
+      const std::string name = stays(entry);
+      (name.empty() ? gone : others).push_back(name.empty() ? entry.path : name);
+    }
+    CKPT_ASSIGN(const std::vector<std::string> empty, list_empty_folders(folder_));
+    for (const std::string& path : empty) {
+      (is_download_note(path) ? gone : others).push_back(path);
+    }
+    if (!others.empty()) {
+      return misuse_hint("another OUT, or move them out of it",
+                         "{}: --force would remove files that are not part of a checkpoint: {}",
+                         folder_.string(), shown(others));
+    }
+    if (entries.empty() || recognize(folder_)) return gone;
+    return not_a_checkpoint(folder_);
+  }
 
  private:
   // How a file that stays is shown; empty for one that goes.
-  std::string stays(const FolderEntry& entry) const;
-  std::string document_stays(const std::string& path) const;
-  bool is_owned(const std::string& path) const;
+  std::string stays(const FolderEntry& entry) const {
+    const std::string& path = entry.path;
+    if (entry.kind == FolderEntry::Kind::kOther || !is_owned(path)) return path;
+    if (is_document(path)) return document_stays(path);
+    const bool goes = planned_.contains(path) || weights_.contains(path) ||
+                      is_download_note(path) || is_published_name(path) ||
+                      (path == kReportName && has_published_report(folder_));
+    return goes ? std::string() : path;
+  }
+
+  std::string document_stays(const std::string& path) const {
+    if (remembered_digest(folder_ / path)) return {};
+    const auto recorded = recorded_digest(folder_ / path);
+    const bool is_personal = is_document_of(DocumentKind::kWords, path);
+    if (!recorded && !is_personal) return {};
+    const auto text = read_small(folder_ / path, kMaxComparedBytes);
+    if (!text) return path;
+    const Document* again = output_.checkpoint.find_document(path);
+    if (again != nullptr && again->text() == *text) return {};
+    if (recorded && sha256_of(*text) == *recorded) return {};
+    return recorded ? path + " (changed since ckpt wrote it)" : path;
+  }
+
+  bool is_owned(const std::string& path) const {
+    struct stat status {};
+    const fs::path whole = folder_ / path;
+    if (::lstat(whole.c_str(), &status) != 0) return false;
+    return status.st_uid == own_.st_uid || is_ours(whole, status, Guard::kOwner);
+  }
 
   const Output& output_;
   const fs::path& folder_;
@@ -109,59 +157,6 @@ class ReplacedFolder {
   std::set<std::string> weights_;
   struct stat own_{};
 };
-
-bool ReplacedFolder::is_owned(const std::string& path) const {
-  struct stat status{};
-  const fs::path whole = folder_ / path;
-  if (::lstat(whole.c_str(), &status) != 0) return false;
-  return status.st_uid == own_.st_uid || is_ours(whole, status, Guard::kOwner);
-}
-
-std::string ReplacedFolder::document_stays(const std::string& path) const {
-  if (remembered_digest(folder_ / path)) return {};
-  const auto recorded = recorded_digest(folder_ / path);
-  const bool is_personal = is_document_of(DocumentKind::kWords, path);
-  if (!recorded && !is_personal) return {};
-  const auto text = read_small(folder_ / path, kMaxComparedBytes);
-  if (!text) return path;
-  const Document* again = output_.checkpoint.find_document(path);
-  if (again != nullptr && again->text() == *text) return {};
-  if (recorded && sha256_of(*text) == *recorded) return {};
-  return recorded ? path + " (changed since ckpt wrote it)" : path;
-}
-
-std::string ReplacedFolder::stays(const FolderEntry& entry) const {
-  const std::string& path = entry.path;
-  if (entry.kind == FolderEntry::Kind::kOther || !is_owned(path)) return path;
-  if (is_document(path)) return document_stays(path);
-  const bool goes = planned_.contains(path) || weights_.contains(path) || is_download_note(path) ||
-                    is_published_name(path) ||
-                    (path == kReportName && has_published_report(folder_));
-  return goes ? std::string() : path;
-}
-
-Result<std::vector<std::string>> ReplacedFolder::run(const ReadOptions& reading) {
-  if (::stat(folder_.c_str(), &own_) != 0) return io_failure(folder_, "cannot be examined", errno);
-  CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(folder_, {}));
-  const auto weights = files_of_weights(folder_, reading);
-  if (weights) weights_.insert(weights->begin(), weights->end());
-  std::vector<std::string> others, gone;
-  for (const FolderEntry& entry : entries) {
-    const std::string name = stays(entry);
-    (name.empty() ? gone : others).push_back(name.empty() ? entry.path : name);
-  }
-  CKPT_ASSIGN(const std::vector<std::string> empty, list_empty_folders(folder_));
-  for (const std::string& path : empty) {
-    (is_download_note(path) ? gone : others).push_back(path);
-  }
-  if (!others.empty()) {
-    return misuse_hint("another OUT, or move them out of it",
-                       "{}: --force would remove files that are not part of a checkpoint: {}",
-                       folder_.string(), shown(others));
-  }
-  if (entries.empty() || recognize(folder_)) return gone;
-  return not_a_checkpoint(folder_);
-}
 
 }  // namespace
 

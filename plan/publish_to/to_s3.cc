@@ -42,43 +42,6 @@ struct S3Object {
   std::string sha256;  // as ckpt noted it; empty for objects of others
 };
 
-// Writes objects of one bucket, whole or in parts; the server checks each part. Thread-safe after
-// the first find(), which learns in which region the bucket is. All
-// fail as requests do; kUsage where the server refuses who we are or the name is
-// taken.
-class S3Writer {
- public:
-  explicit S3Writer(S3Bucket bucket) : bucket_(std::move(bucket)) {}
-
-  Result<std::optional<S3Object>> find(const std::string& key);
-  // The object appears whole. `may_replace`: else one that exists stays.
-  Status put(const std::string& key, const HttpBody& content, const std::string& sha256,
-             bool may_replace);
-
-  // The same for every run that sends this object.
-  std::string address(const std::string& key) const { return bucket_.base.text() + "\n" + key; }
-  Result<std::string> begin_upload(const std::string& key, const std::string& sha256);
-  Result<S3Parts> list_parts(const std::string& key, const std::string& upload);
-  struct Place {
-    std::string key, upload;
-    uint32_t number = 0;
-  };
-  // `sha256` is the body's, and read while it is sent: a part may be larger than memory.
-  Result<S3Part> put_part(const Place& place, const HttpBody& body, const std::string& sha256);
-  // Makes the object visible. `sha256` is that of the whole.
-  Status complete(const Place& place, const S3Parts& parts, const std::string& sha256,
-                  bool may_replace);
-  Status abort(const std::string& key, const std::string& upload);
-
- private:
-  using Parameters = std::vector<std::pair<std::string, std::string>>;
-  HttpRequest request(std::string method, std::string_view key, Parameters parameters) const;
-  Result<HttpResponse> send(HttpRequest request, std::string sha256 = sha256_of(""));
-  Status check_made(const std::string& key, const std::string& sha256, Status refused);
-
-  S3Bucket bucket_;
-};
-
 constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
 constexpr int kPagesOfParts = 32;
 
@@ -121,126 +84,148 @@ std::string checksum_of(std::string_view sha256) {
   return base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-HttpRequest S3Writer::request(std::string method, std::string_view key,
-                              Parameters parameters) const {
-  HttpRequest out = s3_request(bucket_, key, std::move(parameters));
-  out.method = std::move(method);
-  out.max_response_bytes = uint64_t{8} << 20;
-  return out;
-}
+// Writes objects of one bucket, whole or in parts; the server checks each part. Thread-safe after
+// the first find(), which learns in which region the bucket is. All
+// fail as requests do; kUsage where the server refuses who we are or the name is
+// taken.
+class S3Writer {
+ public:
+  explicit S3Writer(S3Bucket bucket) : bucket_(std::move(bucket)) {}
 
-// Signs the request with its body, which has that SHA-256.
-Result<HttpResponse> S3Writer::send(HttpRequest request, std::string sha256) {
-  const bool needs_body = request.method == "PUT" || request.method == "POST";
-  if (needs_body && !request.body) request.body = HttpBody::of("");
-  S3Signing signing = bucket_.signing;
-  signing.payload_sha256 = std::move(sha256);
-  sign_s3(request, std::move(signing));
-  return http_send(request);
-}
-
-Result<std::optional<S3Object>> S3Writer::find(const std::string& key) {
-  CKPT_ASSIGN(HttpResponse response, send(request("HEAD", key, {})));
-  if (!response.is_good() && follow_region(bucket_, response)) {
-    CKPT_ASSIGN(response, send(request("HEAD", key, {})));
-  }
-  if (response.status == 404) return std::optional<S3Object>();
-  if (!response.is_good()) return refused_by_s3(response);
-  const std::string* const length = response.header("content-length");
-  const std::string* const sha256 = response.header(kDigestHeader);
-  return S3Object{length == nullptr ? 0 : number_in(*length), sha256 == nullptr ? "" : *sha256};
-}
-
-// After a refusal: the answer to an earlier try may have been lost, which made the object.
-Status S3Writer::check_made(const std::string& key, const std::string& sha256, Status refused) {
-  const auto there = find(key);
-  if (there && *there && (*there)->sha256 == sha256) return {};
-  return refused;
-}
-
-Status S3Writer::put(const std::string& key, const HttpBody& content, const std::string& sha256,
-                     bool may_replace) {
-  HttpRequest put = request("PUT", key, {});
-  put.headers = {{"Content-Type", "application/octet-stream"},
-                 {"x-amz-checksum-sha256", checksum_of(sha256)},
-                 {std::string(kDigestHeader), sha256}};
-  if (!may_replace) put.headers.emplace_back("If-None-Match", "*");
-  put.body = content;
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), sha256));
-  if (response.is_good()) return {};
-  return check_made(key, sha256, refused_by_s3(response));
-}
-
-Result<std::string> S3Writer::begin_upload(const std::string& key, const std::string& sha256) {
-  HttpRequest post = request("POST", key, {{"uploads", ""}});
-  post.headers = {{"Content-Type", "application/octet-stream"},
-                  {"x-amz-checksum-algorithm", "SHA256"},
-                  {std::string(kDigestHeader), sha256}};
-  post.may_repeat = true;
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
-  std::string upload = s3_element(response.body, "UploadId");
-  if (!response.is_good() || upload.empty()) return refused_by_s3(response);
-  return upload;
-}
-
-Result<S3Parts> S3Writer::list_parts(const std::string& key, const std::string& upload) {
-  S3Parts out;
-  std::string marker = "0";
-  for (int page = 0; page < kPagesOfParts; ++page) {
-    CKPT_ASSIGN(const HttpResponse response,
-                send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}})));
-    if (!response.is_good()) return refused_by_s3(response);
-    for (const std::string_view part : elements(response.body, "Part")) {
-      const auto number = static_cast<uint32_t>(number_in(s3_element(part, "PartNumber")));
-      out[number] = {number_in(s3_element(part, "Size")), s3_element(part, "ETag"),
-                     s3_element(part, "ChecksumSHA256")};
+  Result<std::optional<S3Object>> find(const std::string& key) {
+    CKPT_ASSIGN(HttpResponse response, send(request("HEAD", key, {})));
+    if (!response.is_good() && follow_region(bucket_, response)) {
+      CKPT_ASSIGN(response, send(request("HEAD", key, {})));
     }
-    marker = s3_element(response.body, "NextPartNumberMarker");
-    if (s3_element(response.body, "IsTruncated") != "true" || marker.empty()) break;
+    if (response.status == 404) return std::optional<S3Object>();
+    if (!response.is_good()) return refused_by_s3(response);
+    const std::string* const length = response.header("content-length");
+    const std::string* const sha256 = response.header(kDigestHeader);
+    return S3Object{length == nullptr ? 0 : number_in(*length), sha256 == nullptr ? "" : *sha256};
   }
-  return out;
-}
 
-Result<S3Part> S3Writer::put_part(const Place& place, const HttpBody& body,
-                                  const std::string& sha256) {
-  HttpRequest put = request(
-      "PUT", place.key, {{"partNumber", std::to_string(place.number)}, {"uploadId", place.upload}});
-  S3Part part{body.size_bytes, "", checksum_of(sha256)};
-  put.headers = {{"x-amz-checksum-sha256", part.sha256_base64}};
-  put.body = body;
-  CKPT_ASSIGN(const HttpResponse response, send(std::move(put), sha256));
-  const std::string* const etag = response.header("etag");
-  if (!response.is_good() || etag == nullptr) return refused_by_s3(response);
-  part.etag = *etag;
-  return part;
-}
-
-Status S3Writer::complete(const Place& place, const S3Parts& parts, const std::string& sha256,
-                          bool may_replace) {
-  std::string xml = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
-  for (const auto& [number, part] : parts) {
-    xml += fmt::format(
-        "<Part><PartNumber>{}</PartNumber><ETag>{}</ETag><ChecksumSHA256>{}</ChecksumSHA256></"
-        "Part>",
-        number, escaped_xml(part.etag), part.sha256_base64);
+  // The object appears whole. `may_replace`: else one that exists stays.
+  Status put(const std::string& key, const HttpBody& content, const std::string& sha256,
+             bool may_replace) {
+    HttpRequest put = request("PUT", key, {});
+    put.headers = {{"Content-Type", "application/octet-stream"},
+                   {"x-amz-checksum-sha256", checksum_of(sha256)},
+                   {std::string(kDigestHeader), sha256}};
+    if (!may_replace) put.headers.emplace_back("If-None-Match", "*");
+    put.body = content;
+    CKPT_ASSIGN(const HttpResponse response, send(std::move(put), sha256));
+    if (response.is_good()) return {};
+    return check_made(key, sha256, refused_by_s3(response));
   }
-  xml += "</CompleteMultipartUpload>";
-  HttpRequest post = request("POST", place.key, {{"uploadId", place.upload}});
-  post.headers = {{"Content-Type", "application/xml"}};
-  if (!may_replace) post.headers.emplace_back("If-None-Match", "*");
-  post.stall_seconds = 300;  // the server joins the parts
-  post.body = HttpBody::of(xml);
-  const auto response = send(std::move(post), sha256_of(xml));
-  if (!response) return check_made(place.key, sha256, Failure(response.error()));
-  // A failure may come after the headers of a good answer.
-  const bool is_good = response->is_good() && s3_element(response->body, "Code").empty();
-  return is_good ? Status() : check_made(place.key, sha256, refused_by_s3(*response));
-}
 
-Status S3Writer::abort(const std::string& key, const std::string& upload) {
-  CKPT_ASSIGN(const HttpResponse response, send(request("DELETE", key, {{"uploadId", upload}})));
-  return response.is_good() || response.status == 404 ? Status() : refused_by_s3(response);
-}
+  // The same for every run that sends this object.
+  std::string address(const std::string& key) const { return bucket_.base.text() + "\n" + key; }
+  Result<std::string> begin_upload(const std::string& key, const std::string& sha256) {
+    HttpRequest post = request("POST", key, {{"uploads", ""}});
+    post.headers = {{"Content-Type", "application/octet-stream"},
+                    {"x-amz-checksum-algorithm", "SHA256"},
+                    {std::string(kDigestHeader), sha256}};
+    post.may_repeat = true;
+    CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
+    std::string upload = s3_element(response.body, "UploadId");
+    if (!response.is_good() || upload.empty()) return refused_by_s3(response);
+    return upload;
+  }
+
+  Result<S3Parts> list_parts(const std::string& key, const std::string& upload) {
+    S3Parts out;
+    std::string marker = "0";
+    for (int page = 0; page < kPagesOfParts; ++page) {
+      CKPT_ASSIGN(
+          const HttpResponse response,
+          send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}})));
+      if (!response.is_good()) return refused_by_s3(response);
+      for (const std::string_view part : elements(response.body, "Part")) {
+        const auto number = static_cast<uint32_t>(number_in(s3_element(part, "PartNumber")));
+        out[number] = {number_in(s3_element(part, "Size")), s3_element(part, "ETag"),
+                       s3_element(part, "ChecksumSHA256")};
+      }
+      marker = s3_element(response.body, "NextPartNumberMarker");
+      if (s3_element(response.body, "IsTruncated") != "true" || marker.empty()) break;
+    }
+    return out;
+  }
+
+  struct Place {
+    std::string key, upload;
+    uint32_t number = 0;
+  };
+  // `sha256` is the body's, and read while it is sent: a part may be larger than memory.
+  Result<S3Part> put_part(const Place& place, const HttpBody& body, const std::string& sha256) {
+    HttpRequest put =
+        request("PUT", place.key,
+                {{"partNumber", std::to_string(place.number)}, {"uploadId", place.upload}});
+    S3Part part{body.size_bytes, "", checksum_of(sha256)};
+    put.headers = {{"x-amz-checksum-sha256", part.sha256_base64}};
+    put.body = body;
+    CKPT_ASSIGN(const HttpResponse response, send(std::move(put), sha256));
+    const std::string* const etag = response.header("etag");
+    if (!response.is_good() || etag == nullptr) return refused_by_s3(response);
+    part.etag = *etag;
+    return part;
+  }
+
+  // Makes the object visible. `sha256` is that of the whole.
+  Status complete(const Place& place, const S3Parts& parts, const std::string& sha256,
+                  bool may_replace) {
+    std::string xml = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    for (const auto& [number, part] : parts) {
+      xml += fmt::format(
+          "<Part><PartNumber>{}</PartNumber><ETag>{}</ETag><ChecksumSHA256>{}</ChecksumSHA256></"
+          "Part>",
+          number, escaped_xml(part.etag), part.sha256_base64);
+    }
+    xml += "</CompleteMultipartUpload>";
+    HttpRequest post = request("POST", place.key, {{"uploadId", place.upload}});
+    post.headers = {{"Content-Type", "application/xml"}};
+    if (!may_replace) post.headers.emplace_back("If-None-Match", "*");
+    post.stall_seconds = 300;  // the server joins the parts
+    post.body = HttpBody::of(xml);
+    const auto response = send(std::move(post), sha256_of(xml));
+    if (!response) return check_made(place.key, sha256, Failure(response.error()));
+    // A failure may come after the headers of a good answer.
+    const bool is_good = response->is_good() && s3_element(response->body, "Code").empty();
+    return is_good ? Status() : check_made(place.key, sha256, refused_by_s3(*response));
+  }
+
+  Status abort(const std::string& key, const std::string& upload) {
+    CKPT_ASSIGN(const HttpResponse response, send(request("DELETE", key, {{"uploadId", upload}})));
+    return response.is_good() || response.status == 404 ? Status() : refused_by_s3(response);
+  }
+
+ private:
+  using Parameters = std::vector<std::pair<std::string, std::string>>;
+  HttpRequest request(std::string method, std::string_view key, Parameters parameters) const {
+    HttpRequest out = s3_request(bucket_, key, std::move(parameters));
+    out.method = std::move(method);
+    out.max_response_bytes = uint64_t{8} << 20;
+    return out;
+  }
+
+  // Signs the request with its body, which has that SHA-256.
+  Result<HttpResponse> send(HttpRequest request, std::string sha256 = sha256_of("")) {
+    const bool needs_body = request.method == "PUT" || request.method == "POST";
+    if (needs_body && !request.body) request.body = HttpBody::of("");
+    S3Signing signing = bucket_.signing;
+    signing.payload_sha256 = std::move(sha256);
+    sign_s3(request, std::move(signing));
+    return http_send(request);
+  }
+
+  // After a refusal: the answer to an earlier try may have been lost, which made the object.
+  Status check_made(const std::string& key, const std::string& sha256, Status refused) {
+    const auto there = find(key);
+    if (there && *there && (*there)->sha256 == sha256) return {};
+    return refused;
+  }
+
+  S3Bucket bucket_;
+};
 
 constexpr uint64_t kSmallestPartBytes = uint64_t{32} << 20;
 constexpr uint64_t kMostParts = 10'000;

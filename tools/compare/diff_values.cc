@@ -18,6 +18,18 @@ namespace {
 // A yes is about values alone.
 constexpr std::string_view kNotCompared = "; metadata and documents are not compared";
 
+bool is_different(const ValueDifference& difference) {
+  return difference.sum_squared_errors > 0 || difference.max_error > 0 ||
+         difference.nonfinite_apart > 0;
+}
+
+// Other values that are not finite come first, then by how much the values are apart.
+bool is_worse(const ValueDifference& a, const ValueDifference& b) {
+  if ((a.nonfinite_apart > 0) != (b.nonfinite_apart > 0)) return a.nonfinite_apart > 0;
+  if (is_different(a) != is_different(b)) return is_different(a);
+  return a.relative() > b.relative();
+}
+
 class ValuesReport {
  public:
   ValuesReport(const Console& console, const ValueQuestion& question)
@@ -32,15 +44,56 @@ class ValuesReport {
     ++differing_;
   }
   // All pairs; what differs most comes first.
-  void add(const std::vector<ValuePair>& pairs, const std::vector<ValueDifference>& differences);
-  Status check_gates(const ValueDifference& total);
+  void add(const std::vector<ValuePair>& pairs, const std::vector<ValueDifference>& differences) {
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      compared_.push_back({pairs[i], differences[i]});
+      differing_ += is_different(differences[i]) ? 1 : 0;
+    }
+    std::ranges::stable_sort(compared_, [](const Compared& a, const Compared& b) {
+      return is_worse(a.difference, b.difference);
+    });
+  }
+
+  Status check_gates(const ValueDifference& total) {
+    for (const Gate& gate : question_.gates) {
+      uint64_t asked = 0;
+      const auto ask = [&](std::string_view name, const ValueDifference& difference) {
+        const std::optional<double> value = gate.metric->of(difference);
+        if (!value) return;
+        ++asked;
+        if (gate.fails(*value)) failed_.push_back({&gate, std::string(name), *value});
+      };
+      if (gate.of_total) ask("total", total);
+      for (size_t i = 0; !gate.of_total && i < compared_.size(); ++i) {
+        ask(compared_[i].pair.a->name, compared_[i].difference);
+      }
+      if (asked == 0 && not_compared_ == 0) {
+        return misuse("--fail-if '{}': none of the {} tensors has this number", gate.text,
+                      compared_.size());
+      }
+    }
+    // Values that are not finite are in no sum, so that no other gate would notice it.
+    for (size_t i = 0; !question_.gates.empty() && i < compared_.size(); ++i) {
+      const uint64_t apart = compared_[i].difference.nonfinite_apart;
+      if (apart == 0) continue;
+      cannot_compare(compared_[i].pair.a->name,
+                     fmt::format("{} values differ and are NaN or Inf in A or B", apart));
+    }
+    return {};
+  }
+
   bool is_well() const {
     if (not_compared_ > 0 || !failed_.empty()) return false;
     return !question_.gates.empty() || differing_ == 0;
   }
   uint64_t not_compared() const { return not_compared_; }
   // The verdict, then what it is made of.
-  void print(const ValueDifference& total, size_t tensors, bool are_bridged) const;
+  void print(const ValueDifference& total, size_t tensors, bool are_bridged) const {
+    console_.answer(verdict(tensors, are_bridged));
+    print_apart();
+    print_compared(total);
+    print_gates();
+  }
 
  private:
   struct Apart {
@@ -55,14 +108,123 @@ class ValuesReport {
     std::string tensor;
     double value;
   };
-  static Json json_of(const ValueDifference& difference);
-  static std::vector<std::string> cells(const ValueDifference& difference);
-  std::string verdict(size_t tensors, bool are_bridged) const;
-  void print_apart() const;
-  void print_compared(const ValueDifference& total) const;
-  void print_gates() const;
+  // Infinite numbers become null: JSON has no word for them.
+  static Json json_of(const ValueDifference& difference) {
+    const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+    Json out = {{"values", difference.values},
+                {"same", !is_different(difference)},
+                {"rmse", finite(difference.rmse())},
+                {"relative", finite(difference.relative())},
+                {"sqnr_db", finite(difference.sqnr_db())},
+                {"cosine", finite(difference.cosine())},
+                {"max", finite(difference.max_error)}};
+    const char* names[] = {"a", "b"};
+    for (size_t i = 0; i < 2; ++i) {
+      const ValueSide& side = difference.sides[i];
+      const auto saturated = side.saturated();
+      out[names[i]] = {{"nonfinite", side.nonfinite},
+                       {"saturated", saturated ? Json(*saturated) : Json()},
+                       {"blocks", side.blocks},
+                       {"flushed_blocks", side.flushed_blocks}};
+    }
+    return out;
+  }
 
-  static const std::vector<bool> kFlushRight;
+  static std::vector<std::string> cells(const ValueDifference& difference) {
+    const ValueSide& coded = coded_side(difference);
+    const auto saturated = coded.saturated();
+    const double sqnr = difference.sqnr_db();
+    return {fmt::format("{:.3e}", difference.rmse()),
+            fmt::format("{:.4f}", difference.relative()),
+            std::isfinite(sqnr) ? fmt::format("{:.2f}", sqnr)
+            : sqnr > 0          ? "same"
+                                : "-inf",
+            fmt::format("{:.6f}", difference.cosine()),
+            fmt::format("{:.3e}", difference.max_error),
+            saturated ? fmt::format("{:.2f} %", 100 * *saturated) : "-",
+            coded.blocks == 0 ? "-" : fmt::format("{}", coded.flushed_blocks),
+            fmt::format("{}", difference.sides[0].nonfinite + difference.sides[1].nonfinite)};
+  }
+
+  std::string verdict(size_t tensors, bool are_bridged) const {
+    std::string out;
+    if (!failed_.empty()) out = fmt::format("{} limits are not kept; ", failed_.size());
+    if (tensors == 0) return out + counted(not_compared_, "tensor") + " could not be compared";
+    const std::string apart =
+        not_compared_ == 0 ? "" : fmt::format("; {} could not be compared", not_compared_);
+    if (differing_ == 0) {
+      const std::string_view form =
+          are_bridged
+              ? "the same in meaning: all {} tensors hold the same values, stored differently"
+              : "the same values: all {} tensors";
+      return out + fmt::format(fmt::runtime(form), tensors) + apart + std::string(kNotCompared);
+    }
+    out += fmt::format("{} of {} tensors have other values", differing_, tensors);
+    if (!compared_.empty() && is_different(compared_[0].difference)) {
+      const Compared& worst = compared_[0];
+      const double sqnr = worst.difference.sqnr_db();
+      out += fmt::format(", the worst {}", worst.pair.a->name);
+      if (std::isfinite(sqnr)) out += fmt::format(" ({:.2f} dB)", sqnr);
+    }
+    return out + apart;
+  }
+
+  void print_apart() const {
+    const size_t shown = std::min<size_t>(apart_.size(), question_.top);
+    for (const Apart& one : std::span(apart_).first(shown)) {
+      console_.answer(
+          fmt::format("{}  {}{}", one.what, one.kind == "bytes" ? "bytes " : "", one.detail));
+      console_.object("difference",
+                      {{"what", one.what}, {"kind", one.kind}, {"detail", one.detail}});
+    }
+    if (shown < apart_.size())
+      console_.answer(fmt::format("... and {} more", apart_.size() - shown));
+  }
+
+  void print_compared(const ValueDifference& total) const {
+    Table table({"tensor", "A", "B", "rmse", "relative", "sqnr dB", "cosine", "max", "saturated",
+                 "flushed", "non-finite"});
+    uint64_t differing = 0;
+    for (size_t i = 0; i < compared_.size(); ++i) {
+      const auto& [pair, difference] = compared_[i];
+      differing += is_different(difference) ? 1 : 0;
+      if (i >= question_.top) continue;
+      const std::string types[] = {std::string(codec_of(*pair.a).name),
+                                   std::string(codec_of(*pair.b).name)};
+      Json fields = {{"tensor", pair.a->name}, {"type_a", types[0]}, {"type_b", types[1]}};
+      fields.update(json_of(difference));
+      console_.object("values", std::move(fields));
+      if (!is_different(difference)) continue;
+      std::vector<std::string> row = {pair.a->name, types[0], types[1]};
+      for (std::string& cell : cells(difference)) row.push_back(std::move(cell));
+      table.add(std::move(row));
+    }
+    std::vector<std::string> row = {fmt::format("total of {} tensors", compared_.size()), "", ""};
+    for (std::string& cell : cells(total)) row.push_back(std::move(cell));
+    table.add(std::move(row));
+    Json fields = {{"tensors", compared_.size()}};
+    fields.update(json_of(total));
+    console_.object("total", std::move(fields));
+    if (compared_.empty()) return;
+    console_.answer_table(table,
+                          {false, false, false, true, true, true, true, true, true, true, true});
+    if (differing > question_.top) {
+      console_.answer(fmt::format("... and {} more", differing - question_.top));
+    }
+  }
+
+  void print_gates() const {
+    for (const auto& [gate, tensor, value] : failed_) {
+      console_.answer(
+          fmt::format("failed: {}  {}  {} {:.6g}", gate->text, tensor, gate->metric->name, value));
+      console_.object("gate", {{"gate", gate->text},
+                               {"tensor", tensor},
+                               {"metric", gate->metric->name},
+                               {"value", std::isfinite(value) ? Json(value) : Json()},
+                               {"passed", false}});
+    }
+  }
+
   const Console& console_;
   const ValueQuestion& question_;
   std::vector<Apart> apart_;
@@ -70,180 +232,6 @@ class ValuesReport {
   std::vector<FailedGate> failed_;
   uint64_t differing_ = 0, not_compared_ = 0;
 };
-
-const std::vector<bool> ValuesReport::kFlushRight = {false, false, false, true, true, true,
-                                                     true,  true,  true,  true, true};
-
-bool is_different(const ValueDifference& difference) {
-  return difference.sum_squared_errors > 0 || difference.max_error > 0 ||
-         difference.nonfinite_apart > 0;
-}
-
-std::vector<std::string> ValuesReport::cells(const ValueDifference& difference) {
-  const ValueSide& coded = coded_side(difference);
-  const auto saturated = coded.saturated();
-  const double sqnr = difference.sqnr_db();
-  return {fmt::format("{:.3e}", difference.rmse()),
-          fmt::format("{:.4f}", difference.relative()),
-          std::isfinite(sqnr) ? fmt::format("{:.2f}", sqnr)
-          : sqnr > 0          ? "same"
-                              : "-inf",
-          fmt::format("{:.6f}", difference.cosine()),
-          fmt::format("{:.3e}", difference.max_error),
-          saturated ? fmt::format("{:.2f} %", 100 * *saturated) : "-",
-          coded.blocks == 0 ? "-" : fmt::format("{}", coded.flushed_blocks),
-          fmt::format("{}", difference.sides[0].nonfinite + difference.sides[1].nonfinite)};
-}
-
-// Infinite numbers become null: JSON has no word for them.
-Json ValuesReport::json_of(const ValueDifference& difference) {
-  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  Json out = {{"values", difference.values},
-              {"same", !is_different(difference)},
-              {"rmse", finite(difference.rmse())},
-              {"relative", finite(difference.relative())},
-              {"sqnr_db", finite(difference.sqnr_db())},
-              {"cosine", finite(difference.cosine())},
-              {"max", finite(difference.max_error)}};
-  const char* names[] = {"a", "b"};
-  for (size_t i = 0; i < 2; ++i) {
-    const ValueSide& side = difference.sides[i];
-    const auto saturated = side.saturated();
-    out[names[i]] = {{"nonfinite", side.nonfinite},
-                     {"saturated", saturated ? Json(*saturated) : Json()},
-                     {"blocks", side.blocks},
-                     {"flushed_blocks", side.flushed_blocks}};
-  }
-  return out;
-}
-
-// Other values that are not finite come first, then by how much the values are apart.
-bool is_worse(const ValueDifference& a, const ValueDifference& b) {
-  if ((a.nonfinite_apart > 0) != (b.nonfinite_apart > 0)) return a.nonfinite_apart > 0;
-  if (is_different(a) != is_different(b)) return is_different(a);
-  return a.relative() > b.relative();
-}
-
-void ValuesReport::add(const std::vector<ValuePair>& pairs,
-                       const std::vector<ValueDifference>& differences) {
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    compared_.push_back({pairs[i], differences[i]});
-    differing_ += is_different(differences[i]) ? 1 : 0;
-  }
-  std::ranges::stable_sort(compared_, [](const Compared& a, const Compared& b) {
-    return is_worse(a.difference, b.difference);
-  });
-}
-
-std::string ValuesReport::verdict(size_t tensors, bool are_bridged) const {
-  std::string out;
-  if (!failed_.empty()) out = fmt::format("{} limits are not kept; ", failed_.size());
-  if (tensors == 0) return out + counted(not_compared_, "tensor") + " could not be compared";
-  const std::string apart =
-      not_compared_ == 0 ? "" : fmt::format("; {} could not be compared", not_compared_);
-  if (differing_ == 0) {
-    const std::string_view form =
-        are_bridged ? "the same in meaning: all {} tensors hold the same values, stored differently"
-                    : "the same values: all {} tensors";
-    return out + fmt::format(fmt::runtime(form), tensors) + apart + std::string(kNotCompared);
-  }
-  out += fmt::format("{} of {} tensors have other values", differing_, tensors);
-  if (!compared_.empty() && is_different(compared_[0].difference)) {
-    const Compared& worst = compared_[0];
-    const double sqnr = worst.difference.sqnr_db();
-    out += fmt::format(", the worst {}", worst.pair.a->name);
-    if (std::isfinite(sqnr)) out += fmt::format(" ({:.2f} dB)", sqnr);
-  }
-  return out + apart;
-}
-
-void ValuesReport::print(const ValueDifference& total, size_t tensors, bool are_bridged) const {
-  console_.answer(verdict(tensors, are_bridged));
-  print_apart();
-  print_compared(total);
-  print_gates();
-}
-
-void ValuesReport::print_apart() const {
-  const size_t shown = std::min<size_t>(apart_.size(), question_.top);
-  for (const Apart& one : std::span(apart_).first(shown)) {
-    console_.answer(
-        fmt::format("{}  {}{}", one.what, one.kind == "bytes" ? "bytes " : "", one.detail));
-    console_.object("difference", {{"what", one.what}, {"kind", one.kind}, {"detail", one.detail}});
-  }
-  if (shown < apart_.size()) console_.answer(fmt::format("... and {} more", apart_.size() - shown));
-}
-
-void ValuesReport::print_compared(const ValueDifference& total) const {
-  Table table({"tensor", "A", "B", "rmse", "relative", "sqnr dB", "cosine", "max", "saturated",
-               "flushed", "non-finite"});
-  uint64_t differing = 0;
-  for (size_t i = 0; i < compared_.size(); ++i) {
-    const auto& [pair, difference] = compared_[i];
-    differing += is_different(difference) ? 1 : 0;
-    if (i >= question_.top) continue;
-    const std::string types[] = {std::string(codec_of(*pair.a).name),
-                                 std::string(codec_of(*pair.b).name)};
-    Json fields = {{"tensor", pair.a->name}, {"type_a", types[0]}, {"type_b", types[1]}};
-    fields.update(json_of(difference));
-    console_.object("values", std::move(fields));
-    if (!is_different(difference)) continue;
-    std::vector<std::string> row = {pair.a->name, types[0], types[1]};
-    for (std::string& cell : cells(difference)) row.push_back(std::move(cell));
-    table.add(std::move(row));
-  }
-  std::vector<std::string> row = {fmt::format("total of {} tensors", compared_.size()), "", ""};
-  for (std::string& cell : cells(total)) row.push_back(std::move(cell));
-  table.add(std::move(row));
-  Json fields = {{"tensors", compared_.size()}};
-  fields.update(json_of(total));
-  console_.object("total", std::move(fields));
-  if (compared_.empty()) return;
-  console_.answer_table(table, kFlushRight);
-  if (differing > question_.top) {
-    console_.answer(fmt::format("... and {} more", differing - question_.top));
-  }
-}
-
-void ValuesReport::print_gates() const {
-  for (const auto& [gate, tensor, value] : failed_) {
-    console_.answer(
-        fmt::format("failed: {}  {}  {} {:.6g}", gate->text, tensor, gate->metric->name, value));
-    console_.object("gate", {{"gate", gate->text},
-                             {"tensor", tensor},
-                             {"metric", gate->metric->name},
-                             {"value", std::isfinite(value) ? Json(value) : Json()},
-                             {"passed", false}});
-  }
-}
-
-Status ValuesReport::check_gates(const ValueDifference& total) {
-  for (const Gate& gate : question_.gates) {
-    uint64_t asked = 0;
-    const auto ask = [&](std::string_view name, const ValueDifference& difference) {
-      const std::optional<double> value = gate.metric->of(difference);
-      if (!value) return;
-      ++asked;
-      if (gate.fails(*value)) failed_.push_back({&gate, std::string(name), *value});
-    };
-    if (gate.of_total) ask("total", total);
-    for (size_t i = 0; !gate.of_total && i < compared_.size(); ++i) {
-      ask(compared_[i].pair.a->name, compared_[i].difference);
-    }
-    if (asked == 0 && not_compared_ == 0) {
-      return misuse("--fail-if '{}': none of the {} tensors has this number", gate.text,
-                    compared_.size());
-    }
-  }
-  // Values that are not finite are in no sum, so that no other gate would notice it.
-  for (size_t i = 0; !question_.gates.empty() && i < compared_.size(); ++i) {
-    const uint64_t apart = compared_[i].difference.nonfinite_apart;
-    if (apart == 0) continue;
-    cannot_compare(compared_[i].pair.a->name,
-                   fmt::format("{} values differ and are NaN or Inf in A or B", apart));
-  }
-  return {};
-}
 
 Status compare_all_bytes(const std::vector<ValuePair>& pairs, ValuesReport& report) {
   for (const ValuePair& pair : pairs) {

@@ -30,17 +30,61 @@ namespace {
 // A file whose size is not known before: written from front to end, hashed on the way, and given
 // its name when it is whole.
 
+Failure append_failure(const fs::path& path, uint64_t written_bytes, int error) {
+  return write_failure(path, error, fmt::format("{} bytes of the file are written", written_bytes));
+}
+
 class AppendFile {
  public:
   // Makes ".ckpt-NAME.partial" next to it. Fails: kUsage when `path` exists and `force` is not set,
   // the folder to write into is missing, or another run is at work on it; kIo.
-  static Result<AppendFile> create(const std::filesystem::path& path, bool force);
+  static Result<AppendFile> create(const fs::path& path, bool force) {
+    CKPT_TRY(check_parent(path));
+    std::error_code error;
+    const fs::file_status found = fs::symlink_status(path, error);
+    if (fs::exists(found) && found.type() != fs::file_type::regular) {
+      return misuse_hint("another name",
+                         "{}: exists and is not a separate file; expected a new file",
+                         path.string());
+    }
+    if (fs::exists(found) && !force) {
+      return misuse_hint("--force to replace it, or another name",
+                         "{}: exists already; expected a new file", path.string());
+    }
+    // No other program's, and no other command's: what has this name is removed.
+    const fs::path temporary = archive_temporary(path);
+    CKPT_ASSIGN(LockedTemporary made, LockedTemporary::file(temporary, [&] {
+                  return require_ours(temporary, Guard::kOwner);
+                }));
+    return AppendFile(path, force, std::move(made));
+  }
 
   // Fails: kIo, naming the space that is left when the disk is full.
-  Status add(std::span<const std::byte> bytes);
+  Status add(std::span<const std::byte> bytes) {
+    sha256_.add(bytes);
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(made_.descriptor(), bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return append_failure(path_, size_bytes_, count < 0 ? errno : EIO);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+      size_bytes_ += static_cast<uint64_t>(count);
+    }
+    return {};
+  }
+
   uint64_t size_bytes() const { return size_bytes_; }
   // Syncs and renames. Returns the SHA-256, lower-case hex. Fails: kIo.
-  Result<std::string> publish();
+  Result<std::string> publish() {
+    const OpenFolder& parent = made_.parent();
+    CKPT_TRY(parent.publish_mode(made_.name()));
+    CKPT_TRY(parent.publish_owner(made_.name(), parent));
+    if (retried([&] { return ::fsync(made_.descriptor()); }) != 0) {
+      return append_failure(path_, size_bytes_, errno);
+    }
+    CKPT_TRY(made_.publish(path_.filename().string(), force_));
+    CKPT_TRY(in(path_.string(), parent.sync()));
+    return sha256_.finish();
+  }
 
  private:
   AppendFile(std::filesystem::path path, bool force, LockedTemporary made)
@@ -52,54 +96,6 @@ class AppendFile {
   uint64_t size_bytes_ = 0;
   Sha256 sha256_;
 };
-
-Failure append_failure(const fs::path& path, uint64_t written_bytes, int error) {
-  return write_failure(path, error, fmt::format("{} bytes of the file are written", written_bytes));
-}
-
-Result<AppendFile> AppendFile::create(const fs::path& path, bool force) {
-  CKPT_TRY(check_parent(path));
-  std::error_code error;
-  const fs::file_status found = fs::symlink_status(path, error);
-  if (fs::exists(found) && found.type() != fs::file_type::regular) {
-    return misuse_hint("another name", "{}: exists and is not a separate file; expected a new file",
-                       path.string());
-  }
-  if (fs::exists(found) && !force) {
-    return misuse_hint("--force to replace it, or another name",
-                       "{}: exists already; expected a new file", path.string());
-  }
-  // No other program's, and no other command's: what has this name is removed.
-  const fs::path temporary = archive_temporary(path);
-  CKPT_ASSIGN(LockedTemporary made, LockedTemporary::file(temporary, [&] {
-                return require_ours(temporary, Guard::kOwner);
-              }));
-  return AppendFile(path, force, std::move(made));
-}
-
-Status AppendFile::add(std::span<const std::byte> bytes) {
-  sha256_.add(bytes);
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(made_.descriptor(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return append_failure(path_, size_bytes_, count < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-    size_bytes_ += static_cast<uint64_t>(count);
-  }
-  return {};
-}
-
-Result<std::string> AppendFile::publish() {
-  const OpenFolder& parent = made_.parent();
-  CKPT_TRY(parent.publish_mode(made_.name()));
-  CKPT_TRY(parent.publish_owner(made_.name(), parent));
-  if (retried([&] { return ::fsync(made_.descriptor()); }) != 0) {
-    return append_failure(path_, size_bytes_, errno);
-  }
-  CKPT_TRY(made_.publish(path_.filename().string(), force_));
-  CKPT_TRY(in(path_.string(), parent.sync()));
-  return sha256_.finish();
-}
 
 // A frame's content, its compressed bytes and what zstd needs for them.
 constexpr uint64_t kWorkerBytes = 3 * kFrameBytes;

@@ -129,7 +129,7 @@ Result<Pairs> pairs_of(std::string_view key, const JsonText& value) {
   return out;
 }
 
-Result<Step> read_step(const JsonText& json) {
+Result<Step> step_of_plan(const JsonText& json) {
   CKPT_ASSIGN(const std::string name,
               text_of("name", json.find("name") ? *json.find("name") : JsonText::null()));
   Step step{find_transform(name), {}};
@@ -141,7 +141,7 @@ Result<Step> read_step(const JsonText& json) {
   return step;
 }
 
-Status read_list(std::string_view key, const JsonText& value, Conversion& out) {
+Status list_of_plan(std::string_view key, const JsonText& value, Conversion& out) {
   if (!value.is_array()) return bad_value(key, value, "an array");
   if (key == "rules" || key == "export") {
     CKPT_ASSIGN(const Pairs pairs, pairs_of(key, value));
@@ -158,7 +158,7 @@ Status read_list(std::string_view key, const JsonText& value, Conversion& out) {
     if (key == "for") {
       CKPT_ASSIGN(out.profiles.emplace_back(), text_of(key, item));
     } else if (key == "steps") {
-      CKPT_ASSIGN(out.recipe_steps.emplace_back(), read_step(item));
+      CKPT_ASSIGN(out.recipe_steps.emplace_back(), step_of_plan(item));
     } else {
       const auto to_path = item.find_text("out"), type = item.find_text("to");
       if (!to_path || !type) return bad_value(key, item, "{\"out\": OUT, \"to\": TYPE}");
@@ -168,9 +168,9 @@ Status read_list(std::string_view key, const JsonText& value, Conversion& out) {
   return {};
 }
 
-Status read_field(std::string_view key, const JsonText& value, Conversion& out) {
+Status field_of_plan(std::string_view key, const JsonText& value, Conversion& out) {
   constexpr std::array<std::string_view, 5> kLists = {"for", "rules", "export", "steps", "also"};
-  if (std::ranges::find(kLists, key) != kLists.end()) return read_list(key, value, out);
+  if (std::ranges::find(kLists, key) != kLists.end()) return list_of_plan(key, value, out);
   if (key == kImatrixName) {
     CKPT_ASSIGN(out.imatrix_name, text_of(key, value));
     return {};
@@ -197,7 +197,7 @@ Status read_field(std::string_view key, const JsonText& value, Conversion& out) 
 Result<Conversion> read_conversion(const JsonText& json) {
   if (!json.is_object()) return bad_value("convert", json, "an object");
   Conversion out;
-  for (const auto& [key, value] : json.members()) CKPT_TRY(read_field(key, value, out));
+  for (const auto& [key, value] : json.members()) CKPT_TRY(field_of_plan(key, value, out));
   return out;
 }
 
@@ -213,7 +213,7 @@ Status read_inputs(const JsonText& json, PlanFile& file) {
   return {};
 }
 
-Result<PlanFile> read_root(const JsonText& root, const fs::path& folder) {
+Result<PlanFile> read_plan(const JsonText& root, const fs::path& folder) {
   PlanFile file;
   if (root.find_whole("ckpt_plan") != kPlanFileVersion) {
     return misuse("no plan of ckpt; expected \"ckpt_plan\": {}", kPlanFileVersion);
@@ -244,7 +244,7 @@ Result<PlanFile> parse_plan_file(std::string_view text, const fs::path& folder) 
     return Failure(std::move(root.error()));
   }
   CKPT_TRY(refuse_url_logins(*root));
-  return read_root(*root, folder);
+  return read_plan(*root, folder);
 }
 
 Result<PlanFile> read_plan_file(const fs::path& path) {

@@ -19,25 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxRecipeFileBytes = uint64_t{16} << 20;
 
-class RecipeReader {
- public:
-  explicit RecipeReader(fs::path folder) : folder_(std::move(folder)) {}
-  Result<Recipe> read(const JsonText& root) const;
-
- private:
-  std::string resolve(const std::string& text) const { return path_from(folder_, text); }
-  Result<Step> read_step(const JsonText& json) const;
-  Status read_option(Step& step, const std::string& key, const JsonText& value) const;
-  Result<std::string> option_text(const OptionRule& rule, const JsonText& value) const;
-  Status read_also(const JsonText& json, Recipe& recipe) const;
-  Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) const;
-  Status read_field(const ConvertOption& option, const JsonText& value, Recipe& recipe) const;
-  Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe) const;
-  Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) const;
-
-  fs::path folder_;
-};
-
 Result<std::string> text_of(const JsonText& json, std::string_view key) {
   auto text = json.as_text();
   const bool is_c_text = text && text->find('\0') == std::string::npos;  // as a path has to be
@@ -45,7 +26,7 @@ Result<std::string> text_of(const JsonText& json, std::string_view key) {
   return misuse("\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
 }
 
-Result<std::string> RecipeReader::option_text(const OptionRule& rule, const JsonText& value) const {
+Result<std::string> option_text(const OptionRule& rule, const JsonText& value) {
   if (const auto text = value.as_text()) {
     return *text;
   }
@@ -56,7 +37,7 @@ Result<std::string> RecipeReader::option_text(const OptionRule& rule, const Json
 }
 
 // One value, several in an array, or members of an object, each as "key=value".
-Status RecipeReader::read_option(Step& step, const std::string& key, const JsonText& value) const {
+Status read_option(Step& step, const std::string& key, const JsonText& value) {
   const Transform& transform = *step.transform;
   const OptionRule* rule = find_rule(transform.options, key);
   if (rule == nullptr) return unknown_option(transform.options, transform.name, key);
@@ -85,7 +66,7 @@ Status RecipeReader::read_option(Step& step, const std::string& key, const JsonT
   return add_option(step, key, std::move(text));
 }
 
-Result<Step> RecipeReader::read_step(const JsonText& json) const {
+Result<Step> read_step(const JsonText& json) {
   if (const auto text = json.as_text()) return parse_step(*text);
   const auto name = json.find_text("name");
   if (!name) {
@@ -98,43 +79,19 @@ Result<Step> RecipeReader::read_step(const JsonText& json) const {
   return step;
 }
 
-Status RecipeReader::read_also(const JsonText& json, Recipe& recipe) const {
+Status read_also(const JsonText& json, Recipe& recipe) {
   for (const JsonText& item : json.items()) {
     const auto out = item.find_text("out"), to = item.find_text("to");
     if (!out || !to || item.members().size() != 2) {
       return misuse("{}; expected {{\"out\": OUT, \"to\": TYPE}}", item.dump(0).substr(0, 80));
     }
-    recipe.also.emplace_back(resolve(*out), *to);
+    recipe.also.emplace_back(*out, *to);
   }
-  return {};
-}
-
-// An option of the command line, under its own name.
-Status RecipeReader::read_field(const ConvertOption& option, const JsonText& value,
-                                Recipe& recipe) const {
-  const std::string name(option.name);
-  const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
-  if (!option.takes_value()) {
-    const auto flag = value.as_boolean();
-    if (!flag) {
-      return misuse("\"{}\": {}; expected true or false", name, value.dump(0).substr(0, 80));
-    }
-    if (*flag) add("yes");
-    return {};
-  }
-  if (option.repeats()) return read_rules(name, value, recipe);
-  CKPT_ASSIGN(std::string text, text_of(value, name));
-  if (option.is_path(text)) {
-    CKPT_TRY(refuse_url_secrets(text));
-    text = resolve(text);
-  }
-  add(std::move(text));
   return {};
 }
 
 // One text, several in an array, or {"GLOB": "TYPE"}.
-Status RecipeReader::read_rules(const std::string& name, const JsonText& value,
-                                Recipe& recipe) const {
+Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe) {
   if (value.is_object() && name == "tensor-type") {
     for (const auto& [glob, type] : value.members()) {
       CKPT_ASSIGN(const std::string text, text_of(type, name));
@@ -150,33 +107,26 @@ Status RecipeReader::read_rules(const std::string& name, const JsonText& value,
   return {};
 }
 
-Failure unknown_key(const std::string& key) {
-  std::vector<std::string> keys;
-  for (const ConvertOption& option : convert_options()) {
-    if (option.kept >= OptionKept::kRecipe) keys.emplace_back(option.spelling());
+// An option of the command line, under its own name.
+Status read_field(const ConvertOption& option, const JsonText& value, Recipe& recipe) {
+  const std::string name(option.name);
+  const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
+  if (!option.takes_value()) {
+    const auto flag = value.as_boolean();
+    if (!flag) {
+      return misuse("\"{}\": {}; expected true or false", name, value.dump(0).substr(0, 80));
+    }
+    if (*flag) add("yes");
+    return {};
   }
-  const std::string near = nearest(key, keys);
-  return misuse_hint(near.empty() ? "one of those" : fmt::format("\"{}\"", near),
-                     "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
-}
-
-Status RecipeReader::read_key(const std::string& key, const JsonText& value, Recipe& recipe) const {
-  if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
-  const ConvertOption* option = find_kept_option(key, OptionKept::kRecipe);
-  if (option == nullptr) return unknown_key(key);
-  if (key != "in" && key != "out" && key != "to") return read_field(*option, value, recipe);
-  CKPT_ASSIGN(const std::string text, text_of(value, key));
-  if (key == "to") {
-    recipe.to = text;
-  } else {
-    CKPT_TRY(refuse_url_secrets(text));
-    (key == "in" ? recipe.in : recipe.out) = resolve(text);
-  }
+  if (option.repeats()) return read_rules(name, value, recipe);
+  CKPT_ASSIGN(std::string text, text_of(value, name));
+  if (option.is_path(text)) CKPT_TRY(refuse_url_secrets(text));
+  add(std::move(text));
   return {};
 }
 
-Status RecipeReader::read_list(const std::string& key, const JsonText& value,
-                               Recipe& recipe) const {
+Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) {
   if (!value.is_array()) return misuse("\"{}\" is not an array", key);
   if (key == "also") return in("\"also\"", read_also(value, recipe));
   for (const JsonText& item : value.items()) {
@@ -189,14 +139,45 @@ Status RecipeReader::read_list(const std::string& key, const JsonText& value,
   return {};
 }
 
-Result<Recipe> RecipeReader::read(const JsonText& root) const {
+Failure unknown_key(const std::string& key) {
+  std::vector<std::string> keys;
+  for (const ConvertOption& option : convert_options()) {
+    if (option.kept >= OptionKept::kRecipe) keys.emplace_back(option.spelling());
+  }
+  const std::string near = nearest(key, keys);
+  return misuse_hint(near.empty() ? "one of those" : fmt::format("\"{}\"", near),
+                     "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
+}
+
+Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) {
+  if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
+  const ConvertOption* option = find_kept_option(key, OptionKept::kRecipe);
+  if (option == nullptr) return unknown_key(key);
+  if (key != "in" && key != "out" && key != "to") return read_field(*option, value, recipe);
+  CKPT_ASSIGN(const std::string text, text_of(value, key));
+  if (key == "to") {
+    recipe.to = text;
+  } else {
+    CKPT_TRY(refuse_url_secrets(text));
+    (key == "in" ? recipe.in : recipe.out) = text;
+  }
+  return {};
+}
+
+// Its paths are relative to `folder`.
+Result<Recipe> recipe_of(const JsonText& root, const fs::path& folder) {
   if (!root.is_object()) return misuse("no JSON object");
   Recipe recipe;
-  for (const auto& [key, value] : root.members()) {
-    CKPT_TRY(read_key(key, value, recipe));
+  for (const auto& [key, value] : root.members()) CKPT_TRY(read_key(key, value, recipe));
+  const auto resolve = [&](const std::string& path) { return path_from(folder, path); };
+  for (fs::path* path : {&recipe.in, &recipe.out}) {
+    if (!path->empty()) *path = resolve(path->string());
   }
-  recipe.steps = with_paths(std::move(recipe.steps),
-                            [this](const std::string& path) { return resolve(path); });
+  for (auto& [out, to] : recipe.also) out = resolve(out.string());
+  for (auto& [name, value] : recipe.options) {
+    if (find_convert_option(name)->is_path(value)) value = resolve(value);
+  }
+  recipe.steps = with_paths(std::move(recipe.steps), resolve);
   return recipe;
 }
 
@@ -238,7 +219,7 @@ Result<Recipe> parse_recipe(const fs::path& path, const std::string& text) {
   }
   CKPT_TRY(refuse_url_logins(*root));
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  return RecipeReader(folder).read(*root);
+  return recipe_of(*root, folder);
 }
 
 Result<std::vector<fs::path>> preset_files(const Recipe& recipe) {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <optional>
 
 #include "core/base/threads.h"
 #include "core/chunks/evaluate.h"
+#include "core/engine/compare.h"
 #include "core/io/remote_files.h"
 #include "plan/size_target/measured_file.h"
 
@@ -92,76 +92,42 @@ double error_of(const Codec& codec, const std::vector<MatrixRows>& matrices, Sca
   return sum.signal > 0 ? sum.noise / sum.signal : 0;
 }
 
-// Threads take tensor after tensor.
-class Measuring {
- public:
-  Measuring(const std::vector<TypesToMeasure>& tensors, const MeasureOptions& options)
-      : tensors_(tensors), options_(options), errors_(tensors.size()) {
-    for (const TypesToMeasure& tensor : tensors) total_ += work_of(tensor);
-  }
+uint64_t work_of(const TypesToMeasure& tensor) {
+  return std::min(tensor.values.values(), kMeasuredValues) * tensor.codecs.size();
+}
 
-  Result<std::vector<std::vector<double>>> run() {
-    const unsigned computing = cores_or(options_.threads);
-    run_on_threads(std::max(computing, options_.is_read_far ? kReadsOfServer : 1),
-                   [this] { work(); });
-    if (failure_) return std::move(*failure_);
-    return std::move(errors_);
-  }
-
- private:
-  static uint64_t work_of(const TypesToMeasure& tensor) {
-    return std::min(tensor.values.values(), kMeasuredValues) * tensor.codecs.size();
-  }
-
-  void work() {
-    while (true) {
-      const size_t i = next_.fetch_add(1);
-      if (i >= tensors_.size() || is_failed_.load()) return;
-      auto measured = measure(tensors_[i]);
-      const std::lock_guard lock(mutex_);
-      if (!measured) {
-        // The first in order is reported, however many threads there are.
-        if (i < failed_at_) failure_.emplace(std::move(measured.error()));
-        failed_at_ = std::min(failed_at_, i);
-        is_failed_.store(true);
-        return;
-      }
-      errors_[i] = std::move(*measured);
-      done_ += work_of(tensors_[i]);
-      if (options_.progress != nullptr) options_.progress->advanced(done_, total_);
+Result<std::vector<double>> measure(const TypesToMeasure& tensor, const MeasureOptions& options) {
+  CKPT_ASSIGN(RowSample sample, sample_rows(tensor.values, kMeasuredValues));
+  for (float& value : sample.values) value = std::isfinite(value) ? value : 0;
+  const std::vector<MatrixRows> matrices = split_by_matrix(tensor, sample);
+  std::vector<double> out;
+  for (const Codec* codec : tensor.codecs) {
+    if (options.interrupted != nullptr && options.interrupted->load()) {
+      return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
     }
+    out.push_back(error_of(*codec, matrices, tensor.search));
   }
-
-  Result<std::vector<double>> measure(const TypesToMeasure& tensor) const {
-    CKPT_ASSIGN(RowSample sample, sample_rows(tensor.values, kMeasuredValues));
-    for (float& value : sample.values) value = std::isfinite(value) ? value : 0;
-    const std::vector<MatrixRows> matrices = split_by_matrix(tensor, sample);
-    std::vector<double> out;
-    for (const Codec* codec : tensor.codecs) {
-      if (options_.interrupted != nullptr && options_.interrupted->load()) {
-        return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
-      }
-      out.push_back(error_of(*codec, matrices, tensor.search));
-    }
-    return out;
-  }
-
-  const std::vector<TypesToMeasure>& tensors_;
-  const MeasureOptions& options_;
-  std::vector<std::vector<double>> errors_;
-  std::mutex mutex_;
-  std::atomic<size_t> next_ = 0;
-  std::atomic<bool> is_failed_ = false;
-  std::optional<Failure> failure_;
-  size_t failed_at_ = SIZE_MAX;
-  uint64_t done_ = 0, total_ = 0;
-};
+  return out;
+}
 
 }  // namespace
 
 Result<std::vector<std::vector<double>>> measure_types(const std::vector<TypesToMeasure>& tensors,
                                                        const MeasureOptions& options) {
-  return Measuring(tensors, options).run();
+  std::vector<std::vector<double>> errors(tensors.size());
+  std::mutex mutex;
+  uint64_t done = 0, total = 0;
+  for (const TypesToMeasure& tensor : tensors) total += work_of(tensor);
+  const unsigned threads =
+      std::max(cores_or(options.threads), options.is_read_far ? kReadsOfServer : 1);
+  CKPT_TRY(for_each_parallel(tensors.size(), threads, [&](size_t i) -> Status {
+    CKPT_ASSIGN(errors[i], measure(tensors[i], options));
+    const std::lock_guard lock(mutex);
+    done += work_of(tensors[i]);
+    if (options.progress != nullptr) options.progress->advanced(done, total);
+    return {};
+  }));
+  return errors;
 }
 
 }  // namespace ckpt

@@ -156,14 +156,12 @@ void list_options(const Console& console) {
 // from the objects.
 Json option_json(const Option& option) {
   const Words names = stands_alone(option) ? Words{option.names} : names_of(option);
-  const bool is_number = std::holds_alternative<unsigned*>(option.target) ||
-                         std::holds_alternative<uint64_t*>(option.target);
   return {{"names", names},
           {"value", takes_value(option) ? value_word(option) : ""},
           {"choices", option.is_checked_later ? Words() : option.choices},
-          {"number", is_number},
+          {"number", takes_number(option)},
           {"optional", option.is_value_optional},
-          {"repeats", std::holds_alternative<Words*>(option.target) || option.may_repeat},
+          {"repeats", takes_list(option) || option.may_repeat},
           {"help", whole_help(option)}};
 }
 

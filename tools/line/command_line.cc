@@ -61,10 +61,9 @@ CLI::Validator in_bounds(std::pair<int, int> bounds) {
 
 void add_option(CLI::App& app, const Option& option) {
   CLI::Option* added = add_target(app, option);
-  const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
-  if (is_list && stands_alone(option)) {
+  if (takes_list(option) && stands_alone(option)) {
     added->expected(1, CLI::detail::expected_max_vector_size);
-  } else if (is_list || option.may_repeat) {
+  } else if (takes_list(option) || option.may_repeat) {
     take_one_at_a_time(added);
   }
   if (option.is_value_optional) added->expected(0, 1);
@@ -159,12 +158,11 @@ Status take_environment(const CLI::App& app, const CommandOptions& options) {
 Status check_needs(const CommandOptions& options) {
   const auto is_typed = [&](const std::string& name) { return options.has(name.substr(2)); };
   for (const TypedOption& typed : options.typed()) {
-    for (const Option& option : options.declared()) {
-      const std::string name = "--" + typed.name;
-      if (option.needs.empty() || std::ranges::count(names_of(option), name) == 0) continue;
-      if (std::ranges::any_of(option.needs, is_typed)) continue;
-      return misuse("{} without {}", name, alternatives(option.needs));
-    }
+    const std::string name = "--" + typed.name;
+    const Option* option = options.find_declared(name);
+    if (option == nullptr || option->needs.empty()) continue;
+    if (std::ranges::any_of(option->needs, is_typed)) continue;
+    return misuse("{} without {}", name, alternatives(option->needs));
   }
   return {};
 }

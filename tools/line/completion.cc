@@ -2,6 +2,7 @@
 // The script asks `ckpt complete WORD...`, which answers from what commands and steps declare, so
 // a new option or step needs no line here.
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
@@ -20,40 +21,12 @@ struct Candidate {
   std::string word, help;
 };
 
-struct CompletedOption {
-  std::vector<std::string> names;  // with dashes; empty: what stands alone
-  std::string help;
-  bool takes_value = false;
-  std::vector<std::string> values;  // empty: a file, or nothing that could be listed
-};
-
 // The values of `--to`, `--step` and `--for`.
 std::vector<std::string> listed_values(std::string_view names) {
   if (names.starts_with("--to,") || names == "--to") return names_in(target_types());
   if (names.starts_with("--step")) return names_in(all_transforms());
   if (names.starts_with("--for")) return names_in(all_profiles());
   return {};
-}
-
-CompletedOption completed(const Option& option) {
-  CompletedOption out{names_of(option), option.help.substr(0, option.help.find('\n')),
-                      takes_value(option), option.choices};
-  if (out.values.empty()) out.values = listed_values(option.names);
-  return out;
-}
-
-// The options that a command declares. Their targets are discarded.
-std::vector<CompletedOption> options_of(const Command& command) {
-  CommonOptions common;
-  CommandOptions shared, own;
-  declare_common(shared, common);
-  const Run run = command.declare(own);
-  std::vector<CompletedOption> out{
-      {{"--help", "-h"}, "Print this help message and exit", false, {}}};
-  for (const CommandOptions* declared : {&shared, &own}) {
-    for (const Option& option : declared->declared()) out.push_back(completed(option));
-  }
-  return out;
 }
 
 // `--step NAME:key=value,...`: names, then the keys of that step, then the words of that key.
@@ -75,11 +48,11 @@ std::vector<Candidate> step_values(std::string_view typed) {
   return out;
 }
 
-std::vector<Candidate> values_of(const CompletedOption& option, std::string_view typed) {
-  const bool is_step = !option.names.empty() && option.names[0] == "--step";
-  if (is_step) return step_values(typed);
+std::vector<Candidate> values_of(const Option& option, std::string_view typed) {
+  if (option.names.starts_with("--step")) return step_values(typed);
   std::vector<Candidate> out;
-  for (const std::string& value : option.values) out.push_back({value, ""});
+  const auto values = option.choices.empty() ? listed_values(option.names) : option.choices;
+  for (const std::string& value : values) out.push_back({value, ""});
   return out;
 }
 
@@ -92,34 +65,32 @@ std::vector<Candidate> command_names() {
   return out;
 }
 
-const CompletedOption* named(const std::vector<CompletedOption>& options, std::string_view name) {
-  const auto found = std::ranges::find_if(options, [&](const auto& option) {
-    return std::ranges::find(option.names, name) != option.names.end();
-  });
-  return found == options.end() ? nullptr : &*found;
-}
-
 // For the last word of a command line, which is typed up to `last`.
 std::vector<Candidate> words_of_command(const Command& command, std::string_view before,
                                         std::string_view last) {
-  const std::vector<CompletedOption> options = options_of(command);
+  CommonOptions common;
+  CommandOptions options;
+  options.add("--help,-h", std::function<void()>(), "Print this help message and exit");
+  declare_common(options, common);
+  const Run run = command.declare(options);  // owns what the options point to
   std::vector<Candidate> out;
   const size_t equal = last.starts_with("--") ? last.find('=') : last.npos;
   if (equal != last.npos) {
-    const CompletedOption* option = named(options, last.substr(0, equal));
+    const Option* option = options.find_declared(last.substr(0, equal));
     if (option == nullptr) return out;
     out = values_of(*option, last.substr(equal + 1));
     for (Candidate& one : out) one.word.insert(0, last.substr(0, equal + 1));
     return out;
   }
-  const CompletedOption* option = named(options, before);
-  if (option != nullptr && option->takes_value) return values_of(*option, last);
-  for (const CompletedOption& one : options) {
-    if (!last.starts_with('-') && one.names.empty()) {
-      for (const std::string& value : one.values) out.push_back({value, ""});
+  const Option* option = options.find_declared(before);
+  if (option != nullptr && takes_value(*option)) return values_of(*option, last);
+  for (const Option& one : options.declared()) {
+    if (!last.starts_with('-') && stands_alone(one)) {
+      std::ranges::move(values_of(one, {}), std::back_inserter(out));
     }
-    for (const std::string& name : one.names) {
-      if (last.starts_with('-') && name.starts_with("--")) out.push_back({name, one.help});
+    for (const std::string& name : names_of(one)) {
+      const bool is_asked = last.starts_with('-') && name.starts_with("--");
+      if (is_asked) out.push_back({name, one.help.substr(0, one.help.find('\n'))});
     }
   }
   return out;

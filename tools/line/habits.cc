@@ -64,10 +64,8 @@ void move_common(std::vector<std::string>& words) {
   std::vector<std::string> moved;
   while (!words.empty()) {
     const std::string name = words[0].substr(0, words[0].find('='));
-    const auto found = std::ranges::find_if(shared.declared(), [&](const Option& option) {
-      return std::ranges::count(names_of(option), name) > 0;
-    });
-    if (found == shared.declared().end()) break;
+    const Option* found = shared.find_declared(name);
+    if (found == nullptr) break;
     const bool has_value = takes_value(*found) && name == words[0] && words.size() > 1;
     const auto end = words.begin() + (has_value ? 2 : 1);
     moved.insert(moved.end(), words.begin(), end);

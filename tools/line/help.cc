@@ -57,9 +57,8 @@ std::string usage_of(const Command& command, const CommandOptions& options) {
   std::string out = fmt::format("Usage: ckpt {} [OPTION]...", command.name);
   for (const Option& option : options.declared()) {
     if (!stands_alone(option)) continue;
-    const bool is_list = std::holds_alternative<std::vector<std::string>*>(option.target);
     const std::string name = option.is_required ? option.names : fmt::format("[{}]", option.names);
-    out += fmt::format(" {}{}", name, is_list ? "..." : "");
+    out += fmt::format(" {}{}", name, takes_list(option) ? "..." : "");
   }
   return out + "\n";
 }
@@ -114,9 +113,7 @@ std::string value_word(const Option& option) {
     return upper_case(name.substr(name.find_last_of('-') + 1));
   }
   if (!option.value_name.empty()) return option.value_name;
-  const bool is_number = std::holds_alternative<unsigned*>(option.target) ||
-                         std::holds_alternative<uint64_t*>(option.target);
-  if (is_number) return "N";
+  if (takes_number(option)) return "N";
   return std::holds_alternative<std::filesystem::path*>(option.target) ? "PATH" : "VALUE";
 }
 

@@ -41,6 +41,26 @@ struct Option {
   std::string_view environment{};  // a variable that holds its value where it is not typed
 };
 
+inline bool stands_alone(const Option& option) { return !option.names.starts_with('-'); }
+
+// "--to" and "--outtype", with their dashes; none of what stands alone.
+inline std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> out;
+  for (size_t at = 0; !stands_alone(option) && at < option.names.size();) {
+    const size_t end = std::min(option.names.find(',', at), option.names.size());
+    out.push_back(option.names.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+inline bool takes_number(const Option& option) {
+  return std::holds_alternative<unsigned*>(option.target) ||
+         std::holds_alternative<uint64_t*>(option.target);
+}
+inline bool takes_list(const Option& option) {
+  return std::holds_alternative<std::vector<std::string>*>(option.target);
+}
 inline bool takes_value(const Option& option) {
   return !std::holds_alternative<bool*>(option.target) &&
          !std::holds_alternative<std::function<void()>>(option.target);
@@ -65,6 +85,13 @@ class CommandOptions {
   }
 
   const std::deque<Option>& declared() const { return declared_; }
+  // By one of its names, "--to"; null: none has it.
+  const Option* find_declared(std::string_view name) const {
+    const auto found = std::ranges::find_if(declared_, [&](const Option& option) {
+      return std::ranges::count(names_of(option), name) > 0;
+    });
+    return found == declared_.end() ? nullptr : &*found;
+  }
   // In the order they were typed; known when the command runs.
   const std::vector<TypedOption>& typed() const { return typed_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }

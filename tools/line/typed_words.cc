@@ -11,10 +11,9 @@ class TypedWords {
  public:
   TypedWords(std::string_view command, std::span<const std::string> words,
              const CommandOptions& options)
-      : command_(command), words_(words) {
+      : command_(command), words_(words), options_(options) {
     for (const Option& option : options.declared()) {
       if (stands_alone(option)) alone_.push_back(option.names);
-      for (std::string& name : names_of(option)) names_.emplace_back(std::move(name), &option);
     }
   }
 
@@ -39,24 +38,18 @@ class TypedWords {
   }
 
  private:
-  const Option* find(std::string_view name) const {
-    const auto found =
-        std::ranges::find_if(names_, [&](const auto& each) { return each.first == name; });
-    return found == names_.end() ? nullptr : found->second;
-  }
-
   // Includes the options that every command has in addition to its own.
   bool is_own_option(std::string_view word) const {
     if (word.size() < 2 || word[0] != '-') return false;
     const std::string_view name =
         word[1] == '-' ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    return name == "--help" || name == "-h" || find(name) != nullptr;
+    return name == "--help" || name == "-h" || options_.find_declared(name) != nullptr;
   }
 
   Status check_long(std::string_view word) {
     const size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
-    const Option* option = find(name);
+    const Option* option = options_.find_declared(name);
     if (option == nullptr) return {};  // which the parser says
     if (equals + 1 == word.size() && !takes_value(*option)) {
       return misuse_hint(help(), "{} takes no value", name);
@@ -69,7 +62,7 @@ class TypedWords {
   Status check_short(std::string_view word) {
     for (size_t letter = 1; letter < word.size(); ++letter) {
       const std::string name = fmt::format("-{}", word[letter]);
-      const Option* option = find(name);
+      const Option* option = options_.find_declared(name);
       if (option == nullptr) return {};
       if (!takes_value(*option)) continue;
       const std::string_view rest = word.substr(letter + 1);
@@ -107,7 +100,7 @@ class TypedWords {
 
   std::string_view command_;
   std::span<const std::string> words_;
-  std::vector<std::pair<std::string, const Option*>> names_;
+  const CommandOptions& options_;
   std::vector<std::string> alone_;
   size_t at_ = 0, count_alone_ = 0;
 };

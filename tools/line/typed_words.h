@@ -19,19 +19,6 @@
 
 namespace ckpt {
 
-inline bool stands_alone(const Option& option) { return !option.names.starts_with('-'); }
-
-// "--to" and "--outtype", with their dashes; none of what stands alone.
-inline std::vector<std::string> names_of(const Option& option) {
-  std::vector<std::string> out;
-  for (size_t at = 0; !stands_alone(option) && at < option.names.size();) {
-    const size_t end = std::min(option.names.find(',', at), option.names.size());
-    out.push_back(option.names.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 // `words` follow the command's name. Fails: kUsage, naming the option and what to type.
 Status check_typed_words(std::string_view command, std::span<const std::string> words,
                          const CommandOptions& options);

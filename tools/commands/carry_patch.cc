@@ -114,7 +114,8 @@ Status finish_earlier(const Console& console, const std::filesystem::path& path,
 }
 
 Status check_patched_out(PatchRun& run) {
-  if (run.out.empty()) return {};
+  run.elsewhere = !run.out.empty();
+  if (!run.elsewhere) return {};
   CKPT_ASSIGN(run.out, target_path(run.out));
   CKPT_ASSIGN(const bool exists, in("--out", is_there(run.out)));
   std::error_code ignored;
@@ -145,10 +146,9 @@ Status check_name_of_out(const PatchRun& run, const Patch& patch) {
                      run.out.extension().string(), run.path.string(), what);
 }
 
-Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,
-                      const CommonOptions& common) {
+Result<int> run_patch(const PatchRun& run, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const LinkWay link, parse_link(run.link));
-  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
+  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(run));
   for (const std::string& note : planned.notes) console.warn(note);
   const Patch& plan = planned.patch;
   CKPT_TRY(check_name_of_out(run, plan));

@@ -9,16 +9,16 @@
 
 namespace ckpt {
 
-struct PatchRun {
-  std::filesystem::path path, out;  // out: empty for a patch in place
-  std::string link = "reflink";     // as typed
+struct PatchRun : Patching {
+  std::filesystem::path out;     // empty for a patch in place
+  std::string link = "reflink";  // as typed
   bool dry_run = false;
   bool allow_nonfinite = false;
   size_t most_values = 20;  // values that differ, shown line by line
 };
 
-// A new place, and none in PATH: what is made there would be a part of what it is made from. Fails:
-// kUsage.
+// A new place, and none in PATH: what is made there would be a part of what it is made from. Sets
+// `run.elsewhere`. Fails: kUsage.
 Status check_patched_out(PatchRun& run);
 
 // Fails: kUsage: `run.out` is the name of a file, and the patch makes a folder.
@@ -32,9 +32,8 @@ Status finish_earlier(const Console& console, const std::filesystem::path& path,
 Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, LinkWay link,
                                     const Console& console, const CommonOptions& common);
 
-// Plans `patching`, shows what changes, and without --dry-run does it. Fails: as planning and
+// Plans the patch, shows what changes, and without --dry-run does it. Fails: as planning and
 // applying a patch.
-Result<int> run_patch(const PatchRun& run, const Patching& patching, const Console& console,
-                      const CommonOptions& common);
+Result<int> run_patch(const PatchRun& run, const Console& console, const CommonOptions& common);
 
 }  // namespace ckpt

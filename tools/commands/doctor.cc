@@ -33,17 +33,12 @@ namespace {
 
 constexpr std::string_view kInputMoments = ".input_moments";
 
-struct MomentsFit {
-  uint64_t layers = 0;  // with moments of the right size
-  std::vector<std::string> wrong, unknown, missing;
-};
-
 // A file of statistics, and what it has of the layers or weights of a checkpoint, the `items`.
 struct StatisticsFit {
   std::string file;
   std::string_view items, fault;  // of those that are wrong
-  uint64_t fitting = 0;
-  const std::vector<std::string>&wrong, &unknown, &missing;
+  uint64_t fitting = 0;           // with statistics of the right size
+  std::vector<std::string> wrong = {}, unknown = {}, missing = {};
   uint64_t experts = 0, unseen = 0;
   bool is_good() const { return wrong.empty() && fitting > 0; }
 };
@@ -122,7 +117,7 @@ bool wants_moments(const std::string& key) {
 }
 
 void fit_one(const Tensor& tensor, const std::map<std::string, uint64_t>& columns,
-             std::set<std::string>& known, MomentsFit& out) {
+             std::set<std::string>& known, StatisticsFit& out) {
   if (!tensor.name.ends_with(kInputMoments)) {
     out.unknown.push_back(tensor.name);
     return;
@@ -142,14 +137,15 @@ void fit_one(const Tensor& tensor, const std::map<std::string, uint64_t>& column
     out.wrong.push_back(fmt::format("{}: {} x {} columns; the layer has {}", tensor.name, shape[0],
                                     shape[2], layer->second));
   } else {
-    ++out.layers;
+    ++out.fitting;
     known.insert(layer->first);
   }
 }
 
-Result<MomentsFit> fit_moments(const Checkpoint& model, const Checkpoint& moments) {
+Result<StatisticsFit> fit_moments(const Checkpoint& model, const Checkpoint& moments,
+                                  const std::string& file) {
   const std::map<std::string, uint64_t> columns = columns_of_layers(model);
-  MomentsFit out;
+  StatisticsFit out{file, "layers", "wrong"};
   std::set<std::string> known;
   for (const Tensor& tensor : moments.tensors) fit_one(tensor, columns, known, out);
   std::vector<std::string> layers;
@@ -185,12 +181,10 @@ Result<bool> show_moments(const std::filesystem::path& path, const std::filesyst
                        "--moments {}: no tensor in it is named *{}", moments.string(),
                        kInputMoments);
   }
-  CKPT_ASSIGN(const MomentsFit fit, fit_moments(model, measured));
-  const StatisticsFit shown{moments.string(), "layers",    "wrong",    fit.layers,
-                            fit.wrong,        fit.unknown, fit.missing};
-  show_fit(shown, fmt::format("moments of {} layers", fit.layers), "layers without moments",
+  CKPT_ASSIGN(const StatisticsFit fit, fit_moments(model, measured, moments.string()));
+  show_fit(fit, fmt::format("moments of {} layers", fit.fitting), "layers without moments",
            console);
-  return shown.is_good();
+  return fit.is_good();
 }
 
 // The output of `ckpt doctor --imatrix FILE`: whether the statistics are those of the checkpoint.
@@ -256,14 +250,14 @@ Failure without_force(Error error) {
 
 Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps,
                    const Console& console, const CommonOptions& common) {
-  Patching patching;
-  patching.path = fix.path;
-  patching.reading = fix.reading;
-  patching.elsewhere = !fix.out.empty();
-  patching.rewrite_weights = fix.rewrite_weights;
-  CKPT_ASSIGN(patching.steps, parse_steps(steps));
-  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
-  PatchRun run{fix.path, fix.out};
+  PatchRun run;
+  run.path = fix.path;
+  run.out = fix.out;
+  run.reading = fix.reading;
+  run.elsewhere = !fix.out.empty();
+  run.rewrite_weights = fix.rewrite_weights;
+  CKPT_ASSIGN(run.steps, parse_steps(steps));
+  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(run));
   CKPT_TRY(check_name_of_out(run, planned.patch));
   if (fix.dry_run) {
     show_files(fix, planned.patch, console);

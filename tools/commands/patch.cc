@@ -10,9 +10,7 @@ struct TypedPatch {
   PatchRun run;
   std::vector<std::string> steps;
   std::string header_slack, recipe;
-  std::vector<Step> recipe_steps;  // when none were typed
-  bool rewrite_weights = false, finish_copied = false;
-  ReadOptions reading;
+  bool finish_copied = false;
 };
 
 std::string conversion_key(const Recipe& recipe) {
@@ -33,7 +31,7 @@ Status take_recipe(TypedPatch& typed) {
     }
     if (typed.run.path.empty()) typed.run.path = std::move(recipe.in);
     if (typed.run.out.empty()) typed.run.out = std::move(recipe.out);
-    if (typed.steps.empty()) typed.recipe_steps = std::move(recipe.steps);
+    if (typed.steps.empty()) typed.run.steps = std::move(recipe.steps);
   }
   if (!typed.run.path.empty()) return {};
   return misuse_hint("ckpt help patch", "PATH is missing");
@@ -41,34 +39,29 @@ Status take_recipe(TypedPatch& typed) {
 
 Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(take_recipe(typed));
-  CKPT_TRY(check_patched_out(typed.run));
-  Patching patching;
-  patching.path = typed.run.path;
-  patching.reading = typed.reading;
-  patching.elsewhere = !typed.run.out.empty();
-  patching.rewrite_weights = typed.rewrite_weights;
+  PatchRun& run = typed.run;
+  CKPT_TRY(check_patched_out(run));
   if (!typed.header_slack.empty()) {
-    CKPT_ASSIGN(patching.header_slack_bytes, in("--header-slack", parse_size(typed.header_slack)));
+    CKPT_ASSIGN(run.header_slack_bytes, in("--header-slack", parse_size(typed.header_slack)));
   }
-  CKPT_ASSIGN(patching.steps, parse_steps(typed.steps));
-  if (typed.steps.empty()) patching.steps = typed.recipe_steps;
-  CKPT_ASSIGN(const PatchState found, patch_state(patching.path));
-  const bool finishes_only =
-      patching.steps.empty() && found != PatchState::kNone && !patching.elsewhere;
-  if (patching.steps.empty() && !finishes_only) {
+  CKPT_ASSIGN(std::vector<Step> steps, parse_steps(typed.steps));
+  if (!steps.empty()) run.steps = std::move(steps);
+  CKPT_ASSIGN(const PatchState found, patch_state(run.path));
+  const bool finishes_only = run.steps.empty() && found != PatchState::kNone && !run.elsewhere;
+  if (run.steps.empty() && !finishes_only) {
     return misuse_hint("ckpt list steps", "{}: no --step, and no interrupted patch to finish",
-                       patching.path.string());
+                       run.path.string());
   }
   if (typed.finish_copied && found != PatchState::kUnfinished) {
     return misuse("{}: no interrupted patch to finish, but --finish-copied is given",
-                  patching.path.string());
+                  run.path.string());
   }
-  if (!typed.run.dry_run && !patching.elsewhere) {
-    CKPT_TRY(finish_earlier(console, patching.path,
+  if (!run.dry_run && !run.elsewhere) {
+    CKPT_TRY(finish_earlier(console, run.path,
                             typed.finish_copied ? JournalFrom::kCopied : JournalFrom::kHere));
   }
   if (finishes_only) return 0;
-  return run_patch(typed.run, patching, console, common);
+  return run_patch(run, console, common);
 }
 
 Run declare_patch(CommandOptions& options) {
@@ -84,7 +77,7 @@ Run declare_patch(CommandOptions& options) {
               "how unchanged files come to --out: reflink (default; copies where blocks cannot "
               "be shared), hard or copy",
               {.needs = {"--out"}});
-  options.add("--rewrite-weights", &typed->rewrite_weights,
+  options.add("--rewrite-weights", &typed->run.rewrite_weights,
               "allow steps that change values of tensors in place");
   options.add("--header-slack SIZE", &typed->header_slack,
               "room for later edits, in headers that are rewritten");
@@ -93,7 +86,7 @@ Run declare_patch(CommandOptions& options) {
               "finish a patch that was interrupted before PATH was copied or moved here",
               {.excludes = "--dry-run"});
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
-  declare_follow_links(options, &typed->reading.follow_links);
+  declare_follow_links(options, &typed->run.reading.follow_links);
   return run_with(std::move(typed), patch);
 }
 

@@ -9,7 +9,6 @@ namespace {
 struct TypedSet {
   PatchRun run;
   std::vector<std::string> set, removed;
-  ReadOptions reading;
 };
 
 // "KEY VALUE", "--set KEY=VALUE" of other programs.
@@ -39,16 +38,13 @@ Result<std::vector<KeyEdit>> read_edits(const TypedSet& typed) {
 }
 
 Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& common) {
-  CKPT_TRY(check_patched_out(typed.run));
+  PatchRun& run = typed.run;
+  CKPT_TRY(check_patched_out(run));
   CKPT_ASSIGN(const std::vector<KeyEdit> edits, read_edits(typed));
-  Patching patching;
-  patching.path = typed.run.path;
-  patching.reading = typed.reading;
-  patching.elsewhere = !typed.run.out.empty();
-  if (!typed.run.dry_run && !patching.elsewhere) CKPT_TRY(finish_earlier(console, patching.path));
-  CKPT_ASSIGN(patching.steps, steps_of_edits(patching.path, edits, typed.reading));
-  typed.run.most_values = edits.size();
-  return run_patch(typed.run, patching, console, common);
+  if (!run.dry_run && !run.elsewhere) CKPT_TRY(finish_earlier(console, run.path));
+  CKPT_ASSIGN(run.steps, steps_of_edits(run.path, edits, run.reading));
+  run.most_values = edits.size();
+  return run_patch(run, console, common);
 }
 
 Run declare_set(CommandOptions& options) {
@@ -62,7 +58,7 @@ Run declare_set(CommandOptions& options) {
   options.add("--out PATH", &typed->run.out,
               "write the edited checkpoint here; PATH stays as it is");
   options.add("--dry-run", &typed->run.dry_run, "show each value before and after, write nothing");
-  declare_follow_links(options, &typed->reading.follow_links);
+  declare_follow_links(options, &typed->run.reading.follow_links);
   return run_with(std::move(typed), set);
 }
 

@@ -46,15 +46,6 @@ std::string xml_decoded(std::string_view text) {
   return out;
 }
 
-std::string_view raw_element(std::string_view xml, std::string_view name) {
-  const std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
-  const size_t start = xml.find(open);
-  if (start == xml.npos) return {};
-  const size_t end = xml.find(close, start + open.size());
-  if (end == xml.npos) return {};
-  return xml.substr(start + open.size(), end - start - open.size());
-}
-
 Status add_object(std::string_view object, const std::string& prefix, RemoteRoot::Files& files) {
   const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
   RemoteFile file;
@@ -90,7 +81,7 @@ Status check_whole_list(std::string_view xml) {
     return corrupt("the bucket's list has XML comments, CDATA or a DOCTYPE, which S3 never sends");
   }
   if (s3_element(xml, "IsTruncated") == "true" &&
-      raw_element(xml, "NextContinuationToken").empty()) {
+      s3_element(xml, "NextContinuationToken").empty()) {
     return corrupt("the bucket's list is truncated, and names no next page");
   }
   return {};
@@ -243,8 +234,21 @@ Failure s3_failure(const HttpResponse& response) {
   return failure;
 }
 
+std::vector<std::string_view> s3_elements(std::string_view xml, std::string_view name) {
+  const std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
+  std::vector<std::string_view> out;
+  for (size_t at = xml.find(open); at != xml.npos; at = xml.find(open, at)) {
+    const size_t begin = at + open.size(), end = xml.find(close, begin);
+    if (end == xml.npos) break;
+    out.push_back(xml.substr(begin, end - begin));
+    at = end;
+  }
+  return out;
+}
+
 std::string s3_element(std::string_view xml, std::string_view name) {
-  return xml_decoded(raw_element(xml, name));
+  const auto all = s3_elements(xml, name);
+  return all.empty() ? std::string() : xml_decoded(all.front());
 }
 
 Result<SharedRoot> open_s3(const std::string& url) {

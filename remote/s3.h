@@ -33,7 +33,10 @@ HttpRequest s3_request(const S3Bucket& bucket, std::string_view key,
 bool follow_region(S3Bucket& bucket, const HttpResponse& response);
 // The failure for an answer other than 2xx: S3's code and message.
 Failure s3_failure(const HttpResponse& response);
-// The text of the first element `name` of an answer; "" without one.
+// The texts of all elements `name`, as they are in `xml`; elements of one name do not nest in S3's
+// answers.
+std::vector<std::string_view> s3_elements(std::string_view xml, std::string_view name);
+// The text of the first element `name` of an answer, decoded; "" without one.
 std::string s3_element(std::string_view xml, std::string_view name);
 
 }  // namespace ckpt

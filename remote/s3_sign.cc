@@ -1,5 +1,6 @@
 #include "remote/s3_sign.h"
 
+#include <fmt/chrono.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -22,18 +23,12 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
   return {reinterpret_cast<const char*>(out.data()), size};
 }
 
-std::string utc(const char* format, std::time_t now) {
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> out;
-  return {out.data(), std::strftime(out.data(), out.size(), format, &parts)};
-}
-
 }  // namespace
 
 HttpHeaders s3_signature(const HttpRequest& request, const S3Signing& with, std::time_t now) {
   if (with.keys.access_key.empty()) return {};
-  const std::string time = utc("%Y%m%dT%H%M%SZ", now), day = time.substr(0, 8);
+  const std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(now)),
+                    day = time.substr(0, 8);
   HttpHeaders out{{"x-amz-date", time}, {"x-amz-content-sha256", with.payload_sha256}};
   if (!with.keys.session_token.empty()) {
     out.emplace_back("x-amz-security-token", with.keys.session_token);

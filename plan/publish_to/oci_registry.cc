@@ -128,10 +128,9 @@ uint64_t received_bytes(const HttpResponse& response, uint64_t if_silent) {
 
 }  // namespace
 
-std::string OciAddress::shown() const {
-  std::string host = registry.origin();
-  host.erase(0, host.find("://") + 3);
-  return host + "/" + repository;
+std::string OciAddress::host() const {
+  const std::string origin = registry.origin();
+  return origin.substr(origin.find("://") + 3);
 }
 
 Result<OciAddress> parse_oci_address(const std::string& address) {
@@ -203,9 +202,9 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
              !login_.user.empty()) {
     words = basic_words(login_);
   } else {
-    const std::string host = address_.shown().substr(0, address_.shown().find('/'));
-    return misuse_hint(fmt::format("docker login {}", host),
-                       "{}: asks for a login, and no file of docker or podman has one", host);
+    return misuse_hint("docker login " + address_.host(),
+                       "{}: asks for a login, and no file of docker or podman has one",
+                       address_.host());
   }
   const std::lock_guard lock(mutex_);
   authorization_ = std::move(words);

@@ -26,7 +26,8 @@ struct OciAddress {
   std::string repository;  // "org/name"
   std::string tag;
   std::string digest;         // "sha256:HEX", or empty
-  std::string shown() const;  // "host/org/name"
+  std::string host() const;   // with its port, if it is not the usual one
+  std::string shown() const { return host() + "/" + repository; }
 };
 // "oci://HOST[:PORT]/NAME[:TAG][@sha256:HEX]", with at least a tag or a digest. Fails: kUsage.
 Result<OciAddress> parse_oci_address(const std::string& address);

@@ -76,7 +76,8 @@ struct PublishTarget {
 // "modelpack", "image", "ollama"; the first is the default.
 std::span<const std::string_view> artifact_forms();
 
-std::span<const PublishTarget* const> publish_targets();
+// "hf://ORG/NAME, oci://HOST/NAME:TAG, ...": of all targets.
+std::string publish_target_forms();
 // Fails: kUsage, listing the targets.
 Result<const PublishTarget*> find_publish_target(const std::string& address);
 

@@ -77,16 +77,18 @@ Status check_unchanged(const Shipment& shipment) {
   return {};
 }
 
-std::span<const PublishTarget* const> publish_targets() { return kPublishTargets; }
+std::string publish_target_forms() {
+  std::vector<std::string_view> forms;
+  for (const PublishTarget* target : kPublishTargets) forms.push_back(target->form);
+  return fmt::format("{}", fmt::join(forms, ", "));
+}
 
 Result<const PublishTarget*> find_publish_target(const std::string& address) {
   const auto* const found = std::ranges::find_if(kPublishTargets, [&](const PublishTarget* target) {
     return address.starts_with(target->prefix);
   });
   if (found != kPublishTargets.end()) return *found;
-  std::vector<std::string_view> forms;
-  for (const PublishTarget* target : kPublishTargets) forms.push_back(target->form);
-  return misuse("--to {}: expected {}", without_url_secrets(address), fmt::join(forms, ", "));
+  return misuse("--to {}: expected {}", without_url_secrets(address), publish_target_forms());
 }
 
 }  // namespace ckpt

@@ -100,8 +100,7 @@ Result<Sent> send_to_oci(const std::string& address, const Shipment& shipment,
                          const SendOptions& options) {
   CKPT_ASSIGN(const OciAddress oci, target_address(address));
   CKPT_ASSIGN(const Artifact artifact, artifact_of(shipment, options));
-  const std::string host = oci.shown().substr(0, oci.shown().find('/'));
-  CKPT_ASSIGN(RegistryLogin login, registry_login(host));
+  CKPT_ASSIGN(RegistryLogin login, registry_login(oci.host()));
   OciRepository repository(oci, std::move(login));
   const std::string digest = sha256_of(artifact.manifest);
   CKPT_TRY(check_tag(repository, oci, blob_digest(digest), options.force));

@@ -45,20 +45,6 @@ struct S3Object {
 constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
 constexpr int kPagesOfParts = 32;
 
-// The texts of all elements `name`, as they are in `xml`; elements of one name do not nest in S3's
-// answers.
-std::vector<std::string_view> elements(std::string_view xml, std::string_view name) {
-  const std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
-  std::vector<std::string_view> out;
-  for (size_t at = xml.find(open); at != xml.npos; at = xml.find(open, at)) {
-    const size_t begin = at + open.size(), end = xml.find(close, begin);
-    if (end == xml.npos) break;
-    out.push_back(xml.substr(begin, end - begin));
-    at = end;
-  }
-  return out;
-}
-
 std::string escaped_xml(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -140,7 +126,7 @@ class S3Writer {
           const HttpResponse response,
           send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}})));
       if (!response.is_good()) return refused_by_s3(response);
-      for (const std::string_view part : elements(response.body, "Part")) {
+      for (const std::string_view part : s3_elements(response.body, "Part")) {
         const auto number = static_cast<uint32_t>(number_in(s3_element(part, "PartNumber")));
         out[number] = {number_in(s3_element(part, "Size")), s3_element(part, "ETag"),
                        s3_element(part, "ChecksumSHA256")};

@@ -1,5 +1,7 @@
 #include "tools/commands/publication.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -30,6 +32,7 @@
 #include "plan/text/recipe.h"
 #include "publish/publish.h"
 #include "quantizers/quantizers.h"
+#include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
 #include "tools/published/folder_digests.h"
@@ -215,17 +218,20 @@ Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
   return folder.publish_mode({});
 }
 
+// `lfs` as it will be called, without a slash at its end.
+fs::path lfs_place(const fs::path& lfs) {
+  fs::path place = real_place(lfs);
+  return place.has_filename() ? place : place.parent_path();
+}
+
 // Next to its final name first, then renamed.
 // The folder `path`, which is new or empty, appears whole. `files` are in the folder `from`.
 // Fails: kIo.
 Status write_lfs_folder(const std::string& path, const fs::path& from,
                         const std::vector<FileDigest>& files) {
+  const fs::path lfs = lfs_place(path);
   std::error_code error;
-  fs::path lfs = fs::weakly_canonical(path, error);
-  if (error) return fail(ErrorCode::kIo, "--lfs {}: {}", path, error.message());
-  if (!lfs.has_filename()) lfs = lfs.parent_path();
   fs::create_directories(lfs.parent_path(), error);
-  const std::string name = lfs.filename().string();
   // No other program's, and no other command's: what has this name is removed.
   const fs::path temporary = lfs_temporary(lfs);
   CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::folder(temporary, [&] {
@@ -234,7 +240,7 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   CKPT_ASSIGN(const OpenFolder folder, made.parent().open_private(made.name()));
   CKPT_TRY(write_below(folder, from, files));
   CKPT_TRY(publish_below(folder, made.parent(), files));
-  CKPT_TRY(made.publish(name));
+  CKPT_TRY(made.publish(lfs.filename().string()));
   CKPT_TRY(folder.publish_owner({}, made.parent()));
   return made.parent().sync();
 }
@@ -282,14 +288,10 @@ Status write_unless_same(const fs::path& path, const std::string& content) {
   }
 }
 
-// Else the card is for stdout, or not asked for.
-bool has_card_file(const TypedPublish& typed) { return !typed.card.empty() && typed.card != "-"; }
-
 }  // namespace
 
 fs::path lfs_temporary(const fs::path& lfs) {
-  fs::path place = real_place(lfs);
-  if (!place.has_filename()) place = place.parent_path();
+  const fs::path place = lfs_place(lfs);
   return place.parent_path() / fmt::format(".ckpt-lfs-{}.partial", place.filename().string());
 }
 
@@ -387,7 +389,7 @@ void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
     console_.answer(fmt::format("{:>9}  {}", human_bytes(entry.size_bytes), entry.path));
   }
   std::vector<std::string> written;
-  if (!typed_.card.empty() && typed_.card != "-") written.push_back(typed_.card);
+  if (typed_.has_card_file()) written.push_back(typed_.card);
   const auto add_own = [&](bool is_made, std::string_view name) {
     if (is_made) written.push_back((folder_ / name).string());
   };
@@ -428,14 +430,12 @@ const FileDigest* Publication::find(std::string_view name) const {
 }
 
 void Publication::said(const fs::path& path, const FileDigest& file) const {
-  if (typed_.card != "-") console_.answer(sums_line(path.string(), file.sha256));
-  console_.object(
-      "file", {{"path", path.string()}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  if (typed_.card != "-") show_file(console_, {path.string(), file.size_bytes, file.sha256});
 }
 
 Status Publication::make_card() {
   if (typed_.card.empty()) return {};
-  if (!has_card_file(typed_)) {
+  if (!typed_.has_card_file()) {
     CKPT_ASSIGN(const std::string block, render_model_card(folder_, files_));
     console_.answer_lines(block);
     return {};
@@ -483,12 +483,7 @@ Status Publication::make_provenance() {
   provenance.command = typed_.command;
   provenance.tool_version = CKPT_VERSION;
   if (typed_.with_time) {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    provenance.time = text;
+    provenance.time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   }
   CKPT_ASSIGN(std::string json, in(typed_.recipe, render_provenance(provenance)));
   add(kProvenanceName, std::move(json));

@@ -22,6 +22,8 @@ struct TypedPublish {
   std::vector<std::string> sources, targets;
   bool rehash = false, report = false, provenance = false, with_time = false, force = false;
   bool is_unsigned = false, is_dry_run = false;
+  // Else the card is for stdout, or not asked for.
+  bool has_card_file() const { return !card.empty() && card != "-"; }
 };
 
 // Where a folder for --lfs is until it is complete.

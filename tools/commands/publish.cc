@@ -83,10 +83,7 @@ std::string hub_name_of(const fs::path& folder) {
 // True for the folder that is published and everything inside it.
 bool is_in_published(const TypedPublish& typed, const std::string& path) {
   std::error_code error;
-  const fs::path other = fs::weakly_canonical(fs::absolute(path, error), error);
-  const fs::path own = fs::canonical(typed.path, error);
-  const std::string inside = other.lexically_relative(own).generic_string();
-  return inside == "." || !inside.starts_with("..");
+  return is_within(real_place(path), fs::canonical(typed.path, error));
 }
 
 // Said before a folder of many gigabytes is hashed.
@@ -152,7 +149,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   CKPT_TRY(check_lfs_folder(typed));
   CKPT_TRY(check_archive_name(typed));
   CKPT_TRY(check_published_targets(typed.path));
-  if (!typed.card.empty() && typed.card != "-") CKPT_TRY(read_card(typed.card));
+  if (typed.has_card_file()) CKPT_TRY(read_card(typed.card));
   if (typed.report) CKPT_TRY(check_published_report(typed.path));
   CKPT_TRY(Publication(typed, signer, console, common).run());
   if (typed.is_dry_run) return 0;
@@ -167,12 +164,6 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   return 0;
 }
 
-std::string target_forms() {
-  std::vector<std::string_view> forms;
-  for (const PublishTarget* target : publish_targets()) forms.push_back(target->form);
-  return fmt::format("{}", fmt::join(forms, ", "));
-}
-
 Run declare_publish(CommandOptions& options) {
   auto typed = std::make_shared<TypedPublish>();
   options.add("PATH", &typed->path, "the folder to ship", {.is_required = true});
@@ -185,7 +176,7 @@ Run declare_publish(CommandOptions& options) {
   options.add("--archive FILE", &typed->archive,
               "FILE.tar.zst with the entire folder; equal folders give equal bytes");
   options.add("--to TARGET", &typed->targets,
-              "then send it to TARGET: " + target_forms() + " (may repeat)");
+              "then send it to TARGET: " + publish_target_forms() + " (may repeat)");
   const auto forms = artifact_forms();
   options.add("--as FORM", &typed->as, "form of the artifact for --to oci://; default: modelpack")
       .choices.assign(forms.begin(), forms.end());

@@ -126,16 +126,13 @@ bool is_artifact_address(const std::string& path) { return path.starts_with("oci
 // kCorrupt for a manifest that is not one.
 Status check_artifact(const std::string& address, const Console& console, Findings& findings) {
   CKPT_ASSIGN(const OciAddress oci, parse_oci_address(address));
-  const std::string shown = oci.shown();
-  CKPT_ASSIGN(RegistryLogin login, registry_login(shown.substr(0, shown.find('/'))));
+  CKPT_ASSIGN(RegistryLogin login, registry_login(oci.host()));
   OciRepository repository(oci, std::move(login));
   ArtifactCheck check(repository, oci, findings);
   CKPT_TRY(check.take_manifest(oci.digest.empty() ? oci.tag : oci.digest));
   if (oci.digest.empty()) findings.not_checked("a tag may be moved, name it by @sha256:");
   ProgressLine progress(console, "hashing");
-  Status done = check.check_blobs(progress);
-  progress.clear();
-  return done;
+  return check.check_blobs(progress);
 }
 
 // ckpt verify FILE: a lone file, or one of the numbered files that a model was cut into.
@@ -217,8 +214,8 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
   auto listing = read_sums(sums.string(), text, findings);
   if (!listing) return std::nullopt;
   std::erase_if(listing->listed, [&](const FileDigest& file) {
-    const auto is_it = [&](const std::string& name) { return name == file.name; };
-    return std::ranges::none_of(files.present, is_it) && std::ranges::none_of(files.missing, is_it);
+    return std::ranges::count(files.present, file.name) == 0 &&
+           std::ranges::count(files.missing, file.name) == 0;
   });
   if (!listing->listed.empty()) return listing;
   findings.not_checked(fmt::format("{} does not list it", sums.string()));
@@ -267,12 +264,8 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
   return {};
 }
 
-struct TypedVerify {
-  std::vector<std::string> paths;
-  std::string path;  // the one that is checked
-  std::string signature, unpack;
-  TrustFiles trusted;
-  std::vector<std::string> ignored;
+struct TypedVerify : VerifyQuestion {
+  std::vector<std::string> paths;  // `path` is the one that is checked
 };
 
 // The name that `signature` has in `folder`; empty when it lies elsewhere.
@@ -413,9 +406,7 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
     return not_found("{}: no such file or folder", typed.path);
   }
   if (!is_archive(typed.path)) return check_checkpoint(typed, console, common, findings);
-  const ArchiveQuestion question{typed.path, typed.signature, typed.trusted, typed.ignored,
-                                 typed.unpack};
-  CKPT_TRY(check_archive(question, console, common, findings));
+  CKPT_TRY(check_archive(typed, console, common, findings));
   if (typed.unpack.empty()) {
     findings.not_checked("structure not checked, --unpack DIR checks it");
     return {};

@@ -147,13 +147,12 @@ Status check_new(fs::path folder) {
 }
 
 // The list of the signature; none, after a word, where nobody said whose it must be.
-Result<std::optional<Listing>> read_signature(const ArchiveQuestion& question,
+Result<std::optional<Listing>> read_signature(const VerifyQuestion& question,
                                               const Contents& contents, const Console& console,
                                               Findings& findings) {
   const bool is_outside = !question.signature.empty();
-  const std::string where = is_outside
-                                ? question.signature
-                                : fmt::format("{}: {}", question.path.string(), kSignatureName);
+  const std::string where =
+      is_outside ? question.signature : fmt::format("{}: {}", question.path, kSignatureName);
   if (!question.trusted.is_given()) {
     if (contents.signature) {
       findings.not_checked(fmt::format("{} not checked", kSignatureName));
@@ -176,14 +175,14 @@ Result<std::optional<Listing>> read_signature(const ArchiveQuestion& question,
   return listing;
 }
 
-Result<std::vector<Listing>> read_lists(const ArchiveQuestion& question, const Contents& contents,
+Result<std::vector<Listing>> read_lists(const VerifyQuestion& question, const Contents& contents,
                                         const Console& console, Findings& findings) {
   std::vector<Listing> out;  // the signature's first: it counts more
   CKPT_ASSIGN(auto signed_files, read_signature(question, contents, console, findings));
   if (signed_files) out.push_back(std::move(*signed_files));
   if (contents.sums) {
-    auto sums = read_sums(fmt::format("{}: {}", question.path.string(), kSumsName), *contents.sums,
-                          findings);
+    auto sums =
+        read_sums(fmt::format("{}: {}", question.path, kSumsName), *contents.sums, findings);
     if (sums) out.push_back(std::move(*sums));
   }
   for (Listing& listing : out) {
@@ -207,10 +206,10 @@ std::map<std::string, std::string> wanted_files(const std::vector<Listing>& list
 
 }  // namespace
 
-Status check_archive(const ArchiveQuestion& question, const Console& console,
+Status check_archive(const VerifyQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings) {
   if (!question.unpack.empty()) CKPT_TRY(check_new(question.unpack));
-  const std::string path = question.path.string();
+  const std::string& path = question.path;
   ArchiveOptions options{.threads = common.threads, .memory_bytes = common.memory_bytes};
   CKPT_ASSIGN(const SharedSource source, open_file(question.path));
   Contents contents;

@@ -29,8 +29,8 @@ struct TrustFiles {
 Result<std::optional<Listing>> check_signature(std::string_view where, std::string_view bundle,
                                                const TrustFiles& trusted, Findings& findings);
 
-struct ArchiveQuestion {
-  std::filesystem::path path;
+struct VerifyQuestion {
+  std::string path;
   std::string signature;  // a file outside; empty: the one in the archive
   TrustFiles trusted;
   std::vector<std::string> ignored;
@@ -41,7 +41,7 @@ struct ArchiveQuestion {
 // nothing bad was found; then it is read again, and what its signature or sums cover is written,
 // with those two files themselves and nothing else. Fails: kCorrupt when it is not a sound archive;
 // kUsage, also where nothing says what may be unpacked; kUnsupported; kIo.
-Status check_archive(const ArchiveQuestion& question, const Console& console,
+Status check_archive(const VerifyQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings);
 
 }  // namespace ckpt

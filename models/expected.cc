@@ -90,6 +90,11 @@ bool is_field(std::string_view word) {
   return !has_word(kKinds, word) && !word.ends_with("_attention");
 }
 
+Status check_layers(std::string_view field, uint64_t count) {
+  if (count <= kMaxModelLayers) return {};
+  return unsupported("config.json: {} is {}; at most {}", field, count, kMaxModelLayers);
+}
+
 class Expansion {
  public:
   Expansion(const ModelConfigs& configs, const ModelForm& form)
@@ -99,10 +104,7 @@ class Expansion {
 
   Result<std::vector<Parameter>> all() {
     CKPT_ASSIGN(layers_, text_.count("num_hidden_layers"));
-    if (layers_ > kMaxModelLayers) {
-      return unsupported("config.json: num_hidden_layers is {}; at most {}", layers_,
-                         kMaxModelLayers);
-    }
+    CKPT_TRY(check_layers("num_hidden_layers", layers_));
     CKPT_ASSIGN(experts_, text_.count_or_zero("num_experts"));
     if (experts_ == 0) CKPT_SET(experts_, text_.count_or_zero("n_routed_experts"));
     CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
@@ -143,10 +145,7 @@ class Expansion {
   Status add_nextn_kinds() {
     if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
     CKPT_ASSIGN(const uint64_t count, text_.count_or_zero("num_nextn_predict_layers"));
-    if (count > kMaxModelLayers) {
-      return unsupported("config.json: num_nextn_predict_layers is {}; at most {}", count,
-                         kMaxModelLayers);
-    }
+    CKPT_TRY(check_layers("num_nextn_predict_layers", count));
     kinds_.resize(kinds_.size() + count, {"full_attention", has_experts(), true});
     return {};
   }
@@ -239,10 +238,7 @@ class Expansion {
     static const JsonValue kNothing = JsonValue::object();
     const Fields vision(configs_.vision == nullptr ? kNothing : *configs_.vision, kTowerFields);
     CKPT_ASSIGN(const uint64_t depth, vision.count("depth"));
-    if (depth > kMaxModelLayers) {
-      return unsupported("config.json: vision_config.depth is {}; at most {}", depth,
-                         kMaxModelLayers);
-    }
+    CKPT_TRY(check_layers("vision_config.depth", depth));
     constexpr std::string_view kRoot = "model.visual.";
     for (const ParameterRule& rule : kTower) {
       CKPT_ASSIGN(const auto shape, vision.shape(rule.shape));
@@ -259,10 +255,7 @@ class Expansion {
   }
 
   bool holds(std::string_view when, const LayerKind& kind) const {
-    while (!when.empty()) {
-      const size_t end = std::min(when.find(' '), when.size());
-      const std::string_view word = when.substr(0, end);
-      when.remove_prefix(std::min(end + 1, when.size()));
+    for (const std::string_view word : split_words(when)) {
       bool is_met = false;
       if (word == "mamba" || word == "attention") {  // under both names that Granite's has
         is_met = word == kind.attention ||

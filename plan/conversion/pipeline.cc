@@ -515,7 +515,6 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   Checkpoint& checkpoint = input.checkpoint;
   PlannedConversion out;
-  out.in_format = checkpoint.format;
   Planning planning{input.imatrix};
   if (const std::string rest = bytes_after_tensors(checkpoint); !rest.empty()) {
     planning.notes.push_back(rest + " belong to no tensor; they are left out");

@@ -14,7 +14,6 @@ namespace ckpt {
 
 struct PlannedConversion {
   Plan plan;
-  std::string in_format;
   std::vector<std::string> notes;       // things a person should know
   std::vector<MergedWeight> merged;     // by --step lora
   std::vector<OutputVerdict> verdicts;  // of --for, for each folder and profile

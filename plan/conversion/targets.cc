@@ -189,18 +189,14 @@ Status check_replaceable_file(const fs::path& path) {
   return not_a_checkpoint(path);
 }
 
-Status check_replaceable(Output& output, const ReadOptions& reading) {
-  const bool is_folder = output.layout.is_folder;
-  std::vector<fs::path> names{output.path};
-  if (!is_folder) {
-    names.clear();
-    for (const OutputFile& file : output.layout.files) names.push_back(final_path(output, file));
-  }
+// `names`: of the folder, or of all files.
+Status check_replaceable(Output& output, const std::vector<fs::path>& names,
+                         const ReadOptions& reading) {
   for (const fs::path& name : names) {
     CKPT_TRY(refuse_link(name, ""));
     CKPT_ASSIGN(const auto status, look_at(name));
     if (!status) continue;
-    if (S_ISDIR(status->st_mode) && !is_folder) {
+    if (S_ISDIR(status->st_mode) && !output.layout.is_folder) {
       return misuse_hint(shell_path((name / "NAME.gguf").string()),
                          "{}: is a folder; expected a file or nothing", name.string());
     }
@@ -231,7 +227,7 @@ Status check_output(const Plan& plan, Output& output, const Inputs& inputs,
   CKPT_TRY(refuse_input(inputs, ledger_path(output)));
   if (!replacing.force || output.goes_into) return {};
   for (const fs::path& path : finals) CKPT_TRY(refuse_inputs_in(inputs, path));
-  return check_replaceable(output, replacing.reading);
+  return check_replaceable(output, finals, replacing.reading);
 }
 
 // One output that replaces a folder must not take another one with it.

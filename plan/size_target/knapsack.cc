@@ -29,29 +29,30 @@ double priced(const KnapsackChoice& choice, double price) {
   return choice.cost + price * static_cast<double>(choice.size);
 }
 
-// The choice of each item when a byte costs `price`; of equals the smaller.
-Chosen choose_at(const Items& items, double price) {
+// The choice of each item that no other is better than; of equals the first.
+template <class IsBetter>
+Chosen choose(const Items& items, const IsBetter& is_better) {
   Chosen out(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
     for (uint32_t k = 1; k < items[i].size(); ++k) {
-      const KnapsackChoice &best = items[i][out[i]], &other = items[i][k];
-      const double a = priced(best, price), b = priced(other, price);
-      if (b < a || (b == a && other.size < best.size)) out[i] = k;
+      if (is_better(items[i][k], items[i][out[i]])) out[i] = k;
     }
   }
   return out;
 }
 
+// When a byte costs `price`; of equals the smaller.
+Chosen choose_at(const Items& items, double price) {
+  return choose(items, [price](const KnapsackChoice& one, const KnapsackChoice& other) {
+    const double a = priced(one, price), b = priced(other, price);
+    return a < b || (a == b && one.size < other.size);
+  });
+}
+
 Chosen smallest_of(const Items& items) {
-  Chosen out(items.size());
-  for (size_t i = 0; i < items.size(); ++i) {
-    for (uint32_t k = 1; k < items[i].size(); ++k) {
-      const KnapsackChoice &best = items[i][out[i]], &other = items[i][k];
-      const bool is_smaller = other.size < best.size;
-      if (is_smaller || (other.size == best.size && other.cost < best.cost)) out[i] = k;
-    }
-  }
-  return out;
+  return choose(items, [](const KnapsackChoice& one, const KnapsackChoice& other) {
+    return std::pair(one.size, one.cost) < std::pair(other.size, other.cost);
+  });
 }
 
 struct Priced {

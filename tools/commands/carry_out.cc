@@ -13,6 +13,7 @@
 #include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
+#include "plan/conversion/advice.h"
 #include "plan/conversion/sizes.h"
 #include "plan/conversion/targets.h"
 #include "plan/text/plan_file.h"
@@ -52,9 +53,7 @@ std::string next_command(const Output& output, const Plan& plan,
                : fmt::format("llama-cli -m MODEL.gguf --lora {}", first_path(output));
   }
   if (output.layout.is_folder) {
-    std::string line = fmt::format("ckpt doctor {}", shell_path(output.path.string()));
-    for (const std::string& profile : profiles) line += " --for " + shell_word(profile);
-    return line;
+    return with_profiles("ckpt doctor " + shell_path(output.path.string()), profiles);
   }
   if (output.checkpoint.format != "gguf") return fmt::format("ckpt show {}", first_path(output));
   const auto is_model = [](const Output& each) {
@@ -81,11 +80,10 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
       return each.out == output.path && !each.is_good() && each.verdict.profile == profile;
     });
     if (is_bad) continue;
-    const std::string path = output.layout.is_folder
-                                 ? output.path.string()
-                                 : final_path(output, output.layout.files[0]).string();
-    const std::string command = serve_command(profile, output.checkpoint, shell_path(path),
-                                              projector_path(planned.plan));
+    const std::string path =
+        output.layout.is_folder ? shell_path(output.path.string()) : first_path(output);
+    const std::string command =
+        serve_command(profile, output.checkpoint, path, projector_path(planned.plan));
     if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
   }
 }

@@ -175,7 +175,6 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
     same[i] = equal ? 1 : 0;
     return {};
   }));
-  progress.clear();
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (same[i] == 0) out.add(pairs[i].first->name, "bytes", "differ");
   }
@@ -330,9 +329,8 @@ Run declare_diff(CommandOptions& options) {
   options.add("--tensors", &typed->tensors, "with --values: only tensors that match GLOB",
               {.value_name = "GLOB"});
   declare_follow_links(options, &typed->reading.follow_links);
-  Option& top = options.add("--top", &typed->top, "show the N differences that are worst");
-  top.bounds = {1, std::numeric_limits<int>::max()};
-  top.value_name = "N";
+  options.add("--top N", &typed->top, "show the N differences that are worst",
+              {.bounds = std::pair(1, std::numeric_limits<int>::max())});
   options.add("--fail-if", &typed->fail_if, fail_if_help(), {.value_name = "[total.]METRIC<N"});
   return run_with(std::move(typed), diff);
 }

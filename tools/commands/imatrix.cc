@@ -489,9 +489,8 @@ Result<int> imatrix(const TypedImatrix& typed, const Console& console,
 
 Run declare_imatrix(CommandOptions& options) {
   auto typed = std::make_shared<TypedImatrix>();
-  Option& what = options.add("WHAT", &typed->what, "show, merge or fill");
-  what.choices = {"show", "merge", "fill"};
-  what.is_required = true;
+  options.add("WHAT", &typed->what, "show, merge or fill",
+              {.choices = {"show", "merge", "fill"}, .is_required = true});
   options.add("FILE", &typed->files, "importance matrices, GGUF or .dat", {.is_required = true});
   options.add("--tensors", &typed->tensors, "show: tensors without experts too");
   options.add("--out,-o FILE", &typed->out,

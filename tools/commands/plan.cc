@@ -233,20 +233,16 @@ Result<int> split(const TypedSplit& typed, const Console& console, const CommonO
 
 Run declare_plan(CommandOptions& options) {
   auto typed = std::make_shared<TypedSplit>();
-  Option& verb = options.add("VERB", &typed->verb, "split: print a job file that runs the shares");
-  verb.is_required = true;
-  verb.choices = {"split"};
+  options.add("VERB", &typed->verb, "split: print a job file that runs the shares",
+              {.choices = {"split"}, .is_required = true});
   options.add("PLAN", &typed->plan, "a file that ckpt convert --plan-out wrote",
               {.is_required = true});
-  Option& parts = options.add("--parts N", &typed->parts, "number of shares");
-  parts.is_required = true;
-  parts.bounds = {1, 1'000'000};
-  Option& scheduler = options.add("--print SCHEDULER", &typed->scheduler,
-                                  "slurm, k8s (Kubernetes) or sh (shares in parallel on one "
-                                  "machine); --threads (default: 16; sh: all cores), --memory "
-                                  "and --limit-rate are those of one share");
-  scheduler.is_required = true;
-  scheduler.choices = {"slurm", "k8s", "sh"};
+  options.add("--parts N", &typed->parts, "number of shares",
+              {.bounds = std::pair(1, 1'000'000), .is_required = true});
+  options.add("--print SCHEDULER", &typed->scheduler,
+              "slurm, k8s (Kubernetes) or sh (shares in parallel on one machine); --threads "
+              "(default: 16; sh: all cores), --memory and --limit-rate are those of one share",
+              {.choices = {"slurm", "k8s", "sh"}, .is_required = true});
   return run_with(std::move(typed), split);
 }
 

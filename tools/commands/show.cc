@@ -133,20 +133,16 @@ void show_quantization(const Console& console, const QuantSummary& summary) {
 }
 
 void show_metadata(const Console& console, const Checkpoint& checkpoint) {
-  for (const MetaEntry& entry : checkpoint.metadata.entries) {
-    console.answer(fmt::format("{} = {}", entry.key, meta_text(entry.value)));
-    console.object("metadata", {{"key", entry.key},
-                                {"value_type", meta_type_name(entry.value)},
-                                {"value", meta_json(entry.value)}});
-  }
+  const auto show = [&](const std::string& before, Json row, const MetaEntry& entry) {
+    console.answer(fmt::format("{}{} = {}", before, entry.key, meta_text(entry.value)));
+    row.update({{"key", entry.key},
+                {"value_type", meta_type_name(entry.value)},
+                {"value", meta_json(entry.value)}});
+    console.object("metadata", std::move(row));
+  };
+  for (const MetaEntry& entry : checkpoint.metadata.entries) show("", Json::object(), entry);
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
-    for (const MetaEntry& entry : metadata.entries) {
-      console.answer(fmt::format("{}: {} = {}", file, entry.key, meta_text(entry.value)));
-      console.object("metadata", {{"file", file},
-                                  {"key", entry.key},
-                                  {"value_type", meta_type_name(entry.value)},
-                                  {"value", meta_json(entry.value)}});
-    }
+    for (const MetaEntry& entry : metadata.entries) show(file + ": ", {{"file", file}}, entry);
   }
 }
 
@@ -217,15 +213,12 @@ Run declare_show(CommandOptions& options) {
   typed->reading.skip_vocabularies_of_urls = true;
   options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files",
               {.is_required = true});
-  Option& tensors = options.add(
-      "--tensors",
-      [typed](const std::string& glob) {
-        typed->all_tensors = true;
-        typed->tensors = glob;
-      },
-      "list tensors, or those that match GLOB");
-  tensors.is_value_optional = true;
-  tensors.value_name = "[GLOB]";
+  options.add("--tensors [GLOB]",
+              [typed](const std::string& glob) {
+                typed->all_tensors = true;
+                typed->tensors = glob;
+              },
+              "list tensors, or those that match GLOB", {.is_value_optional = true});
   options.add("--sort ORDER", &typed->sort,
               "order of --tensors: name, type or bytes; default: as stored",
               {.choices = {"name", "type", "bytes"}});

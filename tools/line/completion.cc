@@ -151,9 +151,8 @@ complete -c ckpt -n 'count (__ckpt_complete) >/dev/null' -f -a '(__ckpt_complete
 
 Run declare_completion(CommandOptions& options) {
   auto shell = std::make_shared<std::string>();
-  Option& name = options.add("SHELL", shell.get(), "bash, zsh or fish");
-  name.is_required = true;
-  name.choices = {"bash", "zsh", "fish"};
+  options.add("SHELL", shell.get(), "bash, zsh or fish",
+              {.choices = {"bash", "zsh", "fish"}, .is_required = true});
   return [shell](const Console& console, const CommonOptions&) -> Result<int> {
     std::string script(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
     console.object("completion", {{"shell", *shell}, {"script", script}});

@@ -112,7 +112,6 @@ Status read_archive(const ByteSource& source, TarSink& sink, const Console& cons
           std::clamp<uint64_t>(options.memory_bytes / each_bytes, 1, cores_or(options.threads));
       CKPT_TRY(read_frames(source, frames, static_cast<unsigned>(workers), take));
     }
-    progress.clear();
     return reader.finish();
   };
   Status status = read();

@@ -244,7 +244,6 @@ Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<F
     return file.add(std::as_bytes(std::span(made[worker].bytes)));
   };
   CKPT_TRY(for_each_in_order(count, workers, {make, take}));
-  progress.clear();
   const std::string table = render_seek_table(frames);
   CKPT_TRY(file.add(std::as_bytes(std::span(table))));
   ArchiveWritten written{{}, file.size_bytes(), tar.size_bytes()};

@@ -65,7 +65,6 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     out[i].fault = done.error().text();
     return {};
   }));
-  progress.clear();
   return out;
 }
 

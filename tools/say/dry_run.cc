@@ -37,12 +37,6 @@ const Tensor& source_of(const Tensor& tensor) {
   return turned == nullptr ? from : turned->tensor();
 }
 
-uint64_t weights_of(const Tensor& tensor) {
-  uint64_t count = 1;
-  for (const uint64_t axis : tensor.shape) count *= axis;
-  return count;
-}
-
 // Tensors of one shape that are made the same way: a line.
 struct AlikeTensors {
   const Tensor* first = nullptr;
@@ -71,7 +65,7 @@ void show_tensor(const Console& console, const Output& output, const Tensor& ten
   const Tensor& source = source_of(tensor);
   const uint64_t bytes = size_bytes(tensor), source_bytes = size_bytes(source);
   PlannedSum sum;
-  sum.add(weights_of(tensor), bytes);
+  sum.add(tensor.values(), bytes);
   if (group.first == nullptr) group.first = &tensor;
   group.names.push_back(tensor.name);
   group.size_bytes += bytes;
@@ -97,10 +91,10 @@ void show_output(const Console& console, const Output& output) {
   std::map<std::string_view, PlannedSum> by_type;
   PlannedSum before, after;
   for (const Tensor& tensor : output.checkpoint.tensors) {
-    const uint64_t weights = weights_of(tensor);
+    const uint64_t weights = tensor.values();
     by_type[tensor.codec->name].add(weights, size_bytes(tensor));
     after.add(weights, size_bytes(tensor));
-    before.add(weights_of(source_of(tensor)), size_bytes(source_of(tensor)));
+    before.add(source_of(tensor).values(), size_bytes(source_of(tensor)));
     show_tensor(console, output, tensor, groups.of(kind_of(tensor)));
   }
   show_alike(console, groups);

@@ -19,10 +19,7 @@ void Findings::good(std::string_view what, std::string_view found) {
 
 void Findings::good_file(std::string_view what, std::string_view found) {
   console_.object("check", {{"what", what}, {"ok", true}, {"found", found}});
-  auto at =
-      std::ranges::find_if(good_files_, [&](const auto& group) { return group.first == found; });
-  if (at == good_files_.end()) at = good_files_.insert(at, {std::string(found), {}});
-  at->second.emplace_back(what);
+  good_files_.of(std::string(found)).emplace_back(what);
 }
 
 void Findings::checked(std::string what) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/say/console.h"
+#include "tools/say/tensor_groups.h"
 
 namespace ckpt {
 
@@ -41,7 +42,7 @@ class Findings {
   const Console& console_;
   std::vector<std::string> bad_, good_, checked_, not_checked_, not_covered_,
       bytes_not_covered_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> good_files_;  // by what was found
+  Groups<std::vector<std::string>> good_files_;  // by what was found
 };
 
 }  // namespace ckpt

@@ -89,47 +89,42 @@ constexpr std::span<const NameRule> kQwen35DenseLists[] = {rows::kAddedOneNames,
 constexpr std::span<const NameRule> kQwen35MoeLists[] = {
     rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames, rows::kCommonNames};
 
+constexpr Family qwen35(Family made) {
+  made.shared_quirks =
+      "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
+      " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
+      " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16";
+  made.keys = kQwen35Keys;
+  made.has_vision = true;
+  made.has_mtp = true;
+  return made;
+}
+
 }  // namespace
 
-const Family kQwen35 = {
+const Family kQwen35 = qwen35({
     .name = "qwen35",
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
-    .quirks =
-        "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
-        " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
+    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
+              " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
-    .shared_quirks =
-        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
-        " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
-        " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16",
     .names = kQwen35DenseLists,
-    .keys = kQwen35Keys,
     .defaults = kQwen35Defaults,
     .parameters = kQwen35Rules,
-    .has_vision = true,
-    .has_mtp = true,
-};
+});
 
-const Family kQwen35Moe = {
+const Family kQwen35Moe = qwen35({
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
-    .quirks =
-        "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
-        " joined:.linear_attn.in_proj_qkv"
-        " refuses_experts_alone stacked_experts norms_feed_linears",
+    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
+              " joined:.linear_attn.in_proj_qkv"
+              " refuses_experts_alone stacked_experts norms_feed_linears",
     .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
-    .shared_quirks =
-        "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
-        " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
-        " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16",
     .names = kQwen35MoeLists,
-    .keys = kQwen35Keys,
     .defaults = kQwen35MoeDefaults,
     .parameters = kQwen35MoeRules,
-    .has_vision = true,
-    .has_mtp = true,
-};
+});
 
 }  // namespace ckpt

@@ -37,19 +37,48 @@ namespace ckpt {
 
 namespace {
 
+// Whether a line can be written without waiting for who reads it, or for a thread that does.
+bool is_free(std::FILE* stream) {
+  pollfd ready = {::fileno(stream), POLLOUT, 0};
+  return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
+}
+
 // Ends the program within a second of SIGINT or SIGTERM, even when a system call, the planning or
 // the printing takes longer: a conversion can be resumed from any moment, as after kill -9.
 class InterruptGuard {
  public:
   // `hint`: what to type next after an interruption; may be empty.
-  InterruptGuard(const Console& console, std::string hint);
+  InterruptGuard(const Console& console, std::string hint)
+      : console_(console), hint_(std::move(hint)), threads_(start_threads(1, [this] { run(); })) {}
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
-  ~InterruptGuard();  // the work is over: nothing ends it any more
+  ~InterruptGuard() {  // the work is over: nothing ends it any more
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
 
  private:
-  void run();
-  bool is_over_within(std::chrono::milliseconds time);
+  bool is_over_within(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [this] { return over_; });
+  }
+
+  void run() {
+    constexpr std::chrono::milliseconds kLook{20}, kGrace{600};
+    while (!interrupted) {
+      if (is_over_within(kLook)) return;
+    }
+    if (is_over_within(kGrace)) return;
+    if (is_free(stdout) && is_free(stderr)) {
+      console_.error({ErrorCode::kInterrupted, {}, "interrupted", hint_});
+      std::fflush(stdout);
+    }
+    std::_Exit(130);
+  }
 
   const Console& console_;
   const std::string hint_;
@@ -59,40 +88,9 @@ class InterruptGuard {
   std::vector<std::thread> threads_;  // one; none where there is none: then the engine looks alone
 };
 
-// Whether a line can be written without waiting for who reads it, or for a thread that does.
-bool is_free(std::FILE* stream) {
-  pollfd ready = {::fileno(stream), POLLOUT, 0};
-  return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
-}
-
-InterruptGuard::InterruptGuard(const Console& console, std::string hint)
-    : console_(console), hint_(std::move(hint)), threads_(start_threads(1, [this] { run(); })) {}
-
-InterruptGuard::~InterruptGuard() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-}
-
-bool InterruptGuard::is_over_within(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, time, [this] { return over_; });
-}
-
-void InterruptGuard::run() {
-  constexpr std::chrono::milliseconds kLook{20}, kGrace{600};
-  while (!interrupted) {
-    if (is_over_within(kLook)) return;
-  }
-  if (is_over_within(kGrace)) return;
-  if (is_free(stdout) && is_free(stderr)) {
-    console_.error({ErrorCode::kInterrupted, {}, "interrupted", hint_});
-    std::fflush(stdout);
-  }
-  std::_Exit(130);
+// Writes without the console, which needs memory.
+void say(std::string_view sentence) {
+  (void)!::write(STDERR_FILENO, sentence.data(), sentence.size());
 }
 
 void on_signal(int) {
@@ -105,9 +103,7 @@ void on_signal(int) {
 [[noreturn]] void out_of_memory() {
   static std::atomic_flag is_said;
   while (is_said.test_and_set()) ::pause();  // another thread says it and ends them all
-  static constexpr std::string_view kSentence =
-      "ckpt: out of memory. Try: a smaller --memory, or fewer --threads\n";
-  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  say("ckpt: out of memory. Try: a smaller --memory, or fewer --threads\n");
   std::_Exit(2);
 }
 
@@ -123,15 +119,13 @@ __attribute__((constructor(101))) void set_up_memory() {
 }
 
 // The same for OpenSSL, which has no handler of its own.
-void* allocate_or_end(size_t size, const char*, int) {
-  void* memory = std::malloc(size);
-  if (memory == nullptr && size > 0) out_of_memory();
-  return memory;
-}
 void* reallocate_or_end(void* old, size_t size, const char*, int) {
   void* memory = std::realloc(old, size);
   if (memory == nullptr && size > 0) out_of_memory();
   return memory;
+}
+void* allocate_or_end(size_t size, const char* file, int line) {
+  return reallocate_or_end(nullptr, size, file, line);
 }
 void release(void* memory, const char*, int) { std::free(memory); }
 
@@ -142,10 +136,8 @@ constexpr rlim_t kMinStackBytes = rlim_t{256} << 10;
 void check_stack() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kMinStackBytes) return;
-  static constexpr std::string_view kSentence =
-      "ckpt: the stack may not grow beyond the limit that is set; expected at least 256 KiB. "
-      "Try: ulimit -s 8192\n";
-  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  say("ckpt: the stack may not grow beyond the limit that is set; expected at least 256 KiB. "
+      "Try: ulimit -s 8192\n");
   std::_Exit(2);
 }
 
@@ -208,8 +200,7 @@ bool reader_left(int descriptor) {
 int answered(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   if (reader_left(STDOUT_FILENO)) return code;
-  static constexpr std::string_view kSentence = "ckpt: cannot write to stdout\n";
-  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  say("ckpt: cannot write to stdout\n");
   return 2;
 }
 

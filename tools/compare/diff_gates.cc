@@ -55,13 +55,8 @@ const ValueSide& coded_side(const ValueDifference& difference) {
 }
 
 bool Gate::fails(double value) const {
-  switch (order) {
-    case Order::kLess: return !(value >= limit);
-    case Order::kLessOrEqual: return !(value > limit);
-    case Order::kGreater: return !(value <= limit);
-    case Order::kGreaterOrEqual: return !(value < limit);
-  }
-  return true;
+  if (is_above) return or_equal ? !(value < limit) : !(value <= limit);
+  return or_equal ? !(value > limit) : !(value >= limit);
 }
 
 Result<Gate> parse_gate(std::string_view text) {
@@ -69,7 +64,7 @@ Result<Gate> parse_gate(std::string_view text) {
   const size_t at = text.find_first_of("<>");
   if (at == std::string_view::npos) return bad_gate(text);
   const bool or_equal = text.substr(at + 1).starts_with('=');
-  Gate out{std::string(text), nullptr, false, Gate::Order::kLess, 0};
+  Gate out{std::string(text), nullptr, false, text[at] == '>', or_equal, 0};
   std::string_view name = trimmed(text.substr(0, at));
   if (name.starts_with(kTotal)) {
     out.of_total = true;
@@ -78,9 +73,6 @@ Result<Gate> parse_gate(std::string_view text) {
   for (const Metric& metric : kMetrics) {
     if (metric.name == name) out.metric = &metric;
   }
-  using Order = Gate::Order;
-  if (text[at] == '<') out.order = or_equal ? Order::kLessOrEqual : Order::kLess;
-  if (text[at] == '>') out.order = or_equal ? Order::kGreaterOrEqual : Order::kGreater;
   const std::string_view number = trimmed(text.substr(at + (or_equal ? 2 : 1)));
   const auto limit = number_from<double>(number);
   if (out.metric == nullptr || !limit || !std::isfinite(*limit)) return bad_gate(text);

@@ -35,7 +35,8 @@ struct Gate {
   std::string text;  // as it was given
   const Metric* metric;
   bool of_total;
-  enum class Order : uint8_t { kLess, kLessOrEqual, kGreater, kGreaterOrEqual } order;
+  bool is_above;  // fails for more than the limit, else for less
+  bool or_equal;  // and for the limit itself
   double limit;
 
   bool fails(double value) const;

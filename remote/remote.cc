@@ -1,12 +1,10 @@
 #include "remote/remote.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 
-#include "core/base/threads.h"
 #include "core/base/url_secrets.h"
 #include "core/io/cursor.h"
 #include "core/io/remote_files.h"
@@ -17,7 +15,6 @@ namespace {
 
 constexpr std::string_view kShardEnding = ".safetensors";
 constexpr size_t kMaxShardsAhead = 1000;
-constexpr unsigned kOpeningThreads = 32;
 constexpr uint64_t kMaxHeaderAhead = 900 << 10;
 
 // A file or folder of a root.
@@ -130,17 +127,13 @@ class OpenedUrls final : public RemoteFiles {
       if (is_shard && shards.size() < kMaxShardsAhead) shards.push_back(path);
     }
     if (shards.size() < 2) return;
-    std::atomic<size_t> next = 0;
-    const auto work = [&] {
-      for (size_t i = next++; i < shards.size(); i = next++) {
-        const auto source = open_remote(base + shards[i], place.root, shards[i]);
-        if (!source) continue;
-        (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it
-        const std::lock_guard lock(opened_mutex_);
-        opened_[base + shards[i]] = *source;
-      }
-    };
-    run_on_threads(std::min<size_t>(kOpeningThreads, shards.size()), work);
+    ask_at_once(shards.size(), [&](size_t i) {
+      const auto source = open_remote(base + shards[i], place.root, shards[i]);
+      if (!source) return;
+      (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it
+      const std::lock_guard lock(opened_mutex_);
+      opened_[base + shards[i]] = *source;
+    });
   }
 
   // A hub or bucket whose list cannot be read says nothing about the files. The list of a folder on

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,6 +65,9 @@ Status add_sums(std::string_view text, RemoteRoot::Files& files);
 // Checks a path of a listing, which a server may have invented: relative, without "..", '\\' and
 // control characters. Fails: kCorrupt.
 Status check_listed_path(std::string_view path);
+
+// work(0) to work(count - 1), many at the same time: each waits for the network.
+void ask_at_once(size_t count, const std::function<void(size_t)>& work);
 
 // A file of a root, opened. Fails: as http_send(); if the server's file differs from the listed
 // one.

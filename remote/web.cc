@@ -24,17 +24,7 @@ constexpr std::string_view kSums = "SHA256SUMS", kWebIndex = "model.safetensors.
 
 constexpr auto kWeights =
     std::to_array<std::string_view>({"model.safetensors", "adapter_model.safetensors"});
-constexpr unsigned kAskedAtOnce = 32;
 constexpr uint64_t kFirstBytes = 16 << 10;  // all of most documents
-
-// work(0) to work(count - 1), at the same time: each waits for the network.
-void ask_at_once(size_t count, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next = 0;
-  const auto take = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  run_on_threads(std::min<size_t>(count, kAskedAtOnce), take);
-}
 
 class WebRoot final : public RemoteRoot {
  public:
@@ -158,6 +148,15 @@ class WebRoot final : public RemoteRoot {
 };
 
 }  // namespace
+
+void ask_at_once(size_t count, const std::function<void(size_t)>& work) {
+  constexpr size_t kAskedAtOnce = 32;
+  std::atomic<size_t> next = 0;
+  const auto take = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  run_on_threads(std::min(count, kAskedAtOnce), take);
+}
 
 Status add_sums(std::string_view text, RemoteRoot::Files& files) {
   CKPT_ASSIGN(auto lines, in(kSums, read_sha256_sums(text)));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <string_view>
 
 #include "checks/checks.h"
 #include "core/base/nearest.h"
@@ -37,17 +36,23 @@ Result<std::string> profile_named(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> words_between_commas(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    out.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
 Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts) {
     if (is_same_word(text, "all")) return names_in(all_profiles());
-    size_t start = 0;
-    while (start <= text.size()) {
-      const size_t end = std::min(text.find(',', start), text.size());
-      CKPT_ASSIGN(std::string name,
-                  profile_named(std::string_view(text).substr(start, end - start)));
+    for (const std::string& word : words_between_commas(text)) {
+      CKPT_ASSIGN(std::string name, profile_named(word));
       if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
-      start = end + 1;
     }
   }
   return out;

@@ -7,6 +7,7 @@
 #include "core/base/words.h"
 #include "core/io/folder.h"
 #include "plan/conversion/conversion.h"
+#include "plan/text/profile_names.h"
 #include "plan/text/type_names.h"
 
 namespace ckpt {
@@ -53,16 +54,6 @@ Status refuse_type_as_out(const Conversion& conversion) {
                                  shell_path(conversion.in.string()),
                                  shell_path(named_by_type(conversion, *type)), *type, out),
                      "OUT is '{}', the name of a type; expected NAME.gguf or a folder", out);
-}
-
-std::vector<std::string> words_between_commas(std::string_view text) {
-  std::vector<std::string> out;
-  for (size_t start = 0; start <= text.size();) {
-    const size_t end = std::min(text.find(',', start), text.size());
-    out.emplace_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return out;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
@@ -207,13 +208,6 @@ int answered(int code) {
 // Writes the trace that CKPT_TRACE=FILE asks for when the command has ended.
 class TraceFile {
  public:
-  TraceFile() = default;
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
-  ~TraceFile() {
-    if (file_ != nullptr) std::fclose(file_);
-  }
-
   // False, after a sentence, when FILE exists (a link counts) or cannot be created.
   bool open() {
     const char* path = std::getenv("CKPT_TRACE");
@@ -222,7 +216,7 @@ class TraceFile {
       fmt::print(stderr, "ckpt: CKPT_TRACE: an empty value. Try: unset CKPT_TRACE\n");
       return false;
     }
-    file_ = std::fopen(path, "wxe");
+    file_.reset(std::fopen(path, "wxe"));
     if (file_ != nullptr) {
       Trace::start();
       return true;
@@ -235,14 +229,14 @@ class TraceFile {
   bool write() {
     if (file_ == nullptr) return true;
     const std::string text = Trace::json();
-    const bool is_whole = std::fwrite(text.data(), 1, text.size(), file_) == text.size();
-    if (std::fclose(std::exchange(file_, nullptr)) == 0 && is_whole) return true;
+    const bool is_whole = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size();
+    if (std::fclose(file_.release()) == 0 && is_whole) return true;
     fmt::print(stderr, "ckpt: CKPT_TRACE: cannot write the trace\n");
     return false;
   }
 
  private:
-  std::FILE* file_ = nullptr;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
 };
 
 bool is_command(std::string_view word) {

@@ -64,13 +64,12 @@ constexpr ClassDefault kCohere2Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kCohereRules[] = {
-    kCohereFrame, rows::kAttention, rows::kAttentionBias, kCohereNorms, rows::kMlp};
-constexpr std::span<const ParameterRule> kCohere2Rules[] = {kCohereFrame, rows::kAttention,
-                                                            rows::kMlp};
+constexpr rows::Rules kCohereRules[] = {kCohereFrame, rows::kAttention, rows::kAttentionBias,
+                                        kCohereNorms, rows::kMlp};
+constexpr rows::Rules kCohere2Rules[] = {kCohereFrame, rows::kAttention, rows::kMlp};
 
-constexpr std::span<const NameRule> kCohereLists[] = {rows::kOneNormNames};
-constexpr std::span<const NameRule> kCohere2Lists[] = {kCohere2Names};
+constexpr rows::Names kCohereLists[] = {rows::kOneNormNames};
+constexpr rows::Names kCohere2Lists[] = {kCohere2Names};
 
 }  // namespace
 

@@ -159,19 +159,17 @@ constexpr ClassDefault kGlmMoeDsaDefaults[] = {
 // clang-format on
 
 // Those of V3, without a bias of the router.
-constexpr std::span<const ParameterRule> kDeepseekV2Router =
-    std::span(rows::kRoutedExperts).first(1);
-constexpr std::span<const ParameterRule> kDeepseekV2Experts =
-    std::span(rows::kRoutedExperts).subspan(2);
-constexpr std::span<const ParameterRule> kDeepseekV2Rules[] = {
-    rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts};
-constexpr std::span<const ParameterRule> kDeepseekV3Rules[] = {
-    rows::kFrame, kMlaAttention, rows::kMlp, rows::kRoutedExperts, rows::kNextn};
-constexpr std::span<const ParameterRule> kGlmMoeDsaRules[] = {
-    rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts, rows::kNextn};
+constexpr rows::Rules kDeepseekV2Router = std::span(rows::kRoutedExperts).first(1);
+constexpr rows::Rules kDeepseekV2Experts = std::span(rows::kRoutedExperts).subspan(2);
+constexpr rows::Rules kDeepseekV2Rules[] = {rows::kFrame, kMlaAttention, rows::kMlp,
+                                            kDeepseekV2Router, kDeepseekV2Experts};
+constexpr rows::Rules kDeepseekV3Rules[] = {rows::kFrame, kMlaAttention, rows::kMlp,
+                                            rows::kRoutedExperts, rows::kNextn};
+constexpr rows::Rules kGlmMoeDsaRules[] = {rows::kFrame, kMlaAttention,        kDsaIndexer,
+                                           rows::kMlp,   rows::kRoutedExperts, rows::kNextn};
 
-constexpr std::span<const NameRule> kMlaLists[] = {
-    kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames, rows::kCommonNames};
+constexpr rows::Names kMlaLists[] = {kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames,
+                                     rows::kExpertNames, rows::kCommonNames};
 
 constexpr GraphConstant kMlaConstants[] = {
     {.field = "num_nextn_predict_layers", .value = "0", .may_be_said = true},

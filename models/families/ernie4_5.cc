@@ -78,12 +78,12 @@ constexpr ClassDefault kErnieMoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kErnieRules[] = {rows::kFrame, rows::kAttention,
-                                                          kErnieBias, kErnieMlpBias, rows::kMlp};
-constexpr std::span<const ParameterRule> kErnieMoeRules[] = {
-    rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp, kErnieExperts};
-constexpr std::span<const NameRule> kErnieMoeLists[] = {kErnieMoeNames, rows::kRoutedExpertNames,
-                                                        rows::kCommonNames};
+constexpr rows::Rules kErnieRules[] = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias,
+                                       rows::kMlp};
+constexpr rows::Rules kErnieMoeRules[] = {rows::kFrame,  rows::kAttention, kErnieBias,
+                                          kErnieMlpBias, rows::kMlp,       kErnieExperts};
+constexpr rows::Names kErnieMoeLists[] = {kErnieMoeNames, rows::kRoutedExpertNames,
+                                          rows::kCommonNames};
 constexpr TokenizerRules kErnieTokenizer{.piece_file = PieceFile::kRequired,
                                          .says_prefix_last = true};
 

@@ -27,11 +27,11 @@ constexpr ClassDefault kExaone4Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kExaone4Rules[] = {
-    rows::kOuterFrame,    rows::kNormsBehind, rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias,  // vLLM's alone
-    rows::kMlp,           rows::kMlpBias};
-constexpr std::span<const NameRule> kExaone4Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
+constexpr rows::Rules kExaone4Rules[] = {rows::kOuterFrame,    rows::kNormsBehind,
+                                         rows::kAttention,     rows::kAttentionNorms,
+                                         rows::kAttentionBias,  // vLLM's alone
+                                         rows::kMlp,           rows::kMlpBias};
+constexpr rows::Names kExaone4Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
 
 }  // namespace
 

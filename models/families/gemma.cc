@@ -80,19 +80,17 @@ constexpr ClassDefault kGemma3Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGemmaRules[] = {rows::kFrame, rows::kAttention,
-                                                          rows::kAttentionBias, rows::kMlp};
-constexpr std::span<const ParameterRule> kGemma2Rules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, kMlpNorms};
-constexpr std::span<const ParameterRule> kGemma3Rules[] = {
+constexpr rows::Rules kGemmaRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                       rows::kMlp};
+constexpr rows::Rules kGemma2Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                        rows::kMlp, kMlpNorms};
+constexpr rows::Rules kGemma3Rules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias, rows::kMlp,       kMlpNorms};
-constexpr std::span<const NameRule> kGemma1Lists[] = {kGemmaNorms, kGemma1Norms,
-                                                      rows::kCommonNames};
-constexpr std::span<const NameRule> kGemma2Lists[] = {kGemmaNorms, kGemma2Norms,
-                                                      rows::kCommonNames};
-constexpr std::span<const NameRule> kGemma3Lists[] = {kGemma3Norms, kGemma2Norms, kGemmaNorms,
-                                                      rows::kCommonNames};
+constexpr rows::Names kGemma1Lists[] = {kGemmaNorms, kGemma1Norms, rows::kCommonNames};
+constexpr rows::Names kGemma2Lists[] = {kGemmaNorms, kGemma2Norms, rows::kCommonNames};
+constexpr rows::Names kGemma3Lists[] = {kGemma3Norms, kGemma2Norms, kGemmaNorms,
+                                        rows::kCommonNames};
 
 // gemma{2,3}.cpp: by the size of a head, but in the models of 27 billion, which are known by their
 // layers.

@@ -85,9 +85,8 @@ constexpr ClassDefault kGemma4Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGemma4Rules[] = {kGemma4Rows, kSlidingAttention,
-                                                           kSlidingNorms};
-constexpr std::span<const NameRule> kGemma4Lists[] = {kGemma4Names, rows::kCommonNames};
+constexpr rows::Rules kGemma4Rules[] = {kGemma4Rows, kSlidingAttention, kSlidingNorms};
+constexpr rows::Names kGemma4Lists[] = {kGemma4Names, rows::kCommonNames};
 
 }  // namespace
 

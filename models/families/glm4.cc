@@ -35,9 +35,9 @@ constexpr ClassDefault kGlm4Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGlm4Rules[] = {rows::kFrame, rows::kAttention, kGlm4Norms,
-                                                         rows::kQkvAttentionBias, kGlm4Mlp};
-constexpr std::span<const NameRule> kGlm4Lists[] = {kGlm4Names, rows::kCommonNames};
+constexpr rows::Rules kGlm4Rules[] = {rows::kFrame, rows::kAttention, kGlm4Norms,
+                                      rows::kQkvAttentionBias, kGlm4Mlp};
+constexpr rows::Names kGlm4Lists[] = {kGlm4Names, rows::kCommonNames};
 
 }  // namespace
 

@@ -41,13 +41,12 @@ constexpr ClassDefault kGlm4MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGlm4MoeRules[] = {
+constexpr rows::Rules kGlm4MoeRules[] = {
     rows::kFrame, rows::kAttention,     kGlm4MoeNorms, rows::kQkvAttentionBias,
     rows::kMlp,   rows::kRoutedExperts, rows::kNextn};
 
-constexpr std::span<const NameRule> kGlm4MoeLists[] = {kGlm4MoeNames, rows::kNextnNames,
-                                                       rows::kRoutedExpertNames, rows::kExpertNames,
-                                                       rows::kCommonNames};
+constexpr rows::Names kGlm4MoeLists[] = {kGlm4MoeNames, rows::kNextnNames, rows::kRoutedExpertNames,
+                                         rows::kExpertNames, rows::kCommonNames};
 
 }  // namespace
 

@@ -59,8 +59,8 @@ constexpr ClassDefault kGptNeoxDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGptNeoxRules[] = {kGptNeoxRows};
-constexpr std::span<const NameRule> kGptNeoxLists[] = {kGptNeoxNames};
+constexpr rows::Rules kGptNeoxRules[] = {kGptNeoxRows};
+constexpr rows::Names kGptNeoxLists[] = {kGptNeoxNames};
 
 }  // namespace
 

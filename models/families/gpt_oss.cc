@@ -49,9 +49,9 @@ constexpr ClassDefault kGptOssDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGptOssRules[] = {rows::kFrame, rows::kAttention,
-                                                           rows::kAttentionBias, kGptOssLayer};
-constexpr std::span<const NameRule> kGptOssLists[] = {kGptOssNames, rows::kCommonNames};
+constexpr rows::Rules kGptOssRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                        kGptOssLayer};
+constexpr rows::Names kGptOssLists[] = {kGptOssNames, rows::kCommonNames};
 
 constexpr GraphConstant kGptOssConstants[] = {{"swiglu_limit", "7.0"}};
 

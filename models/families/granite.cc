@@ -134,18 +134,16 @@ constexpr KeyRule kAttentionGraniteKeys[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kGraniteHybridRules[] = {
-    rows::kFrame,  kGraniteAttention, kGraniteBias,
-    kGraniteMamba, kGraniteExperts,   kGraniteSharedMlp};
-constexpr std::span<const ParameterRule> kGranite3MoeRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts};
-constexpr std::span<const ParameterRule> kGranite3SharedRules[] = {
+constexpr rows::Rules kGraniteHybridRules[] = {rows::kFrame,  kGraniteAttention, kGraniteBias,
+                                               kGraniteMamba, kGraniteExperts,   kGraniteSharedMlp};
+constexpr rows::Rules kGranite3MoeRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                             kGraniteExperts};
+constexpr rows::Rules kGranite3SharedRules[] = {
     rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts, kGraniteSharedMlp};
 
-constexpr std::span<const NameRule> kGraniteLists[] = {kGraniteNames, kGraniteExpertNames,
-                                                       rows::kCommonNames};
-constexpr std::span<const NameRule> kGraniteDenseLists[] = {kGraniteNames, kGraniteDenseNames,
-                                                            rows::kCommonNames};
+constexpr rows::Names kGraniteLists[] = {kGraniteNames, kGraniteExpertNames, rows::kCommonNames};
+constexpr rows::Names kGraniteDenseLists[] = {kGraniteNames, kGraniteDenseNames,
+                                              rows::kCommonNames};
 bool has_no_experts(const JsonValue& config) {
   return !is_truthy(known(config, "num_local_experts"));
 }

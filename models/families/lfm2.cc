@@ -29,7 +29,7 @@ constexpr ParameterRule kLfm2Layers[] = {
     {".conv.in_proj.bias",    "3*hidden_size", ServerCut::kRows, "conv conv_bias"},
     {".conv.out_proj.bias",   "hidden_size", ServerCut::kWhole, "conv conv_bias"},
 };
-constexpr std::span<const ParameterRule> kLfm2Qkv = std::span(rows::kFullAttention).first(3);
+constexpr rows::Rules kLfm2Qkv = std::span(rows::kFullAttention).first(3);
 constexpr ParameterRule kLfm2Attention[] = {
     {".self_attn.out_proj.weight", "hidden_size num_attention_heads*head_dim",
      ServerCut::kColumns, "full_attention"},
@@ -128,12 +128,10 @@ constexpr ClassDefault kLfm2MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kLfm2Rules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention};
-constexpr std::span<const ParameterRule> kLfm2MoeRules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention,
-                                                            kLfm2Experts};
-constexpr std::span<const NameRule> kLfm2Lists[] = {kLfm2Names, rows::kCommonNames};
-constexpr std::span<const NameRule> kLfm2MoeLists[] = {kLfm2Names, kLfm2MoeNames,
-                                                       rows::kCommonNames};
+constexpr rows::Rules kLfm2Rules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention};
+constexpr rows::Rules kLfm2MoeRules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention, kLfm2Experts};
+constexpr rows::Names kLfm2Lists[] = {kLfm2Names, rows::kCommonNames};
+constexpr rows::Names kLfm2MoeLists[] = {kLfm2Names, kLfm2MoeNames, rows::kCommonNames};
 
 constexpr GraphConstant kLfm2Constants[] = {{"block_auto_adjust_ff_dim", "false"}};
 constexpr GraphConstant kLfm2MoeConstants[] = {{"norm_topk_prob", "true"}};

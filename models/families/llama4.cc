@@ -62,9 +62,9 @@ constexpr ClassDefault kLlama4Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kLlama4Rules[] = {rows::kFrame, rows::kAttention,
-                                                           rows::kAttentionBias, kLlama4Layer};
-constexpr std::span<const NameRule> kLlama4Lists[] = {kLlama4Names, rows::kCommonNames};
+constexpr rows::Rules kLlama4Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                        kLlama4Layer};
+constexpr rows::Names kLlama4Lists[] = {kLlama4Names, rows::kCommonNames};
 
 constexpr GraphConstant kLlama4Constants[] = {
     {"attention_chunk_size", "8192"},

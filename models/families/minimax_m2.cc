@@ -30,15 +30,14 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kMiniMaxM2Rules[] = {
-    rows::kFrame,
-    rows::kAttention,
-    rows::kWideAttentionNorms,
-    std::span(rows::kSparseMoe).first(1),  // the router
-    kMiniMaxM2Router,
-    std::span(rows::kSparseMoe).subspan(1)};
-constexpr std::span<const NameRule> kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kSparseMoeNames,
-                                                         rows::kCommonNames};
+constexpr rows::Rules kMiniMaxM2Rules[] = {rows::kFrame,
+                                           rows::kAttention,
+                                           rows::kWideAttentionNorms,
+                                           std::span(rows::kSparseMoe).first(1),  // the router
+                                           kMiniMaxM2Router,
+                                           std::span(rows::kSparseMoe).subspan(1)};
+constexpr rows::Names kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kSparseMoeNames,
+                                           rows::kCommonNames};
 
 constexpr GraphConstant kMiniMaxM2Constants[] = {
     {"scoring_func", "\"sigmoid\""},

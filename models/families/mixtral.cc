@@ -23,10 +23,9 @@ constexpr ClassDefault kMixtralDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kMixtralRules[] = {rows::kFrame, rows::kAttention,
-                                                            rows::kSparseMoe};
-constexpr std::span<const NameRule> kMixtralLists[] = {rows::kPairNames, rows::kSparseMoeNames,
-                                                       rows::kCommonNames};
+constexpr rows::Rules kMixtralRules[] = {rows::kFrame, rows::kAttention, rows::kSparseMoe};
+constexpr rows::Names kMixtralLists[] = {rows::kPairNames, rows::kSparseMoeNames,
+                                         rows::kCommonNames};
 
 }  // namespace
 

@@ -100,8 +100,8 @@ constexpr ClassDefault kNemotronHDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kNemotronHRules[] = {kNemotronHLayer};
-constexpr std::span<const NameRule> kNemotronHLists[] = {kNemotronHNames};
+constexpr rows::Rules kNemotronHRules[] = {kNemotronHLayer};
+constexpr rows::Names kNemotronHLists[] = {kNemotronHNames};
 
 bool has_routed_experts(const JsonValue& config) { return config.contains("num_experts_per_tok"); }
 const FamilyVariant kNemotronHVariants[] = {

@@ -64,17 +64,16 @@ constexpr ClassDefault kOlmo3Defaults[] = {
 constexpr std::span<const ClassDefault> kOlmo2Defaults =
     std::span(kOlmo3Defaults).first(std::size(kOlmo3Defaults) - 1);
 
-constexpr std::span<const ParameterRule> kOlmo2Rules[] = {
-    rows::kOuterFrame, rows::kNormsBehind,   rows::kWideAttentionNorms,
-    rows::kAttention,  rows::kAttentionBias, rows::kMlp};
-constexpr std::span<const ParameterRule> kOlmoRules[] = {kOlmoFrame, rows::kAttention,
-                                                         rows::kAttentionBias, rows::kMlp};
-constexpr std::span<const ParameterRule> kOlmoeRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kWideAttentionNorms,
-    rows::kExperts};
+constexpr rows::Rules kOlmo2Rules[] = {rows::kOuterFrame,         rows::kNormsBehind,
+                                       rows::kWideAttentionNorms, rows::kAttention,
+                                       rows::kAttentionBias,      rows::kMlp};
+constexpr rows::Rules kOlmoRules[] = {kOlmoFrame, rows::kAttention, rows::kAttentionBias,
+                                      rows::kMlp};
+constexpr rows::Rules kOlmoeRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                       rows::kWideAttentionNorms, rows::kExperts};
 
-constexpr std::span<const NameRule> kOlmo2Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
-constexpr std::span<const NameRule> kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
+constexpr rows::Names kOlmo2Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
+constexpr rows::Names kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
 
 constexpr GraphConstant kOlmoeConstants[] = {{"norm_topk_prob", "false"}};
 

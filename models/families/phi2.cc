@@ -57,8 +57,8 @@ constexpr ClassDefault kPhi2Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kPhi2Rules[] = {kPhi2Rows, rows::kQkvBias};
-constexpr std::span<const NameRule> kPhi2Lists[] = {kPhi2Names, rows::kCommonNames};
+constexpr rows::Rules kPhi2Rules[] = {kPhi2Rows, rows::kQkvBias};
+constexpr rows::Names kPhi2Lists[] = {kPhi2Names, rows::kCommonNames};
 
 }  // namespace
 

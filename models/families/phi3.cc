@@ -79,12 +79,11 @@ constexpr ClassDefault kPhiMoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kPhi3Rules[] = {rows::kFrame, kFusedLayer, kFusedBias};
-constexpr std::span<const ParameterRule> kPhiMoeRules[] = {rows::kFrame, rows::kAttention,
-                                                           rows::kAttentionBias, kPhiMoeRows,
-                                                           rows::kSparseMoe};
-constexpr std::span<const NameRule> kPhiMoeLists[] = {rows::kSparseMoeNames, rows::kCommonNames};
-constexpr std::span<const NameRule> kPhi3Lists[] = {kPhi3Names, rows::kCommonNames};
+constexpr rows::Rules kPhi3Rules[] = {rows::kFrame, kFusedLayer, kFusedBias};
+constexpr rows::Rules kPhiMoeRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
+                                        kPhiMoeRows, rows::kSparseMoe};
+constexpr rows::Names kPhiMoeLists[] = {rows::kSparseMoeNames, rows::kCommonNames};
+constexpr rows::Names kPhi3Lists[] = {kPhi3Names, rows::kCommonNames};
 
 }  // namespace
 

@@ -63,13 +63,12 @@ constexpr auto kQwenBareNames = [] {
   return out;
 }();
 
-constexpr std::span<const ParameterRule> kQwen2MoeRules[] = {rows::kFrame,   rows::kAttention,
-                                                             rows::kQkvBias, rows::kMlp,
-                                                             rows::kExperts, rows::kSharedExpert};
-constexpr std::span<const ParameterRule> kQwen3MoeRules[] = {
+constexpr rows::Rules kQwen2MoeRules[] = {rows::kFrame, rows::kAttention, rows::kQkvBias,
+                                          rows::kMlp,   rows::kExperts,   rows::kSharedExpert};
+constexpr rows::Rules kQwen3MoeRules[] = {
     rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
     rows::kAttentionBias, rows::kMlp,       rows::kExperts};
-constexpr std::span<const NameRule> kQwenDenseLists[] = {rows::kCommonNames, kQwenBareNames};
+constexpr rows::Names kQwenDenseLists[] = {rows::kCommonNames, kQwenBareNames};
 
 constexpr GraphConstant kQwen2MoeConstants[] = {
     {"norm_topk_prob", "false"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};

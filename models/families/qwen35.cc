@@ -78,16 +78,16 @@ constexpr ClassDefault kQwen35MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kQwen35Rules[] = {
+constexpr rows::Rules kQwen35Rules[] = {
     rows::kFrame,     rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
     kLinearAttention, rows::kLinearAttention, rows::kMlp};
-constexpr std::span<const ParameterRule> kQwen35MoeRules[] = {
+constexpr rows::Rules kQwen35MoeRules[] = {
     rows::kFrame,     rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
     kLinearAttention, rows::kLinearAttention, rows::kExperts, rows::kSharedExpert};
-constexpr std::span<const NameRule> kQwen35DenseLists[] = {rows::kAddedOneNames, kQwen35Names,
-                                                           rows::kNextnNames, rows::kCommonNames};
-constexpr std::span<const NameRule> kQwen35MoeLists[] = {
-    rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames, rows::kCommonNames};
+constexpr rows::Names kQwen35DenseLists[] = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames,
+                                             rows::kCommonNames};
+constexpr rows::Names kQwen35MoeLists[] = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames,
+                                           rows::kExpertNames, rows::kCommonNames};
 
 constexpr Family qwen35(Family made) {
   made.shared_quirks =

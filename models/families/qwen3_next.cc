@@ -58,14 +58,13 @@ constexpr ClassDefault kQwen3NextDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kQwen3NextRules[] = {
+constexpr rows::Rules kQwen3NextRules[] = {
     rows::kFrame,       rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
     kQwen3NextLinear,   rows::kLinearAttention, rows::kMlp,     rows::kExperts,
     rows::kSharedExpert};
 
-constexpr std::span<const NameRule> kQwen3NextLists[] = {rows::kAddedOneNames, kQwen3NextNames,
-                                                         rows::kNextnNames, rows::kExpertNames,
-                                                         rows::kCommonNames};
+constexpr rows::Names kQwen3NextLists[] = {rows::kAddedOneNames, kQwen3NextNames, rows::kNextnNames,
+                                           rows::kExpertNames, rows::kCommonNames};
 
 }  // namespace
 

@@ -59,16 +59,14 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 constexpr rows::Rules kVlRouter = std::span(rows::kExperts).first(1),
                       kVlSeparate = std::span(rows::kExperts).subspan(1, 3),
                       kTurnedStacks = std::span(rows::kExperts).subspan(4);
-constexpr std::span<const ParameterRule> kQwen3VlMoeRules[] = {
-    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias, rows::kMlp,       kVlRouter,
-    kVlSeparate,          kQwen3VlStacks};
-constexpr std::span<const ParameterRule> kQwen3VlMoeTurnedRules[] = {
-    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias, rows::kMlp,       kVlRouter,
-    kTurnedStacks};
-constexpr std::span<const NameRule> kQwen3VlMoeLists[] = {kQwen3VlMoeNames, rows::kExpertNames,
-                                                          rows::kCommonNames};
+constexpr rows::Rules kQwen3VlMoeRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+    rows::kMlp,   kVlRouter,        kVlSeparate,           kQwen3VlStacks};
+constexpr rows::Rules kQwen3VlMoeTurnedRules[] = {
+    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+    rows::kMlp,   kVlRouter,        kTurnedStacks};
+constexpr rows::Names kQwen3VlMoeLists[] = {kQwen3VlMoeNames, rows::kExpertNames,
+                                            rows::kCommonNames};
 
 // By how stacked experts lie; `turned`: the family for the other way.
 constexpr Family qwen3_vl_moe(std::span<const std::span<const NameRule>> names,

@@ -26,11 +26,11 @@ constexpr ClassDefault kSeedOssDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kSeedOssRules[] = {
+constexpr rows::Rules kSeedOssRules[] = {
     rows::kFrame,       rows::kAttention, rows::kQkvAttentionBias,
     kSeedOssOutputBias, rows::kMlp,       rows::kMlpBias};
 
-constexpr std::span<const NameRule> kSeedOssLists[] = {kSeedOssNames, rows::kCommonNames};
+constexpr rows::Names kSeedOssLists[] = {kSeedOssNames, rows::kCommonNames};
 
 }  // namespace
 

@@ -44,8 +44,8 @@ constexpr ClassDefault kStableLmDefaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kStableLmRules[] = {
-    kStableLmFrame, std::span(kStableLmBias).first(3), rows::kAttention, rows::kMlp};
+constexpr rows::Rules kStableLmRules[] = {kStableLmFrame, std::span(kStableLmBias).first(3),
+                                          rows::kAttention, rows::kMlp};
 
 }  // namespace
 

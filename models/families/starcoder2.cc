@@ -37,9 +37,8 @@ constexpr ClassDefault kStarcoder2Defaults[] = {
 };
 // clang-format on
 
-constexpr std::span<const ParameterRule> kStarcoder2Rules[] = {rows::kFrame, rows::kAttention,
-                                                               kStarcoder2Rows};
-constexpr std::span<const NameRule> kStarcoder2Lists[] = {kStarcoder2Names, rows::kCommonNames};
+constexpr rows::Rules kStarcoder2Rules[] = {rows::kFrame, rows::kAttention, kStarcoder2Rows};
+constexpr rows::Names kStarcoder2Lists[] = {kStarcoder2Names, rows::kCommonNames};
 
 }  // namespace
 

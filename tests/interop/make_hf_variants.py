@@ -233,7 +233,7 @@ def variant(pre, convert=()):
 
 @variant("qwen35")
 def Qwen3__5_0__1B_Test(w):
-    c = qwen35_config(architectures=["Qwen3_5ForCausalLM"], mtp_num_hidden_layers=1, num_hidden_layers=12)
+    c = qwen35_config(architectures=["Qwen3_5ForCausalLM"], mtp_num_hidden_layers=1, num_hidden_layers=12, tie_word_embeddings=True)
     w.qwen35(c, head=None, mtp=1)
     return c, qwen35_tokenizer(pairs=True), QWEN_TC, {"shards": 3, "generation": {"temperature": 0.7, "top_p": 0.8, "top_k": 20, "repetition_penalty": 1.05}}
 

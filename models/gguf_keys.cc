@@ -6,7 +6,8 @@
 //   u, f, b, t     a number, a float, a flag, a text
 //   U              a number or one a block; T the same but for blocks of multi-token prediction
 //   P              a number, or a number or flag for each block
-//   A              a list of flags or numbers; S four sections of rope; L a list of the tokenizer
+//   A              a list of flags or numbers; S four sections of rope; L a list of the tokenizer;
+//                  C a list of texts
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ constexpr std::string_view kKeysOfArchitecture =
     " attention.output_group_count:u attention.output_lora_rank:u attention.output_scale:f"
     " attention.relative_buckets_count:u attention.rope_pattern:A"
     " attention.value_length_mla_swa:u attention.value_residual_mix_lora_rank:u"
-    " attention.value_scale:f attn_res.block_size:u block_size:u classifier.output_labels:A"
+    " attention.value_scale:f attn_res.block_size:u block_size:u classifier.output_labels:C"
     " conv_group_size:u conv_kernel_size:u convnext.block_count:u convnext.embedding_length:u"
     " decoder_block_count:u decoder_start_token_id:u deepstack_mapping:A dense_2_feat_in:u"
     " dense_2_feat_out:u dense_3_feat_in:u dense_3_feat_out:u expert_chunk_feed_forward_length:u"
@@ -89,7 +90,7 @@ constexpr std::string_view kKeysOfArchitecture =
     " wkv.head_size:u ";
 
 // Written by converters, and read as any type or not at all. Source: gguf-py/gguf/constants.py and
-// gguf_writer.py; C is a list of texts, i a signed number.
+// gguf_writer.py; i is a signed number.
 constexpr std::string_view kKeysOfWriters =
     " general.type:t general.quantization_version:u general.author:t general.version:t"
     " general.organization:t general.finetune:t general.basename:t general.description:t"

@@ -161,7 +161,11 @@ constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
 const GgufArchitecture kDenseArchitectures[] = {
     {.names = " llama ", .rows = kLlamaLists,
      .keys = "attention.layer_norm_rms_epsilon! vocab_size", .graph = "turned_whole"},
-    {.names = " granite granitemoe ", .rows = kLlamaLists,
+    {.names = " granite ", .rows = kLlamaLists,
+     .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
+             " embedding_scale attention.scale expert_shared_feed_forward_length"
+             " deepstack_mapping", .graph = "turned_whole"},
+    {.names = " granitemoe ", .rows = kLlamaLists,
      .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
              " embedding_scale attention.scale expert_shared_feed_forward_length",
      .graph = "turned_whole"},

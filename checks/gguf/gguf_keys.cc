@@ -19,7 +19,7 @@ constexpr std::string_view kGgufCommonKeys =
     " rope.scaling.finetuned rope.scaling.original_context_length rope.freq_base rope.scaling.type"
     " rope.scaling.factor rope.scaling.attn_factor rope.scaling.alpha attention.key_length"
     " attention.value_length rope.dimension_count attention.key_length_swa"
-    " attention.value_length_swa rope.dimension_count_swa";
+    " attention.value_length_swa rope.dimension_count_swa classifier.output_labels";
 constexpr std::string_view kRequiredKeys = " general.architecture tokenizer.ggml.model ";
 
 bool is_flag_or_number(MetaType type) {
@@ -34,13 +34,17 @@ struct KeyCounts {
 std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& counts) {
   if (kind == 't' || kind == 'u' || kind == 'f' || kind == 'b') return "an array";
   const uint64_t wanted = kind == 'S' ? 4 : kind == 'T' ? counts.trunk : counts.blocks;
-  const bool is_any_length = kind == 'P' || kind == 'A';
+  const bool are_texts = kind == 'C';
+  const bool is_any_length = kind == 'P' || kind == 'A' || are_texts;
   if (!is_any_length && array.count() != wanted) {
     return fmt::format("{} values; expected {}", array.count(), wanted);
   }
-  if (array.count() > 512) return fmt::format("{} values; expected at most 512", array.count());
-  return is_flag_or_number(array.element) ? std::string()
-                                          : fmt::format("an array of {}", name(array.element));
+  if (array.count() > 512 && !are_texts) {
+    return fmt::format("{} values; expected at most 512", array.count());
+  }
+  const bool is_right =
+      are_texts ? array.element == MetaType::kText : is_flag_or_number(array.element);
+  return is_right ? std::string() : fmt::format("an array of {}", name(array.element));
 }
 
 std::string fault_of(const MetaValue& value, const GgufKey& key, const KeyCounts& counts) {
@@ -84,8 +88,25 @@ void look_keys_of(const Look& look, const std::string& architecture, std::string
     if (!known) continue;
     if (colon < word.size()) *known = {word[colon + 1], MetaType::kArray};
     if (is_required) look_required(look, key);
-    look_key(look, key, *known, counts);
+    // The loader passes over a list that may be absent and is none.
+    const MetaValue* value = look.on.checkpoint.metadata.find(key);
+    const bool is_list = value != nullptr && std::holds_alternative<MetaArray>(value->value);
+    const bool is_passed = (known->kind == 'A' || known->kind == 'C') && !is_required && !is_list;
+    if (!is_passed) look_key(look, key, *known, counts);
   }
+}
+
+// Keys that the loader reads only where another one is absent, or for some numbers of blocks.
+void look_keys_in_place(const Look& look, const std::string& architecture, Sliding sliding,
+                        const KeyCounts& counts) {
+  const auto look_one = [&](std::string_view name) {
+    const std::string key = fmt::format("{}.{}", architecture, name);
+    if (const auto known = find_gguf_key(architecture, key)) look_key(look, key, *known, counts);
+  };
+  const bool has_factor =
+      look.on.checkpoint.metadata.find(architecture + ".rope.scaling.factor") != nullptr;
+  if (!has_factor) look_one("rope.scale_linear");
+  if (sliding == Sliding::kOf64Layers && counts.trunk == 64) look_one("rope.freq_base_swa");
 }
 
 // Token lists have one element type each.
@@ -163,6 +184,7 @@ void look_gguf_keys(const Look& look, const std::string& architecture) {
   if (rules == nullptr) return;
   look_keys_of(look, architecture, kGgufCommonKeys, counts);
   look_keys_of(look, architecture, rules->keys, counts);
+  look_keys_in_place(look, architecture, rules->sliding, counts);
   look_bases(look, architecture);
   if (look.out.size() != before) return;  // numbers of unknown keys say nothing
   const GgufNumbers numbers(look.on.checkpoint, *rules);

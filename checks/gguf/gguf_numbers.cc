@@ -243,6 +243,26 @@ std::string GgufNumbers::fault_of_sharing() const {
   return {};
 }
 
+// Rotation takes values of a head alone. Latent attention, and shapes that are made of the rotated
+// width, have these values elsewhere.
+std::string GgufNumbers::fault_of_rotation() const {
+  const auto is_of_rotation = [](const GgufRow& row) {
+    return row.shape.find("*rot") != row.shape.npos;
+  };
+  const bool is_elsewhere = std::ranges::any_of(
+      rules_.rows, [&](const auto rows) { return std::ranges::any_of(rows, is_of_rotation); });
+  if (has_graph("no_rope") || is_elsewhere || number("attention.kv_lora_rank") != 0) return {};
+  const uint64_t blocks = rules_.sliding == Sliding::kNever ? 1 : trunk();
+  for (uint64_t block = 0; block < blocks; ++block) {
+    JsonValue numbers = JsonValue::object();
+    add_heads(numbers, block, "");
+    const uint64_t turned = numbers["rot"].get<uint64_t>(), key = numbers["k"].get<uint64_t>();
+    if (turned <= key) continue;
+    return fmt::format("rope turns {} values of a head, which has {}", turned, key);
+  }
+  return {};
+}
+
 // Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
 std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   const auto is_square = [](const GgufRow& row) {
@@ -262,6 +282,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   if (!has_graph("no_rope") && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }
+  if (std::string wide = fault_of_rotation(); !wide.empty()) return wide;
   if (all["mla"] == false && number("attention.value_length", 1) == 0)
     return "attention.value_length is 0";
   const uint64_t latent = all["lora_kv"].get<uint64_t>() + all["rot"].get<uint64_t>();
@@ -369,9 +390,12 @@ std::string GgufNumbers::fault() const {
   }
   if (has_graph("mla_alone") && all["mla"] == false) return "no attention.key_length_mla";
   constexpr std::string_view kQueryRank = "attention.q_lora_rank";
-  if (has_graph("low_rank") && !has_no_low_rank() &&
-      checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank)) == nullptr) {
-    return fmt::format("{} is missing", kQueryRank);
+  if (has_graph("low_rank") && !has_no_low_rank()) {
+    const MetaValue* rank = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank));
+    if (rank == nullptr) return fmt::format("{} is missing", kQueryRank);
+    if (rank->type != MetaType::kU32) {
+      return fmt::format("{} is a {}; expected u32", kQueryRank, name(rank->type));
+    }
   }
   if (std::string equals = fault_of_equals(all); !equals.empty()) return equals;
   if (std::string memory = fault_of_memory(); !memory.empty()) return memory;

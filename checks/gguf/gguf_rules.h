@@ -100,6 +100,7 @@ class GgufNumbers {
   std::string fault_of_experts() const;
   std::string fault_of_sharing() const;
   std::string fault_of_heads(const JsonValue& all) const;
+  std::string fault_of_rotation() const;
   std::string fault_of_blocks() const;
   std::string fault_of_norms() const;
   std::string fault_of_memory() const;

@@ -13,8 +13,7 @@
 namespace ckpt {
 namespace {
 
-// Fields in the order of their findings, and what of them stops every constructor: a letter for
-// each of t text, l list or object, n null, z zero, m a number below zero, f a fraction, a absent.
+// Fields in the order of their findings, and what of them stops every constructor: stop_letter()s.
 // More that stops one class is its quirk "stops_at:FIELD=LETTERS", for a tower the wrapper's.
 constexpr std::string_view kComputedInText =
     "attention_multiplier logits_scaling query_pre_attn_scalar rope_local_base_freq sliding_window"
@@ -25,17 +24,6 @@ constexpr std::string_view kComputedInTower =
 constexpr std::string_view kStopEvery =
     "stops_at:attention_multiplier=tln stops_at:sliding_window=tlf stops_at:block_dim=tl"
     " stops_at:block_ff_dim=tl";
-
-char kind_of_value(const JsonValue* value) {
-  if (value == nullptr) return 'a';
-  if (value->is_null()) return 'n';
-  if (value->is_string()) return 't';
-  if (value->is_structured()) return 'l';
-  if (value->is_boolean()) return value->get<bool>() ? '-' : 'z';
-  if (*number(*value) == 0) return 'z';
-  if (*number(*value) < 0) return 'm';
-  return std::floor(*number(*value)) == *number(*value) ? '-' : 'f';
-}
 
 bool is_bad(std::string_view words, std::string_view field, char kind) {
   const auto letters = words_after(words, fmt::format("stops_at:{}=", field));
@@ -54,7 +42,7 @@ void look_rows(const Look& look, std::string_view level, const JsonValue& json) 
   for (const std::string_view field : split_words(fields)) {
     const bool is_read = field != "sliding_window" || slides == nullptr || is_truthy(slides);
     const JsonValue* value = member(json, field);
-    const char kind = kind_of_value(value);
+    const char kind = stop_letter(value);
     const bool stops = is_bad(kStopEvery, field, kind) || is_bad(quirks, field, kind);
     if (!is_read || !stops) continue;
     look.tell(
@@ -163,6 +151,17 @@ constexpr Check kComputedFieldChecks[] = {
 };
 
 }  // namespace
+
+char stop_letter(const JsonValue* value) {
+  if (value == nullptr) return 'a';
+  if (value->is_null()) return 'n';
+  if (value->is_string()) return 't';
+  if (value->is_structured()) return 'l';
+  if (value->is_boolean()) return value->get<bool>() ? '-' : 'z';
+  if (*number(*value) == 0) return 'z';
+  if (*number(*value) < 0) return 'm';
+  return std::floor(*number(*value)) == *number(*value) ? '-' : 'f';
+}
 
 std::span<const Check> computed_field_checks() { return kComputedFieldChecks; }
 

@@ -1,8 +1,9 @@
-// Checks of the types of config.json's fields as the configurations of transformers 5 demand them.
+// Checks of config.json's fields as the configurations of transformers demand them: their types,
+// values that constructors stop at, and words of lists.
 //
 // Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0, 5.17.0 and 5.19.0
-// (dataclass fields, validated by huggingface_hub's strict dataclasses), in
-// data/profiles/transformers-5.txt. vLLM and SGLang make configurations with the same classes, but
+// (dataclass fields, validated by huggingface_hub's strict dataclasses), and of 4.57.1, in
+// data/profiles/transformers-*.txt. vLLM and SGLang make configurations with the same classes, but
 // for those that their profiles list as their own, or lack.
 // 0 is not a float, true is not a whole number, and a field that is never used is checked too.
 #include <algorithm>
@@ -40,6 +41,7 @@ bool is_of_narrow(const JsonValue& value, char letter) {
       return value.is_object() && are_of_kind(value, is_word) && has_numbers_for_keys(value);
     case 'v':
       return value.is_object() && (are_of_kind(value, is_word) || are_of_kind(value, is_integer));
+    case 'K': return value.is_object() && has_numbers_for_keys(value);
     case 'p':
       return value == "regression" || value == "single_label_classification" ||
              value == "multi_label_classification";
@@ -69,6 +71,7 @@ std::string names_of(std::string_view letters) {
       {'d', "an object"},
       {'t', "a list of texts"},
       {'k', "texts by numbers"},
+      {'K', "an object whose names are numbers"},
       {'v', "texts or whole numbers by names"},
       {'p', "a kind of classification or regression"},
       {'n', "null"}};
@@ -88,30 +91,63 @@ bool has_own(const Look& look, std::string_view type_or_field) {
   return has_listed(look.profile, "own configurations", type_or_field, false);
 }
 
-// Fields that transformers 5 lists for the class of this model type.
+// The profile of the transformers whose classes the program makes.
+const Profile& reader_of(const Look& look) {
+  if (look.profile.program == Program::kTransformers) return look.profile;
+  return *find_profile(look.profile.reads_old_tokenizers_alone() ? "transformers-4.57"
+                                                                 : "transformers-5");
+}
+
+// The sections "START..." of the reader's profile that name `type`: what is behind START.
+std::vector<std::string_view> sections_of(const Look& look, std::string_view start,
+                                          std::string_view type) {
+  std::vector<std::string_view> out;
+  const auto& lists = reader_of(look).lists;
+  auto section = lists.lower_bound(start);
+  for (; section != lists.end() && section->first.starts_with(start); ++section) {
+    if (section->second.words.contains(type)) out.push_back(section->first.substr(start.size()));
+  }
+  return out;
+}
+
+bool is_of_types(const JsonValue& value, std::string_view letters) {
+  const bool is_empty_list = value.is_array() && value.empty();
+  const std::string own = is_empty_list ? "lL" : std::string(1, letter_of(value));
+  return letters.find_first_of(own) != letters.npos ||
+         std::ranges::any_of(letters, [&](char letter) { return is_of_narrow(value, letter); });
+}
+
+// The fault of a field in the class of this model type; empty: none.
+std::string fault_of_field(const Look& look, std::string_view key, const JsonValue& value,
+                           std::string_view type) {
+  const auto types = sections_of(look, fmt::format("field {}=", key), type);
+  if (!types.empty() && !is_of_types(value, types[0])) {
+    return fmt::format("{}; expected {}", value.dump(), names_of(types[0]));
+  }
+  if (look.profile.serves()) return {};  // C11, C21, C42, C43; SGLang has 5.6
+  const auto stops = sections_of(look, fmt::format("stops {}=", key), type);
+  if (!stops.empty() && stops[0].find(stop_letter(&value)) != stops[0].npos) {
+    return fmt::format("{}; expected a number that this class can compute with", value.dump());
+  }
+  const auto words = sections_of(look, fmt::format("words {}: ", key), type);
+  if (words.empty() || !value.is_array()) return {};
+  for (const JsonValue& word : value) {
+    const auto* text = word.get_ptr<const std::string*>();
+    if (text == nullptr) return {};  // C28
+    if (has_word(fmt::format(" {} ", words[0]), *text)) continue;
+    return fmt::format("{}; the class knows {}", word.dump(), words[0]);
+  }
+  return {};
+}
+
+// Fields that the reader lists for the class of this model type.
 void look_class(const Look& look, const std::string& prefix, const JsonValue& json,
                 std::string_view type) {
-  const auto& lists = find_profile("transformers-5")->lists;
   if (!json.is_object() || has_own(look, type)) return;
   for (const auto& [key, value] : json.items()) {
-    const std::string start = fmt::format("field {}=", key);
-    auto section = lists.lower_bound(start);
-    while (section != lists.end() && section->first.starts_with(start) &&
-           !section->second.words.contains(type)) {
-      ++section;
-    }
-    if (section == lists.end() || !section->first.starts_with(start)) continue;
-    const std::string_view letters = section->first.substr(start.size());
-    const bool is_empty_list = value.is_array() && value.empty();
-    if (letters.find_first_of(is_empty_list ? "lL" : std::string(1, letter_of(value))) !=
-        letters.npos) {
-      continue;
-    }
-    if (std::ranges::any_of(letters, [&](char letter) { return is_of_narrow(value, letter); })) {
-      continue;
-    }
-    if (has_own(look, fmt::format("{}.{}", type, key))) continue;
-    look.tell(prefix + key, "{}; expected {}", value.dump(), names_of(letters));
+    std::string fault = fault_of_field(look, key, value, type);
+    if (fault.empty() || has_own(look, fmt::format("{}.{}", type, key))) continue;
+    look.report(prefix + key, std::move(fault));
   }
 }
 
@@ -134,7 +170,7 @@ void look_types(const Look& look) {
   const Examined& on = look.on;
   if (on.is_gguf || on.config.is_null()) return;
   // Configurations that servers have themselves derive from the same base.
-  const bool has_base = knows_model_type(*find_profile("transformers-5"), on.model_type);
+  const bool has_base = knows_model_type(reader_of(look), on.model_type);
   if (has_base) look_class(look, "config.json: ", on.config, kEveryClass);
   look_class(look, "config.json: ", on.config, on.model_type);
   for (const auto& [field, part] : on.config.items()) {
@@ -148,10 +184,12 @@ void look_types(const Look& look) {
 }
 
 constexpr Check kStrictTypeChecks[] = {
-    {"C33", "fields have the types that transformers 5 demands",
-     "U: vllm sglang transformers-5, W: tensorrt-llm",
-     "StrictDataclassFieldValidationError: Validation error for field", "", kTakeConfig,
-     look_types},
+    {"C33", "fields have the types, values and words that transformers demands",
+     "U: vllm* sglang transformers*, W: tensorrt-llm",
+     "StrictDataclassFieldValidationError: Validation error for field; unsupported operand "
+     "type(s); "
+     "entries must be in",
+     "", kTakeConfig, look_types},
 };
 
 }  // namespace

@@ -304,6 +304,10 @@ std::span<const Check> gguf_checks();
 std::span<const Check> ollama_checks();
 std::span<const Check> value_checks();
 
+// The kind of a value that stops constructors: t text, l list or object, n null, z zero, m a number
+// below zero, f a fraction, a absent; - another number.
+char stop_letter(const JsonValue* value);
+
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
 bool is_list_of_texts(const JsonValue& json);
 

@@ -183,47 +183,67 @@ void look_tokenizer_class(const Look& look) {
 }
 
 // Words that transformers asks for when it reads the file; "" where `value` is one.
-// Source: transformers 5.17.0 src/transformers/generation/configuration_utils.py
-// (GenerationConfig.validate), asked with several values of each; 4.57 is held to the same rules.
+// Source: transformers 5.17.0 and 4.57.1 src/transformers/generation/configuration_utils.py
+// (GenerationConfig.validate), asked with several values of each.
 constexpr std::string_view kCaches =
     " static offloaded_static sliding_window hybrid hybrid_chunked offloaded_hybrid"
-    " offloaded_hybrid_chunked dynamic dynamic_full offloaded quantized paged mamba ";
+    " offloaded_hybrid_chunked dynamic offloaded quantized ";
+constexpr std::string_view kWatermarks =
+    " greenlist_ratio bias hashing_key seeding_scheme context_width ";
 constexpr std::string_view kArguments =
     "logits_processor stopping_criteria prefix_allowed_tokens_fn synced_gpus assistant_model"
     " streamer negative_prompt_ids negative_prompt_attention_mask";
 
-std::string_view expected_of(const JsonValue& json, std::string_view key, const JsonValue& value) {
+std::string_view expected_sequences(const JsonValue& json, const JsonValue& value, bool is_old) {
+  const JsonValue* beams = known(json, "num_beams");
+  const double searched = beams == nullptr ? 1 : number(*beams).value_or(UINT32_MAX);
+  const bool samples = is_truthy(member(json, "do_sample"));
+  constexpr std::string_view kExpected = "1 without sampling, or at most num_beams";
+  if (is_old && searched == 1) return samples || value == 1 || value == true ? "" : kExpected;
+  if (!counts_as_number(value)) return "a number";
+  const double asked = number(value).value_or(1);
+  if (asked <= 1 || (searched == 1 && samples)) return "";
+  return asked <= searched ? "" : kExpected;
+}
+
+bool is_watermark(const JsonValue& value) {
+  return value.is_object() && std::ranges::all_of(value.items(), [](const auto& item) {
+           return has_word(kWatermarks, item.key());
+         });
+}
+
+// `is_old`: of 4.57.
+std::string_view expected_of(const JsonValue& json, std::string_view key, const JsonValue& value,
+                             bool is_old) {
+  if (key == "num_return_sequences" && (is_old || !value.is_null())) {
+    return expected_sequences(json, value, is_old);
+  }
+  if (key == "early_stopping" && (is_old || !value.is_null())) {
+    const bool is_truth = value.is_boolean() || (value.is_number() && (value == 0 || value == 1));
+    return is_truth || value == "never" ? "" : "true, false or \"never\"";
+  }
+  if (has_word(fmt::format(" {} ", kArguments), key)) return "no such key";
+  if (value.is_null()) return "";
   if (key == "max_new_tokens") {
     const bool is_above = value.is_boolean() ? value.get<bool>() : number(value).value_or(0) > 0;
     return is_above ? "" : "a number above zero";
   }
-  if (key == "early_stopping") {
-    const bool is_truth = value.is_boolean() || (value.is_number() && (value == 0 || value == 1));
-    return is_truth || value == "never" ? "" : "true, false or \"never\"";
-  }
   if (key == "cache_implementation") {
-    return value.is_string() && has_word(kCaches, value.get<std::string>()) ? "" : "a known cache";
+    const auto* name = value.get_ptr<const std::string*>();
+    const std::string_view own = is_old ? "dynamic_full" : "paged";
+    return name != nullptr && (*name == own || has_word(kCaches, *name)) ? "" : "a known cache";
   }
   if (key == "compile_config") return "nothing";
-  if (key == "watermarking_config") return value.is_object() ? "" : "an object";
-  if (key == "suppress_tokens") return value.is_array() ? "" : "a list";
-  if (key == "num_return_sequences") {
-    if (!counts_as_number(value)) return "a number";
-    const JsonValue* beams = known(json, "num_beams");
-    const double searched = beams == nullptr ? 1 : number(*beams).value_or(UINT32_MAX);
-    const double asked = number(value).value_or(1);
-    if (asked <= 1 || (searched == 1 && is_truthy(member(json, "do_sample")))) return "";
-    return asked <= searched ? "" : "1 without sampling, or at most num_beams";
-  }
-  return has_word(fmt::format(" {} ", kArguments), key) ? "no such key" : "";
+  if (key == "watermarking_config") return is_watermark(value) ? "" : "an object of its fields";
+  const bool is_list = value.is_structured() || value.is_string();  // for Python
+  return key == "suppress_tokens" && !is_old && !is_list ? "a list" : "";
 }
 
 // Servers read the file with the same class.
 void look_generation_rules(const Look& look, const JsonValue& json) {
   for (const auto& [key, value] : json.items()) {
-    const bool is_argument = has_word(fmt::format(" {} ", kArguments), key);
     const std::string_view expected =
-        value.is_null() && !is_argument ? "" : expected_of(json, key, value);
+        expected_of(json, key, value, look.profile.reads_old_tokenizers_alone());
     if (expected.empty()) continue;
     const bool is_reader = look.profile.program == Program::kTransformers;
     look.report(fmt::format("generation_config.json: {}", key),
@@ -246,16 +266,24 @@ void look_generation_values(const Look& look) {
   look.tell("generation_config.json: pad_token_id", "{}; expected a number", pad->dump());
 }
 
-// Fields of tokenizer_config.json in transformers 5, as 5.17.0 took or refused each kind of value
-// with six classes. Letters: b true or false, w a number, n null, s a text, l
-// a list, e an empty list or object, d an object, t a list of tokens, k tokens by names.
+// Fields of tokenizer_config.json in transformers 5 and 4.57, as 5.17.0 and 4.57.1 took or refused
+// each kind of value with six and three classes; no letters: it is not asked. Letters: b true or
+// false, w a number, n null, s a text, S an empty text, l a list, e an empty list or object, d an
+// object, t a list of tokens, k tokens by names, K those of 4.57, x texts by names, A where code
+// is.
 struct TokenizerField {
-  std::string_view name, letters;
+  std::string_view name, letters, letters_4;
 };
 constexpr TokenizerField kTokenizerFields[] = {
-    {"model_max_length", "bwn"},    {"extra_special_tokens", "ntk"}, {"model_input_names", "sld"},
-    {"auto_map", "ld"},             {"split_special_tokens", "b"},   {"init_inputs", "le"},
-    {"tokenizer_class", "sn"},
+    {"model_max_length", "bwn", ""},
+    {"extra_special_tokens", "ntk", "lK"},
+    {"model_input_names", "sld", ""},
+    {"auto_map", "A", "A"},
+    {"split_special_tokens", "b", "b"},
+    {"init_inputs", "e", "eS"},
+    {"tokenizer_class", "sn", ""},
+    {"tokenizer_object", "n", "n"},
+    {"model_specific_special_tokens", "nx", ""},
 };
 // Methods of the class that every tokenizer derives from; a field of their name stops it.
 // Source: src/transformers/tokenization_utils_base.py (conflicts with the method).
@@ -276,18 +304,36 @@ bool is_token(const JsonValue& value) {
   return value.is_string() || (type != nullptr && *type == "AddedToken");
 }
 
+bool has_all(const JsonValue& value, bool (*is_kind)(const JsonValue&)) {
+  return std::ranges::all_of(value, is_kind);
+}
+
+// A list [slow class, fast class], alone or below AutoTokenizer, which has one of the two; or the
+// slow class alone.
+bool names_code(const JsonValue& map) {
+  const JsonValue* code = map.is_object() ? known(map, "AutoTokenizer") : &map;
+  if (code == nullptr || code->is_string()) return map.is_object();
+  return code->is_array() && code->size() > 1 && ((*code)[0].is_string() || (*code)[1].is_string());
+}
+
 bool is_of_letter(const JsonValue& value, char letter) {
   switch (letter) {
     case 'b': return value.is_boolean();
     case 'w': return value.is_number();
     case 'n': return value.is_null();
     case 's': return value.is_string();
+    case 'S': return value == "";
     case 'l': return value.is_array();
     case 'e': return value.is_structured() && value.empty();
     case 'd': return value.is_object();
-    case 't': return value.is_array() && std::ranges::all_of(value, is_token);
+    case 't': return value.is_array() && has_all(value, is_token);
+    case 'K': return value.is_object() && has_all(value, is_token);
+    case 'x':
+      return value.is_object() &&
+             has_all(value, [](const JsonValue& item) { return item.is_string(); });
+    case 'A': return names_code(value);
     default:
-      return value.is_object() && std::ranges::all_of(value, [](const auto& item) {
+      return value.is_object() && has_all(value, [](const JsonValue& item) {
                return item.is_null() || is_token_or_object(item);
              });
   }
@@ -318,35 +364,71 @@ void look_older_files(const Look& look) {
   }
 }
 
+// Classes of 5 that ask for these two fields; the others pass them over, or are not known here.
+constexpr std::string_view kAskInputs =
+    " GemmaTokenizer GemmaTokenizerFast LlamaTokenizer LlamaTokenizerFast Qwen2Tokenizer"
+    " Qwen2TokenizerFast Qwen3_5Tokenizer ";
+
+bool takes_field(const JsonValue& config, const TokenizerField& field, bool is_5,
+                 const JsonValue& value) {
+  const std::string* name = text_of(config, "tokenizer_class");
+  const bool may_pass = is_5 && (name == nullptr || !has_word(kAskInputs, *name));
+  const bool is_passed =
+      may_pass && (field.name == "tokenizer_object" ||
+                   (field.name == "init_inputs" && (value.is_structured() || value.is_string())));
+  const std::string_view letters = is_5 ? field.letters : field.letters_4;
+  return is_passed || letters.empty() ||
+         std::ranges::any_of(letters, [&](char letter) { return is_of_letter(value, letter); });
+}
+
+// Of 4.57: files in the place of those of the folder, and models of SentencePiece.
+std::string_view fault_of_source(const Look& look, std::string_view key, const JsonValue& value) {
+  const bool has_fast = look.on.has_document("tokenizer.json");
+  const bool has_model = look.on.has_document("tokenizer.model");
+  const bool has_slow =
+      has_model || (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
+  if (key == "tokenizer_file" && has_fast && !value.is_null()) {
+    return "which is read in the place of the folder's tokenizer.json";
+  }
+  if (key == "from_slow" && is_truthy(&value) && !has_slow) {
+    return "and the folder has no files of a slow tokenizer";
+  }
+  if (key == "sp_model_kwargs" && has_model && !has_fast && !value.is_null() &&
+      !value.is_object()) {
+    return "which is not of the kind that the class takes";
+  }
+  return {};
+}
+
 void look_config_kinds(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   if (look.on.is_gguf || !config.is_object()) return;
+  const bool is_5 = makes_5(look);
   const auto report = [&](std::string_view key, std::string_view why) {
     look.tell(fmt::format("{}: {}", kPlace, key), "{}, {}", member(config, key)->dump(), why);
   };
   for (const TokenizerField& field : kTokenizerFields) {
     const JsonValue* value = member(config, field.name);
-    if (value == nullptr || std::ranges::any_of(field.letters, [&](char letter) {
-          return is_of_letter(*value, letter);
-        })) {
-      continue;
-    }
-    const bool is_t03 = field.name == "extra_special_tokens" && !value->is_structured();
+    if (value == nullptr || takes_field(config, field, is_5, *value)) continue;
+    const bool is_t03 =
+        field.name == "extra_special_tokens" && !value->is_structured() && !value->is_null();
     if (!is_t03) report(field.name, "which is not of the kind that the class takes");
   }
   for (const auto& item : config.items()) {
-    if (has_word(kMethods, item.key())) report(item.key(), "under the name of a method");
+    if (is_5 && has_word(kMethods, item.key())) report(item.key(), "under the name of a method");
+    const std::string_view fault =
+        is_5 ? std::string_view() : fault_of_source(look, item.key(), item.value());
+    if (!fault.empty()) report(item.key(), fault);
   }
-  const JsonValue* name = member(config, "tokenizer_class");
+  if (!is_5) return;
+  const std::string* class_name = text_of(config, "tokenizer_class");
   const JsonValue* adds = member(config, "add_prefix_space");
-  const std::string class_name =
-      name != nullptr && name->is_string() ? *text_of(config, "tokenizer_class") : "";
-  const bool is_gpt2 = has_word(" GPT2Tokenizer GPT2TokenizerFast ", class_name);
+  if (adds == nullptr || adds->is_boolean() || class_name == nullptr) return look_older_files(look);
+  const bool is_gpt2 = has_word(" GPT2Tokenizer GPT2TokenizerFast ", *class_name);
   const bool may_be_null =
-      has_word(" Qwen2Tokenizer Qwen2TokenizerFast Qwen3_5Tokenizer ", class_name);
-  const bool is_bad = adds != nullptr && !adds->is_boolean() && !(may_be_null && adds->is_null());
-  if (is_bad && (is_gpt2 || may_be_null)) {
-    report("add_prefix_space", fmt::format("and {} takes only true or false", class_name));
+      has_word(" Qwen2Tokenizer Qwen2TokenizerFast Qwen3_5Tokenizer ", *class_name);
+  if (is_gpt2 || (may_be_null && !adds->is_null())) {
+    report("add_prefix_space", fmt::format("and {} takes only true or false", *class_name));
   }
   look_older_files(look);
 }
@@ -367,9 +449,9 @@ constexpr Check kTokenizerValueChecks[] = {
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",
      "tokenizer:for=transformers-4.57", "", look_tokenizer_class},
-    {"T21", "tokenizer_config.json's fields are of their types", "U: vllm sglang transformers-5",
-     "TypeError; conflicts with the method", "",
-     "take tokenizer_config.json from the source model", look_config_kinds},
+    {"T21", "tokenizer_config.json's fields are of their types", "U: vllm* sglang transformers*",
+     "TypeError; conflicts with the method", "", "take tokenizer_config.json from the source model",
+     look_config_kinds},
     {"F07", "generation_config.json is of its form",
      "U: vllm* sglang, W: tensorrt-llm transformers*",
      "'NoneType' object does not support item assignment", "",

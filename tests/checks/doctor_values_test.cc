@@ -2,86 +2,10 @@
 // that it says nothing of it before.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "checks/checks.h"
-#include "core/base/words.h"
-#include "core/json/json_read.h"
+#include "tests/checks/field_changes.h"
 
 namespace ckpt {
 namespace {
-
-using SortedJson = nlohmann::json;
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
-// The documents of a model in testdata, without its tensors.
-Checkpoint documents(const std::string& model) {
-  Checkpoint out;
-  out.format = "safetensors";
-  for (const char* name :
-       {"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"}) {
-    out.set_document(name, text_of_file(fmt::format(CKPT_TESTDATA "/{}/{}", model, name)));
-  }
-  return out;
-}
-
-bool is_asked(const std::string& id) {
-  return has_word(
-      " C17 C18 C19 C20 C21 C22 C23 C24 C25 C26 C27 C28 C29 C30 C31 C32 C33 C44 C45 C46"
-      " Q25 Q26 Q27 Q28 T14 T15 T16 T17 T18 T21 F07 ",
-      id);
-}
-
-// "ID severity", one each, in order, without doubles.
-std::string told_of_values(const Checkpoint& checkpoint, const std::string& profile = "vllm-0.17") {
-  const auto diagnosis = diagnose(checkpoint, {{profile}, false, {}, nullptr});
-  if (!diagnosis) return diagnosis.error().text();
-  std::string out;
-  for (const Finding& finding : diagnosis->findings) {
-    const std::string line = fmt::format("{} {}", finding.check, severity_name(finding.severity));
-    if (!is_asked(finding.check) || out.find(line) != out.npos) continue;
-    out += (out.empty() ? "" : ", ") + line;
-  }
-  return out;
-}
-
-// A field of a document, by JSON pointer, and what is put there: "" takes it away.
-struct FieldChange {
-  const char *model, *file, *pointer, *value, *expected;
-};
-
-std::string told_of(const FieldChange& change, const std::string& profile = "vllm-0.17") {
-  Checkpoint checkpoint = documents(change.model);
-  SortedJson json = *parse_json(change.file, checkpoint.find_document(change.file)->text());
-  const SortedJson::json_pointer pointer(change.pointer);
-  if (std::string(change.value).empty()) {
-    json[pointer.parent_pointer()].erase(pointer.back());
-  } else {
-    json[pointer] = SortedJson::parse(change.value);
-  }
-  checkpoint.set_document(change.file, json.dump());
-  return told_of_values(checkpoint, profile);
-}
-
-void expect_all(std::initializer_list<FieldChange> changes) {
-  for (const FieldChange& change : changes) {
-    EXPECT_EQ(told_of(change), change.expected)
-        << change.model << " " << change.file << " " << change.pointer << " = " << change.value;
-  }
-}
-
-constexpr const char *kLlama = "llama-micro", *kQwen3 = "qwen3-micro", *kVision = "qwen35vl-micro";
-constexpr const char *kConfig = "config.json", *kTokenizer = "tokenizer.json";
-constexpr const char* kSettings = "tokenizer_config.json";
 
 TEST(DoctorValues, NothingIsSaidOfGoodModels) {
   for (const char* model : {kLlama, kQwen3, kVision, "qwen35moe-micro"}) {
@@ -182,34 +106,6 @@ TEST(DoctorValues, Transformers5DemandsTypes) {
   EXPECT_EQ(told_of({kLlama, kConfig, "/use_cache", "1", ""}), "");
 }
 
-void expect_of(const char* profile, std::initializer_list<FieldChange> changes) {
-  for (const FieldChange& change : changes) {
-    EXPECT_EQ(told_of(change, profile), change.expected)
-        << profile << " " << change.file << " " << change.pointer << " = " << change.value;
-  }
-}
-
-TEST(DoctorValues, EveryClassOfTransformers5HasTheFieldsOfItsBase) {
-  for (const char* profile : {"transformers-5", "vllm", "sglang"}) {
-    expect_of(profile, {
-        {kLlama, kConfig, "/transformers_version", "5", "C33 unloaded"},
-        {kLlama, kConfig, "/output_hidden_states", "1", "C33 unloaded"},
-        {kLlama, kConfig, "/return_dict", "\"yes\"", "C33 unloaded"},
-        {kLlama, kConfig, "/return_dict", "null", ""},
-        {kLlama, kConfig, "/chunk_size_feed_forward", "1.5", "C33 unloaded"},
-        {kLlama, kConfig, "/is_encoder_decoder", "0", "C33 unloaded"},
-        {kLlama, kConfig, "/id2label", R"({"0": "a"})", ""},
-        {kLlama, kConfig, "/id2label", R"({"a": "b"})", "C33 unloaded"},
-        {kLlama, kConfig, "/label2id", R"(["x"])", "C33 unloaded"},
-        {kLlama, kConfig, "/label2id", R"({"a": 1})", ""},
-        {kLlama, kConfig, "/problem_type", "\"foo\"", "C33 unloaded"},
-        {kLlama, kConfig, "/problem_type", "\"regression\"", ""},
-        {kVision, kConfig, "/text_config/return_dict", "1", "C33 unloaded"},
-    });
-  }
-  EXPECT_EQ(told_of({kLlama, kConfig, "/return_dict", "1", ""}), "");
-}
-
 TEST(DoctorValues, EveryPartOfAWrapperHasTheTypesOfItsClass) {
   const auto is_refused = [](const FieldChange& change, const char* profile) {
     return told_of(change, profile).find("C33 unloaded") != std::string::npos;
@@ -299,48 +195,6 @@ TEST(DoctorValues, NumbersFitEachOther) {
         {kLlama, kConfig, "/pad_token_id", "-1", ""},
     });
   }
-}
-
-TEST(DoctorValues, GenerationConfigIsWhatItsClassTakes) {
-  constexpr const char* kFile = "generation_config.json";
-  for (const char* profile : {"vllm", "vllm-0.17", "transformers-5"}) {
-    expect_of(profile, {
-        {kLlama, kFile, "/max_new_tokens", "0", "F07 unloaded"},
-        {kLlama, kFile, "/max_new_tokens", "7", ""},
-        {kLlama, kFile, "/early_stopping", "\"foo\"", "F07 unloaded"},
-        {kLlama, kFile, "/early_stopping", "\"never\"", ""},
-        {kLlama, kFile, "/cache_implementation", "\"foo\"", "F07 unloaded"},
-        {kLlama, kFile, "/cache_implementation", "\"static\"", ""},
-        {kLlama, kFile, "/compile_config", R"({"x": 1})", "F07 unloaded"},
-        {kLlama, kFile, "/suppress_tokens", "5", "F07 unloaded"},
-        {kLlama, kFile, "/streamer", "1", "F07 unloaded"},
-    });
-  }
-}
-
-TEST(DoctorValues, Transformers5TakesSomeKindsInTokenizerConfig) {
-  for (const char* profile : {"vllm", "sglang", "transformers-5"}) {
-    expect_of(profile,
-              {
-                  {kLlama, kSettings, "/model_max_length", "\"x\"", "T21 unloaded"},
-                  {kLlama, kSettings, "/model_max_length", "1e30", ""},
-                  {kLlama, kSettings, "/extra_special_tokens", R"({"img": 5})", "T21 unloaded"},
-                  {kLlama, kSettings, "/extra_special_tokens", "[{}]", "T21 unloaded"},
-                  {kLlama, kSettings, "/extra_special_tokens", R"(["<a>"])", ""},
-                  {kQwen3, kSettings, "/add_prefix_space", "\"x\"", "T21 unloaded"},
-                  {kQwen3, kSettings, "/add_prefix_space", "null", ""},
-                  {kLlama, kSettings, "/model_input_names", "5", "T21 unloaded"},
-                  {kLlama, kSettings, "/split_special_tokens", "null", "T21 unloaded"},
-                  {kLlama, kSettings, "/auto_map", "5", "T21 unloaded"},
-                  {kLlama, kSettings, "/init_inputs", "5", "T21 unloaded"},
-                  {kLlama, kSettings, "/get_vocab", "1", "T21 unloaded"},
-                  {kLlama, kSettings, "/pad_token", R"({"__type": "AddedToken"})", ""},
-                  {kLlama, kSettings, "/pad_token", R"({"content": "x"})", "T15 unloaded"},
-                  {kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""},
-              });
-  }
-  EXPECT_EQ(told_of({kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""}),
-            "T15 unloaded");
 }
 
 TEST(DoctorValues, TransformersAsksForKeysAlone) {

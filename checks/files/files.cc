@@ -147,6 +147,14 @@ void look_code(const Look& look) {
   }
 }
 
+// vLLM prefers files of this name, in 0.17 and 0.32 (model_loader/default_loader.py, load_format
+// auto), and goes by their own index.
+void look_consolidated(const Look& look) {
+  const std::vector<std::string>& files = look.on.checkpoint.consolidated_files;
+  if (files.empty()) return;
+  look.report(files[0], "weights in Mistral's form, which this server reads instead of the others");
+}
+
 constexpr Check kFileChecks[] = {
     {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
      "metadata error in older readers", "", "ckpt convert IN OUT", look_format},
@@ -156,6 +164,10 @@ constexpr Check kFileChecks[] = {
     {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
      "", "ckpt convert IN OUT", look_listed_files},
+    {"W17", "the weights that are checked are those that the server reads", "W: vllm*",
+     "KeyError, or other weights than expected", "",
+     "move consolidated*.safetensors out of the folder, or check that file alone",
+     look_consolidated},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
      "JSON errors", "", "copy the file from the source model", look_documents},
     {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it", "",

@@ -360,8 +360,9 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
     checkpoint.file_metadata[file.path] = std::move(file.header.metadata);
   }
   CKPT_ASSIGN(checkpoint.documents, read_documents(folder, options));
-  checkpoint.consolidated_files = matching(names, "consolidated*.safetensors");
-  std::erase_if(checkpoint.consolidated_files,
+  checkpoint.other_weights = matching(names, "consolidated*.safetensors");
+  if (contains(names, kSingleName)) checkpoint.other_weights.emplace_back(kSingleName);
+  std::erase_if(checkpoint.other_weights,
                 [&](const std::string& name) { return checkpoint.file_metadata.contains(name); });
   // Not every server lists its files.
   if (!is_url(folder)) checkpoint.code_files = matching(names, "*.py");

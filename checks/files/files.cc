@@ -147,12 +147,9 @@ void look_code(const Look& look) {
   }
 }
 
-// vLLM prefers files of this name, in 0.17 and 0.32 (model_loader/default_loader.py, load_format
-// auto), and goes by their own index.
-void look_consolidated(const Look& look) {
-  const std::vector<std::string>& files = look.on.checkpoint.consolidated_files;
-  if (files.empty()) return;
-  look.report(files[0], "weights in Mistral's form, which this server reads instead of the others");
+void look_preferred(const Look& look) {
+  const std::string* other = preferred_weights(look.on, look.profile);
+  if (other != nullptr) look.report(*other, "which this program reads instead of the others");
 }
 
 constexpr Check kFileChecks[] = {
@@ -164,10 +161,9 @@ constexpr Check kFileChecks[] = {
     {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
      "", "ckpt convert IN OUT", look_listed_files},
-    {"W17", "the weights that are checked are those that the server reads", "W: vllm*",
-     "KeyError, or other weights than expected", "",
-     "move consolidated*.safetensors out of the folder, or check that file alone",
-     look_consolidated},
+    {"W17", "the weights that are checked are those that the program reads",
+     "W: vllm* transformers*", "KeyError, or other weights than expected", "",
+     "move this file out of the folder, or check it alone", look_preferred},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
      "JSON errors", "", "copy the file from the source model", look_documents},
     {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it", "",
@@ -184,6 +180,17 @@ constexpr Check kFileChecks[] = {
 };
 
 }  // namespace
+
+// vLLM 0.17 and 0.32 model_loader/default_loader.py (load_format auto); transformers 5.17
+// src/transformers/modeling_utils.py (_get_resolved_checkpoint_files).
+const std::string* preferred_weights(const Examined& on, const Profile& profile) {
+  const bool is_vllm = profile.program == Program::kVllm;
+  if (!is_vllm && profile.program != Program::kTransformers) return nullptr;
+  const std::vector<std::string>& names = on.checkpoint.other_weights;
+  const auto found = std::ranges::find_if(
+      names, [&](const std::string& name) { return name.starts_with("consolidated") == is_vllm; });
+  return found == names.end() ? nullptr : &*found;
+}
 
 std::span<const Check> file_checks() { return kFileChecks; }
 

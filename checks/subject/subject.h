@@ -72,6 +72,8 @@ ParameterReport compare_parameters(const Examined& on);
 // The same with the class of `table`, whatever class config.json names.
 ParameterReport compare_parameters(const Examined& on, const Family& table);
 
+// A file of weights that the program reads instead of those that were read here; or null.
+const std::string* preferred_weights(const Examined& on, const Profile& profile);
 // Why the weights were not compared for this profile; empty when they were.
 std::string weights_not_checked(const Examined& on, const Profile& profile);
 

@@ -408,10 +408,9 @@ std::string weights_not_checked(const Examined& on, const Profile& profile) {
   if (profile.program == Program::kOllama) {
     return "the weights: `ollama create` converts a folder by code of its own";
   }
-  const std::vector<std::string>& consolidated = on.checkpoint.consolidated_files;
-  if (profile.program == Program::kVllm && !consolidated.empty()) {
-    return fmt::format("the weights: vLLM reads '{}' instead of the files checked here",
-                       consolidated[0]);
+  if (const std::string* other = preferred_weights(on, profile)) {
+    return fmt::format("the weights: this program reads '{}' instead of the files checked here",
+                       *other);
   }
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
   if (profile.program == Program::kTransformers && is_quantized) {

@@ -222,8 +222,9 @@ struct Checkpoint {
   std::vector<Document> documents;
   // Names of Python files in its folder, which ckpt neither reads nor copies; nullopt: not known.
   std::optional<std::vector<std::string>> code_files;
-  // Weights in Mistral's form next to those that were read, "consolidated*.safetensors".
-  std::vector<std::string> consolidated_files = {};
+  // Files that some programs read instead of those that were: "consolidated*.safetensors", and
+  // "model.safetensors" next to an index.
+  std::vector<std::string> other_weights = {};
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
   // The first tensor that is stored as codes with separate scales; nullptr if there is none.

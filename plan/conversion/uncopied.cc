@@ -42,7 +42,7 @@ void note_uncopied(Checkpoint& output, const Context& context) {
                  documents_of(modules), list_of(modules));
   }
   output.code_files.emplace();
-  output.consolidated_files.clear();
+  output.other_weights.clear();
 }
 
 }  // namespace ckpt

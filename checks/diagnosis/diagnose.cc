@@ -285,14 +285,16 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
       add_unreadable(error, *profile, out);
       continue;
     }
-    out.findings.push_back({"W08",
-                            std::string(profile->name),
-                            Severity::kWarning,
-                            error.where,
-                            error.what,
-                            "passed over: this program reads all tensors of the files that the "
-                            "index names; others may refuse the folder",
-                            {{}, {}, error.hint, false, 0}});
+    if (preferred_weights(on, *profile) == nullptr) {  // W17
+      out.findings.push_back({"W08",
+                              std::string(profile->name),
+                              Severity::kWarning,
+                              error.where,
+                              error.what,
+                              "passed over: this program reads all tensors of the files that the "
+                              "index names; others may refuse the folder",
+                              {{}, {}, error.hint, false, 0}});
+    }
     CKPT_TRY(examine_for(on, *profile, examination, out));
   }
   return out;

@@ -21,7 +21,7 @@ TEST(DoctorReleases, EveryClassOfTransformers5HasTheFieldsOfItsBase) {
                            {kLlama, kConfig, "/problem_type", "\"regression\"", ""},
                            {kLlama, kConfig, "/num_labels", "\"x\"", "C33 unloaded"},
                            {kLlama, kConfig, "/num_labels", "3", ""},
-                           {kVision, kConfig, "/text_config/return_dict", "1", "C33 unloaded"},
+                           {kVisionModel, kConfig, "/text_config/return_dict", "1", "C33 unloaded"},
                        });
   }
   EXPECT_EQ(told_of({kLlama, kConfig, "/return_dict", "1", ""}), "");

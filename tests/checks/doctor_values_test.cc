@@ -8,7 +8,7 @@ namespace ckpt {
 namespace {
 
 TEST(DoctorValues, NothingIsSaidOfGoodModels) {
-  for (const char* model : {kLlama, kQwen3, kVision, "qwen35moe-micro"}) {
+  for (const char* model : {kLlama, kQwen3, kVisionModel, "qwen35moe-micro"}) {
     EXPECT_EQ(told_of_values(documents(model)), "") << model;
     EXPECT_EQ(told_of_values(documents(model), "vllm"), "") << model;
     EXPECT_EQ(told_of_values(documents(model), "sglang"), "") << model;
@@ -33,11 +33,12 @@ TEST(DoctorValues, RopeTypesAreKnownAndComplete) {
        R"({"rope_type": "longrope", "short_factor": [1], "long_factor": [1],
            "original_max_position_embeddings": 64})",
        "C17 unloaded"},
-      {kVision, kConfig, "/text_config/rope_parameters/mrope_section", "[4, 2]", "C18 unloaded"},
-      {kVision, kConfig, "/text_config/rope_parameters/mrope_section", "[]", ""},
-      {kVision, kConfig, "/text_config/partial_rotary_factor", "0.5", "C18 unloaded"},
-      {kVision, kConfig, "/text_config/partial_rotary_factor", "2", "C19 unloaded"},
-      {kVision, kConfig, "/text_config/rope_parameters/rope_theta", "\"1e7\"", "C25 unloaded"},
+      {kVisionModel, kConfig, "/text_config/rope_parameters/mrope_section", "[4, 2]",
+       "C18 unloaded"},
+      {kVisionModel, kConfig, "/text_config/rope_parameters/mrope_section", "[]", ""},
+      {kVisionModel, kConfig, "/text_config/partial_rotary_factor", "0.5", "C18 unloaded"},
+      {kVisionModel, kConfig, "/text_config/partial_rotary_factor", "2", "C19 unloaded"},
+      {kVisionModel, kConfig, "/text_config/rope_parameters/rope_theta", "\"1e7\"", "C25 unloaded"},
       {kLlama, kConfig, "/rope_parameters/rope_theta", "\"1e7\"", "C20 unsound"},
       {kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", "C20 unsound"},
   });
@@ -58,8 +59,8 @@ TEST(DoctorValues, SizesAreWholeNumbersAboveZero) {
       {kLlama, kConfig, "/max_position_embeddings", "-2048", "C23 unloaded"},
       {kLlama, kConfig, "/max_position_embeddings", "2048.5", ""},
       {kLlama, kConfig, "/rms_norm_eps", "\"1e-6\"", "C24 unsound"},
-      {kVision, kConfig, "/text_config/linear_num_value_heads", "[4]", "C21 unloaded"},
-      {kVision, kConfig, "/vision_config/depth", "null", "C21 unloaded"},
+      {kVisionModel, kConfig, "/text_config/linear_num_value_heads", "[4]", "C21 unloaded"},
+      {kVisionModel, kConfig, "/vision_config/depth", "null", "C21 unloaded"},
       {"qwen35moe-micro", kConfig, "/num_experts", "0", "C21 unloaded, C24 unsound"},
       {"qwen35moe-micro", kConfig, "/num_experts_per_tok", "9", "C24 unsound"},
   });
@@ -72,18 +73,18 @@ TEST(DoctorValues, WordsAreThoseOfTheProgram) {
       {kLlama, kConfig, "/torch_dtype", "\"bf16\"", ""},  // dtype goes before it
       {kLlama, kConfig, "/hidden_act", "\"SiLU\"", "C27 unloaded"},
       {kLlama, kConfig, "/hidden_act", "", ""},
-      {kVision, kConfig, "/vision_config/hidden_act", "\"swish\"", "C27 unloaded"},
+      {kVisionModel, kConfig, "/vision_config/hidden_act", "\"swish\"", "C27 unloaded"},
       {kQwen3, kConfig, "/layer_types", "[7, 7, 7]", "C28 unloaded"},
       {kQwen3, kConfig, "/layer_types", "\"full_attention\"", "C28 unloaded"},
       {kQwen3, kConfig, "/layer_types", "null", ""},
       {kLlama, kConfig, "/architectures", "\"LlamaForCausalLM\"", "C29 unloaded"},
       {kLlama, kConfig, "/architectures", "[\"GPT2LMHeadModel\"]", "C30 unloaded"},
       {kLlama, kConfig, "/architectures", "[\"MistralForCausalLM\"]", ""},
-      {kVision, kConfig, "/architectures", "[\"LlamaForCausalLM\"]", "C30 unloaded"},
-      {kVision, kConfig, "/text_config", "[]", "C31 unloaded"},
-      {kVision, kConfig, "/text_config/is_encoder_decoder", "true", "C32 unloaded"},
+      {kVisionModel, kConfig, "/architectures", "[\"LlamaForCausalLM\"]", "C30 unloaded"},
+      {kVisionModel, kConfig, "/text_config", "[]", "C31 unloaded"},
+      {kVisionModel, kConfig, "/text_config/is_encoder_decoder", "true", "C32 unloaded"},
       {kLlama, kConfig, "/is_encoder_decoder", "true", ""},
-      {kVision, kConfig, "/model_type", "\"qwen3\"", "C30 unloaded, C31 unloaded"},
+      {kVisionModel, kConfig, "/model_type", "\"qwen3\"", "C30 unloaded, C31 unloaded"},
   });
 }
 
@@ -94,8 +95,8 @@ TEST(DoctorValues, Transformers5DemandsTypes) {
       {kLlama, kConfig, "/eos_token_id", "[1, 2]", ""},
       {kLlama, kConfig, "/eos_token_id", "\"2\"", "C33 unloaded"},
       {kQwen3, kConfig, "/attention_dropout", "null", "C33 unloaded"},
-      {kVision, kConfig, "/image_token_id", "true", "C33 unloaded"},
-      {kVision, kConfig, "/vision_config/patch_size", "[16, 16]", "C21 unloaded"},
+      {kVisionModel, kConfig, "/image_token_id", "true", "C33 unloaded"},
+      {kVisionModel, kConfig, "/vision_config/patch_size", "[16, 16]", "C21 unloaded"},
       {kLlama, kConfig, "/rope_scaling", "{}", ""},
       {kLlama, kConfig, "/rope_parameters/rope_type", "", ""},
       {kLlama, kConfig, "/rope_scaling", R"({"rope_type": "yarn", "factor": 4.0})", ""},
@@ -183,12 +184,13 @@ TEST(DoctorValues, Transformers5ComputesWithSomeNumbersOfRope) {
 
 TEST(DoctorValues, NumbersFitEachOther) {
   expect_of("vllm", {
-      {kLlama, kConfig, "/rope_parameters/rope_theta", "0.0", "C44 unsound"},
-      {kVision, kConfig, "/text_config/rope_parameters/rope_theta", "-1", "C44 unsound"},
-      {kLlama, kConfig, "/pad_token_id", "1000000", ""},
-      {"qwen35moe-micro", kConfig, "/n_group", "3", "C45 unsound"},
-      {"qwen35moe-micro", kConfig, "/n_group", "1", ""},
-  });
+                        {kLlama, kConfig, "/rope_parameters/rope_theta", "0.0", "C44 unsound"},
+                        {kVisionModel, kConfig, "/text_config/rope_parameters/rope_theta", "-1",
+                         "C44 unsound"},
+                        {kLlama, kConfig, "/pad_token_id", "1000000", ""},
+                        {"qwen35moe-micro", kConfig, "/n_group", "3", "C45 unsound"},
+                        {"qwen35moe-micro", kConfig, "/n_group", "1", ""},
+                    });
   for (const char* profile : {"transformers-4.57", "transformers-5"}) {
     expect_of(profile, {
         {kLlama, kConfig, "/pad_token_id", "1000000", "C46 unloaded"},
@@ -272,7 +274,7 @@ TEST(DoctorValues, TheTokenizerHasItsForm) {
        "T16 unloaded"},
       {kLlama, kSettings, "/tokenizer_class", "\"LlamaTokenizerFast\"", "T17 unloaded"},
       {kLlama, kSettings, "/tokenizer_class", "", ""},
-      {kVision, kSettings, "/tokenizer_class", "", "T18 unloaded"},
+      {kVisionModel, kSettings, "/tokenizer_class", "", "T18 unloaded"},
       {kLlama, "generation_config.json", "/pad_token_id", "\"7\"", "F07 unloaded"},
   });
 }

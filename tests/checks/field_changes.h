@@ -81,7 +81,7 @@ inline void expect_all(std::initializer_list<FieldChange> changes) {
 }
 
 inline constexpr const char *kLlama = "llama-micro", *kQwen3 = "qwen3-micro",
-                            *kVision = "qwen35vl-micro";
+                            *kVisionModel = "qwen35vl-micro";
 inline constexpr const char *kConfig = "config.json", *kTokenizer = "tokenizer.json";
 inline constexpr const char* kSettings = "tokenizer_config.json";
 

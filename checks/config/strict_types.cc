@@ -184,7 +184,7 @@ void look_types(const Look& look) {
 }
 
 constexpr Check kStrictTypeChecks[] = {
-    {"C33", "fields have the types, values and words that transformers demands",
+    {"C33", "fields have types, values and words that load",
      "U: vllm* sglang transformers*, W: tensorrt-llm",
      "StrictDataclassFieldValidationError: Validation error for field; unsupported operand "
      "type(s); "

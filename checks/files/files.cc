@@ -161,7 +161,7 @@ constexpr Check kFileChecks[] = {
     {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
      "", "ckpt convert IN OUT", look_listed_files},
-    {"W17", "the weights that are checked are those that the program reads",
+    {"W17", "the program reads the weights that were checked",
      "W: vllm* transformers*", "KeyError, or other weights than expected", "",
      "move this file out of the folder, or check it alone", look_preferred},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",

@@ -83,7 +83,9 @@ TEST(Profiles, SectionsOfWordsNameTheirSource) {
     while (std::getline(file, line)) {
       if (line.starts_with('[')) {
         section = line;
-        has_source = line.starts_with("[field ");  // field_types.py made all of them
+        // field_types.py, list_words.py and field_values.py made all of them.
+        has_source = line.starts_with("[field ") || line.starts_with("[words ") ||
+                     line.starts_with("[stops ");
       } else if (line.starts_with("also ") || line.starts_with('#')) {
         has_source = true;
       } else if (!section.empty() && !line.empty()) {

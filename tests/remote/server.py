@@ -47,7 +47,6 @@ class Server:
         self.root, self.token, self.page, self.latency = pathlib.Path(root), token, page, latency
         self.faults, self.log, self.lock, self.made_up, self.heads = [], [], threading.Lock(), [], {}
         self.at_once, self.most_at_once = 0, 0   # requests that are being answered
-        self.cdn_refuses_tokens = True
         kinds = [type(at, (Handler,), {"owner": self, "at": at}) for at in ("hub", "cdn")]
         self.maker = maker = type("Maker", (ThreadingHTTPServer,), {"request_queue_size": 128, "handle_error": lambda *_: None, "daemon_threads": True})
         self.servers = [maker(("127.0.0.1", 0), kind) for kind in kinds]
@@ -238,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
         return [("ETag", f'"{tag}"')]
 
     def from_cdn(self, path):
-        if "Authorization" in self.headers and self.owner.cdn_refuses_tokens:   # as object stores do
+        if "Authorization" in self.headers:   # as object stores do
             return self.send(400, b"<Error><Code>InvalidArgument</Code></Error>", kind="application/xml")
         target = self.owner.root / "hub" / path[1:]
         return self.file(mapped(target), self.etag(target)) if target.is_file() else self.send(404)

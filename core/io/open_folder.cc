@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -34,6 +35,11 @@ bool stays_inside(const std::string& path) {
   return sound && path.find('\0') == path.npos;
 }
 
+Status OpenFolder::require_inside(const std::string& name) const {
+  if (stays_inside(name)) return {};
+  return corrupt("file name '{}' leaves the folder {}", name, path_.string());
+}
+
 Failure OpenFolder::failure(const std::string& name, const char* doing, int error) const {
   std::error_code ignored;
   const fs::path folder = path_ == "." ? fs::absolute(path_, ignored).parent_path() : path_;
@@ -42,7 +48,8 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   if (error == ELOOP || error == EXDEV) {
     return corrupt("{}: a link is in the way; links are not followed", shown);
   }
-  const char* hint = error == EACCES || error == EROFS || error == EPERM
+  const char* hint = error == EACCES && umask_locks_out_owner() ? "umask 022, before the command"
+                     : error == EACCES || error == EROFS || error == EPERM
                          ? "another OUT, in a folder that you may write to"
                      : error == EMFILE ? "ulimit -n 4096"
                                        : "";
@@ -80,10 +87,8 @@ int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
   return above.release();
 }
 
-Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const {
-  if (!stays_inside(name)) {
-    return corrupt("file name '{}' leaves the folder {}", name, path_.string());
-  }
+// Gives a number, or -1 and errno.
+int OpenFolder::try_to_open(const std::string& name, int flags) const {
   int number = -1;
   bool by_steps = resolver_ == Resolver::kSteps;
   if (!by_steps) {
@@ -91,7 +96,12 @@ Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const
     // Old kernels, and sandboxes that refuse what they do not know.
     by_steps = number < 0 && (errno == ENOSYS || errno == EPERM);
   }
-  if (by_steps) number = resolve_by_steps(name, flags);
+  return by_steps ? resolve_by_steps(name, flags) : number;
+}
+
+Result<Descriptor> OpenFolder::resolve(const std::string& name, int flags) const {
+  CKPT_TRY(require_inside(name));
+  const int number = try_to_open(name, flags);
   if (number >= 0) return Descriptor(number);
   return failure(name, "cannot be opened", errno);
 }
@@ -105,10 +115,27 @@ Result<Descriptor> OpenFolder::open_file(const std::string& name, int flags) con
   return file;
 }
 
+Result<std::optional<Descriptor>> OpenFolder::find_file(const std::string& name, int flags) const {
+  CKPT_TRY(require_inside(name));
+  const int number = try_to_open(name, flags | O_CLOEXEC);
+  if (number >= 0) return std::optional(Descriptor(number));
+  constexpr int kNothingThere[] = {ENOENT, ENOTDIR, EISDIR, ELOOP, EXDEV,
+                                   ENXIO,  ENODEV,  EACCES, EPERM, EROFS};
+  if (std::ranges::count(kNothingThere, errno) > 0) return std::optional<Descriptor>();
+  return failure(name, "cannot be opened", errno);
+}
+
+Result<std::optional<Descriptor>> OpenFolder::make_new(const std::string& name, int flags) const {
+  CKPT_TRY(require_inside(name));
+  if ((flags & O_DIRECTORY) != 0) return make_private(name);
+  const int number = try_to_open(name, flags | O_CREAT | O_EXCL | O_CLOEXEC);
+  if (number >= 0) return std::optional(Descriptor(number));
+  if (errno == EEXIST) return std::optional<Descriptor>();
+  return failure(name, "cannot be opened", errno);
+}
+
 Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
-  if (!stays_inside(name)) {
-    return corrupt("file name '{}' leaves the folder {}", name, path_.string());
-  }
+  CKPT_TRY(require_inside(name));
   const fs::path relative(name);
   const std::string above = relative.parent_path().string();
   if (above.empty()) {
@@ -121,9 +148,7 @@ Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
 }
 
 Status OpenFolder::make_folder(const std::string& name) const {
-  if (!stays_inside(name)) {
-    return corrupt("file name '{}' leaves the folder {}", name, path_.string());
-  }
+  CKPT_TRY(require_inside(name));
   const std::string above = fs::path(name).parent_path().string();
   if (!above.empty()) CKPT_TRY(make_folder(above));
   CKPT_ASSIGN(const Place place, place_of(name));
@@ -134,17 +159,34 @@ Status OpenFolder::make_folder(const std::string& name) const {
   return resolve(name, kFolderFlags).map([](const Descriptor&) {});
 }
 
-Result<OpenFolder> OpenFolder::open_private(const std::string& name) const {
-  CKPT_ASSIGN(const Place place, place_of(name));
-  const bool is_new = ::mkdirat(place.folder.get(), place.last.c_str(), 0700) == 0;
-  if (!is_new && errno != EEXIST) return failure(name, "cannot be made", errno);
-  // By name first: another user's may not let itself be opened.
-  if (!is_new) CKPT_TRY(require_ours(path_ / name, Guard::kOwnerAndMode));
+Result<Descriptor> OpenFolder::open_own_folder(const std::string& name) const {
   CKPT_ASSIGN(Descriptor folder, resolve(name, kFolderFlags));
   struct stat status {};
   if (::fstat(folder.get(), &status) != 0) return failure(name, "cannot be examined", errno);
   CKPT_TRY(require_ours(path_ / name, status, Guard::kOwnerAndMode));
-  return OpenFolder(path_ / name, std::move(folder), resolver_);
+  return folder;
+}
+
+Result<std::optional<Descriptor>> OpenFolder::make_private(const std::string& name) const {
+  CKPT_ASSIGN(const Place place, place_of(name));
+  if (::mkdirat(place.folder.get(), place.last.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return std::optional<Descriptor>();
+    return failure(name, "cannot be made", errno);
+  }
+  auto folder = open_own_folder(name);
+  if (folder) return std::optional(std::move(*folder));
+  ::unlinkat(place.folder.get(), place.last.c_str(), AT_REMOVEDIR);
+  return Failure(std::move(folder.error()));
+}
+
+Result<OpenFolder> OpenFolder::open_private(const std::string& name) const {
+  CKPT_ASSIGN(std::optional<Descriptor> folder, make_private(name));
+  if (!folder) {
+    // By name first: another user's may not let itself be opened.
+    CKPT_TRY(require_ours(path_ / name, Guard::kOwnerAndMode));
+    CKPT_ASSIGN(folder, open_own_folder(name));
+  }
+  return OpenFolder(path_ / name, std::move(*folder), resolver_);
 }
 
 Result<Descriptor> OpenFolder::look(const std::string& name) const {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/base/result.h"
@@ -37,6 +38,12 @@ class OpenFolder {
   // open(2). A new file has mode 0600 until publish_mode(); one that O_CREAT finds there fails with
   // kUsage unless it is ours (core/io/ownership.h).
   Result<Descriptor> open_file(const std::string& name, int flags) const;
+  // The same if there is such a file. nullopt if there is none, or none that a run of this user
+  // could have open: a link, another kind of file, one that it may not open.
+  Result<std::optional<Descriptor>> find_file(const std::string& name, int flags) const;
+  // Creates the file or, with O_DIRECTORY, a folder that nobody else may enter, and opens it.
+  // nullopt if the name is taken. After a failure nothing new has the name.
+  Result<std::optional<Descriptor>> make_new(const std::string& name, int flags) const;
   // Creates the folder and its parents; existing ones stay unchanged. Mode and owner are those of
   // an output.
   Status make_folder(const std::string& name) const;
@@ -70,6 +77,9 @@ class OpenFolder {
   OpenFolder(std::filesystem::path path, Descriptor descriptor, Resolver resolver)
       : path_(std::move(path)), descriptor_(std::move(descriptor)), resolver_(resolver) {}
   Result<Descriptor> resolve(const std::string& name, int flags) const;
+  int try_to_open(const std::string& name, int flags) const;
+  Result<std::optional<Descriptor>> make_private(const std::string& name) const;
+  Result<Descriptor> open_own_folder(const std::string& name) const;
   // To be examined, not read; empty: this folder.
   Result<Descriptor> look(const std::string& name) const;
   int resolve_by_steps(const std::string& name, int flags) const;
@@ -79,6 +89,7 @@ class OpenFolder {
     std::string last;
   };
   Result<Place> place_of(const std::string& name) const;
+  Status require_inside(const std::string& name) const;
   Failure failure(const std::string& name, const char* doing, int error) const;
 
   std::filesystem::path path_;

@@ -107,6 +107,8 @@ Status require_ours(const fs::path& path, Guard guard) {
   return io_failure(path, "cannot be examined", errno);
 }
 
+bool umask_locks_out_owner() { return (mask_of_process() & S_IRWXU) != 0; }
+
 void give_new_mode(int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return;

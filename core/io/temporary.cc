@@ -4,6 +4,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <optional>
+
 #include "core/io/paths.h"
 
 namespace ckpt {
@@ -18,18 +20,18 @@ bool leads_to(const fs::path& path, int descriptor) {
          held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
+// An empty folder goes first: that needs no descriptor, of which none may be left.
+void remove_everything(const fs::path& path, std::error_code& error) {
+  fs::remove(path, error);
+  if (error) fs::remove_all(path, error);
+}
+
 Status remove_left(const OpenFolder& parent, const fs::path& path, bool is_folder) {
   if (!is_folder) return parent.remove(path.filename().string());
   std::error_code error;
-  fs::remove_all(path, error);
+  remove_everything(path, error);
   if (error) return io_failure(path, "cannot be removed", error.value());
   return {};
-}
-
-Result<Descriptor> make_new(const OpenFolder& parent, const std::string& name, bool is_folder) {
-  if (!is_folder) return parent.open_file(name, O_WRONLY | O_CREAT | O_EXCL);
-  CKPT_TRY(parent.open_private(name));
-  return parent.open_file(name, kAsFolder);
 }
 
 }  // namespace
@@ -51,7 +53,8 @@ Result<bool> lock_for_run(int descriptor, const fs::path& path) {
 
 Status refuse_at_work(const fs::path& path) {
   CKPT_ASSIGN(const OpenFolder parent, OpenFolder::open(parent_of(path)));
-  const auto left = parent.open_file(path.filename().string(), O_RDONLY | O_NONBLOCK);
+  CKPT_ASSIGN(const std::optional<Descriptor> left,
+              parent.find_file(path.filename().string(), O_RDONLY | O_NONBLOCK));
   if (!left) return {};
   CKPT_ASSIGN(const bool is_free, lock_for_run(left->get(), path));
   return is_free ? Status() : Status(at_work(path));
@@ -63,19 +66,17 @@ Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check&
   const std::string name = path.filename().string();
   // A file that appears under the name from here on is another run's.
   CKPT_ASSIGN(const bool was_there, parent.has(name));
-  // No run is at work on a link, or on what cannot be opened.
-  const auto left = parent.open_file(name, is_folder ? kAsFolder : O_RDWR | O_NONBLOCK);
+  CKPT_ASSIGN(const std::optional<Descriptor> left,
+              parent.find_file(name, is_folder ? kAsFolder : O_RDWR | O_NONBLOCK));
   if (left) {
     CKPT_ASSIGN(const bool is_left, lock_for_run(left->get(), path));
     if (!is_left) return at_work(path);
   }
   if (check) CKPT_TRY(check());
   if (left || was_there) CKPT_TRY(remove_left(parent, path, is_folder));
-  auto made = make_new(parent, name, is_folder);
-  if (!made) {
-    CKPT_ASSIGN(const bool exists, parent.has(name));
-    return exists ? at_work(path) : Failure(std::move(made.error()));
-  }
+  CKPT_ASSIGN(std::optional<Descriptor> made,
+              parent.make_new(name, is_folder ? kAsFolder : O_WRONLY));
+  if (!made) return at_work(path);
   LockedTemporary out(path, std::move(parent), std::move(*made));
   CKPT_ASSIGN(const bool is_own, lock_for_run(out.descriptor(), path));
   if (is_own) return out;
@@ -93,7 +94,8 @@ Result<LockedTemporary> LockedTemporary::folder(const fs::path& path, const Chec
 
 LockedTemporary::~LockedTemporary() {
   std::error_code ignored;
-  if (descriptor_.is_open() && leads_to(path_, descriptor_.get())) fs::remove_all(path_, ignored);
+  if (descriptor_.is_open() && leads_to(path_, descriptor_.get()))
+    remove_everything(path_, ignored);
 }
 
 Status LockedTemporary::require_own() const {

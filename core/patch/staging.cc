@@ -129,7 +129,13 @@ Result<Descriptor> lock_staging(const fs::path& path, bool make) {
     if (!made) return without_out(std::move(made.error()));
   }
   CKPT_TRY(require_own(path, staging));
-  CKPT_ASSIGN(Descriptor lock, base.open_file(name, O_RDONLY | O_DIRECTORY));
+  auto opened = base.open_file(name, O_RDONLY | O_DIRECTORY);
+  if (!opened) {
+    std::error_code ignored;
+    if (make) fs::remove(staging, ignored);  // if it is empty
+    return Failure(std::move(opened.error()));
+  }
+  const Descriptor& lock = *opened;
   const bool locked = retried([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) == 0;
   if (!locked && errno != EWOULDBLOCK) return staging_failure(staging, "cannot be locked", errno);
   // Whoever had it may have removed it in between.
@@ -138,7 +144,7 @@ Result<Descriptor> lock_staging(const fs::path& path, bool make) {
                     held.st_ino == found.st_ino;
   if (locked && same) {
     CKPT_TRY(refuse_strange_files(staging));
-    return lock;
+    return std::move(*opened);
   }
   return misuse_hint("again when it is done", "{}: another ckpt is patching it just now",
                      path.string());

@@ -357,8 +357,14 @@ Status Resume::complete() {
 
 bool Resume::keep() {
   stop();
-  const bool has_any = leftovers_ == Leftovers::kPublish || !written_.empty() || !amax_.empty() ||
-                       (keeper_ && keeper_->wrote_anything());
+  bool has_any = leftovers_ == Leftovers::kPublish || !written_.empty() || !amax_.empty() ||
+                 (keeper_ && keeper_->wrote_anything());
+  // The temporary files of a share stay, as other shares may have them: without a ledger next to
+  // them they would be somebody else's for every later run.
+  if (!has_any && is_share()) {
+    const auto exist = leftovers_exist(plan_);
+    has_any = !exist || *exist;
+  }
   kept_ = has_any;
   return has_any;
 }

@@ -139,21 +139,19 @@ Status refuse_inputs_in(const Inputs& inputs, const fs::path& target) {
 }
 
 // Whether a run, or a share of one, has left a ledger of this output.
-bool has_ledger(const Output& output) {
-  const fs::path ledger = ledger_path(output);
-  std::error_code error;
-  for (fs::directory_iterator entry(parent_of(ledger), error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(ledger.filename().string())) return true;
-  }
-  return false;
+Result<bool> has_ledger(const Output& output) {
+  return ledgers_at(ledger_path(output)).map([](const auto& found) { return !found.empty(); });
 }
 
 // "OUT.partial" that no ledger speaks of was made by somebody else. Shares have ledgers next to the
 // first output alone.
 Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs::path& partial) {
   CKPT_ASSIGN(const bool exists, is_there(partial));
-  if (!exists || has_ledger(output) || has_ledger(plan.outputs[0])) return {};
+  if (!exists) return {};
+  for (const Output* one : {&output, &plan.outputs[0]}) {
+    CKPT_ASSIGN(const bool is_known, has_ledger(*one));
+    if (is_known) return {};
+  }
   CKPT_TRY(refuse_at_work(partial));  // a merge of importance matrices has no ledger
   return misuse_hint(fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
                      "{}: already exists and was not left by an interrupted run (it has no ledger)",

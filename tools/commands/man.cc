@@ -259,11 +259,8 @@ Status check_page(const fs::path& path, const ManPage& page) {
                      "{}: exists and is not a manual page of ckpt", path.string());
 }
 
-Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folder,
-                        const Console& console) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return io_failure(folder, "cannot be made", error.value());
+Status write_into(const fs::path& folder, const std::vector<ManPage>& pages,
+                  const Console& console) {
   for (const ManPage& page : pages) CKPT_TRY(check_page(folder / (page.name + ".1"), page));
   for (const ManPage& page : pages) {
     const fs::path path = folder / (page.name + ".1");
@@ -271,7 +268,18 @@ Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folde
     console.object("file", {{"path", path.string()}, {"size_bytes", page.text.size()}});
     console.answer(path.string());
   }
-  return 0;
+  return {};
+}
+
+Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folder,
+                        const Console& console) {
+  std::error_code error;
+  const bool is_new = fs::create_directories(folder, error);
+  if (error) return io_failure(folder, "cannot be made", error.value());
+  const Status written = write_into(folder, pages, console);
+  // One that the umask closes would stop the next run too.
+  if (!written && is_new) fs::remove(folder, error);
+  return written.map([] { return 0; });
 }
 
 Result<int> man(const TypedMan& typed, const Console& console) {

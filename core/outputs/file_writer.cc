@@ -149,10 +149,19 @@ Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
   return {};
 }
 
+// finish() writes these bytes.
+void FileWriter::leave_out_head(std::span<const std::byte>& bytes, uint64_t& offset_bytes) const {
+  const uint64_t left = head_.size() - std::min<uint64_t>(head_.size(), offset_bytes);
+  const uint64_t skipped = std::min<uint64_t>(left, bytes.size());
+  bytes = bytes.subspan(skipped);
+  offset_bytes += skipped;
+}
+
 // Whole pages go around the page cache, the ragged ends through it. The two never touch one page:
 // a page that a piece does not fill is written buffered by every piece in it.
 Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes) {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  leave_out_head(bytes, offset_bytes);
   const uint64_t first_page = round_up(offset_bytes, kPageBytes);
   const uint64_t end = offset_bytes + bytes.size();
   const uint64_t end_page = end / kPageBytes * kPageBytes;
@@ -185,6 +194,10 @@ Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
     const ssize_t got = ::pread(file->plain.get(), memory, here, static_cast<off_t>(offset_bytes));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return file_failure(path_, size_bytes_, got < 0 ? errno : EIO);
+    // The head is not on disk yet.
+    const uint64_t known = std::min<uint64_t>(head_.size(), offset_bytes);
+    const uint64_t missing = std::min<uint64_t>(head_.size() - known, static_cast<uint64_t>(got));
+    std::copy_n(head_.data() + known, missing, memory);
     sha256_.add({memory, static_cast<size_t>(got)});
     offset_bytes += static_cast<uint64_t>(got);
     size_bytes -= static_cast<uint64_t>(got);
@@ -206,6 +219,11 @@ void FileWriter::go_on_from(const Sha256State& state) {
   sha256_ = std::move(*sha256);
   state_ = state;
   hashed_bytes_ = resumed_bytes_ = state.size_bytes;
+}
+
+void FileWriter::hold_head(std::span<const std::byte> head) {
+  const std::lock_guard lock(mutex_);
+  head_.assign(head.begin(), head.end());
 }
 
 // How many of these bytes, from the first on, an earlier run has hashed: what it had no time to
@@ -349,7 +367,10 @@ Status FileWriter::put(Piece piece, Turn turn) {
   {
     // Through the page cache: where memory is free, it is read back from there, not from the disk.
     CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
-    CKPT_TRY(write_all(*file, false, piece.bytes, piece.offset_bytes));
+    std::span<const std::byte> bytes = piece.bytes;
+    uint64_t offset_bytes = piece.offset_bytes;
+    leave_out_head(bytes, offset_bytes);
+    CKPT_TRY(write_all(*file, false, bytes, offset_bytes));
   }
   const uint64_t offset_bytes = piece.offset_bytes, size_bytes = piece.bytes.size();
   pool_.give(std::move(piece.buffer));
@@ -363,6 +384,15 @@ Status FileWriter::sync_data() {
   return file_failure(path_, size_bytes_, errno);
 }
 
+// After the rest is on disk, so that a power cut cannot keep the head alone.
+Status FileWriter::write_head(const OpenOnDemand::Opened& file) const {
+  if (head_.empty() || !mode_.hashes) return {};
+  if (retried([&] { return ::fdatasync(file.plain.get()); }) != 0) {
+    return file_failure(path_, size_bytes_, errno);
+  }
+  return write_all(file, false, head_, 0);
+}
+
 Result<std::string> FileWriter::finish() {
   if (mode_.hashes) {
     std::unique_lock lock(mutex_);
@@ -370,6 +400,7 @@ Result<std::string> FileWriter::finish() {
     CKPT_CHECK(waiting_.empty() && hashed_bytes_ == size_bytes_);
   }
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
+  CKPT_TRY(write_head(*file));
   if (retried([&] { return ::fsync(file->plain.get()); }) != 0) {
     return file_failure(path_, size_bytes_, errno);
   }

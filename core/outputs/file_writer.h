@@ -11,7 +11,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/sha256.h"
@@ -26,6 +28,10 @@ struct WaitingRoom {
   std::atomic<uint64_t> limit_bytes{uint64_t{64} << 20};
   std::atomic<uint64_t> used_bytes{0};
 };
+
+// First bytes of a file of weights that are written last: the magic number and version of a GGUF,
+// the size of a safetensors header.
+inline constexpr size_t kHeadBytes = 8;
 
 struct FileMode {
   bool may_exist = false;  // existing content of the file stays
@@ -62,9 +68,14 @@ class FileWriter {
   // Resumes the hash of an earlier run: the bytes that it covers are not read back. Call before
   // anything is put. Has no effect if `state` does not fit this file.
   void go_on_from(const Sha256State& state);
+  // finish() writes these first bytes of the file, put() does not: without them an unfinished file
+  // is not a model, even if it was copied or its ledger is lost. A writer that does not hash leaves
+  // them to the run that finishes the file. Call before anything is put.
+  void hold_head(std::span<const std::byte> head);
   // Bytes put so far survive power loss.
   Status sync_data();
-  // fsync. Requires: every byte was put, if the writer hashes. The digest is then ready.
+  // Writes the head and syncs. Requires: every byte was put, if the writer hashes. The digest is
+  // then ready.
   Result<std::string> finish();
 
  private:
@@ -72,6 +83,7 @@ class FileWriter {
   Status refuse_other_files(const Descriptor& file) const;
   Status claim_space(const Descriptor& file) const;
   Result<OpenOnDemand::Lease> use();
+  void leave_out_head(std::span<const std::byte>& bytes, uint64_t& offset_bytes) const;
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
   Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
                    std::span<const std::byte> bytes, uint64_t offset_bytes) const;
@@ -85,11 +97,13 @@ class FileWriter {
   Status put_kept(Piece piece);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
+  Status write_head(const OpenOnDemand::Opened& file) const;
 
   std::filesystem::path path_;
   uint64_t size_bytes_;
   BufferPool& pool_;
   FileMode mode_;
+  std::vector<std::byte> head_;            // see hold_head()
   OpenOnDemand::Lease always_open_;        // where it cannot be opened again
   std::optional<OpenOnDemand> on_demand_;  // else
 

@@ -1,5 +1,8 @@
 #include "core/outputs/output_files.h"
 
+#include <algorithm>
+#include <span>
+
 #include "core/outputs/space.h"
 
 namespace ckpt {
@@ -22,6 +25,11 @@ Status OutputFiles::open(bool force, Leftovers leftovers, FileMode mode) {
       };
       CKPT_ASSIGN(writers.emplace_back(),
                   FileWriter::create(std::move(opened), file.size_bytes, pool_, mode, reopen));
+      // Documents are complete soon, and no model without weights.
+      if (!file.extents.empty()) {
+        writers.back()->hold_head(
+            std::span(file.header).first(std::min(kHeadBytes, file.header.size())));
+      }
     }
   }
   return {};

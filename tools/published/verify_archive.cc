@@ -101,6 +101,9 @@ class Unpacking final : public TarSink {
   }
   Status add(std::span<const std::byte> content) override {
     if (current_ == wanted_.end()) return {};
+    if (written_bytes_ == 0) {
+      writer_->hold_head(content.first(std::min(kHeadBytes, content.size())));
+    }
     Piece piece = make_piece(pool_, written_bytes_, content.size());
     std::ranges::copy(content, piece.bytes.begin());
     written_bytes_ += content.size();

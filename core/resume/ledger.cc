@@ -142,6 +142,8 @@ class LedgerParser {
         head.plan = line;
       } else if (word == "command") {
         head.command = line;
+      } else if (word == "folder") {
+        head.folder = line;
       } else if (word == "input") {
         InputFile& file = head.inputs.emplace_back();
         sound = take_number(line, file.size_bytes) && take_number(line, file.modified_ns) &&
@@ -188,6 +190,7 @@ class LedgerParser {
 std::string render(const LedgerHead& head) {
   std::string out =
       fmt::format("{}\nplan {}\ncommand {}\n", kLedgerFirstLine, head.plan, one_line(head.command));
+  if (!head.folder.empty()) out += fmt::format("folder {}\n", head.folder);
   for (const InputFile& file : head.inputs) {
     out += fmt::format("input {} {} {} {} {}\n", file.size_bytes, file.modified_ns, file.inode,
                        file.changed_ns, one_line(file.path));
@@ -235,6 +238,18 @@ Result<std::optional<LedgerContent>> read_descriptor(int descriptor, const fs::p
 }
 
 }  // namespace
+
+std::string command_folder() {
+  std::error_code error;
+  const std::string folder = fs::current_path(error).string();
+  return error || one_line(folder) != folder ? "" : folder;
+}
+
+std::string command_from_here(const LedgerHead& head) {
+  const bool is_here = head.folder.empty() || head.folder == command_folder();
+  if (is_here || head.command.empty()) return head.command;
+  return fmt::format("cd {} && {}", shell_path(head.folder), head.command);
+}
 
 Result<LedgerContent> parse_ledger(std::string_view bytes, std::string_view boot) {
   return LedgerParser(boot).run(bytes);

@@ -6,6 +6,7 @@
 //     ckpt-ledger 2              ╮
 //     plan 5f3a...               │ the head: of which plan, from which files (size, time in ns,
 //     command ckpt convert ...   │ inode, last change of the inode in ns, path)
+//     folder /models             │ where the command was typed
 //     input 4096 17... 12 17...  │
 //     boot 0e6b...               │ which boot of which machine wrote what follows
 //     = 9c1d2e3f4a5b6c7d         ╯ a batch ends with 64 bits of its SHA-256; a torn one counts for
@@ -18,6 +19,9 @@
 //     digest 0 1 71c4...         SHA-256 of a whole file, which has too
 //     publish 0 0 1234           output 0 gets its first final name: inode of what gets it
 //     complete                   a share has nothing left to do
+//
+// Bytes that a file gets last (FileWriter::hold_head) count as written before. Versions that write
+// "ckpt-ledger 1" would never write them and cannot read a 2; this one reads both.
 //
 // Lines that no "synced" follows are true after kill -9, because the system keeps written data, but
 // may be false after a power cut. They count only for the boot that wrote them.
@@ -41,7 +45,13 @@ struct LedgerHead {
   std::string plan;     // PlanDigest::sha256
   std::string command;  // as typed; for messages
   std::vector<InputFile> inputs;
+  std::string folder = {};  // where it was typed; empty if unknown
 };
+
+// The command of a ledger as it can be typed in this folder, or in any folder.
+std::string command_from_here(const LedgerHead& head);
+// The folder of this process; empty if it is unknown or a line of a ledger cannot hold it.
+std::string command_folder();
 
 struct LedgerEntry {
   enum class Kind : uint8_t { kFile, kWrote, kScan, kHashed, kDigest, kPublish, kComplete };

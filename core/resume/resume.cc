@@ -90,8 +90,8 @@ Result<std::unique_ptr<Resume>> Resume::begin(const Plan& plan, const ExecuteOpt
   CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
   std::unique_ptr<Resume> resume(new Resume(plan, options));
   resume->kept_ = true;  // nothing is ours until it was read
-  Status decided =
-      resume->decide({digest.sha256, options.resume.command, std::move(digest.inputs)});
+  Status decided = resume->decide(
+      {digest.sha256, options.resume.command, std::move(digest.inputs), command_folder()});
   if (decided) return resume;
   for (Ledger& ledger : resume->ledgers_) {
     if (ledger.was_empty()) ledger.remove();
@@ -108,14 +108,14 @@ Status Resume::refuse(const fs::path& ledger, const LedgerHead& found,
     return misuse_hint("--force to start over", "{}: begun before its input changed: {}", partial,
                        changed);
   }
-  if (found.command == head.command) {
+  if (command_from_here(found) == head.command) {
     return misuse_hint("--force to start over",
                        "{}: begun by the same command when it planned something else: documents of "
                        "the input or the version of ckpt have changed",
                        partial);
   }
   return misuse_hint("that command to finish it, or --force to start over",
-                     "{}: begun by another command: {}", partial, found.command);
+                     "{}: begun by another command: {}", partial, command_from_here(found));
 }
 
 Status Resume::open_all(const LedgerHead& head) {

@@ -117,7 +117,7 @@ Status refuse_unfinished_output(const fs::path& path) {
       // Of another user, or torn: what it says is not repeated.
       if (!content || !*content) continue;
       ledger.content = std::move(**content);
-      if (command.empty()) command = ledger.content.head.command;
+      if (command.empty()) command = command_from_here(ledger.content.head);
     }
     CKPT_ASSIGN(const auto percent, percent_done(temporary.path, ledgers));
     const std::string done = percent ? fmt::format(" ({} %)", *percent) : "";

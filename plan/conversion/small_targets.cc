@@ -181,7 +181,7 @@ Status check_published_targets(const fs::path& folder) {
     CKPT_TRY(refuse_link_at(path));
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecordBytes));
     if (is_record(name, text)) continue;
-    return misuse_hint(fmt::format("mv {} ..", shell_path(path.string())),
+    return misuse_hint(fmt::format("mv {} elsewhere", shell_path(path.string())),
                        "{}: is not what ckpt publish writes under this name", path.string());
   }
   return {};
@@ -199,7 +199,7 @@ Status check_published_report(const fs::path& folder) {
   if (!exists) return {};
   CKPT_TRY(refuse_link_at(path));
   if (has_published_report(folder)) return {};
-  return misuse_hint(fmt::format("mv {} ..", shell_path(path.string())),
+  return misuse_hint(fmt::format("mv {} elsewhere", shell_path(path.string())),
                      "{}: is not a report of ckpt, and --report would replace it", path.string());
 }
 

@@ -255,7 +255,7 @@ Status check_page(const fs::path& path, const ManPage& page) {
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxManBytes));
   const std::string_view title = std::string_view(page.text).substr(0, page.text.find(" 1 "));
   if (text.starts_with(title)) return {};
-  return misuse_hint(fmt::format("mv {} ..", shell_path(path.string())),
+  return misuse_hint(fmt::format("mv {} elsewhere", shell_path(path.string())),
                      "{}: exists and is not a manual page of ckpt", path.string());
 }
 

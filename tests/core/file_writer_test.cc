@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <span>
 #include <thread>
 
 #include "core/engine/compare.h"
@@ -36,9 +37,10 @@ const std::string& content() {
 }
 
 struct Writing {
-  explicit Writing(std::filesystem::path where) : path(std::move(where)) {
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    writer = FileWriter::create({path, std::move(file)}, content().size(), pool).value();
+  explicit Writing(std::filesystem::path where, const FileMode& mode = {})
+      : path(std::move(where)) {
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    writer = FileWriter::create({path, std::move(file)}, content().size(), pool, mode).value();
   }
   void put(size_t piece, Turn turn) {
     const uint64_t offset = piece == 0 ? 0 : piece * kPieceBytes + 1;
@@ -71,6 +73,35 @@ TEST(FileWriter, PiecesInAnyOrderGiveTheFileAndItsDigest) {
     for (const size_t piece : order) writing.put(piece, turn);
     writing.finish();
   }
+}
+
+// Kept and hashed while it is written; dropped and read back; written by another run.
+TEST(FileWriter, TheHeadIsWrittenLast) {
+  const auto head = std::as_bytes(std::span(content())).first(kHeadBytes);
+  const std::string none(kHeadBytes, 0);
+  for (const bool is_first_late : {false, true}) {
+    const TemporaryFolder folder;
+    Writing writing(folder / "out");
+    writing.writer->hold_head(head);
+    if (!is_first_late) writing.put(0, Turn::kNext);
+    for (size_t piece = 1; piece < kPieces; ++piece) writing.put(piece, Turn::kLater);
+    if (is_first_late) writing.put(0, Turn::kLater);
+    EXPECT_EQ(read_file(writing.path), none + content().substr(kHeadBytes));
+    writing.finish();
+  }
+  const TemporaryFolder folder;
+  {
+    Writing share(folder / "out", {.may_exist = true, .hashes = false});
+    share.writer->hold_head(head);
+    for (size_t piece = 0; piece < kPieces; ++piece) share.put(piece, Turn::kNext);
+    ASSERT_TRUE(share.writer->finish());
+    EXPECT_EQ(read_file(share.path), none + content().substr(kHeadBytes));
+  }
+  Writing whole(folder / "out", {.may_exist = true});
+  whole.writer->hold_head(head);
+  ASSERT_TRUE(whole.writer->put_written(0, kHeadBytes / 2));
+  ASSERT_TRUE(whole.writer->put_written(kHeadBytes / 2, content().size() - kHeadBytes / 2));
+  whole.finish();
 }
 
 TEST(FileWriter, AThreadThatIsHeldBackGoesOnWhenTheHashDoes) {

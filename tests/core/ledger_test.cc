@@ -43,6 +43,35 @@ TEST(Ledger, SaysWhatWasWrittenDown) {
   EXPECT_EQ(content->entries[1].numbers[3], 0x3f800000u);
 }
 
+TEST(Ledger, SaysWhereItsCommandWasTyped) {
+  const TemporaryFolder folder;
+  LedgerHead typed = head();
+  typed.folder = "/my models";
+  Ledger ledger = opened(folder);
+  ASSERT_TRUE(ledger.begin(typed));
+  const auto content = parse_ledger(read_file(folder / "ledger"), boot_id());
+  ASSERT_TRUE(content) << content.error().text();
+  EXPECT_EQ(content->head.folder, typed.folder);
+  EXPECT_EQ(content->head.inputs, typed.inputs);
+  EXPECT_EQ(command_from_here(content->head), "cd '/my models' && ckpt convert in out");
+  typed.folder = command_folder();
+  EXPECT_EQ(command_from_here(typed), "ckpt convert in out");
+  typed.folder.clear();
+  EXPECT_EQ(command_from_here(typed), "ckpt convert in out");
+}
+
+// Of 0.1.0 before files got their first bytes last.
+TEST(Ledger, ReadsTheFirstVersion) {
+  const std::string head =
+      "ckpt-ledger 1\nplan " + kPlan + "\ncommand ckpt convert in out\nboot b\n";
+  Sha256 sha256;
+  sha256.add(std::as_bytes(std::span(head)));
+  const auto content = parse_ledger(head + "= " + sha256.finish().substr(0, 16) + "\n", "b");
+  ASSERT_TRUE(content) << content.error().text();
+  EXPECT_EQ(content->head.command, "ckpt convert in out");
+  EXPECT_EQ(content->head.folder, "");
+}
+
 TEST(Ledger, SaysHowFarAHashHasCome) {
   const TemporaryFolder folder;
   Sha256 sha256;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/io/folder.h"
+#include "tests/support/few_descriptors.h"
 #include "tests/support/files.h"
 
 namespace ckpt {
@@ -44,6 +45,36 @@ TEST(LockedTemporary, KeepsWhatItsCheckRejects) {
   const auto check = [] { return Status(misuse("not ours")); };
   EXPECT_FALSE(LockedTemporary::file(folder / ".a.partial", check));
   EXPECT_EQ(read_file(folder / ".a.partial"), "precious");
+}
+
+// From each moment on: the error names the cause, not another run, and nothing new is left.
+TEST(LockedTemporary, WithoutDescriptorsSaysSoAndLeavesNothingNew) {
+  for (const auto make : {LockedTemporary::file, LockedTemporary::folder}) {
+    for (const bool is_left : {false, true}) {
+      const TemporaryFolder folder;
+      const fs::path path = folder / ".a.partial";
+      bool is_made = false;
+      unsigned failures = 0;
+      for (unsigned count = 0; !is_made && count < 16; ++count) {
+        if (is_left && make == LockedTemporary::file) write_file(path, "unfinished");
+        if (is_left && make == LockedTemporary::folder) fs::create_directories(path);
+        std::string error;
+        {
+          const FewDescriptors few(count);
+          const auto made = make(path, {});
+          is_made = made.has_value();
+          if (!made) error = made.error().text();
+        }
+        failures += is_made ? 0 : 1;
+        EXPECT_EQ(error.find("another ckpt"), error.npos) << error;
+        EXPECT_TRUE(is_made || error.find("Too many open files") != error.npos) << error;
+        EXPECT_TRUE(is_left || !fs::exists(path)) << count;
+        EXPECT_TRUE(make(path, {})) << count;
+      }
+      EXPECT_TRUE(is_made);
+      EXPECT_GT(failures, 1u);
+    }
+  }
 }
 
 // As on a file system without locks.

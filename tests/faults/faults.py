@@ -147,6 +147,8 @@ class Runner:
                 return f"not one sentence: {text[:500]!r}"
             if what != "ENOMEM" and not self.names_a_file(said[0]):
                 return f"names no file: {said[0]!r}"
+            if "another ckpt" in said[0]:
+                return f"names another run, and there is none: {said[0]!r}"
         if code == 0 and text:
             return f"exit 0, but said: {text[:300]!r}"
         unfinished = any(self.work.rglob("*.ckpt-patch/journal")) or any(self.work.rglob(".ckpt-patch/journal"))
@@ -216,6 +218,9 @@ def points(counts, full, reads_only, kinds):
     if not kinds or "any" in kinds:
         for n in chosen(counts["any"], full, 3):  # the disk goes away and stays away
             yield "any", f"{n}+", "EIO"
+    if not kinds or "open" in kinds:
+        for n in chosen(counts["open"], full, 4, "no descriptors"):  # none is left from there on
+            yield "open", f"{n}+", "EMFILE"
     if not reads_only and (not kinds or "change" in kinds):
         for what in ("KILL", "TORN"):
             for n in chosen(counts["change"], full, 4, what):

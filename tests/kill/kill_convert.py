@@ -70,6 +70,17 @@ def check(name, folder, expected):
         fail(f"{name}: {sorted(set(found.items()) ^ set(expected.items()))}")
 
 
+def check_unfinished(name, folder, expected):
+    """A file of weights begins like one only when it is complete."""
+    for path, digest in digests(folder).items():
+        final = path.replace(".partial", "", 1)
+        if final == path or not final.endswith((".gguf", ".safetensors")) or digest == expected.get(final):
+            continue
+        with open(folder / path, "rb") as file:
+            if any(file.read(8)):
+                fail(f"{name}: the unfinished {path} has its first bytes")
+
+
 def kill_one(work, name, kills):
     """Kills conversions until `kills` have died; each is gone on with until it is done."""
     base = BASES.get(name, ("../m", ""))[0]
@@ -95,6 +106,7 @@ def kill_one(work, name, kills):
                 for path, digest in digests(folder).items():
                     if ".partial" not in path.split("/")[0] and digest != expected.get(path):
                         fail(f"{name}: half-made content under the final name {path}")
+                check_unfinished(name, folder, expected)
                 continue
             if process.returncode == 0 or (digests(folder) == expected and process.returncode == 2):
                 break  # 2: killed when all was done but its last words; OUT exists

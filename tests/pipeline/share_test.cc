@@ -128,6 +128,20 @@ TEST_F(Shares, AShareOfAnotherPlanIsRefused) {
   expect_made();
 }
 
+// Whichever run ends the plan writes the first bytes of its files; until then they are not there.
+TEST_F(Shares, FilesHaveNoHeadUntilAllAreDone) {
+  for (const uint32_t number : {1u, 2u}) {
+    ASSERT_TRUE(run_share(conversion, options_for(number, 3)));
+    for (const auto& entry : fs::recursive_directory_iterator(folder / "shared")) {
+      const std::string name = entry.path().string();
+      if (!name.ends_with(".safetensors") && !name.ends_with(".gguf.partial")) continue;
+      EXPECT_EQ(read_file(entry.path()).substr(0, 8), std::string(8, 0)) << name;
+    }
+  }
+  ASSERT_TRUE(run_share(conversion, options_for(3, 3)));
+  expect_made();
+}
+
 // Bytes that a machine reported as written are gone: they are written again.
 TEST_F(Shares, PartialFilesThatAreGone) {
   ASSERT_TRUE(run_share(conversion, options_for(1, 2)));

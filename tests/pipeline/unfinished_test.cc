@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "formats/formats.h"
+#include "quantizers/quantizers.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"
 
@@ -95,6 +96,49 @@ TEST(Unfinished, TheShareThatIsDoneIsNamed) {
     last = percent;
   }
   EXPECT_GT(last, 0);
+}
+
+bool is_read(const fs::path& path) {
+  const auto format = recognize(path);
+  return format && (*format)->read(path, all_codecs(), {});
+}
+
+// Copied, moved, or after its ledger was lost: at no moment before its end is it a model.
+TEST(Unfinished, WithoutItsLedgerItIsNoModelEither) {
+  const TemporaryFolder folder;
+  Conversion several = qwen35_to(folder / "out", "nvfp4-w4a16");
+  several.also = {{folder / "a.gguf", "q4_k_m"}};
+  const auto expect_no_models = [&] {
+    for (const std::string name : {"out", "a.gguf"}) {
+      const fs::path copy = folder / ("copy." + name);
+      fs::copy(folder / (name + ".partial"), copy);
+      EXPECT_FALSE(is_read(copy)) << copy;
+      fs::remove_all(copy);
+    }
+  };
+  for (const uint64_t limit : {uint64_t{300'000}, uint64_t{1'500'000}}) {
+    end_early(several, limit);
+    expect_no_models();
+  }
+  Ender ender(UINT64_MAX);
+  ender.at_end = expect_no_models;
+  const auto report = run(several, options_for(ender));
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_TRUE(is_read(folder / "out"));
+  EXPECT_TRUE(is_read(folder / "a.gguf"));
+}
+
+TEST(Unfinished, ItsCommandIsShownForTheFolderOfTheReader) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "a b");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder / "a b");
+  end_early(qwen35_to("out", "nvfp4-w4a16"));
+  expect_unfinished("out.partial", "`ckpt convert`");
+  fs::current_path(folder.path());
+  const fs::path real = fs::canonical(folder / "a b");
+  expect_unfinished("a b/out.partial", fmt::format("`cd '{}' && ckpt convert`", real.string()));
+  fs::current_path(before);
 }
 
 // An unreadable ledger gives no information, but is a ledger.

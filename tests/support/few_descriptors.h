@@ -1,0 +1,30 @@
+// A process that has no more than a few free file descriptors.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace ckpt {
+
+// As long as it exists, the process may open `count` files more, about.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(unsigned count) {
+    const int first_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(first_free);
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(first_free) + count;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace ckpt

@@ -138,13 +138,10 @@ Result<OpenFolder::Place> OpenFolder::place_of(const std::string& name) const {
   CKPT_TRY(require_inside(name));
   const fs::path relative(name);
   const std::string above = relative.parent_path().string();
-  if (above.empty()) {
-    Descriptor same(::fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!same.is_open()) return failure({}, "cannot be opened", errno);
-    return Place{std::move(same), relative.filename().string()};
-  }
+  if (above.empty()) return Place{{}, descriptor_.get(), relative.filename().string()};
   CKPT_ASSIGN(Descriptor folder, resolve(above, kFolderFlags));
-  return Place{std::move(folder), relative.filename().string()};
+  const int number = folder.get();
+  return Place{std::move(folder), number, relative.filename().string()};
 }
 
 Status OpenFolder::make_folder(const std::string& name) const {
@@ -152,7 +149,7 @@ Status OpenFolder::make_folder(const std::string& name) const {
   const std::string above = fs::path(name).parent_path().string();
   if (!above.empty()) CKPT_TRY(make_folder(above));
   CKPT_ASSIGN(const Place place, place_of(name));
-  if (::mkdirat(place.folder.get(), place.last.c_str(), 0777) == 0) {
+  if (::mkdirat(place.folder, place.last.c_str(), 0777) == 0) {
     return publish_owner(name, *this);
   }
   if (errno != EEXIST) return failure(name, "cannot be made", errno);
@@ -169,13 +166,13 @@ Result<Descriptor> OpenFolder::open_own_folder(const std::string& name) const {
 
 Result<std::optional<Descriptor>> OpenFolder::make_private(const std::string& name) const {
   CKPT_ASSIGN(const Place place, place_of(name));
-  if (::mkdirat(place.folder.get(), place.last.c_str(), 0700) != 0) {
+  if (::mkdirat(place.folder, place.last.c_str(), 0700) != 0) {
     if (errno == EEXIST) return std::optional<Descriptor>();
     return failure(name, "cannot be made", errno);
   }
   auto folder = open_own_folder(name);
   if (folder) return std::optional(std::move(*folder));
-  ::unlinkat(place.folder.get(), place.last.c_str(), AT_REMOVEDIR);
+  ::unlinkat(place.folder, place.last.c_str(), AT_REMOVEDIR);
   return Failure(std::move(folder.error()));
 }
 
@@ -212,7 +209,7 @@ Status OpenFolder::give_attributes(const std::string& name, const std::string& t
   CKPT_ASSIGN(const Place place, place_of(name));
   struct stat status {};
   const bool is_there =
-      ::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+      ::fstatat(place.folder, place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there && errno != ENOENT) return failure(name, "cannot be examined", errno);
   CKPT_ASSIGN(const Descriptor file, look(to));
   if (is_there && S_ISREG(status.st_mode)) {
@@ -221,7 +218,7 @@ Status OpenFolder::give_attributes(const std::string& name, const std::string& t
     return {};
   }
   give_new_mode(file.get());
-  give_owner_of(place.folder.get(), file.get());
+  give_owner_of(place.folder, file.get());
   return {};
 }
 
@@ -229,7 +226,7 @@ Status OpenFolder::rename(const std::string& from, const std::string& to, bool m
   CKPT_ASSIGN(const Place old_place, place_of(from));
   CKPT_ASSIGN(const Place new_place, place_of(to));
   const auto try_with = [&](unsigned flags) {
-    return ::renameat2(old_place.folder.get(), old_place.last.c_str(), new_place.folder.get(),
+    return ::renameat2(old_place.folder, old_place.last.c_str(), new_place.folder,
                        new_place.last.c_str(), flags) == 0;
   };
   if (try_with(may_replace ? 0 : RENAME_NOREPLACE)) return {};
@@ -245,7 +242,7 @@ Status OpenFolder::rename(const std::string& from, const std::string& to, bool m
 Result<bool> OpenFolder::exchange(const std::string& a, const std::string& b) const {
   CKPT_ASSIGN(const Place one, place_of(a));
   CKPT_ASSIGN(const Place other, place_of(b));
-  if (::renameat2(one.folder.get(), one.last.c_str(), other.folder.get(), other.last.c_str(),
+  if (::renameat2(one.folder, one.last.c_str(), other.folder, other.last.c_str(),
                   RENAME_EXCHANGE) == 0) {
     return true;
   }
@@ -256,8 +253,8 @@ Result<bool> OpenFolder::exchange(const std::string& a, const std::string& b) co
 Status OpenFolder::link(const Descriptor& file, const fs::path& from, const std::string& to) const {
   CKPT_ASSIGN(const Place place, place_of(to));
   const std::string source = "/proc/self/fd/" + std::to_string(file.get());
-  if (::linkat(AT_FDCWD, source.c_str(), place.folder.get(), place.last.c_str(),
-               AT_SYMLINK_FOLLOW) == 0) {
+  if (::linkat(AT_FDCWD, source.c_str(), place.folder, place.last.c_str(), AT_SYMLINK_FOLLOW) ==
+      0) {
     return {};
   }
   if (errno != EXDEV) return failure(to, "cannot be linked", errno);
@@ -267,14 +264,14 @@ Status OpenFolder::link(const Descriptor& file, const fs::path& from, const std:
 
 Status OpenFolder::remove(const std::string& name) const {
   CKPT_ASSIGN(const Place place, place_of(name));
-  if (::unlinkat(place.folder.get(), place.last.c_str(), 0) == 0 || errno == ENOENT) return {};
+  if (::unlinkat(place.folder, place.last.c_str(), 0) == 0 || errno == ENOENT) return {};
   return failure(name, "cannot be removed", errno);
 }
 
 Result<bool> OpenFolder::has(const std::string& name) const {
   CKPT_ASSIGN(const Place place, place_of(name));
   struct stat status {};
-  if (::fstatat(place.folder.get(), place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+  if (::fstatat(place.folder, place.last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
     return true;
   }
   if (errno == ENOENT) return false;

@@ -85,7 +85,8 @@ class OpenFolder {
   int resolve_by_steps(const std::string& name, int flags) const;
   // The folder that contains `name`, and its last component.
   struct Place {
-    Descriptor folder;
+    Descriptor opened;  // a subfolder; this folder needs no second descriptor
+    int folder;
     std::string last;
   };
   Result<Place> place_of(const std::string& name) const;

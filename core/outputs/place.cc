@@ -19,15 +19,6 @@ constexpr const char* kTemporaryInside = ".ckpt-partial";
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
-// Deepest first.
-using FoldersToRemove = std::set<fs::path, std::greater<>>;
-
-void add_folders_of(const std::string& file, const fs::path& base, FoldersToRemove& folders) {
-  for (fs::path above = fs::path(file).parent_path(); !above.empty(); above = above.parent_path()) {
-    folders.insert(base / above);
-  }
-}
-
 // Where what is left of a replaced folder is kept. Numbered: an earlier one may have left as much.
 Result<std::string> keep_replaced(const OpenFolder& parent, const std::string& temporary,
                                   const std::string& name) {
@@ -128,10 +119,13 @@ std::string_view partial_name_inside() { return kTemporaryInside; }
 Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent) {
   const fs::path old = partial_path(output);
   const std::string temporary = old.filename().string();
-  FoldersToRemove folders{old};
+  std::set<fs::path, std::greater<>> folders{old};
   for (const std::string& file : output.replaced) {
     (void)parent.remove((fs::path(temporary) / file).string());
-    add_folders_of(file, old, folders);
+    for (fs::path above = fs::path(file).parent_path(); !above.empty();
+         above = above.parent_path()) {
+      folders.insert(old / above);
+    }
   }
   std::error_code error;
   for (const fs::path& folder : folders) fs::remove(folder, error);
@@ -215,15 +209,13 @@ Result<NewFile> Place::make_file(const OutputFile& file, int flags) const {
 void Place::remove_temporaries() const {
   std::error_code ignored;
   if (output_->layout.is_folder) {
-    const fs::path folder = temporary_folder();
     // By name first: without a free descriptor no folder can be listed.
-    FoldersToRemove folders{folder};
-    for (const OutputFile& file : output_->layout.files) {
-      fs::remove(folder / file.path, ignored);
-      add_folders_of(file.path, folder, folders);
+    const bool is_own = folder_ && lock_ && lock_->require_own();
+    for (size_t i = 0; is_own && i < output_->layout.files.size(); ++i) {
+      (void)folder_->remove(output_->layout.files[i].path);
     }
-    for (const fs::path& empty : folders) fs::remove(empty, ignored);
-    fs::remove_all(folder, ignored);
+    fs::remove(temporary_folder(), ignored);
+    fs::remove_all(temporary_folder(), ignored);
     return;
   }
   for (size_t i = lock_ ? 1 : 0; i < output_->layout.files.size(); ++i) {

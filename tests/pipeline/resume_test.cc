@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/engine/compare.h"
+#include "core/outputs/file_writer.h"
 #include "core/resume/ledger.h"
 #include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"
@@ -165,7 +166,8 @@ TEST(Resume, AHashGoesOnWhereItEnded) {
   const TemporaryFolder folder;
   const std::string expected = digest_of(to_gguf(folder / "expected.gguf"));
   const std::string content = read_file(folder / "expected.gguf");
-  for (const size_t hashed_bytes : {size_t{1}, size_t{640}, size_t{1'000'003}, content.size()}) {
+  constexpr size_t kChanged = kHeadBytes;  // the first byte that is on disk before the end
+  for (const size_t hashed_bytes : {kChanged + 1, size_t{640}, size_t{1'000'003}, content.size()}) {
     const fs::path out = folder / "out.gguf", partial = folder / "out.gguf.partial";
     Ender first(1'500'000);
     ASSERT_FALSE(run(to_gguf(out), options_for(first)));
@@ -180,7 +182,8 @@ TEST(Resume, AHashGoesOnWhereItEnded) {
       ASSERT_TRUE(
           ledger->append(fmt::format("hashed 0 0 {} {}\n", hashed_bytes, sha256.state().text)));
     }
-    std::fstream(partial, std::ios::in | std::ios::out | std::ios::binary) << 'X';  // was 'G'
+    std::fstream(partial, std::ios::in | std::ios::out | std::ios::binary).seekp(kChanged)
+        << static_cast<char>(~content[kChanged]);
     Ender second(UINT64_MAX);
     const auto report = run(to_gguf(out), options_for(second, 3, 1 << 15));
     ASSERT_TRUE(report) << report.error().text();

@@ -14,10 +14,14 @@ namespace {
 
 constexpr int kAsFolder = O_RDONLY | O_DIRECTORY;
 
-bool leads_to(const fs::path& path, int descriptor) {
+Result<bool> leads_to(const fs::path& path, int descriptor) {
   struct stat held{}, found{};
-  return ::fstat(descriptor, &held) == 0 && ::lstat(path.c_str(), &found) == 0 &&
-         held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+  if (::fstat(descriptor, &held) != 0) return io_failure(path, "cannot be examined", errno);
+  if (::lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return io_failure(path, "cannot be examined", errno);
+  }
+  return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
 // An empty folder goes first: that needs no descriptor, of which none may be left.
@@ -94,13 +98,12 @@ Result<LockedTemporary> LockedTemporary::folder(const fs::path& path, const Chec
 
 LockedTemporary::~LockedTemporary() {
   std::error_code ignored;
-  if (descriptor_.is_open() && leads_to(path_, descriptor_.get()))
-    remove_everything(path_, ignored);
+  if (descriptor_.is_open() && require_own()) remove_everything(path_, ignored);
 }
 
 Status LockedTemporary::require_own() const {
-  if (leads_to(path_, descriptor_.get())) return {};
-  return at_work(path_);
+  CKPT_ASSIGN(const bool is_own, leads_to(path_, descriptor_.get()));
+  return is_own ? Status() : Status(at_work(path_));
 }
 
 Status LockedTemporary::publish(const std::string& to, bool may_replace) const {

@@ -41,7 +41,7 @@ class LockedTemporary {
   int descriptor() const { return descriptor_.get(); }
   const OpenFolder& parent() const { return parent_; }
   std::string name() const { return path_.filename().string(); }
-  // Fails: kUsage if another run has replaced it.
+  // Fails: kUsage if another run has replaced it; kIo.
   Status require_own() const;
   // Gives it its final name in the same folder. Fails: kUsage if another run has replaced it, or if
   // `to` exists and must not be replaced; kIo.

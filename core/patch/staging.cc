@@ -140,8 +140,10 @@ Result<Descriptor> lock_staging(const fs::path& path, bool make) {
   if (!locked && errno != EWOULDBLOCK) return staging_failure(staging, "cannot be locked", errno);
   // Whoever had it may have removed it in between.
   struct stat held{}, found{};
-  const bool same = ::fstat(lock.get(), &held) == 0 && ::lstat(staging.c_str(), &found) == 0 &&
-                    held.st_ino == found.st_ino;
+  const bool is_known =
+      ::fstat(lock.get(), &held) == 0 && (::lstat(staging.c_str(), &found) == 0 || errno == ENOENT);
+  if (!is_known) return staging_failure(staging, "cannot be examined", errno);
+  const bool same = held.st_dev == found.st_dev && held.st_ino == found.st_ino;
   if (locked && same) {
     CKPT_TRY(refuse_strange_files(staging));
     return std::move(*opened);

@@ -99,6 +99,23 @@ TEST_F(OtherUsers, WhatIsUnderConstructionIsPrivate) {
   EXPECT_EQ(mode_of(folder_ / "out.partial/model.safetensors"), 0600u);
 }
 
+// New folders and files are closed to their own user.
+TEST_F(OtherUsers, UnderAUmaskThatClosesEverythingNothingIsLeft) {
+  SKIP_UNLESS_ROOT();
+  for (const Conversion& conversion : {conversion_, to_folder()}) {
+    const std::string before = listing(folder_.path());
+    const std::string said = said_by(kVictim, [&] {
+      ::umask(0777);
+      return converted_within(conversion);
+    });
+    EXPECT_NE(said.find("Permission denied"), std::string::npos) << said;
+    EXPECT_EQ(said.find("another ckpt"), std::string::npos) << said;
+    EXPECT_EQ(listing(folder_.path()), before);
+    said_by(kVictim, [&] { return converted_within(conversion); });
+    EXPECT_TRUE(fs::exists(conversion.out));
+  }
+}
+
 // The finished bytes are overwritten, and published with the digest of the good ones otherwise.
 TEST_F(OtherUsers, APartialAndALedgerOfAnotherUserAreRefusedByName) {
   SKIP_UNLESS_ROOT();

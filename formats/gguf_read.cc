@@ -146,6 +146,9 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
   if (magic != kGgufMagic) {
     CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
+    if (magic == std::string(kGgufMagic.size(), '\0')) {
+      return corrupt_hint(kHeadIsMissing, "its first bytes are zero; expected 'GGUF'");
+    }
     return corrupt("not a GGUF file: it does not start with 'GGUF'");
   }
   CKPT_TRY(read_version(cursor));

@@ -89,6 +89,10 @@ Result<SafetensorsHeader> read_checked(const SharedSource& source, Codecs codecs
     return corrupt("at byte 0: a header of {} bytes; expected at most {}: no safetensors file",
                    length, kMaxSafetensorsHeaderBytes);
   }
+  if (length == 0 && cursor.left_bytes() > 0) {
+    return corrupt_hint(kHeadIsMissing,
+                        "its first 8 bytes are zero; expected the size of a header");
+  }
   if (length > cursor.left_bytes()) {
     return corrupt_hint("downloading it again",
                         "at byte 0: a header of {} bytes; only {} are left: the file is truncated",

@@ -15,6 +15,11 @@ struct Sniffed {
 
 // Up to `count` bytes of `source` from `offset_bytes` on: fewer where it ends before. Fails: kIo.
 Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, size_t count);
+
+// For a file of weights whose first bytes are zero (FileWriter::hold_head).
+inline constexpr const char* kHeadIsMissing =
+    "rerunning the command that makes it; ckpt writes these bytes last";
+
 // Reads the first bytes of `source`. Fails: kIo.
 Result<Sniffed> sniff(const ByteSource& source);
 

@@ -21,7 +21,7 @@
 //     complete                   a share has nothing left to do
 //
 // Bytes that a file gets last (FileWriter::hold_head) count as written before. Versions that write
-// "ckpt-ledger 1" would never write them and cannot read a 2; this one reads both.
+// "ckpt-ledger 1" would never write them; they cannot read a 2, and this one does not read a 1.
 //
 // Lines that no "synced" follows are true after kill -9, because the system keeps written data, but
 // may be false after a power cut. They count only for the boot that wrote them.

@@ -169,7 +169,7 @@ class Runner:
             return True
         if re.search(r"[ /]\.ckpt-\S+\.partial\b", sentence):
             return True
-        names = {name.split("/")[0] for name in [*self.old, *self.new]} | set(self.scenario.argv)
+        names = {name.split("/")[0] for name in [*self.old, *self.new]} | set(self.scenario.argv) | {"SHA256SUMS"}
         words = "|".join(re.escape(name) for name in sorted(names))
         return re.search(rf"(^|[ ./'\"])({words})([/:.,' ]|$)", sentence) is not None
 

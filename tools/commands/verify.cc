@@ -1,6 +1,7 @@
 // ckpt verify PATH: structure, hashes and signature. Exit 1 when one of them does not hold.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -316,6 +317,25 @@ void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entrie
                   (fs::path(typed.path) / ".cache").string()));
 }
 
+// Paths in which folders have no verdict of their own.
+std::vector<std::string> left_alone(const TypedVerify& typed) {
+  std::vector<std::string> out = unpublished_paths();
+  out.insert(out.end(), typed.ignored.begin(), typed.ignored.end());
+  return out;
+}
+
+// Signatures of folders in the one that is checked; a key that was typed is for this one's.
+void tell_inner_signatures(const std::vector<FolderEntry>& entries,
+                           const std::vector<std::string>& ignored, Findings& findings) {
+  const auto count = std::ranges::count_if(entries, [&](const FolderEntry& entry) {
+    return entry.path.ends_with("/" + std::string(kSignatureName)) &&
+           !is_ignored(entry.path, ignored);
+  });
+  if (count == 0) return;
+  findings.not_checked(counted(static_cast<size_t>(count), "signature") +
+                       " in inner folders not checked");
+}
+
 Status check_folder(const TypedVerify& typed, const Console& console, unsigned threads,
                     Findings& findings) {
   const fs::path folder = typed.path;
@@ -340,6 +360,9 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
       listings.push_back(std::move(*sums));
     }
   }
+  CKPT_ASSIGN(auto inner, read_inner_sums(folder, entries, left_alone(typed), findings));
+  std::ranges::move(inner, std::back_inserter(listings));
+  tell_inner_signatures(entries, left_alone(typed), findings);
   if (listings.empty()) {
     findings.not_checked(fmt::format("no {} to compare with", kSumsName));
     return {};
@@ -373,6 +396,10 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
     return misuse("{}: a file; --ignore is for folders and archives", typed.path);
   }
   if (!is_folder) return check_file(typed.path, console, common, findings);
+  if (!is_url(typed.path)) {
+    CKPT_ASSIGN(const auto entries, list_folder(typed.path, {}));
+    CKPT_TRY(refuse_unfinished_in(typed.path, entries, left_alone(typed)));
+  }
   // A folder that only its sums and signature describe (several GGUF files, say) has no structure
   // of ours.
   CKPT_ASSIGN(const bool has_sums, is_there(fs::path(typed.path) / kSumsName));

@@ -9,8 +9,10 @@
 #include "core/io/paths.h"
 #include "core/io/remembered.h"
 #include "core/io/remote_files.h"
+#include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
 #include "tools/line/commands.h"
+#include "tools/published/published_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -80,9 +82,14 @@ Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const f
   std::vector<FolderEntry> entries;
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) return not_found("--source {}: does not exist", path.string());
+  if (!is_url(path)) {
+    CKPT_TRY(refuse_unfinished_patch(path));
+    CKPT_TRY(refuse_unfinished_output(path));
+  }
   if (is_folder(path)) {
     CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
     if (is_url(path)) return entries;
+    CKPT_TRY(refuse_unfinished_in(path, entries, {}));
     // Snapshots of the hub's cache are links to files with other names: their content counts.
     for (FolderEntry& entry : entries) {
       if (!fs::is_regular_file(path / entry.path, error)) continue;
@@ -127,7 +134,6 @@ Result<std::string> name_of_source(const fs::path& path) {
 
 Result<Provenance::Input> digest_source(const fs::path& path, const Console& console,
                                         const DigestOptions& options) {
-  CKPT_TRY(refuse_unfinished_output(path));
   const fs::path folder = is_folder(path) ? path : parent_of(path);
   CKPT_ASSIGN(const auto entries, entries_of_source(path, folder));
   if (entries.empty()) return misuse("--source {}: no files", path.string());

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "core/base/counted.h"
+#include "core/io/bytes.h"
+#include "tools/published/published_files.h"
 
 namespace ckpt {
 namespace {
@@ -18,7 +20,7 @@ std::set<std::string> names_of(const Listing& listing) {
 
 // True when an entry of that name needs no line in the list.
 bool may_be_unlisted(const Listing& listing, const std::string& path) {
-  return is_ignored(path, listing.ignored) ||
+  return !path.starts_with(listing.folder) || is_ignored(path, listing.ignored) ||
          std::ranges::find(listing.own_files, path) != listing.own_files.end();
 }
 
@@ -31,9 +33,12 @@ class Comparison {
     for (const FileDigest& file : files) found_.emplace(file.name, &file);
   }
 
-  void check_kinds() {
+  void check_kinds(const std::vector<Listing>& listings) {
     for (const FolderEntry& entry : entries_) {
       if (entry.kind == FolderEntry::Kind::kFile) continue;
+      const bool is_spoken_of = std::ranges::any_of(
+          listings, [&](const Listing& listing) { return entry.path.starts_with(listing.folder); });
+      if (!is_spoken_of) continue;
       bad(entry.path,
           entry.kind == FolderEntry::Kind::kLink
               ? fmt::format("a symbolic link to {}; expected a file of the folder's own",
@@ -64,9 +69,17 @@ class Comparison {
     }
   }
 
-  void tell_good(const Listing& listing) {
+  // Of the first list, and of what others list besides.
+  void tell_good(const std::vector<Listing>& listings) {
     uint64_t hashes = 0, ids = 0;
-    for (const FileDigest& file : listing.listed) {
+    std::vector<FileDigest> listed = listings.front().listed;
+    std::set<std::string> names = names_of(listings.front());
+    for (const Listing& listing : listings) {
+      if (listing.folder.empty()) continue;
+      std::ranges::copy_if(listing.listed, std::back_inserter(listed),
+                           [&](const FileDigest& file) { return names.insert(file.name).second; });
+    }
+    for (const FileDigest& file : listed) {
       if (told_.contains(file.name)) continue;
       const bool has_hash = !file.sha256.empty();
       findings_.good_file(file.name, has_hash ? "SHA-256 as listed" : "git id as listed");
@@ -136,8 +149,8 @@ std::string uncovered_root(const std::string& path, const std::set<std::string>&
 
 }  // namespace
 
-std::optional<Listing> read_sums(std::string_view where, std::string_view text,
-                                 Findings& findings) {
+std::optional<Listing> read_sums(std::string_view where, std::string_view text, Findings& findings,
+                                 const std::string& folder) {
   auto sums = parse_sha256sums(text);
   if (!sums) {
     findings.bad(where, sums.error().text());
@@ -147,10 +160,34 @@ std::optional<Listing> read_sums(std::string_view where, std::string_view text,
     findings.bad(where, "lists no file; expected a line for each");
     return std::nullopt;
   }
-  return Listing{.name = kSumsName,
-                 .listed = std::move(*sums),
-                 .ignored = unpublished_paths(),
-                 .own_files = {std::string(kSumsName), std::string(kSignatureName)}};
+  Listing out{.name = kSumsName,
+              .listed = std::move(*sums),
+              .ignored = unpublished_paths(),
+              .own_files = {std::string(kSumsName), std::string(kSignatureName)},
+              .folder = folder};
+  for (FileDigest& file : out.listed) file.name.insert(0, folder);
+  for (std::string& path : out.ignored) path.insert(0, folder);
+  for (std::string& name : out.own_files) name.insert(0, folder);
+  return out;
+}
+
+Result<std::vector<Listing>> read_inner_sums(const std::filesystem::path& root,
+                                             const std::vector<FolderEntry>& entries,
+                                             const std::vector<std::string>& ignored,
+                                             Findings& findings) {
+  std::vector<Listing> out;
+  for (const FolderEntry& entry : entries) {
+    const size_t at = entry.path.rfind('/');
+    const bool is_sums = at != entry.path.npos && entry.path.substr(at + 1) == kSumsName;
+    if (!is_sums || entry.kind != FolderEntry::Kind::kFile || is_ignored(entry.path, ignored)) {
+      continue;
+    }
+    CKPT_ASSIGN(const std::string text, read_small(root / entry.path, kMaxSumsBytes));
+    auto sums =
+        read_sums((root / entry.path).string(), text, findings, entry.path.substr(0, at + 1));
+    if (sums) out.push_back(std::move(*sums));
+  }
+  return out;
 }
 
 Listing listed_by_hub(const std::vector<FolderEntry>& entries) {
@@ -184,12 +221,12 @@ void check_listings(const std::vector<Listing>& listings, const std::vector<File
                     const std::vector<FolderEntry>& entries, Findings& findings) {
   if (listings.empty()) return;
   Comparison comparison(files, entries, findings);
-  comparison.check_kinds();
+  comparison.check_kinds(listings);
   for (const Listing& listing : listings) {
     comparison.check_named(listing);
     comparison.check_extra(listing);
   }
-  comparison.tell_good(listings.front());
+  comparison.tell_good(listings);
 }
 
 std::set<std::string> covered_names(const std::vector<Listing>& listings) {
@@ -198,8 +235,9 @@ std::set<std::string> covered_names(const std::vector<Listing>& listings) {
       std::ranges::find_if(listings, [](const Listing& listing) { return listing.is_signed; });
   const bool is_signed = signature != listings.end();
   if (is_signed) out = names_of(*signature);
-  const bool sums_count = !is_signed || out.contains(std::string(kSumsName));
+  const std::set<std::string> covered = out;
   for (const Listing& listing : listings) {
+    const bool sums_count = !is_signed || covered.contains(listing.folder + std::string(kSumsName));
     if (!listing.is_signed && sums_count) out.merge(names_of(listing));
   }
   return out;
@@ -215,7 +253,7 @@ void tell_uncovered(const std::vector<Listing>& listings, const std::vector<Fold
     if (listing.is_signed != is_signed) continue;
     // Of the sums' own files only themselves are a list that was read.
     for (const std::string& name : listing.own_files) {
-      if (is_signed || name == kSumsName) kept.insert(name);
+      if (is_signed || name == listing.folder + std::string(kSumsName)) kept.insert(name);
     }
   }
   std::map<std::string, uint64_t> roots;  // and how many files there are

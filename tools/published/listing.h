@@ -1,6 +1,7 @@
 // Lists of digests (SHA256SUMS, a model signature) against the files that are there.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,11 +21,23 @@ struct Listing {
   std::vector<std::string> ignored = {};  // may be there unlisted; a folder with all that is in it
   std::vector<std::string> own_files = {};  // the same, but never folders: the lists themselves
   bool is_signed = false;                   // by whom it must be
+  // "inner/" for the list of a folder in the one that is checked: it speaks of nothing outside, and
+  // all its names begin with that. "": of all.
+  std::string folder = {};
 };
 
 // A list in the text of a SHA256SUMS; nullopt, after a finding, when it is none. `where` is its
-// name in findings.
-std::optional<Listing> read_sums(std::string_view where, std::string_view text, Findings& findings);
+// name in findings; `folder` as in Listing.
+std::optional<Listing> read_sums(std::string_view where, std::string_view text, Findings& findings,
+                                 const std::string& folder = {});
+
+// The lists that folders in `root` have of their files: whoever takes one of these folders gets a
+// verdict by its own list. `entries` are those of `root`; those of `ignored` are left out. Fails:
+// kIo.
+Result<std::vector<Listing>> read_inner_sums(const std::filesystem::path& root,
+                                             const std::vector<FolderEntry>& entries,
+                                             const std::vector<std::string>& ignored,
+                                             Findings& findings);
 
 // The list that a hub keeps of its files; files of which it lists no digest may be there unlisted.
 Listing listed_by_hub(const std::vector<FolderEntry>& entries);

@@ -1,10 +1,15 @@
 #include "tools/published/published_files.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/base/utf8.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
+#include "core/outputs/place.h"
+#include "core/patch/journal.h"
+#include "core/resume/unfinished.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
 #include "tools/published/unpublished.h"
@@ -72,6 +77,29 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
   }
   if (entries.empty()) return misuse("{}: an empty folder", folder.string());
   return entries;
+}
+
+Status refuse_unfinished_in(const fs::path& folder, const std::vector<FolderEntry>& entries,
+                            const std::vector<std::string>& ignored) {
+  constexpr std::string_view kStaging = ".ckpt-patch";  // staging_of(): of a file, .NAME before it
+  std::set<fs::path> asked;
+  for (const FolderEntry& entry : entries) {
+    if (is_ignored(entry.path, ignored)) continue;
+    fs::path place = folder;
+    for (const fs::path& part : fs::path(entry.path)) {
+      const std::string name = part.string();
+      const fs::path above = std::exchange(place, place / part);
+      const bool is_staging = name.starts_with('.') && name.ends_with(kStaging);
+      const bool is_new = (is_staging || is_partial_name(name)) && asked.insert(place).second;
+      if (!is_new) continue;
+      CKPT_TRY(refuse_unfinished_output(place));
+      if (!is_staging) continue;
+      const bool is_of_folder = name == kStaging;
+      CKPT_TRY(refuse_unfinished_patch(
+          is_of_folder ? above : above / name.substr(1, name.size() - kStaging.size() - 1)));
+    }
+  }
+  return {};
 }
 
 void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& entries,

@@ -17,6 +17,13 @@ namespace ckpt {
 // leftovers of interrupted work, secrets (tools/published/unpublished.h); kIo.
 Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& folder);
 
+// Requires that nothing in `folder`, at any depth, is between two states: an output that a run
+// began, a checkpoint whose patch was interrupted. `entries` are those of the folder; those of
+// `ignored` may be. Fails: kUsage with what to type; kIo.
+Status refuse_unfinished_in(const std::filesystem::path& folder,
+                            const std::vector<FolderEntry>& entries,
+                            const std::vector<std::string>& ignored);
+
 // Says that a downloader's files are among them: they count like all others, or anything could be
 // put among them unnoticed.
 void note_bookkeeping(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,

@@ -74,23 +74,78 @@ const Format* loose_format(const fs::path& path) {
   return has_ending(path.native(), ".safetensors") ? find_format("safetensors") : nullptr;
 }
 
+using IsJudged = std::function<bool(const std::string& name)>;
+
+// A folder below `folder` whose index says which files it has; they are judged together, because
+// each alone may be sound where one is missing. Returns their names in `folder`.
+Result<std::set<std::string>> judge_indexed_folder(const fs::path& folder, const std::string& inner,
+                                                   const std::vector<FolderEntry>& entries,
+                                                   std::vector<StructureFinding>& found) {
+  CKPT_ASSIGN(const Format* format, recognize(folder / inner));
+  std::vector<StructureFinding> one;
+  CKPT_ASSIGN(const std::set<std::string> files, judge(*format, folder / inner, one));
+  if (one.front().verdict == StructureVerdict::kUnsupported) return std::set<std::string>();
+  found.push_back(one.front());
+  const bool is_sound = one.front().verdict == StructureVerdict::kSound;
+  std::set<std::string> out;
+  for (const FolderEntry& entry : entries) {
+    if (!entry.path.starts_with(inner + "/")) continue;
+    const std::string name = entry.path.substr(inner.size() + 1);
+    if (is_sound ? files.contains(name) : is_file_of(folder / inner, name)) out.insert(entry.path);
+  }
+  return out;
+}
+
+Result<std::set<std::string>> judge_indexed_folders(const fs::path& folder,
+                                                    const std::vector<FolderEntry>& entries,
+                                                    const IsJudged& is_judged,
+                                                    std::vector<StructureFinding>& found) {
+  constexpr std::string_view kIndex = "/model.safetensors.index.json";
+  std::set<std::string> out;
+  for (const FolderEntry& entry : entries) {
+    if (!entry.path.ends_with(kIndex) || is_judged(entry.path)) continue;
+    const std::string inner = entry.path.substr(0, entry.path.size() - kIndex.size());
+    CKPT_ASSIGN(std::set<std::string> judged, judge_indexed_folder(folder, inner, entries, found));
+    out.merge(judged);
+  }
+  return out;
+}
+
+// Files that the name of a numbered .safetensors speaks of and that are missing; a GGUF's reader
+// says it itself. `told`: prefixes of names.
+Status tell_missing_numbers(const fs::path& path, std::set<std::string>& told,
+                            std::vector<StructureFinding>& found) {
+  const auto numbered = parse_numbered(path.string());
+  if (!numbered || numbered->ending == ".gguf" || !told.insert(numbered->of(1)).second) return {};
+  for (unsigned i = 1; i <= numbered->count; ++i) {
+    CKPT_ASSIGN(const bool exists, is_there(numbered->of(i), Links::kFollow));
+    if (exists) continue;
+    found.push_back({numbered->of(i), "missing; one of the files that the model was cut into",
+                     StructureVerdict::kBad, "downloading it"});
+    return {};
+  }
+  return {};
+}
+
 // `is_judged`: with the folder, as one of its checkpoint's files.
-Status judge_loose_files(const fs::path& folder,
-                         const std::function<bool(const std::string&)>& is_judged,
+Status judge_loose_files(const fs::path& folder, const IsJudged& is_judged,
                          std::vector<StructureFinding>& found) {
   CKPT_ASSIGN(const auto entries, list_folder(folder, unpublished_paths()));
+  CKPT_ASSIGN(const auto indexed, judge_indexed_folders(folder, entries, is_judged, found));
   std::set<fs::path> judged;
+  std::set<std::string> told;
   for (const FolderEntry& entry : entries) {
     std::error_code error;
     fs::path path = folder / entry.path;
     const bool is_file = is_url(path) || fs::is_regular_file(path, error);
-    if (!is_file || is_judged(entry.path)) continue;
+    if (!is_file || is_judged(entry.path) || indexed.contains(entry.path)) continue;
     const Format* const format = loose_format(path);
     if (format == nullptr) continue;
     // A split is read from its first file on.
     const auto numbered = parse_numbered(path.filename().string());
     if (numbered && numbered->ending == ".gguf") path.replace_filename(numbered->of(1));
     if (judged.insert(path).second) CKPT_TRY(judge_loose_file(*format, path, found));
+    CKPT_TRY(tell_missing_numbers(path, told, found));
   }
   return {};
 }

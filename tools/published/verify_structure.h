@@ -21,7 +21,8 @@ struct StructureFinding {
 };
 
 // The checkpoint that `path` is; of a folder also every GGUF and safetensors file in it, at any
-// depth, that is none of the checkpoint's. Files that a GGUF was split into are one finding. Empty
+// depth, that is none of the checkpoint's. Files that a GGUF was split into are one finding, and so
+// is a folder in it that has an index. Empty
 // for a folder in which nothing has a structure that ckpt knows. Fails: kUsage, and for a file
 // kUnsupported, where `path` is nothing to judge; kIo.
 Result<std::vector<StructureFinding>> find_structure(const std::filesystem::path& path);

@@ -1,8 +1,10 @@
 #include "core/io/paths.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -143,6 +145,11 @@ Status check_parent(const fs::path& path) {
   }
   return misuse_hint(fmt::format("mkdir -p {}", shell_path(parent.string())),
                      "{}: no such folder to write into", parent.string());
+}
+
+int denied_in(const fs::path& folder) {
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return 0;
+  return errno == EACCES || errno == EPERM || errno == EROFS ? errno : 0;
 }
 
 bool is_folder(const fs::path& path) {

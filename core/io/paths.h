@@ -45,6 +45,9 @@ Status refuse_file_above(const std::filesystem::path& path);
 // determined, because a failing disk is not a missing folder.
 Status check_parent(const std::filesystem::path& path);
 
+// Why this user cannot make files in `folder` that exists, as an errno; 0 if nothing forbids it.
+int denied_in(const std::filesystem::path& folder);
+
 // Whether `path` is a folder. If the disk does not answer, the previous result counts, because a
 // temporary failure must not turn a folder into a file between two steps of a patch.
 bool is_folder(const std::filesystem::path& path);

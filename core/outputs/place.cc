@@ -8,6 +8,7 @@
 
 #include "core/base/printable.h"
 #include "core/io/folder.h"
+#include "core/io/paths.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -45,6 +46,20 @@ Status refuse_existing(const fs::path& path) {
   }
   return misuse_hint("--force to replace it, or another OUT",
                      "{}: exists already; expected a new OUT", path.string());
+}
+
+Status check_place(const Output& output, bool force) {
+  if (!force) {
+    if (!output.goes_into) CKPT_TRY(refuse_existing(output.path));
+    for (const OutputFile& file : output.layout.files) {
+      CKPT_TRY(refuse_existing(final_path(output, file)));
+    }
+  }
+  if (!output.goes_into) CKPT_TRY(check_parent(output.path));
+  const int denied = denied_in(output.goes_into ? output.path : parent_of(output.path));
+  if (denied == 0) return {};
+  return io_failure(partial_path(output), "cannot be made", denied,
+                    "another OUT, in a folder that you may write to");
 }
 
 Status check_temporary_folder(const Output& output,
@@ -141,14 +156,8 @@ fs::path Place::temporary_folder() const { return partial_path(*output_); }
 
 Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers,
                           const LockedTemporary::Check& check) {
-  if (!force) {
-    if (!output.goes_into) CKPT_TRY(refuse_existing(output.path));
-    for (const OutputFile& file : output.layout.files) {
-      CKPT_TRY(refuse_existing(final_path(output, file)));
-    }
-  }
+  CKPT_TRY(check_place(output, force));
   const fs::path parent = output.goes_into ? output.path : parent_of(output.path);
-  if (!output.goes_into) CKPT_TRY(check_parent(output.path));
   CKPT_ASSIGN(OpenFolder opened, OpenFolder::open(parent));
   Place place(output, force, leftovers, std::move(opened));
   if (Status ours = place.refuse_others(); !ours) {

@@ -25,6 +25,10 @@ enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
 // Fails: kUsage if `path` exists; kIo.
 Status refuse_existing(const std::filesystem::path& path);
 
+// Requires that `output` can be put at its place: a folder in which this user may make files, and
+// unless `force` nothing that has its names. Also for a run that is only shown. Fails: kUsage; kIo.
+Status check_place(const Output& output, bool force);
+
 // Requires that a run of ckpt created all files of the temporary folder of an output, if the folder
 // exists: calls `is_of_run` for each file. Fails: kUsage, naming a file of another program; kIo.
 Status check_temporary_folder(const Output& output,

@@ -67,6 +67,11 @@ Result<Patch> plan_patch(const std::filesystem::path& path, const Output& before
 // Adds the removal of a file of the folder, if it exists; returns whether it does. Fails: kIo.
 Result<bool> remove_also(Patch& patch, const std::string& name);
 
+// Fails as apply_patch() does before it writes anything, also for a patch that is only shown: kIo
+// if this user may not write the files or the folder; kUsage for a staging folder that another
+// program made.
+Status check_patchable(const Patch& patch);
+
 struct PatchOptions {
   ExecuteOptions execute;
   StepHook hook = {};

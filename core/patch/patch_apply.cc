@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "core/io/paths.h"
 #include "core/patch/patch.h"
 
 namespace ckpt {
@@ -132,8 +133,18 @@ Status decide(const fs::path& path, const Journal& journal, const StepHook& hook
   return carry_out(path, hook);
 }
 
-// Before the point of no return: what would fail behind it.
-Status check_writable(const Patch& patch) {
+}  // namespace
+
+Status check_patchable(const Patch& patch) {
+  constexpr const char* kOtherPlace = "--out, with a folder that you may write to";
+  if (patch.changes_nothing()) return {};
+  CKPT_ASSIGN(const PatchState state, patch_state(patch.path));
+  if (state != PatchState::kNone) CKPT_TRY(lock_staging(patch.path, false));  // and let go
+  const int denied = denied_in(base_of(patch.path));
+  if (denied != 0) {
+    return io_failure(staging_of(patch.path), "cannot be made", denied, kOtherPlace);
+  }
+  // Before the point of no return: what would fail behind it.
   CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(patch.path)));
   for (const PatchedFile& file : patch.files) {
     const bool inserts =
@@ -142,18 +153,16 @@ Status check_writable(const Patch& patch) {
     const auto opened = base.open_file(file.path, O_RDWR);
     if (opened) continue;
     Error error = opened.error();
-    if (!error.hint.empty()) error.hint = "--out, with a folder that you may write to";
+    if (!error.hint.empty()) error.hint = kOtherPlace;
     return Failure(std::move(error));
   }
   return {};
 }
 
-}  // namespace
-
 Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   if (patch.changes_nothing()) return ExecuteReport{};
-  CKPT_TRY(check_writable(patch));
+  CKPT_TRY(check_patchable(patch));
   step(options.hook, "begin");
   CKPT_ASSIGN(const Descriptor lock, lock_staging(patch.path, true));
   Stager stager(patch, options);

@@ -333,6 +333,18 @@ Status check_new_out(const fs::path& typed) {
   return into ? Status() : refuse_existing(out);
 }
 
+Result<std::vector<std::string>> check_places(const Plan& plan, bool force) {
+  std::vector<std::string> replaced;
+  for (const Output& output : plan.outputs) {
+    CKPT_TRY(check_place(output, true));
+    const Status is_free = check_place(output, force);
+    if (is_free) continue;
+    if (!is_free.error().hint.starts_with("--force")) return Failure(is_free.error());
+    replaced.push_back(is_free.error().text());
+  }
+  return replaced;
+}
+
 Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Replacing& replacing) {
   CKPT_TRY(check_outputs_apart(plan));
   const Inputs files = files_read(plan, inputs);

@@ -50,6 +50,10 @@ Result<bool> goes_into(const std::filesystem::path& out, const Layout& layout);
 // plan. Fails: kUsage; kIo.
 Status check_new_out(const std::filesystem::path& out);
 
+// Fails as executing the plan would for the places of its outputs, for a plan that is only shown:
+// kUsage; kIo. Returns a sentence for each OUT that only --force would replace.
+Result<std::vector<std::string>> check_places(const Plan& plan, bool force);
+
 // Whether an existing checkpoint at OUT may be replaced, and how it is read before.
 struct Replacing {
   bool force = false;

@@ -1,11 +1,16 @@
 #include "tools/commands/carry_patch.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/printable.h"
+#include "core/io/folder.h"
+#include "core/io/paths.h"
 #include "core/io/remembered.h"
 #include "core/io/remote_files.h"
+#include "core/outputs/place.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "tools/commands/carry_out.h"
@@ -65,6 +70,24 @@ Result<LinkWay> parse_link(const std::string& text) {
   return misuse("--link {}; expected reflink, hard or copy", text);
 }
 
+// The files that do not change get a second name in OUT.
+Status check_same_disk(const Patch& patch, const std::filesystem::path& out) {
+  struct stat there {};
+  if (::stat(parent_of(out).c_str(), &there) != 0) return {};
+  const Layout& layout = patch.after.layout;
+  for (size_t i = 0; i < layout.files.size(); ++i) {
+    const bool changes = std::ranges::any_of(patch.files, [&](const PatchedFile& file) {
+      return file.change != FileChange::kRemoved && file.file == i;
+    });
+    struct stat here {};
+    const auto path = final_path(patch.after, layout.files[i]);
+    if (changes || ::stat(path.c_str(), &here) != 0 || here.st_dev == there.st_dev) continue;
+    return misuse_hint("--link copy", "{}: lies on another disk than {}", out.string(),
+                       path.string());
+  }
+  return {};
+}
+
 // Sums of a published folder are older than what was just changed.
 std::string next_command(const std::filesystem::path& patched) {
   std::error_code ignored;
@@ -78,8 +101,22 @@ std::string next_command(const std::filesystem::path& patched) {
 
 }  // namespace
 
+Status check_patch_places(const PatchRun& run, const Patch& patch, LinkWay link) {
+  if (run.out.empty()) return check_patchable(patch);
+  Output out{run.out, {}, patch.after.layout};
+  out.layout.is_folder = !goes_into_one_file(patch, run.out);
+  std::error_code ignored;
+  const bool makes_way =
+      out.layout.is_folder && is_folder(run.out) && std::filesystem::is_empty(run.out, ignored);
+  CKPT_TRY(check_place(out, makes_way));
+  if (!out.layout.is_folder) return {};
+  if (run.dry_run) CKPT_TRY(check_temporary_folder(out));  // else once it is locked
+  return link == LinkWay::kHard ? check_same_disk(patch, run.out) : Status();
+}
+
 Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, LinkWay link,
                                     const Console& console, const CommonOptions& common) {
+  CKPT_TRY(check_patch_places(run, patch, link));
   ProgressLine progress(console, run.path.filename().string());
   PatchOptions options;
   options.execute.threads = common.threads;
@@ -158,6 +195,7 @@ Result<int> run_patch(const PatchRun& run, const Console& console, const CommonO
     return 0;
   }
   if (run.dry_run) {
+    CKPT_TRY(check_patch_places(run, plan, link));
     show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
     show_files(console, plan);
     console.answer(fmt::format("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",

@@ -28,6 +28,10 @@ Status check_name_of_out(const PatchRun& run, const Patch& patch);
 Status finish_earlier(const Console& console, const std::filesystem::path& path,
                       JournalFrom from = JournalFrom::kHere);
 
+// Fails as carrying out the patch does before it writes anything; also for a patch that is only
+// shown: kUsage; kIo.
+Status check_patch_places(const PatchRun& run, const Patch& patch, LinkWay link);
+
 // Applies the patch, or writes it to `run.out`. Fails: as the patch engine.
 Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, LinkWay link,
                                     const Console& console, const CommonOptions& common);

@@ -176,6 +176,10 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   ExecuteOptions how;
   CKPT_TRY(set_cache(planned, cache, cache_size, how));
   if (is_dry) {
+    CKPT_ASSIGN(const auto replaced, check_places(planned.plan, conversion.force));
+    for (const std::string& refused : replaced) {
+      console.warn(fmt::format("without --dry-run, ckpt refuses: {}", refused));
+    }
     show_plan(console, planned.plan);
     return show_verdicts(planned, console);
   }

@@ -255,11 +255,14 @@ Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps
   run.out = fix.out;
   run.reading = fix.reading;
   run.elsewhere = !fix.out.empty();
+  run.dry_run = fix.dry_run;
   run.rewrite_weights = fix.rewrite_weights;
   CKPT_ASSIGN(run.steps, parse_steps(steps));
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(run));
   CKPT_TRY(check_name_of_out(run, planned.patch));
   if (fix.dry_run) {
+    const Status may_run = check_patch_places(run, planned.patch, LinkWay::kReflink);
+    if (!may_run) return Failure(without_force(may_run.error()));
     show_files(fix, planned.patch, console);
     return {};
   }

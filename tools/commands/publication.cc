@@ -245,30 +245,6 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   return made.parent().sync();
 }
 
-constexpr uint64_t kMaxRecipeBytes = 1 << 20;
-
-std::vector<std::pair<std::string, std::string>> sorted_pairs(
-    const std::vector<FileDigest>& files) {
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const FileDigest& file : files) out.emplace_back(file.name, file.sha256);
-  std::ranges::sort(out);
-  return out;
-}
-
-// The recipes of ModelOpt that a recipe names, and what they import, named from its folder.
-Result<std::vector<FileDigest>> recipe_inputs(const fs::path& path, const std::string& text) {
-  std::vector<FileDigest> out;
-  CKPT_ASSIGN(const Recipe recipe, parse_recipe(path, text));
-  CKPT_ASSIGN(const auto files, preset_files(recipe));
-  for (const fs::path& file : files) {
-    std::string name = file.lexically_relative(path.parent_path()).generic_string();
-    if (name.empty() || name.starts_with("..")) name = file.filename().string();
-    CKPT_ASSIGN(std::string sha256, hash_file(file, &interrupted));
-    out.push_back({std::move(name), std::move(sha256), 0});
-  }
-  return out;
-}
-
 // Another run that publishes the folder reads its files: one that is right stays as it is, and one
 // that the other run is writing will be.
 Status write_unless_same(const fs::path& path, const std::string& content) {
@@ -296,11 +272,14 @@ fs::path lfs_temporary(const fs::path& lfs) {
 }
 
 Status Publication::run() {
+  CKPT_TRY(check_places());
   if (!typed_.is_dry_run) CKPT_TRY(remove_leftovers());
   CKPT_ASSIGN(const auto entries, list_published(folder_));
   note_bookkeeping(folder_, entries, console_);
   note_unserved(folder_, entries, console_);
   CKPT_TRY(check_files_whole());
+  CKPT_TRY(check_provenance());
+  CKPT_TRY(check_kept_signature(entries));
   CKPT_TRY(check_send(typed_.targets, shipment_of(folder_, entries, typed_.as), console_, false));
   const Status room = check_room_for_copies(entries);
   if (typed_.is_dry_run) {
@@ -344,17 +323,6 @@ Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entrie
   return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
 }
 
-// A publication that was killed leaves these. list_published() omits those of a run at work.
-Status Publication::remove_leftovers() const {
-  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
-    const fs::path left = folder_ / temporary_name(name);
-    CKPT_ASSIGN(const bool is_left, is_there(left));
-    if (!is_left || !refuse_at_work(left)) continue;
-    CKPT_TRY(LockedTemporary::file(left).map([](const LockedTemporary&) {}));
-  }
-  return {};
-}
-
 // Damaged weights are found by whoever loads them, long after they were shipped.
 Status Publication::check_files_whole() const {
   CKPT_ASSIGN(const auto found, find_structure(folder_));
@@ -371,11 +339,6 @@ Status Publication::check_files_whole() const {
     }
   }
   return {};
-}
-
-bool Publication::has_provenance() const {
-  return typed_.provenance || !typed_.sources.empty() || !typed_.recipe.empty() ||
-         !typed_.command.empty();
 }
 
 void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
@@ -461,35 +424,6 @@ Status Publication::make_report() {
   return {};
 }
 
-Status Publication::make_provenance() {
-  if (!has_provenance()) return {};
-  Provenance provenance;
-  for (const FileDigest& file : files_) {
-    if (file.name != kProvenanceName) provenance.made.push_back(file);
-  }
-  for (const std::string& typed : typed_.sources) {
-    CKPT_ASSIGN(const std::string source, source_as_read(typed, folder_, files_, console_));
-    CKPT_ASSIGN(provenance.inputs.emplace_back(),
-                digest_source(source, console_, {common_.threads, trusts_remembered()}));
-  }
-  if (!typed_.recipe.empty()) {
-    CKPT_ASSIGN(std::string recipe, read_small(typed_.recipe, kMaxRecipeBytes));
-    CKPT_ASSIGN(auto files, in(typed_.recipe, recipe_inputs(typed_.recipe, recipe)));
-    if (!files.empty()) provenance.inputs.push_back({"recipe", std::move(files)});
-    provenance.recipe = without_comments(std::move(recipe));
-    CKPT_TRY(refuse_secret_text("--recipe " + typed_.recipe, provenance.recipe));
-  }
-  CKPT_TRY(refuse_secret_text("--made-by", typed_.command));
-  provenance.command = typed_.command;
-  provenance.tool_version = CKPT_VERSION;
-  if (typed_.with_time) {
-    provenance.time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  }
-  CKPT_ASSIGN(std::string json, in(typed_.recipe, render_provenance(provenance)));
-  add(kProvenanceName, std::move(json));
-  return {};
-}
-
 Status Publication::make_signature() {
   Manifest manifest;
   std::error_code error;
@@ -504,24 +438,6 @@ Status Publication::make_signature() {
   keeps_signature_ = known && is_same_signature(*known, bundle, signer_);
   add(kSignatureName, keeps_signature_ ? *text : render_bundle(bundle));
   return {};
-}
-
-// A signature of an earlier state would only tell that something changed, and one that still signs
-// what is there stays.
-Status Publication::keep_or_drop_signature() {
-  const fs::path path = folder_ / kSignatureName;
-  CKPT_ASSIGN(const bool exists, is_there(path));
-  if (!exists) return {};
-  // A record that cannot be read is not known to be stale: it stays.
-  CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
-  const auto manifest =
-      parse_bundle(text).and_then([](const Bundle& one) { return parse_statement(one.payload); });
-  drops_signature_ =
-      typed_.is_unsigned || !manifest || sorted_pairs(manifest->files) != sorted_pairs(files_);
-  if (!drops_signature_ || typed_.is_unsigned) return {};
-  return misuse_hint("--sign KEY for a new one, or --unsigned to remove it",
-                     "{}: signs a different state of the folder than the one published",
-                     path.string());
 }
 
 Status Publication::write_made() {

@@ -45,12 +45,16 @@ class Publication {
     std::string name, content;
   };
 
+  Status check_places() const;
   Status remove_leftovers() const;
   Status check_room_for_copies(const std::vector<FolderEntry>& entries) const;
   Status check_files_whole() const;
   void tell_dry_run(const std::vector<FolderEntry>& entries) const;
   bool trusts_remembered() const { return !typed_.rehash && typed_.key.empty(); }
   bool has_provenance() const;
+  Status check_provenance() const;
+  Status add_recipe(Provenance& provenance) const;
+  Status check_kept_signature(const std::vector<FolderEntry>& entries) const;
   Status make(const std::vector<FolderEntry>& entries);
   Status make_card();
   Status make_report();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "plan/conversion/targets.h"
@@ -86,6 +87,17 @@ bool is_in_published(const TypedPublish& typed, const std::string& path) {
   return is_within(real_place(path), fs::canonical(typed.path, error));
 }
 
+// Requires that this user may make `path`, whose folders may be missing. Fails: kIo.
+Status check_makeable(std::string_view option, const std::string& path) {
+  std::error_code error;
+  fs::path folder = parent_of(path);
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = parent_of(folder);
+  const int denied = denied_in(folder);
+  if (denied == 0) return {};
+  const std::string hint = fmt::format("{} in a folder that you may write to", option);
+  return io_failure(fmt::format("{} {}", option, path), "cannot be made", denied, hint.c_str());
+}
+
 // Said before a folder of many gigabytes is hashed.
 Status check_archive_name(const TypedPublish& typed) {
   if (typed.archive.empty()) return {};
@@ -96,6 +108,7 @@ Status check_archive_name(const TypedPublish& typed) {
     return misuse("--archive {}: inside {}, which it is to hold", typed.archive, typed.path);
   }
   CKPT_TRY(check_parent(typed.archive));
+  CKPT_TRY(check_makeable("--archive", typed.archive));
   CKPT_TRY(is_there(archive_temporary(typed.archive)));  // whether that name is too long
   std::error_code error;
   const fs::file_status found = fs::symlink_status(typed.archive, error);
@@ -121,6 +134,7 @@ Status check_lfs_folder(const TypedPublish& typed) {
     return misuse("--lfs {}: inside {}; pointers never replace weights", typed.lfs, typed.path);
   }
   CKPT_TRY(refuse_file_above(lfs));
+  CKPT_TRY(check_makeable("--lfs", typed.lfs));
   CKPT_TRY(is_there(lfs_temporary(lfs)));
   if (!fs::exists(lfs, error) || (fs::is_directory(lfs, error) && fs::is_empty(lfs, error))) {
     return {};

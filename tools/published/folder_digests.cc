@@ -132,6 +132,13 @@ Result<std::string> name_of_source(const fs::path& path) {
 
 }  // namespace
 
+Status check_source(const fs::path& path) {
+  if (is_url(path)) return {};
+  CKPT_ASSIGN(const auto entries, entries_of_source(path, parent_of(path)));
+  if (entries.empty()) return misuse("--source {}: no files", path.string());
+  return {};
+}
+
 Result<Provenance::Input> digest_source(const fs::path& path, const Console& console,
                                         const DigestOptions& options) {
   const fs::path folder = is_folder(path) ? path : parent_of(path);

@@ -24,6 +24,8 @@ Result<std::vector<FileDigest>> digest_files(const std::filesystem::path& folder
                                              const Console& console, const DigestOptions& options);
 // kIo: `path` does not have the digest that was found or remembered.
 Failure changed_since_hashed(const std::filesystem::path& path);
+// Fails as digest_source() does before it hashes; of URLs, which nothing is asked about, never.
+Status check_source(const std::filesystem::path& path);
 // The digests of a file, or of all files of a folder, whether they are in it or linked, under the
 // folder's name or the URL that names the same files later.
 Result<Provenance::Input> digest_source(const std::filesystem::path& path, const Console& console,

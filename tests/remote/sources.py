@@ -177,7 +177,7 @@ def provenance_names_the_files_of_a_commit():
     good = good and code == 0 and f'"uri": "{base}model.safetensors"' in text and f'"uri": "{web("summed/model/config.json")}"' in text or print(code, text)
     good = good and all([is_refused(words, "publish", *typed) for words, *typed in (
         ("Repository not found", "published", "--source", "hf://org/missing"), ("does not exist", "published", "--source", HUB + "/x"),
-        ("expected a folder on this machine", HUB))])
+        ("never written", HUB))])
     strike(Fault("last", path="*/model.safetensors", only="cdn"))
     code, text = run("publish", "published", "--source", HUB, "--rehash")
     shutil.rmtree("published")

@@ -192,6 +192,13 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   return carry_out(planned, conversion, how, console, common);
 }
 
+// A path that convert makes.
+bool is_written(const ConvertOption& row) {
+  constexpr std::string_view kWritten[] = {"OUT",      "outfile",   "also",        "mmproj",
+                                           "plan-out", "cache-dir", "target-cache"};
+  return std::ranges::count(kWritten, row.name) > 0;
+}
+
 // All are kept in CommandOptions::typed(), where order counts.
 Run declare_convert(CommandOptions& options) {
   for (const ConvertOption& row : convert_options()) {
@@ -206,6 +213,7 @@ Run declare_convert(CommandOptions& options) {
     option.group = row.group;
     option.may_repeat = row.repeats();
     option.is_checked_later = true;
+    if (is_written(row)) option.place = OptionPlace::kWritten;
     if (row.step() != nullptr && row.takes_value()) option.choices = row.rule().words();
   }
   declare_follow_links(options, std::function<void()>([] {}));

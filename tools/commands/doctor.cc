@@ -388,6 +388,7 @@ Status settle_profiles(TypedDoctor& typed) {
 }
 
 Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOptions& common) {
+  if (typed.fix && typed.out.empty()) CKPT_TRY(refuse_url(typed.path));
   CKPT_TRY(settle_profiles(typed));
   if (!typed.base.empty()) {
     CKPT_ASSIGN(const bool has_base, is_there(typed.base, Links::kFollow));
@@ -440,7 +441,7 @@ Run declare_doctor(CommandOptions& options) {
               "the unquantized model, for fixes that need it; the folder of a GGUF's source");
   options.add("--fix", &typed->fix, "apply the fixes in place, then check again");
   options.add("--out PATH", &typed->out, "with --fix: write the fixed checkpoint here; PATH stays",
-              {.needs = {"--fix"}});
+              {.needs = {"--fix"}, .place = OptionPlace::kWritten});
   options.add("--dry-run", &typed->dry_run, "with --fix: show what would change, write nothing",
               {.needs = {"--fix"}});
   options.add("--rewrite-weights", &typed->rewrite_weights,

@@ -66,7 +66,8 @@ Run declare_execute(CommandOptions& options) {
   for (auto [name, text] : {std::pair("cache-dir", &typed->cache_folder),
                             std::pair("cache-size", &typed->cache_size)}) {
     const ConvertOption& row = *find_convert_option(name);
-    options.add(fmt::format("--{} {}", name, row.value), text, std::string(row.help));
+    options.add(fmt::format("--{} {}", name, row.value), text, std::string(row.help)).place =
+        row.value == "DIR" ? OptionPlace::kWritten : OptionPlace::kAnywhere;
   }
   options.add("--force", &typed->force, "replace OUT, if it holds nothing but a checkpoint");
   declare_follow_links(options, &typed->reading.follow_links);

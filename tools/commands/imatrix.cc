@@ -494,7 +494,8 @@ Run declare_imatrix(CommandOptions& options) {
   options.add("FILE", &typed->files, "importance matrices, GGUF or .dat", {.is_required = true});
   options.add("--tensors", &typed->tensors, "show: tensors without experts too");
   options.add("--out,-o FILE", &typed->out,
-              "merge, fill: the file to write, GGUF, or legacy if it ends in .dat");
+              "merge, fill: the file to write, GGUF, or legacy if it ends in .dat",
+              {.place = OptionPlace::kWritten});
   options.add("--chunk-size", &typed->chunk_size,
               "merge: tokens of a chunk (default: the files'; 512 where all are .dat)",
               {.bounds = std::pair(1, 1 << 30)});

@@ -304,7 +304,7 @@ Run declare_man(CommandOptions& options) {
   auto typed = std::make_shared<TypedMan>();
   options.add("COMMAND", &typed->command, "the command whose page is printed; default: of ckpt");
   options.add("--into", &typed->into, "folder to write all pages into, as ckpt.1 and so on",
-              {.value_name = "DIR"});
+              {.value_name = "DIR", .place = OptionPlace::kWritten});
   return [typed](const Console& console, const CommonOptions&) { return man(*typed, console); };
 }
 

@@ -1,4 +1,6 @@
 // ckpt patch PATH --step STEP: edits a checkpoint where it stands.
+#include "core/io/remote_files.h"
+#include "plan/conversion/targets.h"
 #include "plan/text/recipe.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/line/commands.h"
@@ -46,7 +48,9 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
   }
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(typed.steps));
   if (!steps.empty()) run.steps = std::move(steps);
-  CKPT_ASSIGN(const PatchState found, patch_state(run.path));
+  if (!run.elsewhere) CKPT_TRY(refuse_url(run.path));  // of a recipe
+  PatchState found = PatchState::kNone;
+  if (!is_url(run.path)) CKPT_SET(found, patch_state(run.path));
   const bool finishes_only = run.steps.empty() && found != PatchState::kNone && !run.elsewhere;
   if (run.steps.empty() && !finishes_only) {
     return misuse_hint("ckpt list steps", "{}: no --step, and no interrupted patch to finish",
@@ -66,13 +70,15 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
 
 Run declare_patch(CommandOptions& options) {
   auto typed = std::make_shared<TypedPatch>();
-  options.add("PATH", &typed->run.path, "Hugging Face folder, .safetensors or .gguf");
+  options.add("PATH", &typed->run.path, "Hugging Face folder, .safetensors or .gguf",
+              {.place = OptionPlace::kWritten, .unless = {"--out", "--recipe"}});
   options.add("--recipe FILE", &typed->recipe,
               "a JSON or YAML file with further options; - for stdin");
   options.add("--step NAME:KEY=VALUE,...", &typed->steps,
               "name:key=value,... (ckpt list steps; may repeat)");
   options.add("--out PATH", &typed->run.out,
-              "write the patched checkpoint here; PATH stays as it is");
+              "write the patched checkpoint here; PATH stays as it is",
+              {.place = OptionPlace::kWritten});
   options.add("--link WAY", &typed->run.link,
               "how unchanged files come to --out: reflink (default; copies where blocks cannot "
               "be shared), hard or copy",

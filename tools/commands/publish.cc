@@ -147,9 +147,6 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) return not_found("{}: no such folder", typed.path);
-  if (is_url(typed.path)) {
-    return misuse("{}: a URL; expected a folder on this machine", typed.path);
-  }
   if (!fs::is_directory(typed.path, error)) {
     const std::string path = shell_path(typed.path);
     return misuse_hint(fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
@@ -180,15 +177,19 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
 
 Run declare_publish(CommandOptions& options) {
   auto typed = std::make_shared<TypedPublish>();
-  options.add("PATH", &typed->path, "the folder to ship", {.is_required = true});
-  options.add("--sign FILE", &typed->key, "PEM of a private EC key: writes model.sig");
+  options.add("PATH", &typed->path, "the folder to ship",
+              {.is_required = true, .place = OptionPlace::kWritten});
+  options.add("--sign FILE", &typed->key, "PEM of a private EC key: writes model.sig",
+              {.place = OptionPlace::kSecret});
   options.add("--certificate FILE", &typed->certificate,
               "PEM of the signer's certificate, then its issuers'", {.needs = {"--sign"}});
   options.add("--password-file FILE", &typed->password_file, "file with the private key's password",
-              {.needs = {"--sign"}});
-  options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files");
+              {.needs = {"--sign"}, .place = OptionPlace::kSecret});
+  options.add("--lfs DIR", &typed->lfs, "new folder for git-LFS pointers and the small files",
+              {.place = OptionPlace::kWritten});
   options.add("--archive FILE", &typed->archive,
-              "FILE.tar.zst with the entire folder; equal folders give equal bytes");
+              "FILE.tar.zst with the entire folder; equal folders give equal bytes",
+              {.place = OptionPlace::kWritten});
   options.add("--to TARGET", &typed->targets,
               "then send it to TARGET: " + publish_target_forms() + " (may repeat)");
   const auto forms = artifact_forms();
@@ -208,7 +209,8 @@ Run declare_publish(CommandOptions& options) {
   options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)",
               {.needs = {"--provenance", "--source", "--recipe", "--made-by"}});
   options.add("--card FILE", &typed->card,
-              "FILE.md (- for stdout): puts a block with types and hashes into a model card");
+              "FILE.md (- for stdout): puts a block with types and hashes into a model card",
+              {.place = OptionPlace::kWritten});
   options.add("--report", &typed->report, "write the page of ckpt report to PATH/report.html");
   options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");
   return run_with(std::move(typed), publish);

@@ -50,13 +50,14 @@ Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& co
 Run declare_set(CommandOptions& options) {
   auto typed = std::make_shared<TypedSet>();
   options.add("PATH", &typed->run.path, "a .gguf, a Hugging Face folder or a .safetensors",
-              {.is_required = true});
+              {.is_required = true, .place = OptionPlace::kWritten, .unless = {"--out"}});
   options.add("KEY=VALUE", &typed->set,
               "key to set; in a folder DOCUMENT.json:KEY, or KEY for config.json. "
               "KEY=@FILE: the text of a file; KEY=TYPE:VALUE: u32, f32, bool, text, ...");
   options.add("--remove KEY", &typed->removed, "a key to remove (may repeat)");
   options.add("--out PATH", &typed->run.out,
-              "write the edited checkpoint here; PATH stays as it is");
+              "write the edited checkpoint here; PATH stays as it is",
+              {.place = OptionPlace::kWritten});
   options.add("--dry-run", &typed->run.dry_run, "show each value before and after, write nothing");
   declare_follow_links(options, &typed->run.reading.follow_links);
   return run_with(std::move(typed), set);

@@ -491,7 +491,8 @@ Run declare_verify(CommandOptions& options) {
   options.add("PATH", &typed->paths, "checkpoints, archives of them, or oci://HOST/NAME@sha256:HEX",
               {.is_required = true});
   options.add("--unpack DIR", &typed->unpack,
-              "new or empty folder for the contents of an archive that matches its sums");
+              "new or empty folder for the contents of an archive that matches its sums",
+              {.place = OptionPlace::kWritten});
   options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig",
               {.needs = {"--public-key", "--certificate", "--ca"}});
   options.add("--public-key FILE", &typed->trusted.public_key, "PEM of the key that signed");

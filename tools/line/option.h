@@ -22,6 +22,10 @@ using OptionTarget = std::variant<std::monostate, std::string*, std::filesystem:
                                   std::vector<std::string>*, unsigned*, uint64_t*, bool*,
                                   std::function<void(const std::string&)>, std::function<void()>>;
 
+// Where a path may be. URLs are read; a path that is written, or that holds a private key or a
+// password, is refused where it is one, before a server is asked.
+enum class OptionPlace : uint8_t { kAnywhere, kWritten, kSecret };
+
 struct Option {
   std::string names{};  // "--to,--outtype"; "IN" for what stands alone
   OptionTarget target{};
@@ -39,6 +43,8 @@ struct Option {
   bool may_repeat = false;         // for a target that is not a vector
   std::string_view group{};        // the heading of --help that it stands under; empty: "Options"
   std::string_view environment{};  // a variable that holds its value where it is not typed
+  OptionPlace place = OptionPlace::kAnywhere;
+  std::vector<std::string> unless{};  // names; with one of them this path is not written
 };
 
 inline bool stands_alone(const Option& option) { return !option.names.starts_with('-'); }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/nearest.h"
+#include "core/base/numbers.h"
 #include "core/base/utf8.h"
 #include "core/io/folder.h"
 #include "core/json/json_path.h"
@@ -130,6 +131,24 @@ bool is_broken_json(const std::string& value) {
          value.find_first_not_of("0123456789") == value.npos;
 }
 
+// "u32:5", as for a GGUF: the number, which JSON has no other type for.
+Result<std::string> without_type(const std::string& typed) {
+  constexpr std::string_view kTypes[] = {"u8",  "i8",  "u16", "i16", "u32", "i32",
+                                         "u64", "i64", "f32", "f64", "bool"};
+  const size_t colon = typed.find(':');
+  const std::string type = typed.substr(0, std::min(colon, typed.size()));
+  if (colon == typed.npos || std::ranges::find(kTypes, type) == std::end(kTypes)) return typed;
+  const std::string value = typed.substr(colon + 1);
+  const auto json = JsonText::parse(value);
+  const bool is_one = type == "bool"   ? json && json->as_boolean()
+                      : type[0] == 'u' ? number_from<uint64_t>(value).has_value()
+                      : type[0] == 'i' ? number_from<int64_t>(value).has_value()
+                                       : json && kind_of(*json) == "a number";
+  if (is_one) return "json:" + value;
+  return misuse_hint("text:VALUE for a text", "'{}' is not a value of type {}", shorten(value),
+                     type);
+}
+
 // A value as JSON: of the kind of the old one; of a new key what it reads as, else a text.
 // `set_twice` fails if the JSON sets a key twice.
 Result<JsonText> parse_value(const JsonText* old, const std::string& value, Status& set_twice) {
@@ -177,10 +196,10 @@ Status check_tokens(Documents& documents, const DocumentKey& at, const JsonText&
 }
 
 // The value that an edit gives a key, spelled as JSON.
-Result<std::string> value_to_set(Documents& documents, const DocumentKey& at,
-                                 const std::string& typed) {
+Result<std::string> value_to_set(Documents& documents, const DocumentKey& at, std::string typed) {
   CKPT_ASSIGN(const JsonText* root, documents.find(at.file));
   const JsonText* old = find_at(*root, json_path(at.key));
+  CKPT_SET(typed, in(fmt::format("{}: key '{}'", at.file, at.key), without_type(typed)));
   const bool is_forced = typed.starts_with("text:") || typed.starts_with("json:");
   if (old == nullptr && !is_forced) CKPT_TRY(check_new(documents, *root, at));
   const bool is_file = typed.starts_with('@');

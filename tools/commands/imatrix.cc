@@ -402,9 +402,10 @@ Status check_imatrix_options(const TypedImatrix& typed) {
     return misuse("{} is an option of ckpt imatrix {}", each.option, each.owners);
   }
   if (typed.what != "merge" && typed.files.size() > 1) {
-    return misuse_hint("ckpt imatrix merge " + shell_path(typed.files[0]) + " " +
-                           shell_path(typed.files[1]) + " -o all.gguf",
-                       "imatrix {}: {} files; expected one", typed.what, typed.files.size());
+    std::string merge = "ckpt imatrix merge";
+    for (const std::string& file : typed.files) merge += " " + shell_path(file);
+    return misuse_hint(merge + " -o all.gguf", "imatrix {}: {} files; expected one", typed.what,
+                       typed.files.size());
   }
   if (typed.what == "show" || !typed.out.empty()) return {};
   return misuse_hint("-o imatrix.gguf", "imatrix {} without --out", typed.what);

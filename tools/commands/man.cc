@@ -289,7 +289,8 @@ Result<int> man(const TypedMan& typed, const Console& console) {
                        typed.command);
   }
   if (!typed.into.empty()) return write_pages(pages, typed.into, console);
-  const std::string wanted = typed.command.empty() ? "ckpt" : "ckpt-" + typed.command;
+  const bool is_program = typed.command.empty() || typed.command == "ckpt";
+  const std::string wanted = is_program ? "ckpt" : "ckpt-" + typed.command;
   for (const ManPage& page : pages) {
     if (page.name != wanted) continue;
     console.object("man", {{"name", page.name}, {"page", page.text}});

@@ -277,6 +277,7 @@ Status Publication::run() {
   CKPT_ASSIGN(const auto entries, list_published(folder_));
   note_bookkeeping(folder_, entries, console_);
   note_unserved(folder_, entries, console_);
+  note_foreign_names(folder_, entries, console_);
   CKPT_TRY(check_files_whole());
   CKPT_TRY(check_provenance());
   CKPT_TRY(check_kept_signature(entries));

@@ -147,6 +147,9 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   std::error_code error;
   CKPT_ASSIGN(const bool exists, is_there(typed.path, Links::kFollow));
   if (!exists) return not_found("{}: no such folder", typed.path);
+  if (!fs::is_directory(typed.path, error) && !fs::is_regular_file(typed.path, error)) {
+    return misuse("{}: neither a file nor a folder; expected a folder", typed.path);
+  }
   if (!fs::is_directory(typed.path, error)) {
     const std::string path = shell_path(typed.path);
     return misuse_hint(fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),

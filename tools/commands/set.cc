@@ -16,6 +16,9 @@ Failure no_value(const TypedSet& typed, const std::string& word) {
   if (word.starts_with('=')) {
     return misuse_hint("ckpt help set", "'{}' has no key; expected KEY=VALUE", word);
   }
+  if (word.starts_with('-')) {  // after "--"
+    return misuse_hint("ckpt help set", "'{}' is neither KEY=VALUE nor an option here", word);
+  }
   const std::string path = shell_path(typed.run.path.string());
   const bool is_pair = typed.set.size() == 2 && typed.set[1].find('=') == word.npos;
   const std::string meant = is_pair ? shell_word(fmt::format("{}={}", typed.set[0], typed.set[1]))
@@ -29,6 +32,11 @@ Result<std::vector<KeyEdit>> read_edits(const TypedSet& typed) {
   for (const std::string& word : typed.set) {
     const size_t equals = word.find('=');
     if (equals == word.npos || equals == 0) return no_value(typed, word);
+    if (word.substr(equals) == "=@") {
+      const std::string text = shell_word(word.substr(0, equals) + "=text:@");
+      return misuse_hint(fmt::format("{} for this character", text),
+                         "'{}' names no file; expected KEY=@FILE", word);
+    }
     edits.push_back({true, word.substr(0, equals), word.substr(equals + 1)});
   }
   for (const std::string& key : typed.removed) edits.push_back({false, key, {}});

@@ -336,6 +336,18 @@ void tell_inner_signatures(const std::vector<FolderEntry>& entries,
                        " in inner folders not checked");
 }
 
+// A pattern would be typed to leave something out, and leaves out nothing.
+void note_patterns(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
+                   const Console& console) {
+  for (const std::string& path : typed.ignored) {
+    const bool is_used = std::ranges::any_of(
+        entries, [&](const FolderEntry& entry) { return is_ignored(entry.path, {path}); });
+    if (is_used || path.find_first_of("*?[") == path.npos) continue;
+    console.warn(fmt::format("--ignore {}: a path, not a pattern, and nothing in {} has it", path,
+                             typed.path));
+  }
+}
+
 Status check_folder(const TypedVerify& typed, const Console& console, unsigned threads,
                     Findings& findings) {
   const fs::path folder = typed.path;
@@ -343,6 +355,7 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
   CKPT_ASSIGN(auto signed_files, read_signature(typed, console, findings));
   CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
   CKPT_ASSIGN(const auto entries, list_folder(folder, {}));
+  note_patterns(typed, entries, console);
   if (signed_files) {
     listings.push_back(std::move(*signed_files));
   } else if (auto hub = hub_listing(folder, entries, findings)) {

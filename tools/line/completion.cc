@@ -26,6 +26,7 @@ std::vector<std::string> listed_values(std::string_view names) {
   if (names.starts_with("--to,") || names == "--to") return names_in(target_types());
   if (names.starts_with("--step")) return names_in(all_transforms());
   if (names.starts_with("--for")) return names_in(all_profiles());
+  if (names == "COMMAND") return names_in(all_commands());
   return {};
 }
 

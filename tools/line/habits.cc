@@ -187,7 +187,9 @@ std::vector<std::string> in_own_words(std::vector<std::string> words) {
   }
   move_common(words);
   const std::string verb = words[0];
-  if (words.size() == 1 && (verb == "-v" || verb == "-V")) return {"--version"};
+  const bool is_version = verb == "--version" || verb == "-v" || verb == "-V";
+  if (is_version && words.size() == 1) return {"--version"};
+  if (is_version && std::ranges::count(words, "--json") > 0) words[0] = "version";
   const std::string_view own = find(kVerbs, verb);
   if (own.empty()) return words;
   words[0] = own;

@@ -1,12 +1,16 @@
 #include "tools/published/published_files.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/glob.h"
+#include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
+#include "core/io/paths.h"
 #include "core/outputs/place.h"
 #include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
@@ -25,6 +29,32 @@ bool is_left_over(const fs::path& path) {
     const std::string name = part.string();
     return name.ends_with(".partial") || name.starts_with(".ckpt-") ||
            name.find(".partial.ledger") != name.npos;
+  });
+}
+
+// Whether `cp -rL` can copy what the link leads to: not nothing, a loop, or `folder` again.
+bool leads_to_files(const fs::path& link, const fs::path& folder) {
+  std::error_code error;
+  const fs::path target = fs::canonical(link, error);
+  if (error) return false;
+  if (fs::is_regular_file(target, error)) return true;
+  const fs::path place = real_place(link.parent_path());
+  return fs::is_directory(target, error) && !is_within(real_place(folder), target) &&
+         !is_within(place, target);
+}
+
+// Whether Windows has no file of this name: one of a device, or with characters that it keeps.
+bool is_no_name_of_windows(const fs::path& path) {
+  static const GlobList devices(
+      split_words<std::string>("con prn aux nul com[1-9] lpt[1-9] con.* prn.* aux.* nul.* "
+                               "com[1-9].* lpt[1-9].*"));
+  return std::ranges::any_of(path, [](const fs::path& part) {
+    const std::string name = lower_case(part.string());
+    return devices.matches_any(name) || name.ends_with(' ') || name.ends_with('.') ||
+           std::ranges::any_of(name, [](char c) {
+             return static_cast<unsigned char>(c) < ' ' ||
+                    std::string_view("<>:\"|?*\\").find(c) != std::string_view::npos;
+           });
   });
 }
 
@@ -49,6 +79,12 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
   CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
   for (const FolderEntry& entry : entries) {
     const std::string where = (folder / entry.path).string();
+    if (entry.kind == FolderEntry::Kind::kLink && !leads_to_files(folder / entry.path, folder)) {
+      return misuse_hint(
+          fmt::format("rm {}", shell_path(where)),
+          "{}: a symbolic link to {}, which cannot be copied; a published folder holds files",
+          where, entry.target);
+    }
     if (entry.kind == FolderEntry::Kind::kLink) {
       const std::string plain = fs::path(folder / "").parent_path().string();
       return misuse_hint(fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_path(plain),
@@ -100,6 +136,27 @@ Status refuse_unfinished_in(const fs::path& folder, const std::vector<FolderEntr
     }
   }
   return {};
+}
+
+void note_foreign_names(const fs::path& folder, const std::vector<FolderEntry>& entries,
+                        const Console& console) {
+  constexpr size_t kShown = 8;
+  std::map<std::string, std::string> known;  // by the name without case
+  std::vector<std::string> equal, impossible;
+  for (const FolderEntry& entry : entries) {
+    const auto [first, is_new] = known.emplace(lower_case(entry.path), entry.path);
+    if (!is_new) equal.push_back(fmt::format("{} and {}", first->second, entry.path));
+    if (is_no_name_of_windows(entry.path)) impossible.push_back(entry.path);
+  }
+  const auto tell = [&](std::vector<std::string> names, std::string_view what) {
+    if (names.empty()) return;
+    const size_t more = names.size() - std::min(names.size(), kShown);
+    names.resize(names.size() - more);
+    console.warn(fmt::format("{}: {}: {}{}", folder.string(), what, fmt::join(names, ", "),
+                             more == 0 ? std::string() : fmt::format(" and {} more", more)));
+  };
+  tell(std::move(equal), "names that macOS and Windows do not tell apart");
+  tell(std::move(impossible), "names that Windows does not have");
 }
 
 void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& entries,

@@ -29,6 +29,11 @@ Status refuse_unfinished_in(const std::filesystem::path& folder,
 void note_bookkeeping(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,
                       const Console& console);
 
+// Names files that a download elsewhere would lose: names that differ in case alone, or that
+// Windows does not take.
+void note_foreign_names(const std::filesystem::path& folder,
+                        const std::vector<FolderEntry>& entries, const Console& console);
+
 inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
 
 // The name that the file `path` has among those that are published of `folder`; empty where it is

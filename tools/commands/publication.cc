@@ -378,6 +378,7 @@ Status Publication::make(const std::vector<FolderEntry>& entries) {
   CKPT_TRY(make_card());
   CKPT_TRY(make_report());
   CKPT_TRY(make_provenance());
+  CKPT_TRY(check_inner_sums(entries));
   add(kSumsName, render_sha256sums(files_));
   return typed_.key.empty() ? keep_or_drop_signature() : make_signature();
 }

@@ -54,6 +54,7 @@ class Publication {
   bool has_provenance() const;
   Status check_provenance() const;
   Status add_recipe(Provenance& provenance) const;
+  Status check_inner_sums(const std::vector<FolderEntry>& entries) const;
   Status check_kept_signature(const std::vector<FolderEntry>& entries) const;
   Status make(const std::vector<FolderEntry>& entries);
   Status make_card();

@@ -19,10 +19,12 @@
 #include "tools/commands/publication.h"
 #include "tools/line/commands.h"
 #include "tools/published/folder_digests.h"
+#include "tools/published/listing.h"
 #include "tools/published/published_files.h"
 #include "tools/published/source_commit.h"
 #include "tools/published/unpublished.h"
 #include "tools/report/page.h"
+#include "tools/say/findings.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -134,6 +136,29 @@ Status Publication::make_provenance() {
   CKPT_ASSIGN(std::string json, in(typed_.recipe, render_provenance(provenance)));
   add(kProvenanceName, std::move(json));
   return {};
+}
+
+// `ckpt verify` of what is published also asks the sums of folders in it.
+Status Publication::check_inner_sums(const std::vector<FolderEntry>& entries) const {
+  const Console silent{CommonOptions()};
+  Findings of_lists(silent);
+  CKPT_ASSIGN(const auto inner, read_inner_sums(folder_, entries, {}, of_lists));
+  for (const Listing& listing : inner) {
+    Findings findings(silent);
+    check_listings({listing}, files_, entries, findings);
+    if (findings.bad_count() == 0) continue;
+    if (typed_.force) {
+      console_.warn(fmt::format("published with --force: {}", findings.first_bad()));
+      continue;
+    }
+    const fs::path folder = (folder_ / listing.folder).parent_path();
+    return misuse_hint(fmt::format("ckpt publish {}, or --force to publish it as it is",
+                                   shell_path(folder.string())),
+                       "{}: {}; ckpt verify would call this not sound", folder_.string(),
+                       findings.first_bad());
+  }
+  if (of_lists.bad_count() == 0 || typed_.force) return {};
+  return corrupt_hint("--force to publish it as it is", "{}", of_lists.first_bad());
 }
 
 // By the names of the files and by digests that are remembered; keep_or_drop_signature() knows all.

@@ -30,6 +30,7 @@ class Findings {
   void not_covered_bytes(std::string place) { bytes_not_covered_.push_back(std::move(place)); }
 
   uint64_t bad_count() const { return bad_.size(); }
+  const std::string& first_bad() const { return bad_.front(); }  // requires: there is one
   std::vector<std::string> uncovered() const;
   // One sentence without the path: "sound: structure, SHA-256 of 6 files".
   std::string verdict() const;

@@ -31,12 +31,15 @@ class Contents final : public TarSink {
     if (is_folder_) return {};
     entries.push_back({member.name, FolderEntry::Kind::kFile, member.size_bytes});
     files.push_back({member.name, {}, member.size_bytes});
+    const bool is_inner = member.name.ends_with("/" + std::string(kSumsName));
     kept_ = member.name == kSumsName        ? &sums.emplace()
             : member.name == kSignatureName ? &signature.emplace()
+            : is_inner                      ? &inner_sums[member.name]
                                             : nullptr;
-    if (kept_ != nullptr && member.size_bytes > kMaxKeptBytes) {
-      return unsupported("{} of {} bytes; expected at most {}", member.name, member.size_bytes,
-                         kMaxKeptBytes);
+    kept_bytes_ += kept_ != nullptr ? member.size_bytes : 0;
+    if (kept_bytes_ > kMaxKeptBytes) {
+      return unsupported("{} of {} bytes; expected at most {} of sums and signatures", member.name,
+                         member.size_bytes, kMaxKeptBytes);
     }
     hash_ = Sha256();
     return {};
@@ -58,11 +61,13 @@ class Contents final : public TarSink {
   std::vector<FolderEntry> entries;
   std::vector<FileDigest> files;
   std::optional<std::string> sums, signature;
+  std::map<std::string, std::string> inner_sums;  // of folders in it, by name
   uint64_t size_bytes = 0;
 
  private:
   bool is_folder_ = false;
   std::string* kept_ = nullptr;
+  uint64_t kept_bytes_ = 0;
   Sha256 hash_;
 };
 
@@ -186,6 +191,13 @@ Result<std::vector<Listing>> read_lists(const VerifyQuestion& question, const Co
   if (contents.sums) {
     auto sums =
         read_sums(fmt::format("{}: {}", question.path, kSumsName), *contents.sums, findings);
+    if (sums) out.push_back(std::move(*sums));
+  }
+  for (const auto& [name, text] : contents.inner_sums) {
+    if (is_ignored(name, question.ignored)) continue;
+    const std::string folder = name.substr(0, name.rfind('/') + 1);
+    auto sums =
+        read_sums(fmt::format("{}: {}", question.path.string(), name), text, findings, folder);
     if (sums) out.push_back(std::move(*sums));
   }
   for (Listing& listing : out) {

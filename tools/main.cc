@@ -270,7 +270,9 @@ int run(int argc, char** argv) {
     return 2;
   }
   const bool asks_word = typed.size() == 2 && typed[0] == "help" && !is_command(typed[1]);
-  if (typed.empty() || asks_word) return print_help(typed);
+  const bool asks_itself = asks_word && typed[1] == "help";
+  if (typed.empty() || asks_itself) return print_help({});
+  if (asks_word) return print_help(typed);
   TraceFile trace;
   if (!trace.open()) return 2;
   const FilesRead files_read;

@@ -180,6 +180,10 @@ std::string other_names(std::string_view verb, std::string_view name) {
 
 std::vector<std::string> in_own_words(std::vector<std::string> words) {
   if (words.empty()) return words;
+  const bool asks_first = words[0] == "--help" || words[0] == "-h";
+  if (asks_first && words.size() > 1 && !words[1].starts_with('-')) {
+    std::ranges::rotate(words, words.begin() + 1);  // --help VERB
+  }
   if (words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");

@@ -76,6 +76,20 @@ Result<bool> is_as_written(const JsonValue& file, const std::string& path,
   return found == sha256;
 }
 
+// Whether a folder holds weights that the plan did not make: programs would load them, too.
+bool has_other_weights(const Output& output) {
+  if (!output.layout.is_folder) return false;
+  std::error_code error;
+  for (fs::directory_iterator entry(output.path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_made = std::ranges::any_of(
+        output.layout.files, [&](const OutputFile& file) { return file.path == name; });
+    if (name.ends_with(".safetensors") && !is_made) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
@@ -90,6 +104,7 @@ Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
     return Found();
   }
   std::vector<FileReport> out;
+  if (std::ranges::any_of(plan.outputs, has_other_weights)) return Found();
   for (const Output& output : plan.outputs) {
     for (const OutputFile& file : output.layout.files) {
       const std::string path = final_path(output, file).string();

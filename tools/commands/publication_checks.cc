@@ -1,8 +1,8 @@
 // Checks of `ckpt publish` before it hashes anything, also with --dry-run; and provenance.json,
 // whose parts are checked there.
-#include <algorithm>
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <set>

@@ -196,8 +196,7 @@ Result<std::vector<Listing>> read_lists(const VerifyQuestion& question, const Co
   for (const auto& [name, text] : contents.inner_sums) {
     if (is_ignored(name, question.ignored)) continue;
     const std::string folder = name.substr(0, name.rfind('/') + 1);
-    auto sums =
-        read_sums(fmt::format("{}: {}", question.path.string(), name), text, findings, folder);
+    auto sums = read_sums(fmt::format("{}: {}", question.path, name), text, findings, folder);
     if (sums) out.push_back(std::move(*sums));
   }
   for (Listing& listing : out) {

@@ -20,6 +20,7 @@ constexpr Codec one_part_codec(std::string_view help) {
   codec.parts = kOnePart<kDtype, kInfo.values>;
   codec.band_rows = 1;
   codec.block_values = kInfo.values;
+  codec.end = kInfo.end;
   return codec;
 }
 

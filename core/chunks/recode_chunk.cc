@@ -1,6 +1,7 @@
 #include "core/chunks/recode_chunk.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -85,22 +86,24 @@ struct ApplyOp {
   }
 };
 
-// Index of the first NaN or Inf, or the number of values. Adding one to an exponent of all ones
-// carries into the sign bit, which no other exponent reaches: two operations a value, any order.
-uint64_t first_nonfinite(std::span<const float> values) {
+// Index of the first magnitude that is not below `end` (NaN and Inf never are), or the number of
+// values. Adding what the bits of `end` lack carries into the sign bit from these bits on: two
+// operations a value, any order.
+uint64_t first_beyond(std::span<const float> values, float end) {
   constexpr uint64_t kRun = 128;
+  const uint32_t lacking = 0x80000000u - std::bit_cast<uint32_t>(end);
   uint64_t i = 0;
   for (; i + kRun <= values.size(); i += kRun) {
     uint32_t carries = 0;
     for (uint64_t j = 0; j < kRun; ++j) {
       uint32_t bits;
       std::memcpy(&bits, &values[i + j], sizeof bits);
-      carries |= (bits & 0x7F800000u) + 0x00800000u;
+      carries |= (bits & 0x7FFFFFFFu) + lacking;
     }
     if ((carries & 0x80000000u) != 0) break;
   }
   for (; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) return i;
+    if (!(std::fabs(values[i]) < end)) return i;
   }
   return values.size();
 }
@@ -176,26 +179,31 @@ std::vector<std::span<Byte>> strip_parts(const Codec& codec, const Grain& grain,
   return out;
 }
 
-// Whether the codec could hold rows [row, row + rows) of the chunk, now that `out` holds them.
-Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Parts out) {
+// `row` in the chunk.
+Failure too_large(const RecodeInput& input, uint64_t row) {
   const Tensor& tensor = input.tensor;
   const Codec& codec = *tensor.codec;
-  if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
-  const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
-  const uint64_t row_values = input.grain.row_values;
-  const uint64_t bad = codec.first_overflow(encoded, rows, row_values);
-  if (bad == rows) return {};
   const std::string& source = tensor.original_name();
   const uint64_t in_tensor =
-      (input.first_row + row + bad) * row_values / std::max<uint64_t>(1, tensor.row_values());
+      (input.first_row + row) * input.grain.row_values / std::max<uint64_t>(1, tensor.row_values());
   if (codec.block_values > 1) {
+    const bool has_e4m3 = plain_dtype(codec) == Dtype::kNvfp4;
     return corrupt_hint(fmt::format("--tensor-type '{}=bf16'", source),
-                        "tensor '{}': values of row {} are too large for the float16 scales of {}",
-                        source, in_tensor, codec.name);
+                        "tensor '{}': values of row {} are too large for the {} scales of {}",
+                        source, in_tensor, has_e4m3 ? "UE4M3" : "float16", codec.name);
   }
   return corrupt_hint(plain_dtype(codec) == Dtype::kF16 ? "--to bf16" : "--to f32",
                       "tensor '{}': values of row {} are too large for {}", source, in_tensor,
                       codec.name);
+}
+
+// Whether the codec could hold rows [row, row + rows) of the chunk, now that `out` holds them.
+Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Parts out) {
+  const Codec& codec = *input.tensor.codec;
+  if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
+  const std::vector<std::span<const std::byte>> encoded(out.begin(), out.end());
+  const uint64_t bad = codec.first_overflow(encoded, rows, input.grain.row_values);
+  return bad == rows ? Status() : too_large(input, row + bad);
 }
 
 Status encode_strip(const RecodeInput& input, uint64_t row, ConstFloatRows values, Parts out) {
@@ -251,7 +259,19 @@ std::span<const ValueOp> ops_before_encoding(const Tensor& tensor) {
   return ops.first(ops.size() - (is_repeated ? 1 : 0));
 }
 
-// Decodes rows [row, row + rows) of the chunk and applies the operations.
+// Fails for values of rows from `row` on that are not below `end`.
+Status check_values(const RecodeInput& input, uint64_t row, FloatRows values, float end) {
+  if (input.allow_nonfinite) return {};
+  const uint64_t bad = first_beyond(values.values, end);
+  if (bad == values.values.size()) return {};
+  const float found = values.values[bad];
+  if (std::isfinite(found)) return too_large(input, row + bad / values.row_values);
+  return nonfinite_error(input.tensor, (input.first_row + row) * values.row_values + bad,
+                         nonfinite_name(found));
+}
+
+// Decodes rows [row, row + rows) of the chunk and applies the operations. Fails for values that the
+// codec cannot hold.
 Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch, uint64_t row,
                                uint64_t rows) {
   const Recoded& recoded = input.tensor.recoded();
@@ -261,17 +281,16 @@ Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch,
       reinterpret_cast<float*>(scratch.values.reserve(rows * row_values * sizeof(float)));
   const FloatRows values{{floats, rows * row_values}, row_values};
   from.decode(strip_parts<const std::byte>(from, input.grain, row, rows, input.source), values);
-  if (!input.allow_nonfinite) {
-    const uint64_t bad = first_nonfinite(values.values);
-    if (bad < values.values.size()) {
-      return nonfinite_error(input.tensor, (input.first_row + row) * row_values + bad,
-                             nonfinite_name(values.values[bad]));
-    }
-  }
-  for (const ValueOp& op : ops_before_encoding(input.tensor)) {
+  const std::span<const ValueOp> ops = ops_before_encoding(input.tensor);
+  const float end = input.tensor.codec->end;
+  CKPT_TRY(check_values(input, row, values, ops.empty() ? end : kNoEnd));
+  for (const ValueOp& op : ops) {
     std::visit(ApplyOp{values, input.first_row + row, scratch.permuted}, op);
   }
-  return values;
+  if (ops.empty() || end == kNoEnd || input.allow_nonfinite) return values;
+  const uint64_t bad = first_beyond(values.values, end);
+  return bad == values.values.size() ? Result<FloatRows>(values)
+                                     : too_large(input, row + bad / row_values);
 }
 
 // The source's bytes where the codec may take them as they are, else none.

@@ -50,7 +50,7 @@ struct RecodeInput {
 uint64_t strip_bytes(const Tensor& tensor, const Grain& grain);
 
 // Fails: kCorrupt for NaN or Inf (position counted in the tensor's own shape), or for finite values
-// whose scale overflows the codec.
+// that are too large for the codec.
 Status recode_chunk(const RecodeInput& input, RecodeScratch& scratch, Parts out);
 
 // The first half of recode_chunk: computes the statistics of the entire tensor that the codec needs

@@ -138,12 +138,16 @@ struct Codec {
   // only copied).
   void (*decode)(ConstParts, FloatRows) = nullptr;
   // Shortcuts for plain bf16 values in memory: one pass with the results of decoding followed by
-  // scan or encode. They return false, and the results are not usable, if a value is Inf or NaN or
-  // the codec needs floats for the request; first_overflow is called afterwards. Null: no shortcut.
+  // scan or encode. They return false, and the results are not usable, if a magnitude is not below
+  // `end` (Inf and NaN never are) or the codec needs floats for the request; first_overflow is
+  // called afterwards. Null: no shortcut.
   bool (*scan_bf16)(std::span<const std::byte>, Stats&) = nullptr;
   bool (*encode_bf16)(std::span<const std::byte>, const EncodeContext&, Parts) = nullptr;
-  // Index of the first encoded row whose scales are Inf or NaN although its values were finite
-  // (they are too large for the codec), or `rows` when all is well. Null: cannot happen.
+  // Magnitudes from here on do not fit; encode() sees none, unless Inf and NaN are allowed. That of
+  // the row of the dtype.
+  float end = kNoEnd;
+  // Index of the first encoded row whose scales are Inf or NaN although its values were below `end`
+  // (a minimum may need more than they do), or `rows` when all is well. Null: cannot happen.
   uint64_t (*first_overflow)(ConstParts, uint64_t rows, uint64_t row_values) = nullptr;
   // Codecs whose bits this codec can hold.
   std::span<const Repack> repacks = {};

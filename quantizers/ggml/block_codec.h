@@ -70,10 +70,11 @@ template <class Block>
 void only_feedback(ConstFloatRows, std::span<const float>, Block*) {}
 
 // Floats of one piece of plain bf16 stay in the first-level cache.
-template <class Block, EncodeBlocks<Block> kEncode>
+template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode>
 bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& context,
                       Parts parts) {
   constexpr uint64_t kPieceValues = 4096, kPieceBytes = kPieceValues * sizeof(uint16_t);
+  constexpr float kEnd = kDtypeInfos[static_cast<size_t>(kDtype)].end;
   static_assert(kPieceValues % Block::kValues == 0);
   if (context.options.search == ScaleSearch::kBest) return false;
   auto* out = reinterpret_cast<Block*>(parts[0].data());
@@ -81,7 +82,7 @@ bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& co
   while (!values.empty()) {
     const auto piece = values.first(std::min<uint64_t>(kPieceBytes, values.size()));
     const uint64_t count = piece.size() / sizeof(uint16_t);
-    if (!decode_finite_bf16(piece.data(), count, floats)) return false;
+    if (!decode_bf16_below(kEnd, piece.data(), count, floats)) return false;
     kEncode(floats, count / Block::kValues, out);
     out += count / Block::kValues;
     values = values.subspan(piece.size());
@@ -136,7 +137,7 @@ constexpr Codec block_codec(std::string_view help) {
     codec.first_overflow = first_overflow_row<Block>;
   }
   codec.encode = encode_part<Block, kEncode, kWeighted, kSearch>;
-  codec.encode_bf16 = encode_bf16_part<Block, kEncode>;
+  codec.encode_bf16 = encode_bf16_part<kDtype, Block, kEncode>;
   codec.decode = decode_part<Block, kDecode>;
   if constexpr (requires(Block block) { count_extreme_codes(block); }) {
     codec.count_extreme = count_extreme_part<Block>;

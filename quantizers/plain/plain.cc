@@ -3,9 +3,9 @@
 // f32 is copied bit for bit. f64 is decoded with one rounding to nearest even and not encoded.
 // f16, bf16, f8_e4m3 and f8_e5m2 round as float_convert.h says; f8_e8m0 is only decoded.
 //
-// Note: finite values may leave f16 (from 65520 on) and bf16 as Inf, so
-// these two have a first_overflow; the f8 formats saturate instead. Element pointers may be at
-// odd addresses: every access goes through memcpy.
+// Note: finite values may leave f16 (from 65520 on) and bf16 as Inf, so these two have an end; the
+// f8 formats saturate instead. Element pointers may be at odd addresses: every access goes through
+// memcpy.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -63,31 +63,12 @@ void decode_bytes(ConstParts parts, FloatRows rows) {
   for (float& value : rows.values) value = table[static_cast<size_t>(*in++)];
 }
 
-// First row with a 16-bit element whose exponent bits are all ones. A row is read to its end,
-// since a loop without an exit is done in vectors.
-template <uint16_t kExponent>
-uint64_t first_nonfinite_row(ConstParts parts, uint64_t rows, uint64_t row_values) {
-  const std::byte* in = parts[0].data();
-  for (uint64_t row = 0; row < rows; ++row) {
-    uint16_t found = 0;
-    for (uint64_t i = 0; i < row_values; ++i, in += sizeof(uint16_t)) {
-      uint16_t element;
-      std::memcpy(&element, in, sizeof(element));
-      found |= static_cast<uint16_t>((element & kExponent) == kExponent);
-    }
-    if (found != 0) return row;
-  }
-  return rows;
-}
-
 template <Dtype kDtype>
 constexpr Codec float_codec(std::string_view help, decltype(Codec::decode) decode,
-                            decltype(Codec::encode) encode = nullptr,
-                            decltype(Codec::first_overflow) first_overflow = nullptr) {
+                            decltype(Codec::encode) encode = nullptr) {
   Codec codec = one_part_codec<kDtype>(help);
   codec.encode = encode;
   codec.decode = decode;
-  codec.first_overflow = first_overflow;
   return codec;
 }
 
@@ -95,12 +76,10 @@ constexpr Codec float_codec(std::string_view help, decltype(Codec::decode) decod
 
 constinit const Codec kF64Codec = float_codec<Dtype::kF64>("64-bit floats", decode_f64);
 constinit const Codec kF32Codec = float_codec<Dtype::kF32>("32-bit floats", decode_f32, encode_f32);
-constinit const Codec kF16Codec =
-    float_codec<Dtype::kF16>("16-bit floats (IEEE half)", decode_all<decode_f16>,
-                             encode_all<encode_f16>, first_nonfinite_row<0x7C00>);
-constinit const Codec kBf16Codec =
-    float_codec<Dtype::kBF16>("16-bit floats (bfloat16)", decode_all<decode_bf16>,
-                              encode_all<encode_bf16>, first_nonfinite_row<0x7F80>);
+constinit const Codec kF16Codec = float_codec<Dtype::kF16>(
+    "16-bit floats (IEEE half)", decode_all<decode_f16>, encode_all<encode_f16>);
+constinit const Codec kBf16Codec = float_codec<Dtype::kBF16>(
+    "16-bit floats (bfloat16)", decode_all<decode_bf16>, encode_all<encode_bf16>);
 constinit const Codec kF8E4M3Codec =
     float_codec<Dtype::kF8E4M3>("8-bit floats up to 448, without scales",
                                 decode_all<decode_f8_e4m3>, encode_all<encode_f8_e4m3>);

@@ -4,6 +4,7 @@
 // a NaN, which float_convert.h does not, so NaNs are replaced before it.
 #include "quantizers/plain/plain_simd.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -24,15 +25,15 @@
 namespace ckpt {
 namespace {
 
-bool decode_finite_bf16_scalar(const std::byte* in, uint64_t count, float* values) {
-  bool is_finite = true;
+bool decode_bf16_below_scalar(float end, const std::byte* in, uint64_t count, float* values) {
+  bool is_below = true;
   for (uint64_t i = 0; i < count; ++i) {
     uint16_t code;
     std::memcpy(&code, in + i * sizeof code, sizeof code);
     values[i] = float_from_bf16(code);
-    is_finite = is_finite && std::isfinite(values[i]);
+    is_below = is_below && std::fabs(values[i]) < end;
   }
-  return is_finite;
+  return is_below;
 }
 
 }  // namespace
@@ -202,17 +203,18 @@ HWY_INLINE void store_f8_pair(Float low, Float high, std::byte* out) {
 
 // ---- what is exported -------------------------------------------------------------------------
 
-// Adding one to an exponent of all ones carries into the sign bit, which no other exponent reaches.
-bool from_finite_bf16(const std::byte* in, uint64_t count, float* values) {
+// Adding what the bits of `end` lack carries into the sign bit from these bits on.
+bool from_bf16_below(float end, const std::byte* in, uint64_t count, float* values) {
+  const Int lacking = splat_int(static_cast<int32_t>(0x80000000u - std::bit_cast<uint32_t>(end)));
   Int carries = hn::Zero(kI);
   uint64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     const Float value = load_bf16(in + i * sizeof(uint16_t));
     hn::StoreU(value, kF, values + i);
-    const Int exponent = hn::And(bits_of(value), splat_int(kInfBits));
-    carries = hn::Or(carries, hn::Add(exponent, splat_int(0x00800000)));
+    const Int magnitude = hn::And(bits_of(value), splat_int(0x7FFFFFFF));
+    carries = hn::Or(carries, hn::Add(magnitude, lacking));
   }
-  const bool rest = decode_finite_bf16_scalar(in + i * sizeof(uint16_t), count - i, values + i);
+  const bool rest = decode_bf16_below_scalar(end, in + i * sizeof(uint16_t), count - i, values + i);
   return rest && hn::AllFalse(kI, hn::Lt(carries, hn::Zero(kI)));
 }
 #define CKPT_KERNELS(name, Element, load, store_pair, decode, encode)    \
@@ -263,8 +265,9 @@ CKPT_PLAIN_TYPES(CKPT_TWINS)
   CKPT_SIMD_ENCODER(encode_##name, to_##name, std::byte)
 CKPT_PLAIN_TYPES(CKPT_EXPORTED)
 #undef CKPT_EXPORTED
-CKPT_SIMD_FUNCTION(bool, decode_finite_bf16, from_finite_bf16,
-                   (const std::byte* in, uint64_t count, float* values), (in, count, values))
+CKPT_SIMD_FUNCTION(bool, decode_bf16_below, from_bf16_below,
+                   (float end, const std::byte* in, uint64_t count, float* values),
+                   (end, in, count, values))
 
 }  // namespace ckpt
 #endif  // HWY_ONCE

@@ -11,8 +11,8 @@
 namespace ckpt {
 
 void decode_bf16(const std::byte* in, uint64_t count, float* values);
-// The same; false when an Inf or NaN is among them.
-bool decode_finite_bf16(const std::byte* in, uint64_t count, float* values);
+// The same; false when a magnitude is not below `end`, which is above zero. Inf and NaN never are.
+bool decode_bf16_below(float end, const std::byte* in, uint64_t count, float* values);
 void decode_f16(const std::byte* in, uint64_t count, float* values);
 void decode_f8_e4m3(const std::byte* in, uint64_t count, float* values);
 void decode_f8_e5m2(const std::byte* in, uint64_t count, float* values);

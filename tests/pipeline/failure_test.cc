@@ -73,6 +73,28 @@ TEST(Failure, ValuesTooLargeForTheTypeAreRefused) {
   EXPECT_EQ(error_of(folders), "no error");
 }
 
+// ggml writes some of these clipped, or as zeros: no scale that is stored is infinite.
+TEST(Failure, ValuesTooLargeForTheTypeAreRefusedByEveryEncoder) {
+  for (const uint16_t bits : {uint16_t{0x60AD}, uint16_t{0x7F00}}) {  // 1e20, 1.7e38
+    const TemporaryFolder folder;
+    fs::copy(testdata("qwen3-micro"), folder / "bf16");
+    poke(folder / "bf16" / "model.safetensors", 2'000'000, bits);
+    Conversion wide = to_gguf(folder / "bf16", folder / "f32");
+    wide.to = "f32";
+    ASSERT_EQ(error_of(wide), "no error");
+    for (const char* source : {"bf16", "f32"}) {
+      for (const char* type :
+           {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "iq4_xs", "q2_k", "q3_k_m", "q4_k_m",
+            "q5_k_m", "q6_k", "tq2_0", "tq1_0", "nvfp4-ggml"}) {
+        Conversion conversion = to_gguf(folder / source, folder / "out.gguf");
+        conversion.to = type;
+        const std::string error = error_of(conversion);
+        EXPECT_NE(error.find("too large for the "), std::string::npos) << type << ": " << error;
+      }
+    }
+  }
+}
+
 TEST(Failure, OutThatExistsStaysUnlessForced) {
   const TemporaryFolder folder;
   write_file(folder / "out.gguf", "precious");

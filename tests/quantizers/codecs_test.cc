@@ -273,8 +273,9 @@ TEST(Codecs, OverflowNamesTheFirstRowAndNothingElseDoes) {
   int with_overflow = 0;
   for (const Codec* codec : all_codecs()) {
     if (codec->encode == nullptr || codec->first_overflow == nullptr) continue;
-    // Much larger values make the sums of the searches overflow instead of the scale.
-    const float too_large = codec->name == "bf16" ? std::numeric_limits<float>::max() : 1e11f;
+    // Much larger values make the sums of the searches overflow instead of the scale; `end` stops
+    // them.
+    const float too_large = 1e11f;
     const auto values = weights_like(5, kRowValues);
     const auto fine = encode(*codec, values, kRowValues);
     EXPECT_EQ(codec->first_overflow(fine.const_parts(), 5, kRowValues), 5u) << codec->name;
@@ -288,6 +289,36 @@ TEST(Codecs, OverflowNamesTheFirstRowAndNothingElseDoes) {
     ++with_overflow;
   }
   EXPECT_GE(with_overflow, 14);
+}
+
+// A value below the end comes back, or its scale is reported.
+TEST(Codecs, TheEndIsTheMagnitudeFromWhichOnValuesDoNotFit) {
+  int with_end = 0;
+  for (const Codec* codec : all_codecs()) {
+    if (codec->encode == nullptr || codec->end == kNoEnd) continue;
+    ++with_end;
+    const uint64_t columns = codec->block_values;
+    const auto value_back = [&](float value) {
+      const std::vector<float> values(columns, value);
+      const Encoded encoded = encode(*codec, values, columns);
+      const bool is_reported = codec->first_overflow != nullptr &&
+                               codec->first_overflow(encoded.const_parts(), 1, columns) == 0;
+      if (is_reported) return std::numeric_limits<float>::infinity();
+      return decode(*codec, encoded, 1, columns)[0];
+    };
+    const float below = std::nextafter(codec->end, 0.0f), back = value_back(below);
+    if (codec->block_values == 1) {
+      EXPECT_TRUE(std::isfinite(back)) << codec->name;
+      EXPECT_TRUE(std::isinf(value_back(codec->end))) << codec->name;
+      continue;
+    }
+    EXPECT_TRUE(std::isinf(back) || std::fabs(back - below) < 0.5f * below)
+        << codec->name << ": " << back << " of " << below;
+    // Twice as much is reported as an infinite scale, or lost: only the end stops it.
+    const float more = value_back(2 * codec->end);
+    EXPECT_TRUE(std::isinf(more) || more < 1.2f * codec->end) << codec->name << ": " << more;
+  }
+  EXPECT_GE(with_end, 23);
 }
 
 TEST(Codecs, OverflowSeesTheMinimumToo) {

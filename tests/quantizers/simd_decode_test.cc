@@ -84,25 +84,37 @@ class SimdPlain : public testing::TestWithParam<PlainFormat> {
 };
 
 // Every code, from an odd address, and every count of numbers up to 200.
-// Every length of a last vector, and the Inf or NaN at every place of it.
-TEST(SimdBf16, InfAndNanAreSeenWhileBf16IsDecoded) {
+void expect_end_is_seen(float end, uint16_t good, const std::vector<uint16_t>& bad,
+                        uint64_t count) {
+  std::vector<uint16_t> codes(count, good);
+  std::vector<float> values(count), expected(count);
+  const auto bytes = [&] { return std::as_bytes(std::span(codes)).data(); };
+  EXPECT_TRUE(decode_bf16_below(end, bytes(), count, values.data())) << end;
+  for (const uint16_t code : bad) {
+    for (uint64_t at = 0; at < count; ++at) {
+      codes[at] = code;
+      EXPECT_FALSE(decode_bf16_below(end, bytes(), count, values.data())) << end << " " << code;
+      decode_bf16(bytes(), count, expected.data());
+      EXPECT_EQ(bits_of(values), bits_of(expected));
+      codes[at] = good;
+    }
+  }
+}
+
+// Every length of a last vector, and the number beyond at every place of it.
+TEST(SimdBf16, NumbersBeyondAnEndAreSeenWhileBf16IsDecoded) {
+  struct End {
+    float end;
+    uint16_t good;  // the largest number below, negative
+    std::vector<uint16_t> bad;
+  };
+  const End kEnds[] = {{kNoEnd, 0xFF7F, {0x7F80, 0xFF80, 0x7FC0, 0x7F81, 0xFFFF}},
+                       {65520, 0xC77F, {0x4780, 0xC780, 0x7F7F, 0x7F80, 0xFFC0}},
+                       {2784, 0xC52D, {0x452E, 0xC52E, 0xC52F, 0x7F80, 0x7FC0}}};
   for (const SimdTarget target : simd_targets()) {
     const ForcedSimdTarget forced(target);
     for (uint64_t count = 1; count < 40; ++count) {
-      std::vector<uint16_t> codes(count, 0xFF7F);  // the largest number, negative
-      std::vector<float> values(count), expected(count);
-      const auto bytes = [&] { return std::as_bytes(std::span(codes)).data(); };
-      EXPECT_TRUE(decode_finite_bf16(bytes(), count, values.data()));
-      const auto expect_seen = [&](uint64_t at, uint16_t bad) {
-        const uint16_t good = std::exchange(codes[at], bad);
-        EXPECT_FALSE(decode_finite_bf16(bytes(), count, values.data()));
-        decode_bf16(bytes(), count, expected.data());
-        EXPECT_EQ(bits_of(values), bits_of(expected));
-        codes[at] = good;
-      };
-      for (const uint16_t bad : std::vector<uint16_t>{0x7F80, 0xFF80, 0x7FC0, 0x7F81, 0xFFFF}) {
-        for (uint64_t at = 0; at < count; ++at) expect_seen(at, bad);
-      }
+      for (const End& each : kEnds) expect_end_is_seen(each.end, each.good, each.bad, count);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "plan/conversion/pipeline.h"
 
 #include <algorithm>
+#include <array>
 #include <ranges>
 
 #include "core/io/remote_files.h"
@@ -12,6 +13,7 @@
 #include "plan/conversion/advice.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/option_table.h"
+#include "plan/conversion/small_values.h"
 #include "plan/conversion/targets.h"
 #include "plan/conversion/uncopied.h"
 #include "quantizers/quantizers.h"
@@ -504,7 +506,10 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed) {
   for (const Output& output : out.plan.outputs) {
     CKPT_ASSIGN(auto merged, measure_merged(output));
     noted.push_back({output.path.string(), {}});
-    if (std::string note = note_of(merged); !note.empty()) noted.back().notes.push_back(note);
+    CKPT_ASSIGN(std::string small, note_of_small_values(output));
+    for (std::string& note : std::array{note_of(merged), std::move(small)}) {
+      if (!note.empty()) noted.back().notes.push_back(std::move(note));
+    }
     std::ranges::move(merged, std::back_inserter(out.merged));
   }
   add_notes(noted, out.notes);

@@ -228,8 +228,10 @@ struct Family {
   std::span<const std::span<const NameRule>> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
   std::span<const ClassDefault> defaults = {};
-  // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling.
+  // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling. A null
+  // counts as absent in transformers 5; 4.57, which the converter asks for, keeps it.
   std::string_view default_rope = {};
+  bool keeps_null_rope = false;                                     // a class that 4.57 has
   std::span<const std::span<const ParameterRule>> parameters = {};  // of the text part
   bool has_vision = false;       // under a wrapper, Qwen3.5's tower
   bool is_partial = false;       // shapes of some parameters are compared, nothing is missed

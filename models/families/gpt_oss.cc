@@ -82,6 +82,7 @@ const Family kGptOss = {
     .default_rope =
         R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
             "truncate": false, "original_max_position_embeddings": 4096})",
+    .keeps_null_rope = true,
     .parameters = kGptOssRules,
     .graph_constants = kGptOssConstants,
     .add_graph_fields = add_windows,

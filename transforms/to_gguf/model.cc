@@ -217,9 +217,12 @@ JsonValue level_with_default(JsonValue level, const Model& model) {
   const std::string* type = text_of(model.config, "model_type");
   const Family* table = type == nullptr ? nullptr : table_of_model_type(*type);
   if (table == nullptr) table = model.family;
-  const bool is_said =
-      known(level, "rope_scaling") != nullptr || known(level, "rope_parameters") != nullptr;
-  if (is_said || table->default_rope.empty()) return level;
+  const auto is_said = [&](const char* key) {
+    return table->keeps_null_rope ? level.contains(key) : known(level, key) != nullptr;
+  };
+  if (table->default_rope.empty() || is_said("rope_scaling") || is_said("rope_parameters")) {
+    return level;
+  }
   auto rope = parse_json("", table->default_rope);
   CKPT_CHECK(rope.has_value());
   level["rope_parameters"] = std::move(*rope);

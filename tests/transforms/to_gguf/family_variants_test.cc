@@ -85,6 +85,10 @@ TEST(ToGguf, RopeParametersThatConfigJsonLacksAreThoseOfTheClass) {
   }
   const char* none = R"({"rope_parameters": {}})";
   EXPECT_NE(keys_with_rope("gpt-oss", "{}"), keys_with_rope("gpt-oss", none));
+  for (const char* null : {R"({"rope_parameters": null})", R"({"rope_scaling": null})"}) {
+    EXPECT_EQ(keys_with_rope("gpt-oss", null), keys_with_rope("gpt-oss", none)) << null;
+    EXPECT_EQ(keys_with_rope("ministral3", null), keys_with_rope("ministral3", "{}")) << null;
+  }
 }
 
 TEST(ToGguf, TensorsThatLlamaCppWouldNotReadAreRefusedByName) {

@@ -1,5 +1,6 @@
 // Fields of config.json that are null, of every family: transformers keeps a null, so the default
-// of a field that is absent is not put in its place.
+// of a field that is absent is not put in its place. Classes that only transformers 5 has (Gemma 4,
+// Ministral 3) put theirs in the place of a null rope_parameters, in 5.17.0.
 //
 // testdata/transforms/nulls.tsv: family, field, and what becomes of it: refused, unchanged, or the
 // SHA-256 of the bytes before the weights, which are those of llama.cpp's converter.

@@ -102,7 +102,9 @@ Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
                                         shell_path(patching.path.string())),
                             "{} belong to no tensor and would be lost", rest);
   }
-  CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
+  Checkpoint after = before;
+  if (patching.elsewhere) leave_adapter(after, patching.path, patching.steps, context);
+  CKPT_ASSIGN(after, apply_steps(patching.steps, std::move(after), context));
   if (after.format != before.format) {
     return misuse_hint("ckpt convert", "{}: the steps make {} of {}; a patch keeps the format",
                        patching.path.string(), after.format, before.format);

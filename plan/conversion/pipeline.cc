@@ -297,6 +297,7 @@ std::vector<Step> with_one_encoding(std::vector<Step> steps, const Checkpoint& c
 Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
                                    const Conversion& conversion, Planning& planning) {
   const Context context = planning.context(conversion);
+  leave_adapter(checkpoint, conversion.in, steps, context);
   if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
     CKPT_ASSIGN(const std::vector<Document> documents,
                 read_documents(conversion.tokenizer, conversion.reading));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/printable.h"
+#include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 
 namespace ckpt {
@@ -22,7 +23,28 @@ std::string documents_of(const std::vector<NamedFile>& files) {
   return fmt::format("{} {}", fmt::join(names, " and "), names.size() == 1 ? "names" : "name");
 }
 
+bool merges_adapter_of(const std::filesystem::path& in, const std::vector<Step>& steps) {
+  return std::ranges::any_of(steps, [&](const Step& step) {
+    const std::optional<std::string> from = step.options.get("from");
+    if (step.transform->name != "lora" || !from) return false;
+    std::error_code error;
+    return *from == in.string() || std::filesystem::equivalent(*from, in, error);
+  });
+}
+
 }  // namespace
+
+void leave_adapter(Checkpoint& model, const std::filesystem::path& in,
+                   const std::vector<Step>& steps, const Context& context) {
+  constexpr const char* kConfig = "adapter_config.json";
+  const bool is_model = model.find_document("config.json") != nullptr;
+  if (!is_model || !adapter_words(model).empty() || !model.remove_document(kConfig)) return;
+  if (merges_adapter_of(in, steps)) return;
+  context.note(
+      "{}: the adapter, which transformers adds to the weights of such a folder, is left out; "
+      "--step {} merges it",
+      kConfig, shell_word("lora:from=" + in.string()));
+}
 
 void note_uncopied(Checkpoint& output, const Context& context) {
   if (output.format == "gguf") return;

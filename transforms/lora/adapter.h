@@ -38,6 +38,8 @@ struct AdapterConfig {
   std::vector<std::string> parameters;  // target_parameters
   std::vector<std::string> saved;       // modules_to_save
   std::vector<std::string> targets;     // target_modules, where it is a list
+  std::vector<std::string> excluded;    // exclude_modules, where it is a list
+  std::optional<Regex> excluded_names;  // else: of entire names
   std::optional<Version> peft_version;
   std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
   std::string base;                  // base_model_name_or_path
@@ -98,7 +100,7 @@ Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& fol
                                    const Context& context);
 
 // Each part of a module is there with those that it needs, as the configuration says (use_dora,
-// lora_bias, layers_to_transform). Fails: kCorrupt.
+// lora_bias, layers_to_transform, exclude_modules). Fails: kCorrupt.
 Status check_module(const Adapter& adapter, const AdapterModule& module);
 // `rank` of the factor is that of the configuration. Fails: kCorrupt.
 Status check_rank(const AdapterConfig& config, const AdapterModule& module, const Tensor& factor,

@@ -20,6 +20,23 @@ Status check_layer(const AdapterConfig& config, const AdapterModule& module) {
                  fmt::join(layers, ", "), rest);
 }
 
+// PEFT leaves such modules as they are, whatever the file has for them.
+Status check_excluded(const AdapterConfig& config, const AdapterModule& module) {
+  const bool is_low_rank =
+      module.find(AdapterPart::kA) != nullptr || module.find(AdapterPart::kEmbeddingA) != nullptr;
+  if (!is_low_rank || is_stack_of_experts(module)) return {};
+  const auto is_named = [&](const std::string& name) {
+    return module.name == name || module.name.ends_with("." + name);
+  };
+  const bool is_excluded =
+      std::ranges::any_of(config.excluded, is_named) ||
+      (config.excluded_names && config.excluded_names->is_found_in(module.name));
+  if (!is_excluded) return {};
+  return corrupt_hint("removing the module from exclude_modules, or its tensors from the file",
+                      "tensor '{}': exclude_modules names '{}', to which PEFT would add nothing",
+                      module.first_tensor(), module.name);
+}
+
 Status check_magnitude(const AdapterConfig& config, const AdapterModule& module,
                        bool has_product) {
   const Tensor* magnitude = module.find(AdapterPart::kMagnitude);
@@ -76,6 +93,7 @@ Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
 
 Status check_module(const Adapter& adapter, const AdapterModule& module) {
   CKPT_TRY(check_layer(adapter.config, module));
+  CKPT_TRY(check_excluded(adapter.config, module));
   return check_pairs(adapter.config, module);
 }
 

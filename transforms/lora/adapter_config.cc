@@ -21,10 +21,10 @@ constexpr std::string_view kReadKeys =
     "layers_to_transform lora_B_layout"
     " lora_alpha lora_bias peft_type peft_version r rank_pattern target_parameters"
     " trainable_token_indices use_dora use_rslora fine_tune_type lora_parameters bias"
-    " modules_to_save target_modules ";
+    " modules_to_save target_modules exclude_modules ";
 constexpr std::string_view kMlxKeys = " alpha dropout keys rank scale ";
 constexpr std::string_view kTrainingKeys =
-    " auto_mapping corda_config eva_config exclude_modules inference_mode layers_pattern"
+    " auto_mapping corda_config eva_config inference_mode layers_pattern"
     " loftq_config lora_dropout lora_ga_config megatron_config megatron_core"
     " qalora_group_size revision runtime_config task_type"
     " adapter_path batch_size config data grad_accumulation_steps grad_checkpoint iters"
@@ -69,6 +69,7 @@ class AdapterConfigReader {
     if (targets != nullptr && targets->is_array()) {
       CKPT_TRY(read_texts("target_modules", out_.targets));
     }
+    CKPT_TRY(read_excluded());
     CKPT_TRY(read_version());
     out_.base = root_.find_text("base_model_name_or_path")
                     .value_or(root_.find_text("model").value_or(std::string()));
@@ -250,6 +251,20 @@ class AdapterConfigReader {
       if (!text) return wrong(key, "a list of texts");
       out.push_back(*text);
     }
+    return {};
+  }
+
+  // A text is an expression for entire names.
+  Status read_excluded() {
+    constexpr const char* kKey = "exclude_modules";
+    const JsonText* value = known(kKey);
+    if (value == nullptr || !is_given(*value)) return {};
+    const auto text = value->as_text();
+    if (!text) return read_texts(kKey, out_.excluded);
+    auto names = Regex::parse(fmt::format("^(?:{})$", *text));
+    if (!names)
+      return unsupported("{}: '{}': not a regular expression that is read here", kKey, *text);
+    out_.excluded_names = std::move(*names);
     return {};
   }
 

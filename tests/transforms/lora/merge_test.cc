@@ -190,6 +190,18 @@ TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   EXPECT_EQ(hash(R"({"r": "2", "lora_alpha": 4})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "layers_to_transform": [1]})"), "refused");
+  for (const char* named : {R"(["q_proj"])", R"(["k_proj", "layers.0.self_attn.q_proj"])",
+                            R"(["model.layers.0.self_attn.q_proj"])", R"(".*\.0\..*")"}) {
+    EXPECT_EQ(hash(fmt::format(R"({{"r": 2, "lora_alpha": 4, "exclude_modules": {}}})", named)),
+              "refused")
+        << named;
+  }
+  for (const char* other : {"null", "[]", R"("")", R"(["k_proj", "_proj", "self_attn"])",
+                            R"("q_proj")", R"("model.*k_proj")"}) {
+    EXPECT_EQ(hash(fmt::format(R"({{"r": 2, "lora_alpha": 4, "exclude_modules": {}}})", other)),
+              usual)
+        << other;
+  }
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "lora_bias": true})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "trainable_token_indices": [3]})"), "refused");
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "use_qalora": true})"), "refused");

@@ -28,12 +28,16 @@ Result<std::string> read_lines(const Document& document) {
   return out;
 }
 
-std::string safe_name(std::string name) {
-  for (char& c : name) {
+// One '_' for each character that is not a letter or digit of ASCII.
+std::string safe_name(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const char c = name[0];
     const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    if (!plain) c = '_';
+    out += plain ? c : '_';
+    name.remove_prefix(first_character(name).size_bytes);
   }
-  return name;
+  return out;
 }
 
 void put(Metadata& metadata, std::string key, const std::string& text) {

@@ -137,6 +137,9 @@ TEST(GgufTokenizer, ChatTemplates) {
   EXPECT_EQ(*out.find_text("tokenizer.chat_template"), "D");
   EXPECT_EQ(*out.find_text("tokenizer.chat_template.tool_use"), "T");
   EXPECT_EQ(texts(out, "tokenizer.chat_templates"), (std::vector<std::string>{"b", "tool_use"}));
+  // One _ for a letter, whatever its bytes.
+  input.config["chat_template"] = {{{"name", "n\u00e9\u4e2d\U0001f600-1"}, {"template", "N"}}};
+  EXPECT_EQ(texts(good(input), "tokenizer.chat_templates"), (std::vector<std::string>{"n____1"}));
   input.config.erase("chat_template");
   input.files = {{"additional_chat_templates/rag.jinja", "R"}, {"chat_template.jinja", "J"}};
   out = good(input);

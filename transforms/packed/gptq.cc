@@ -285,6 +285,9 @@ Result<PackedWeight> join_awq(const PackedJob& job, const Tensor& qweight) {
   }
   const uint64_t inputs = qweight.shape[0];
   CKPT_ASSIGN(const uint64_t group, gptq_group_size(job, parts, inputs));
+  if (inputs % group != 0) {
+    return wrong_part(qweight, fmt::format("a multiple of group_size {} as rows", group));
+  }
   CodedMatrix matrix;
   matrix.rows = parts.rows();
   matrix.columns = inputs;

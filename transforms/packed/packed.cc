@@ -41,11 +41,20 @@ Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights&
   return {};
 }
 
-// compressed-tensors: rotations that a server undoes while it runs.
+// {} or {"config_groups": {}}, as programs write it where nothing is rotated.
+bool has_no_transforms(const JsonText& said) {
+  return said.is_object() && std::ranges::all_of(said.members(), [](const auto& member) {
+           const JsonText& groups = member.second;
+           const bool is_empty = groups.is_object() && groups.members().empty();
+           return member.first == "config_groups" && (groups.is_null() || is_empty);
+         });
+}
+
+// compressed-tensors: rotations that a server undoes while it runs. A form that is not known may
+// mean some too.
 Status check_transforms(const PackedJob& job) {
   const JsonText* transforms = job.statement.said.find("transform_config");
-  const JsonText* groups = transforms == nullptr ? nullptr : transforms->find("config_groups");
-  if (groups == nullptr || groups->members().empty()) return {};
+  if (transforms == nullptr || transforms->is_null() || has_no_transforms(*transforms)) return {};
   return unsupported_hint("the checkpoint that it was quantized from",
                           "{}: quantization_config.transform_config rotates activations, so that "
                           "weights alone are not the model's",

@@ -219,6 +219,8 @@ TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
           [](Checkpoint& on) { tensor(on, std::string(kDown) + ".qweight").shape = {240, 2}; });
   refuses("awq", "expected 2 rows: 96 inputs in groups of 64",
           [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
+  refuses("awq", "expected a multiple of group_size 33 as rows",
+          [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 33"); });
 }
 
 TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
@@ -252,18 +254,24 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
   }
 }
 
+void refuses_transforms(const char* folder, const std::string& said) {
+  refuses(folder, "transform_config rotates activations", [&](Checkpoint& on) {
+    says(on, R"("quantization_config": {)",
+         R"("quantization_config": {"transform_config": )" + said + ", ");
+    const std::string empty = R"("transform_config": {},)";
+    std::string text(on.find_document("config.json")->text());
+    if (const size_t at = text.find(empty); at != text.npos) {
+      on.set_document("config.json", text.erase(at, empty.size()));
+    }
+  });
+}
+
 // Rotations are of the whole model, in whichever layout its weights are.
 TEST(PackedMethods, RotatedActivationsAreRefusedInEveryLayoutOfCompressedTensors) {
   for (const char* folder : {"ct-int4", "ct-w8a8", "../../nvfp4/qwen35-micro-ct"}) {
-    refuses(folder, "transform_config rotates activations", [](Checkpoint& on) {
-      says(on, R"("quantization_config": {)",
-           R"("quantization_config": {"transform_config": {"config_groups": {"u": {}}}, )");
-      const std::string empty = R"("transform_config": {},)";
-      std::string text(on.find_document("config.json")->text());
-      if (const size_t at = text.find(empty); at != text.npos) {
-        on.set_document("config.json", text.erase(at, empty.size()));
-      }
-    });
+    for (const char* said : {R"({"config_groups": {"u": {}}})", R"({"u": {}})", R"("u")", "[1]"}) {
+      refuses_transforms(folder, said);
+    }
   }
 }
 

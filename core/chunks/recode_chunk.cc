@@ -259,6 +259,14 @@ std::span<const ValueOp> ops_before_encoding(const Tensor& tensor) {
   return ops.first(ops.size() - (is_repeated ? 1 : 0));
 }
 
+// Whether value `index` of the chunk is an F64 that is finite.
+bool is_finite_f64(const RecodeInput& input, uint64_t index) {
+  if (plain_dtype(*input.tensor.recoded().from->codec) != Dtype::kF64) return false;
+  double value;
+  std::memcpy(&value, input.source[0].data() + index * sizeof value, sizeof value);
+  return std::isfinite(value);
+}
+
 // Fails for values of rows from `row` on that are not below `end`.
 Status check_values(const RecodeInput& input, uint64_t row, FloatRows values, float end) {
   if (input.allow_nonfinite) return {};
@@ -266,8 +274,15 @@ Status check_values(const RecodeInput& input, uint64_t row, FloatRows values, fl
   if (bad == values.values.size()) return {};
   const float found = values.values[bad];
   if (std::isfinite(found)) return too_large(input, row + bad / values.row_values);
-  return nonfinite_error(input.tensor, (input.first_row + row) * values.row_values + bad,
-                         nonfinite_name(found));
+  const uint64_t in_tensor = (input.first_row + row) * values.row_values + bad;
+  if (is_finite_f64(input, row * values.row_values + bad)) {
+    return corrupt(
+        "tensor '{}': the value at row {}, column {} is too large for F32, as which F64 "
+        "is read",
+        input.tensor.original_name(), in_tensor / input.tensor.row_values(),
+        in_tensor % input.tensor.row_values());
+  }
+  return nonfinite_error(input.tensor, in_tensor, nonfinite_name(found));
 }
 
 // Decodes rows [row, row + rows) of the chunk and applies the operations. Fails for values that the

@@ -115,12 +115,15 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
     if (there.contains(target) && !used.contains(target)) unused.push_back(target);
   }
   const std::set<std::string> listed(targets.begin(), targets.end());
-  const bool may_be_parameter = targets.empty() || !adapter.config.parameters.empty();
+  const std::optional<Regex>& names = adapter.config.target_names;
+  const bool may_be_parameter = (targets.empty() && !names) || !adapter.config.parameters.empty();
   for (const AdapterModule& module : adapter.modules) {
     std::set<std::string> ends;
     add_ends(module.name, ends);
-    const bool is_listed = std::ranges::any_of(
-        ends, [&](const std::string& end) { return listed.contains(end); });
+    const bool is_listed = names ? names->is_found_in(module.name)
+                                 : std::ranges::any_of(ends, [&](const std::string& end) {
+                                     return listed.contains(end);
+                                   });
     if (is_listed || may_be_parameter) continue;
     if (has_any(module, {AdapterPart::kA, AdapterPart::kEmbeddingA})) {
       unlisted.push_back(module.name);

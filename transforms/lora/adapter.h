@@ -38,6 +38,7 @@ struct AdapterConfig {
   std::vector<std::string> parameters;  // target_parameters
   std::vector<std::string> saved;       // modules_to_save
   std::vector<std::string> targets;     // target_modules, where it is a list
+  std::optional<Regex> target_names;    // else: of entire names, where it can be read
   std::vector<std::string> excluded;    // exclude_modules, where it is a list
   std::optional<Regex> excluded_names;  // else: of entire names
   std::optional<Version> peft_version;

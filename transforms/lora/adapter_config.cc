@@ -39,6 +39,14 @@ constexpr std::string_view kRefusedKeys[] = {
 // Ways of starting that change the base too, unless the adapter was converted when it was saved.
 constexpr std::string_view kPlainStarts = " gaussian eva orthogonal true false ";
 
+constexpr std::string_view kAllLinear = "all-linear";  // of target_modules
+
+Result<Regex> anchored(std::string_view front, std::string_view key) {
+  auto regex = Regex::parse(key);  // by itself, so that "a)|(b" is none
+  return regex ? Regex::parse(fmt::format("^{}(?:{})$", front, key)) : regex;
+}
+Result<Regex> whole_name_regex(std::string_view key) { return anchored("", key); }
+
 bool is_given(const JsonText& value) {
   if (value.is_array()) return !value.items().empty();
   if (value.is_object()) return !value.members().empty();
@@ -68,6 +76,10 @@ class AdapterConfigReader {
     const JsonText* targets = known("target_modules");
     if (targets != nullptr && targets->is_array()) {
       CKPT_TRY(read_texts("target_modules", out_.targets));
+    }
+    const auto target = targets == nullptr ? std::nullopt : targets->as_text();
+    if (target && !target->empty() && *target != kAllLinear) {
+      if (auto names = whole_name_regex(*target)) out_.target_names = std::move(*names);
     }
     CKPT_TRY(read_excluded());
     CKPT_TRY(read_version());
@@ -261,7 +273,7 @@ class AdapterConfigReader {
     if (value == nullptr || !is_given(*value)) return {};
     const auto text = value->as_text();
     if (!text) return read_texts(kKey, out_.excluded);
-    auto names = Regex::parse(fmt::format("^(?:{})$", *text));
+    auto names = whole_name_regex(*text);
     if (!names)
       return unsupported("{}: '{}': not a regular expression that is read here", kKey, *text);
     out_.excluded_names = std::move(*names);
@@ -300,8 +312,7 @@ double first_match(const AdapterConfig::Patterns& patterns, std::string_view mod
 }  // namespace
 
 Result<Regex> module_regex(std::string_view key) {
-  auto regex = Regex::parse(key);  // by itself, so that "a)|(b" is none
-  if (regex) regex = Regex::parse(fmt::format("^(?:.*\\.)?(?:{})$", key));
+  auto regex = anchored("(?:.*\\.)?", key);
   if (!regex) return unsupported("'{}': not a regular expression that is read here", key);
   return regex;
 }

@@ -155,9 +155,11 @@ TEST(Bf16Shortcuts, EqualTheWayThroughFloats) {
       EXPECT_EQ(found.bytes(part), expected.bytes(part)) << codec->name << ", part " << part;
     }
     auto spoilt = codes;
-    spoilt[5000] = 0x7F80;
-    EXPECT_FALSE(codec->encode_bf16(OddBytes(spoilt).span(), context, found.parts()))
-        << codec->name;
+    for (const float beyond : {codec->end * 1.01f, -codec->end * 1.01f}) {  // infinite without end
+      spoilt[5000] = bf16_from_float(beyond);
+      EXPECT_FALSE(codec->encode_bf16(OddBytes(spoilt).span(), context, found.parts()))
+          << codec->name;
+    }
     ++encodes;
   }
   EXPECT_GE(scans, 2);

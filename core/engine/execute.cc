@@ -195,9 +195,9 @@ class Engine {
   unsigned threads_;
   const bool is_far_;
   const unsigned readers_, workers_;
+  std::unique_ptr<Resume> resume_;  // may be null; its ledgers are removed after files_
   OutputFiles files_;
   BufferPool& pool_ = files_.pool();
-  std::unique_ptr<Resume> resume_;   // may be null
   std::unique_ptr<DiskCache> disk_;  // may be null
   std::optional<BlockCache> cache_;  // where something is read twice
   Jobs jobs_;
@@ -507,10 +507,11 @@ Status Engine::end() {
 }
 
 // After a temporary error the next run resumes finished work. Work made from inputs that changed
-// is useless, a share's ledger included.
+// is useless, what a share's ledger says included.
 Failure Engine::ended_by(Error error) {
   const bool is_data = error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported;
   if (is_share()) files_.keep();  // it is never alone
+  if (resume_ != nullptr && inputs_changed_) resume_->forget();
   const bool may_pass = !inputs_changed_ && (!is_data || is_share());
   if (resume_ == nullptr || !may_pass || !resume_->keep()) return Failure(std::move(error));
   files_.keep();

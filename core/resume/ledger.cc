@@ -198,9 +198,9 @@ std::string render(const LedgerHead& head) {
   return out + fmt::format("boot {}\n", boot_id());
 }
 
-// One that is there, or a new one of our own: never one that another user is just making. Closed,
-// and errno, where neither can be had.
-Descriptor find_or_make(const fs::path& path) {
+// One that is there, or a new one of our own (`is_made`): never one that another user is just
+// making. Closed, and errno, where neither can be had.
+Descriptor find_or_make(const fs::path& path, bool& is_made) {
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const auto opened = [&](int more) {
     return Descriptor(retried([&] { return ::open(path.c_str(), kFlags | more, 0600); }));
@@ -211,7 +211,8 @@ Descriptor find_or_make(const fs::path& path) {
     out = opened(0);
     if (out.is_open() || errno != ENOENT) break;
     out = opened(O_CREAT | O_EXCL);
-    if (out.is_open() || errno != EEXIST) break;
+    is_made = out.is_open();
+    if (is_made || errno != EEXIST) break;
   }
   return out;
 }
@@ -268,7 +269,8 @@ const std::string& boot_id() {
 }
 
 Result<Ledger> Ledger::open(const fs::path& path) {
-  Ledger ledger(path, find_or_make(path));
+  bool is_made = false;
+  Ledger ledger(path, find_or_make(path, is_made));
   const int descriptor = ledger.descriptor_.get();
   if (descriptor < 0) {
     const int error = errno;
@@ -286,6 +288,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
                        "{}: no file of its own, as an earlier run would have left it",
                        path.string());
   }
+  ledger.was_made_ = is_made;
   ledger.was_empty_ = held.st_size == 0;
   return ledger;
 }
@@ -325,6 +328,11 @@ Status Ledger::write_at_end(std::string_view batch) {
 Status Ledger::sync() {
   if (retried([&] { return ::fdatasync(descriptor_.get()); }) == 0) return {};
   return ledger_failure(path_, "cannot be synced", errno);
+}
+
+void Ledger::clear() {
+  end_bytes_ = 0;
+  if (retried([&] { return ::ftruncate(descriptor_.get(), 0); }) != 0) remove();
 }
 
 void Ledger::remove() { ::unlink(path_.c_str()); }

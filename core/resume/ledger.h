@@ -84,6 +84,7 @@ class Ledger {
   static Result<Ledger> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
+  bool was_made() const { return was_made_; }    // by open()
   bool was_empty() const { return was_empty_; }  // when it was opened
   // nullopt if it cannot be read.
   Result<std::optional<LedgerContent>> read() const;
@@ -94,6 +95,8 @@ class Ledger {
   // One batch: lines, each with its '\n'. Fails: kIo; the file stays readable.
   Status append(std::string_view lines);
   Status sync();
+  // Leaves an empty file, which says of no byte that it is finished; removes it if that fails.
+  void clear();
   void remove();
 
  private:
@@ -103,7 +106,7 @@ class Ledger {
 
   std::filesystem::path path_;
   Descriptor descriptor_;
-  bool was_empty_ = false;
+  bool was_made_ = false, was_empty_ = false;
   uint64_t end_bytes_ = 0;
 };
 

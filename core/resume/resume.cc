@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <optional>
 
 #include "core/base/find.h"
@@ -54,17 +55,26 @@ fs::path final_name(const Output& output, size_t i) {
   return has_one_name(output) ? output.path : final_path(output, output.layout.files[i]);
 }
 
-// Fails when one of them is another user's.
-Result<bool> leftovers_exist(const Plan& plan) {
-  bool exist = false;
+// Whether one of the temporary names is taken, or may be.
+bool have_temporaries(const Plan& plan) {
+  struct stat status {};
   for (const Output& output : plan.outputs) {
     for (size_t i = 0; i < names_of(output); ++i) {
-      const fs::path path = partial_name(output, i);
-      CKPT_TRY(require_ours(path, Guard::kOwner));
-      exist = exist || stat_of(path);
+      if (::lstat(partial_name(output, i).c_str(), &status) == 0) return true;
+      if (errno != ENOENT && errno != ENOTDIR) return true;
     }
   }
-  return exist;
+  return false;
+}
+
+// Fails when one of them is another user's.
+Result<bool> leftovers_exist(const Plan& plan) {
+  for (const Output& output : plan.outputs) {
+    for (size_t i = 0; i < names_of(output); ++i) {
+      CKPT_TRY(require_ours(partial_name(output, i), Guard::kOwner));
+    }
+  }
+  return have_temporaries(plan);
 }
 
 bool same_paths(const std::vector<InputFile>& a, const std::vector<InputFile>& b) {
@@ -75,7 +85,8 @@ bool same_paths(const std::vector<InputFile>& a, const std::vector<InputFile>& b
 
 Resume::~Resume() {
   stop();
-  if (kept_) return;
+  // A temporary file without a ledger is not accepted as ours, and other shares may write to it.
+  if (kept_ || have_temporaries(plan_)) return;
   std::error_code ignored;
   for (const fs::path& share : shares_) fs::remove(share, ignored);
   // The first one, which says what the others are part of, goes last.
@@ -94,7 +105,7 @@ Result<std::unique_ptr<Resume>> Resume::begin(const Plan& plan, const ExecuteOpt
       {digest.sha256, options.resume.command, std::move(digest.inputs), command_folder()});
   if (decided) return resume;
   for (Ledger& ledger : resume->ledgers_) {
-    if (ledger.was_empty()) ledger.remove();
+    if (ledger.was_made() || (ledger.was_empty() && !have_temporaries(plan))) ledger.remove();
   }
   return Failure(std::move(decided.error()));
 }
@@ -353,6 +364,11 @@ Status Resume::complete() {
   kept_ = true;
   CKPT_TRY(ledgers_[0].append("synced\ncomplete\nsynced\n"));
   return ledgers_[0].sync();
+}
+
+void Resume::forget() {
+  stop();
+  for (Ledger& ledger : ledgers_) ledger.clear();
 }
 
 bool Resume::keep() {

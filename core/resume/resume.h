@@ -114,8 +114,12 @@ class Resume {
   Status ready(const std::vector<FileReport>& reports);
   // Records that the share is done. Requires: stopped; synced.
   Status complete();
-  // Keeps the ledgers. False if they contain nothing that another run could use.
+  // Keeps the ledgers. False if they contain nothing that another run could use; then they are
+  // removed with this object, unless temporary files remain, of which they tell that they are ours.
+  // Requires of its owner: those that it removes are removed before this object.
   bool keep();
+  // Empties the ledgers: their bytes were made of inputs that changed.
+  void forget();
 
  private:
   Resume(const Plan& plan, const ExecuteOptions& options) : plan_(plan), options_(options) {}

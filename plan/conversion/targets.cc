@@ -152,7 +152,7 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
     CKPT_ASSIGN(const bool is_known, has_ledger(*one));
     if (is_known) return {};
   }
-  CKPT_TRY(refuse_at_work(partial));  // a merge of importance matrices has no ledger
+  CKPT_TRY(refuse_at_work(partial));  // a patch to another folder has no ledger
   return misuse_hint(fmt::format("mv {} elsewhere, or another OUT", shell_path(partial.string())),
                      "{}: already exists and was not left by an interrupted run (it has no ledger)",
                      partial.string());

@@ -6,8 +6,9 @@
 //
 // KIND is one of kKindNames, or `any`: all but new, malloc and thread, or `change`: those of them
 // that change what is on disk. WHAT is EIO, ENOSPC, EINTR, ... (the call is not made; close is and
-// then fails), SHORT (half of the bytes, at least one), KILL (SIGKILL before the call) or TORN
-// (half are written, then SIGKILL). What does not fit a kind lets the call pass.
+// then fails), SHORT (half of the bytes, at least one), KILL (SIGKILL before the call), TORN
+// (half are written, then SIGKILL) or TERM (SIGTERM, then the call). What does not fit a kind lets
+// the call pass.
 //
 // Counters are of the whole process; which thread's call is the N-th can
 // differ from run to run. Reading every N of a kind still meets every call of a single thread.
@@ -98,6 +99,7 @@ void read_fault(const char* text) {
                : std::strcmp(what, "SHORT") == 0 ? What::kShort
                : std::strcmp(what, "KILL") == 0  ? What::kKill
                : std::strcmp(what, "TORN") == 0  ? What::kTorn
+               : std::strcmp(what, "TERM") == 0  ? What::kTerm
                                                  : What::kNothing;
   const bool known = fault.kind != kKinds || fault.is_any || fault.is_change;
   if (!known || fault.number == 0 || fault.what == What::kNothing) refuse(text);
@@ -168,6 +170,10 @@ What meet(Kind kind, bool changes_disk) {
     return What::kNothing;
   }
   if (fault.what == What::kKill) ::kill(::getpid(), SIGKILL);
+  if (fault.what == What::kTerm) {
+    ::kill(::getpid(), SIGTERM);
+    return What::kNothing;
+  }
   errno = fault.error;
   return fault.what;
 }

@@ -30,7 +30,7 @@ enum Kind {
   kThread,
   kKinds
 };
-enum class What { kNothing, kError, kShort, kKill, kTorn };
+enum class What { kNothing, kError, kShort, kKill, kTorn, kTerm };
 
 // False until the environment was read, and without CKPT_FAULT_ROOT.
 extern std::atomic<bool> ready;

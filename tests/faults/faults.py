@@ -45,6 +45,8 @@ ERRORS = {
 HARMLESS = {("read", "EINTR"), ("read", "SHORT"), ("write", "EINTR"), ("write", "SHORT"), ("fsync", "EINTR"),
             ("copy", "SHORT"), ("mode", "EPERM"), ("owner", "EPERM"), ("close", "EINTR"),
             ("fallocate", "EINTR"), ("thread", "EAGAIN"), ("fallocate", "EOPNOTSUPP"), ("xattr", "ENOSPC"), ("xattr", "EOPNOTSUPP")}
+# Exit codes of those that end the process. -15: before it listens.
+ENDS = {"KILL": (-9,), "TORN": (-9,), "TERM": (130, -15)}
 SENTENCE = re.compile(r"ckpt: (?!note:).+")
 
 
@@ -134,7 +136,7 @@ class Runner:
 
     def judge(self, code, text, what, kind=""):
         harmless = (kind, what) in HARMLESS
-        killed = what in ("KILL", "TORN") and code == -9
+        killed = what in ENDS and code in ENDS[what]
         if code is None:
             return "it did not end"
         if not killed and code not in (0, 2):
@@ -194,7 +196,7 @@ class Runner:
 
 
 # Run without --full; between them they meet every kind of call.
-QUICK = ("convert_gguf", "convert_shards", "execute_share", "patch_headers", "patch_gguf", "publish", "verify")
+QUICK = ("convert_gguf", "convert_shards", "execute_share", "execute_lone_share", "imatrix_merge", "patch_headers", "patch_gguf", "publish", "verify")
 
 
 def chosen(total, full, share, salt=""):
@@ -222,8 +224,8 @@ def points(counts, full, reads_only, kinds):
         for n in chosen(counts["open"], full, 4, "no descriptors"):  # none is left from there on
             yield "open", f"{n}+", "EMFILE"
     if not reads_only and (not kinds or "change" in kinds):
-        for what in ("KILL", "TORN"):
-            for n in chosen(counts["change"], full, 4, what):
+        for what, share in (("KILL", 4), ("TORN", 4), ("TERM", 8)):
+            for n in chosen(counts["change"], full, share, what):
                 yield "change", str(n), what
     for kind in ("new", "malloc"):
         if not kinds or kind in kinds:
@@ -272,7 +274,7 @@ def main():
             for kind, n, what in points(counts, args.full, scenario.reads_only, kinds):
                 runner.start()
                 code, text = runner.run(f"{kind}:{n}:{what}")
-                killed = what in ("KILL", "TORN") and code == -9
+                killed = what in ENDS and code in ENDS[what]
                 problem = runner.judge(code, text, what, kind)
                 kills, faults = kills + killed, faults + (not killed)
                 if problem:

@@ -88,6 +88,9 @@ def all_scenarios(testdata, binary):
     def gguf(folder):
         shutil.copy(testdata / "formats/good/gguf/types.gguf", folder / "m.gguf")
 
+    def imatrix(folder):
+        shutil.copy(testdata / "formats/good/imatrix/imatrix.gguf", folder / "i.gguf")
+
     def two_models(folder):
         small_folder(folder / "m")
         small_folder(folder / "n")
@@ -155,6 +158,10 @@ def all_scenarios(testdata, binary):
         Scenario("execute", to_execute, ["execute", "plan.json"], [["out"]], ignored=("plan.json",), begin=planned),
         Scenario("execute_share", to_execute, ["execute", "plan.json", "--part", "1/2"], [["out"]],
                  ignored=("plan.json",), begin=half_executed),
+        # No other share's ledger says whose the temporary files are.
+        Scenario("execute_lone_share", to_execute, ["execute", "plan.json", "--part", "1/1"], [["out"]],
+                 ignored=("plan.json",), begin=planned),
+        Scenario("imatrix_merge", imatrix, ["imatrix", "merge", "i.gguf", "--out", "o.gguf"], [["o.gguf"]]),
         Scenario("convert_force", two_models, ["convert", "m", "out", "--force"], [["out"]]),
         Scenario("patch_document", small(), ["patch", "m", "--step", "config:set=layers=3"], [["m"]]),
         Scenario("patch_headers", small(512), ["patch", "m", *rename], [["m"]]),

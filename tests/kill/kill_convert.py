@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill -9 at random moments: the same command, run until it is done, gives the bytes of an undisturbed run;
+"""SIGKILL, SIGTERM and SIGHUP at random moments: the same command, run until it is done, gives the bytes of an undisturbed run;
 shares of a plan, killed and restarted at random, do too.
 
 usage: kill_convert.py CKPT TESTDATA KILLS [SEED]
@@ -32,6 +32,7 @@ CASES = {
     "adapter into nvfp4": ["out", "--shard-size", "20MB", "--step", "lora:from=../adapter"],
     "several": ["out", "--to", "nvfp4-w4a16", "--also", "second.gguf=q8_0", *PRE],
 }
+signal.signal(signal.SIGHUP, signal.SIG_DFL)   # under nohup it is ignored, by ckpt too
 BASES = {"adapter into gguf": ("../q4.gguf", "q4_k_m"), "adapter into nvfp4": ("../fp4", "nvfp4-w4a16")}
 
 
@@ -56,6 +57,11 @@ def finish(process, words):
     error = process.communicate(timeout=300)[1]
     if process.returncode != 0:
         fail(f"{' '.join(map(str, words))}: exit {process.returncode}: {error}")
+
+
+def end(process):
+    process.send_signal(RNG.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)))
+    process.communicate(timeout=60)
 
 
 def undisturbed(folder, words):
@@ -100,8 +106,7 @@ def kill_one(work, name, kills):
                 # Anywhere, its last moments and the end of another's work among them.
                 process.communicate(timeout=RNG.uniform(0, 1.1 * seconds))
             except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
+                end(process)
                 died += 1
                 for path, digest in digests(folder).items():
                     if ".partial" not in path.split("/")[0] and digest != expected.get(path):
@@ -180,8 +185,7 @@ def kill_shares(work, kills, shares=3):
             if running and RNG.random() < 0.7:
                 pid = RNG.choice(list(running))
                 process = running.pop(pid)[1]
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
+                end(process)
                 died += 1
         # Whoever was to end it may have been the one that was killed; any share run again does.
         again = start(folder, ["execute", "../plan.json", "--part", f"1/{shares}"])

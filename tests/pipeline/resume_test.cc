@@ -400,6 +400,20 @@ TEST(Resume, LeftoversWithALedgerThatSaysNothingAreReplacedAndSaidSo) {
   EXPECT_EQ(listing(folder.path()), "out.gguf\n");
 }
 
+TEST(Resume, ALedgerThatSaysNothingStaysWithThePartialFile) {
+  const TemporaryFolder folder;
+  write_file(folder / "out.gguf.partial", "what is this");
+  write_file(folder / "out.gguf.partial.ledger", "");
+  const auto planned = plan_conversion(to_gguf(folder / "out.gguf"));
+  ASSERT_TRUE(planned) << planned.error().text();
+  write_file(folder / "out.gguf", "precious");
+  Ender ender(UINT64_MAX);
+  EXPECT_FALSE(execute(planned->plan, options_for(ender)));
+  EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
+  fs::remove(folder / "out.gguf");
+  EXPECT_EQ(error_of(to_gguf(folder / "out.gguf"), options_for(ender)), "no error");
+}
+
 TEST(Resume, AnOutThatAppearedInBetweenStaysAndSoDoesTheLedger) {
   Begun begun;
   write_file(begun.conversion.out, "precious");

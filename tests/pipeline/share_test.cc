@@ -11,6 +11,7 @@
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
+#include "tests/pipeline/ended_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -181,6 +182,47 @@ TEST_F(Shares, AWholeRunTakesOverWhatSharesHaveDone) {
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_GT(report->resumed_bytes, 0u);
   expect_made();
+}
+
+// Their temporary files are there, and other shares may use them.
+TEST_F(Shares, OneThatIsInterruptedBeforeItHasDoneAnythingIsInNobodysWay) {
+  const std::atomic<bool> stop{true};
+  ExecuteOptions early = options_for(1, 2);
+  early.interrupted = &stop;
+  const auto interrupt = [&] {
+    const auto ended = run_share(conversion, early);
+    EXPECT_TRUE(!ended && ended.error().code == ErrorCode::kInterrupted);
+  };
+  interrupt();
+  ASSERT_TRUE(run(conversion, options_for(0, 0)));
+  expect_made();
+  fs::remove_all(folder / "shared");
+  fs::create_directories(folder / "shared");
+  interrupt();
+  for (const uint32_t number : {2u, 1u}) {
+    const auto report = run_share(conversion, options_for(number, 2));
+    ASSERT_TRUE(report) << report.error().text();
+  }
+  expect_made();
+}
+
+TEST_F(Shares, OneWhoseInputChangesIsInNobodysWay) {
+  const fs::path weights = folder / "in" / "model.safetensors";
+  fs::copy(testdata("qwen35-micro"), folder / "in");
+  fs::permissions(weights, fs::perms::owner_all);
+  conversion.in = folder / "in";
+  Ender ender(UINT64_MAX);
+  ender.at_end = [&] {
+    fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::seconds(1));
+  };
+  ExecuteOptions disturbed = options_for(1, 2);
+  disturbed.progress = &ender;
+  ASSERT_FALSE(run_share(conversion, disturbed));
+  const auto again = run_share(conversion, options_for(1, 2));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_GT(again->read_bytes, 0u);  // of what was made of the other input, nothing counts
+  ASSERT_TRUE(run_share(conversion, options_for(2, 2)));
+  EXPECT_TRUE(fs::exists(conversion.out));
 }
 
 TEST_F(Shares, AnEarlierOutputIsNotTakenForThisOne) {

@@ -434,12 +434,13 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
   std::vector<InputPath> inputs;
   for (const std::string& file : typed.files) inputs.push_back({"FILE", file});
   CKPT_TRY(check_targets(plan, inputs, {}));
-  ExecuteOptions options;
-  options.threads = common.threads;
-  options.memory_bytes = common.memory_bytes;
+  // With a ledger: the next run knows by it what a killed one has left.
+  ExecuteOptions options = with_common({}, common);
   options.force = typed.force;
-  options.interrupted = &interrupted;
+  ProgressLine progress(console, typed.out.filename().string());
+  options.progress = &progress;
   CKPT_ASSIGN(const ExecuteReport report, execute(plan, options));
+  progress.clear();
   for (const FileReport& file : report.files) show_file(console, file);
   console.talk("Next: ckpt imatrix show " + shell_path(typed.out.string()));
   return {};

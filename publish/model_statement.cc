@@ -152,8 +152,4 @@ Result<Manifest> parse_statement(std::string_view json) {
   return manifest;
 }
 
-std::vector<std::string> unpublished_paths() {
-  return {".git", ".gitattributes", ".github", ".gitignore"};
-}
-
 }  // namespace ckpt

@@ -12,12 +12,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/io/folder.h"
 #include "publish/archive.h"
 #include "publish/artifact.h"
 
@@ -120,8 +122,23 @@ struct Provenance {
 // An in-toto statement of SLSA provenance, indented. Fails: kCorrupt: the recipe is not JSON.
 Result<std::string> render_provenance(const Provenance& provenance);
 
+// ---- what is not published -------------------------------------------------------------------
 // git's own files, which sums and signatures of a folder never cover: exactly the paths that
 // sigstore/model-transparency 1.1.1 ignores by default.
 std::vector<std::string> unpublished_paths();
+
+// Files that ckpt keeps for itself next to checkpoints, by their names.
+//
+//   kRecord     .NAME.ckpt-made, of convert --if-needed: paths, times and inodes of this machine
+//   kLeftover   NAME.partial, NAME.partial.ledger, .ckpt-NAME, .NAME.ckpt-patch, and what is inside
+//               them: of work that is under way or was interrupted
+enum class OwnFile : uint8_t { kNone, kRecord, kLeftover };
+inline constexpr std::string_view kRecordEnding = ".ckpt-made";
+OwnFile own_file(const std::filesystem::path& path);
+
+// The files that could be published: all but unpublished_paths(), `ignored` and records. Fails: as
+// list_folder().
+Result<std::vector<FolderEntry>> list_publishable(const std::filesystem::path& folder,
+                                                  const std::vector<std::string>& ignored = {});
 
 }  // namespace ckpt

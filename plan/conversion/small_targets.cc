@@ -45,10 +45,8 @@ bool is_record(std::string_view name, const std::string& text) {
 Result<bool> lists_whole_folder(const fs::path& folder, const std::string& text) {
   const auto sums = parse_sha256sums(text);
   if (!sums) return false;
-  std::vector<std::string> left_out = unpublished_paths();
-  left_out.emplace_back(kSumsName);
-  left_out.emplace_back(kSignatureName);
-  CKPT_ASSIGN(const auto entries, list_folder(folder, left_out));
+  CKPT_ASSIGN(const auto entries,
+              list_publishable(folder, {std::string(kSumsName), std::string(kSignatureName)}));
   std::set<std::string_view> listed, present;
   for (const FileDigest& file : *sums) listed.insert(file.name);
   for (const FolderEntry& entry : entries) present.insert(entry.path);

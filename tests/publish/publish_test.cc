@@ -19,6 +19,21 @@ std::string digest_of(std::string_view text) {
 
 const std::string kOne(64, 'a'), kTwo(64, 'b');
 
+TEST(OwnFile, RecordsAndLeftoversAreTold) {
+  for (const char* name : {".r.gguf.ckpt-made", "sub/.m.ckpt-made"}) {
+    EXPECT_EQ(own_file(name), OwnFile::kRecord) << name;
+  }
+  for (const char* name :
+       {"m.gguf.partial", "out.partial/config.json", ".config.json.partial",
+        "m.partial.ledger-1-of-2", ".ckpt-partial.ledger", ".ckpt-patch/files/0",
+        "sub/.m.gguf.ckpt-patch/journal", ".ckpt-lfs-x.partial", ".ckpt-owner-77"}) {
+    EXPECT_EQ(own_file(name), OwnFile::kLeftover) << name;
+  }
+  for (const char* name : {"m.ckpt", "model.ckpt-made", "ckpt-patch/x", "partial", "x.partials"}) {
+    EXPECT_EQ(own_file(name), OwnFile::kNone) << name;
+  }
+}
+
 TEST(Sha256Sums, AreWrittenAsSha256sumWrites) {
   EXPECT_EQ(render_sha256sums({{"b c", kTwo, 2}, {"a", kOne, 1}, {"x\\y\nz\r", kOne, 1}}),
             kOne + "  a\n" + kTwo + "  b c\n\\" + kOne + "  x\\\\y\\nz\\r\n");

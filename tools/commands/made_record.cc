@@ -14,6 +14,7 @@
 #include "core/json/json_read.h"
 #include "core/outputs/place.h"
 #include "core/resume/plan_digest.h"
+#include "publish/publish.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -24,7 +25,7 @@ constexpr uint64_t kMaxRecordBytes = uint64_t{64} << 20;
 
 fs::path record_path(const Plan& plan) {
   const fs::path out = (plan.outputs[0].path / "").parent_path();
-  return out.parent_path() / fmt::format(".{}.ckpt-made", out.filename().string());
+  return out.parent_path() / fmt::format(".{}{}", out.filename().string(), kRecordEnding);
 }
 
 // Tells a file from another; null where there is none.

@@ -432,6 +432,8 @@ Status Publication::make_signature() {
   manifest.model = fs::weakly_canonical(folder_, error).filename().string();
   uncovered_ = unpublished_paths();
   uncovered_.emplace_back(kSignatureName);
+  CKPT_ASSIGN(const std::vector<std::string> records, list_records(folder_));
+  uncovered_.insert(uncovered_.end(), records.begin(), records.end());
   manifest.ignored = uncovered_;
   manifest.files = files_;
   CKPT_ASSIGN(const Bundle bundle, in(typed_.key, sign(render_statement(manifest), signer_)));

@@ -81,8 +81,8 @@ Status Publication::check_places() const {
 
 // A publication that was killed leaves these. list_published() omits those of a run at work.
 Status Publication::remove_leftovers() const {
-  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
-    const fs::path left = folder_ / temporary_name(name);
+  for (const std::string& name : publication_temporaries()) {
+    const fs::path left = folder_ / name;
     CKPT_ASSIGN(const bool is_left, is_there(left));
     if (!is_left || !refuse_at_work(left)) continue;
     CKPT_TRY(LockedTemporary::file(left).map([](const LockedTemporary&) {}));

@@ -87,7 +87,7 @@ Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const f
     CKPT_TRY(refuse_unfinished_output(path));
   }
   if (is_folder(path)) {
-    CKPT_ASSIGN(entries, list_folder(path, unpublished_paths()));
+    CKPT_ASSIGN(entries, list_publishable(path));
     if (is_url(path)) return entries;
     CKPT_TRY(refuse_unfinished_in(path, entries, {}));
     // Snapshots of the hub's cache are links to files with other names: their content counts.

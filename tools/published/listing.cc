@@ -21,6 +21,7 @@ std::set<std::string> names_of(const Listing& listing) {
 // True when an entry of that name needs no line in the list.
 bool may_be_unlisted(const Listing& listing, const std::string& path) {
   return !path.starts_with(listing.folder) || is_ignored(path, listing.ignored) ||
+         own_file(path) == OwnFile::kRecord ||
          std::ranges::find(listing.own_files, path) != listing.own_files.end();
 }
 

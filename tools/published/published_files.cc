@@ -23,15 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of work that was interrupted, or in a folder of such work.
-bool is_left_over(const fs::path& path) {
-  return std::ranges::any_of(path, [](const fs::path& part) {
-    const std::string name = part.string();
-    return name.ends_with(".partial") || name.starts_with(".ckpt-") ||
-           name.find(".partial.ledger") != name.npos;
-  });
-}
-
 // Whether `cp -rL` can copy what the link leads to: not nothing, a loop, or `folder` again.
 bool leads_to_files(const fs::path& link, const fs::path& folder) {
   std::error_code error;
@@ -69,14 +60,28 @@ std::string published_name(const fs::path& folder, const fs::path& path) {
   return is_outside || is_ignored(name, unpublished_paths()) ? "" : name;
 }
 
+std::vector<std::string> publication_temporaries() {
+  std::vector<std::string> out;
+  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
+    out.push_back(temporary_name(name));
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> list_records(const fs::path& folder) {
+  CKPT_ASSIGN(const auto entries, list_folder(folder, unpublished_paths()));
+  std::vector<std::string> out;
+  for (const FolderEntry& entry : entries) {
+    if (own_file(entry.path) == OwnFile::kRecord) out.push_back(entry.path);
+  }
+  return out;
+}
+
 Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
-  std::vector<std::string> ignored = unpublished_paths();
+  std::vector<std::string> ignored = publication_temporaries();
   ignored.emplace_back(kSumsName);
   ignored.emplace_back(kSignatureName);
-  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
-    ignored.push_back(temporary_name(name));
-  }
-  CKPT_ASSIGN(auto entries, list_folder(folder, ignored));
+  CKPT_ASSIGN(auto entries, list_publishable(folder, ignored));
   for (const FolderEntry& entry : entries) {
     const std::string where = (folder / entry.path).string();
     if (entry.kind == FolderEntry::Kind::kLink && !leads_to_files(folder / entry.path, folder)) {
@@ -98,7 +103,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
       return misuse("{}: its name is not UTF-8", where);
     }
     const std::string name = fs::path(entry.path).filename().string();
-    if (is_left_over(entry.path)) {
+    if (own_file(entry.path) == OwnFile::kLeftover) {
       return misuse_hint("the command that left it, once more",
                          "{}: left by work that was interrupted", where);
     }

@@ -24,6 +24,12 @@ Status refuse_unfinished_in(const std::filesystem::path& folder,
                             const std::vector<FolderEntry>& entries,
                             const std::vector<std::string>& ignored);
 
+// Records of ckpt in the folder (OwnFile::kRecord), which are not published. Fails: kIo.
+Result<std::vector<std::string>> list_records(const std::filesystem::path& folder);
+
+// Files in the folder that a run of publish makes under these names, and removes again.
+std::vector<std::string> publication_temporaries();
+
 // Says that a downloader's files are among them: they count like all others, or anything could be
 // put among them unnoticed.
 void note_bookkeeping(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,

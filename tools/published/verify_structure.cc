@@ -14,6 +14,7 @@
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 #include "tools/published/listing.h"
+#include "tools/published/published_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -130,7 +131,8 @@ Status tell_missing_numbers(const fs::path& path, std::set<std::string>& told,
 // `is_judged`: with the folder, as one of its checkpoint's files.
 Status judge_loose_files(const fs::path& folder, const IsJudged& is_judged,
                          std::vector<StructureFinding>& found) {
-  CKPT_ASSIGN(const auto entries, list_folder(folder, unpublished_paths()));
+  // The temporaries of a publication come and go.
+  CKPT_ASSIGN(const auto entries, list_publishable(folder, publication_temporaries()));
   CKPT_ASSIGN(const auto indexed, judge_indexed_folders(folder, entries, is_judged, found));
   std::set<fs::path> judged;
   std::set<std::string> told;

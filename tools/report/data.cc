@@ -187,7 +187,7 @@ Result<ReportedFiles> reported_files(const fs::path& path) {
   ReportedFiles out;
   const fs::path folder = is_folder(path) ? path : parent_of(path);
   CKPT_ASSIGN(const Entries entries,
-              is_folder(path) ? list_folder(path, unpublished_paths()) : entries_beside(path));
+              is_folder(path) ? list_publishable(path) : entries_beside(path));
   const auto digests = listed_digests(own_text(entries, folder, kSumsName, kMaxSumsBytes), out);
   for (const FolderEntry& entry : entries) {
     out.has_signature = out.has_signature || entry.path == kSignatureName;

@@ -52,6 +52,8 @@ struct Patch {
   Output after;                    // all its files as they shall be; after.path = path
   std::vector<PatchedFile> files;  // those that differ, in layout order, removed ones last
   ShiftAbility shift;
+  // Files of the folder that did not exist when this was planned, and would have to be removed.
+  std::vector<std::string> absent = {};
 
   uint64_t written_bytes() const;
   bool changes_nothing() const { return files.empty(); }

@@ -133,6 +133,21 @@ Status decide(const fs::path& path, const Journal& journal, const StepHook& hook
   return carry_out(path, hook);
 }
 
+// Who publishes the folder looks for the staging folder once the sums are written, and removes them
+// then: with it there, either program sees the other.
+Status check_absent(const Patch& patch) {
+  for (const std::string& name : patch.absent) {
+    const fs::path path = base_of(patch.path) / name;
+    CKPT_ASSIGN(const bool exists, is_there(path));
+    if (!exists) continue;
+    return misuse_hint("the same command again",
+                       "{}: appeared while the patch was prepared, and would be of the files "
+                       "before it",
+                       path.string());
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_patchable(const Patch& patch) {
@@ -166,7 +181,7 @@ Result<ExecuteReport> apply_patch(const Patch& patch, const PatchOptions& option
   step(options.hook, "begin");
   CKPT_ASSIGN(const Descriptor lock, lock_staging(patch.path, true));
   Stager stager(patch, options);
-  auto report = stager.stage();
+  auto report = check_absent(patch).and_then([&] { return stager.stage(); });
   const Status done = report ? decide(patch.path, stager.journal(), options.hook)
                              : Status(Failure(std::move(report.error())));
   if (!done) {

@@ -152,6 +152,7 @@ Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& pat
     return {};
   }
   CKPT_ASSIGN(const bool is_left, is_there(folder / name));
+  if (!is_left) patch.absent.emplace_back(name);
   if (!is_left || name == kReportName) return {};
   notes.push_back(fmt::format(
       "{} stays, although it describes the files before this patch: {}", name,

@@ -113,6 +113,25 @@ TEST(PatchKilled, TwoAtOnceAreRefused) {
   EXPECT_NE(second.find("another ckpt is patching it"), std::string::npos) << second;
 }
 
+// They are of the files before the patch: who wrote them has not seen that it began.
+TEST(PatchKilled, SumsThatAppearBeforeItHasTheLockEndIt) {
+  const TemporaryFolder folder;
+  make_checkpoint(folder / "m");
+  fs::remove(folder / "m" / "SHA256SUMS");
+  const auto before = snapshot(folder / "m");
+  const auto planned = plan(folder / "m", {"config:set=layers=3"});
+  ASSERT_TRUE(planned);
+  PatchOptions options;
+  options.hook = [&](std::string_view step) {
+    if (step == "begin") write_file(folder / "m" / "SHA256SUMS", "sums\n");
+  };
+  const auto report = apply_patch(planned->patch, options);
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().text().find("SHA256SUMS: appeared"), std::string::npos);
+  fs::remove(folder / "m" / "SHA256SUMS");
+  EXPECT_EQ(snapshot(folder / "m"), before);
+}
+
 TEST(PatchKilled, AStagingFolderWithOtherFilesStays) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");

@@ -35,7 +35,9 @@
 #include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
+#include "tools/published/as_hashed.h"
 #include "tools/published/folder_digests.h"
+#include "tools/published/model_card.h"
 #include "tools/published/published_files.h"
 #include "tools/published/send.h"
 #include "tools/published/source_commit.h"
@@ -47,107 +49,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-// A block of Markdown for a model card: what the folder holds, type by type, and its hashes.
-//
-//   <!-- ckpt: begin -->   the text between the two lines is rewritten each time; the rest of
-//   ...                    the card is a person's and stays
-//   <!-- ckpt: end -->
-
-constexpr std::string_view kCardBegin = "<!-- ckpt: begin -->";
-constexpr std::string_view kCardEnd = "<!-- ckpt: end -->";
-
-bool comes_once(const std::string& text, std::string_view line) {
-  const size_t at = text.find(line);
-  return at != text.npos && text.find(line, at + 1) == text.npos;
-}
-
-std::string table_of(const Checkpoint& checkpoint) {
-  struct Sum {
-    uint64_t tensors = 0, values = 0, size_bytes = 0;
-  };
-  std::map<std::string_view, Sum> by_type;
-  Sum total;
-  for (const Tensor& tensor : checkpoint.tensors) {
-    for (Sum* sum : {&by_type[tensor.codec->name], &total}) {
-      ++sum->tensors;
-      sum->values += tensor.values();
-      sum->size_bytes += size_bytes(tensor);
-    }
-  }
-  const auto row = [](std::string_view name, const Sum& sum) {
-    return fmt::format("| {} | {} | {} | {} | {:.2f} |\n", name, sum.tensors,
-                       human_count(sum.values), human_bytes(sum.size_bytes),
-                       bits_per_weight(sum.size_bytes, sum.values));
-  };
-  std::string out =
-      "| type | tensors | weights | size | bits per weight |\n|---|---:|---:|---:|---:|\n";
-  for (const auto& [name, sum] : by_type) out += row(name, sum);
-  return out + row("all", total);
-}
-
-// Of every checkpoint in `folder`: the folder itself, or the .gguf files in it; with its two
-// lines around it. Files that `ckpt publish` writes itself are not listed. Fails: as reading does.
-Result<std::string> render_model_card(const fs::path& folder,
-                                      const std::vector<FileDigest>& files) {
-  std::string out = fmt::format("{}\n## Quantization\n\n", kCardBegin);
-  const Result<const Format*> format = recognize(folder);
-  if (format) {
-    CKPT_ASSIGN(const Checkpoint checkpoint, (*format)->read(folder, all_codecs(), {}));
-    out += table_of(checkpoint) + "\n";
-  }
-  for (const FileDigest& file : files) {
-    if (!has_ending(file.name, ".gguf")) continue;
-    // Of a split model, only the first file is read.
-    const auto numbered = parse_numbered(file.name);
-    if (numbered && numbered->number != 1) continue;
-    CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(folder / file.name));
-    out += fmt::format("### {}\n\n{}\n", file.name, table_of(checkpoint));
-  }
-  out += "## Files\n\n| file | size | SHA-256 |\n|---|---:|---|\n";
-  for (const FileDigest& file : files) {
-    if (file.name == kSumsName || file.name == kSignatureName || file.name == kProvenanceName) {
-      continue;
-    }
-    out +=
-        fmt::format("| {} | {} | `{}` |\n", file.name, human_bytes(file.size_bytes), file.sha256);
-  }
-  return out +
-         fmt::format("\nChecked with `sha256sum -c SHA256SUMS` or `ckpt verify`.\n{}\n", kCardEnd);
-}
-
-// `card` with `block` in place of the one that it has, or at its end. Fails: kUsage for a card with
-// one of the two lines alone, or with several of them.
-Result<std::string> with_block(const std::string& card, std::string block) {
-  if (card.find("\r\n") != card.npos) {
-    for (size_t at = block.find('\n'); at != block.npos; at = block.find('\n', at + 2)) {
-      block.insert(at, 1, '\r');
-    }
-  }
-  const std::string line_end = block.ends_with("\r\n") ? "\r\n" : "\n";
-  const size_t begin = card.find(kCardBegin), end = card.find(kCardEnd);
-  if (begin == card.npos && end == card.npos) {
-    if (card.empty()) return block;
-    return card + (card.ends_with('\n') ? "" : line_end) + line_end + block;
-  }
-  if (!comes_once(card, kCardBegin) || !comes_once(card, kCardEnd) || begin > end) {
-    return misuse_hint("removing these lines from it",
-                       "'{}' and '{}' must each occur once, in this order", kCardBegin, kCardEnd);
-  }
-  block.resize(block.size() - line_end.size());  // the card's own line ends behind it
-  return card.substr(0, begin) + block + card.substr(end + kCardEnd.size());
-}
-
-// The card at `path` (read_card() of plan/conversion/targets.h) with the block of `folder`. Where
-// the card is one of `files`, its name there is `own_name`: it cannot list its own hash. Fails: as
-// the others here.
-Result<std::string> edited_card(const fs::path& path, std::string_view own_name,
-                                const fs::path& folder, std::vector<FileDigest> files) {
-  std::erase_if(files, [&](const FileDigest& file) { return file.name == own_name; });
-  CKPT_ASSIGN(std::string block, render_model_card(folder, files));
-  CKPT_ASSIGN(const std::string card, read_card(path));
-  return in(path.string(), with_block(card, std::move(block)));
-}
 
 // git-LFS pointers to published files, with the small files themselves, in a folder of their own.
 
@@ -273,6 +174,7 @@ fs::path lfs_temporary(const fs::path& lfs) {
 
 Status Publication::run() {
   CKPT_TRY(check_places());
+  CKPT_TRY(refuse_patches(folder_));
   if (!typed_.is_dry_run) CKPT_TRY(remove_leftovers());
   CKPT_ASSIGN(const auto entries, list_published(folder_));
   note_bookkeeping(folder_, entries, console_);
@@ -292,11 +194,45 @@ Status Publication::run() {
   CKPT_TRY(make(entries));
   CKPT_TRY(note_states());
   CKPT_TRY(check_files_read());
+  Status written = write_all();
+  if (!written && !check_current() && withdraw()) {
+    written.error().what += fmt::format("; {} was removed again", kSumsName);
+  }
+  return written;
+}
+
+Status Publication::write_all() {
+  CKPT_TRY(check_current());
   CKPT_TRY(write_made());
+  CKPT_TRY(check_current());
   CKPT_TRY(write_archive_file());
   // Where this is there, everything is.
   CKPT_TRY(write_pointers());
   return send();
+}
+
+Status Publication::check_current() const {
+  std::set<std::string> made;
+  for (const Made& each : made_) made.insert(each.name);
+  return check_as_hashed(folder_, states_, made);
+}
+
+// The card is a person's, and a signature that was there is not written again without the key.
+bool Publication::withdraw() const {
+  const auto folder = OpenFolder::open(folder_);
+  bool is_withdrawn = false;
+  for (const Made& made : made_) {
+    const bool is_kept = made.name == kSignatureName && keeps_signature_;
+    const bool is_record = made.name == kSumsName || made.name == kSignatureName ||
+                           made.name == kProvenanceName || made.name == kReportName;
+    if (!folder || !is_record || is_kept) continue;
+    const auto text = read_small(folder_ / made.name, made.content.size());
+    // Another program's is right, or that program's to remove.
+    if (!text || *text != made.content) continue;
+    const bool is_removed = folder->remove(made.name).has_value();
+    is_withdrawn = is_withdrawn || (is_removed && made.name == kSumsName);
+  }
+  return is_withdrawn;
 }
 
 // Before check_files_read() asks whether these are still the states of the files that were hashed.

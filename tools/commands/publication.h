@@ -1,7 +1,7 @@
 // A folder that is published: checked and read entirely, then written to.
 //
 //   list ▸ structure ▸ digests ▸ card, report, provenance, sums, signature, all in memory
-//        ▸ is every file still as it was read? ▸ write ▸ archive ▸ pointers ▸ targets
+//        ▸ is every file still as it was read? ▸ write ▸ is it now? ▸ archive, pointers, targets
 #pragma once
 
 #include <filesystem>
@@ -63,6 +63,11 @@ class Publication {
   Status make_signature();
   Status keep_or_drop_signature();
   Status note_states();
+  Status write_all();
+  // Fails: as check_as_hashed().
+  Status check_current() const;
+  // Removes the records that this run wrote: they are of files that changed. Whether sums were.
+  bool withdraw() const;
   Status write_made();
   Result<std::vector<FileDigest>> all_files() const;
   Status write_archive_file() const;

@@ -27,6 +27,7 @@ LOCKED = [
     (["publish", "m", "--lfs", "lfs"], ".ckpt-lfs-lfs.partial/", "lfs"),
     (["verify", "m.tar.zst", "--unpack", "u"], "u.partial/", "u"),
     (["patch", "m", "--step", "config:set=layers=3", "--out", "patched"], "patched.partial/", "patched"),
+    (["imatrix", "merge", "imatrix.gguf", "--out", "sum.gguf"], "sum.gguf.partial.ledger", "sum.gguf"),
 ]
 # The commands of two runs, and their output
 PAIRS = [

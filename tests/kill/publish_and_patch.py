@@ -21,7 +21,7 @@ CKPT, TESTDATA, ROUNDS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.a
 RNG = random.Random(1)
 SUMS, STAGING = pathlib.Path("d/SHA256SUMS"), pathlib.Path("d/.ckpt-patch")
 CAST = ["patch", "d", "--step", "cast:type=f32", "--rewrite-weights"]
-TRIES = 5
+TRIES = 12
 
 
 def expect(holds, what):
@@ -54,10 +54,10 @@ def wait_for(path, process):
 
 def patch_in_hand():
     """A patch that begins while the folder is hashed, and has changed nothing yet when the sums are written."""
-    for _ in range(TRIES):
+    for i in range(TRIES):
         new_folder(1 << 30)
         publication = start("publish", "d")
-        time.sleep(0.05)
+        time.sleep(0.05 * (i + 1))
         patch = start(*CAST)
         wait_for(STAGING, patch)
         patch.send_signal(signal.SIGSTOP)

@@ -99,4 +99,16 @@ inline Checkpoint settle(Result<Checkpoint> made) {
   return std::move(*read);
 }
 
+// A GGUF written and read again: from-gguf takes files that are written.
+inline Checkpoint as_gguf_file(Checkpoint file) {
+  auto layout = find_format("gguf")->lay_out(file, {.out_name = "model.gguf"}, all_codecs());
+  EXPECT_TRUE(layout.has_value()) << layout.error().text();
+  Plan plan;
+  const auto path = kept_folder() / "model.gguf";
+  plan.outputs.push_back({path, std::move(file), std::move(*layout)});
+  const auto done = execute(plan, {});
+  EXPECT_TRUE(done.has_value()) << done.error().text();
+  return open(path).value_or(Checkpoint());
+}
+
 }  // namespace ckpt::step_test

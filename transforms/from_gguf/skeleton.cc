@@ -1,6 +1,7 @@
 #include "transforms/from_gguf/skeleton.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <unordered_map>
 
@@ -93,6 +94,52 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
   form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
   return expected_parameters({family, family, config}, form);
+}
+
+// The number of `layer` at a key that has one for all layers or one for each.
+std::optional<uint64_t> number_of_layer(const Checkpoint& file, const std::string& key,
+                                        uint64_t layer) {
+  const MetaArray* list = file.metadata.find_array(key);
+  if (list == nullptr) return file.metadata.find_unsigned(key);
+  if (list->numbers.empty() || layer >= list->count()) return std::nullopt;
+  const double value = number_at(*list, layer);
+  return value >= 0 ? std::optional(static_cast<uint64_t>(value)) : std::nullopt;
+}
+
+// Heads of two sizes, by layer: the table of a partial family has rows for one of them.
+Status check_heads(const Checkpoint& file, const Family& family) {
+  const std::string prefix = std::string(family.name) + ".attention.";
+  const std::string pattern = prefix + "sliding_window_pattern";
+  const MetaArray* sliding = file.metadata.find_array(pattern);
+  if (sliding == nullptr || sliding->numbers.empty()) return {};
+  for (uint64_t layer = 0; layer < sliding->count(); ++layer) {
+    const bool slides = number_at(*sliding, layer) != 0;
+    for (const auto& [name, count] :
+         {std::pair{"attn_q", "head_count"}, std::pair{"attn_k", "head_count_kv"}}) {
+      const Tensor* tensor = file.find_tensor(fmt::format("blk.{}.{}.weight", layer, name));
+      const std::string size = prefix + (slides ? "key_length_swa" : "key_length");
+      const auto heads = number_of_layer(file, prefix + count, layer);
+      const auto values = number_of_layer(file, size, layer);
+      if (tensor == nullptr || !heads || !values) continue;
+      const auto rows = product(std::array{*heads, *values});
+      if (rows && *rows == tensor->rows()) continue;
+      return corrupt("tensor '{}' has {} rows; {}{} and {} give {} heads of {}, as {} has it",
+                     tensor->name, tensor->rows(), prefix, count, size, *heads, *values, pattern);
+    }
+  }
+  return {};
+}
+
+// Tensors of a partial family give the skeleton its shapes; its keys must agree with them.
+Status check_partial(const Checkpoint& file, const Checkpoint& skeleton, const Family& family,
+                     const Context& context) {
+  CKPT_TRY(check_heads(file, family));
+  CKPT_ASSIGN(Model model, read_model(skeleton));
+  CKPT_ASSIGN(const std::vector<NamedTensor> selected,
+              select_tensors(skeleton, true, model, context.codecs));
+  const auto checked = check_shapes(selected, model);
+  if (checked) return {};
+  return corrupt("the keys contradict the tensors: {}", checked.error().what);
 }
 
 std::set<std::string_view> names_of(const std::vector<Tensor>& tensors) {
@@ -245,6 +292,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
     const ByteSource* source = tensor.stored().parts[0][0].source.get();
     return unwanted.contains(source) || (!used.contains(source) && optional.contains(tensor.name));
   });
+  if (family.is_partial) CKPT_TRY(check_partial(file, out, family, context));
   return out;
 }
 

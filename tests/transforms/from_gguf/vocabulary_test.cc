@@ -19,18 +19,6 @@ Checkpoint after_step(std::string_view step, Checkpoint input, const Options& op
   return out.value_or(Checkpoint());
 }
 
-// from-gguf takes files that are written.
-Checkpoint as_file(Checkpoint file) {
-  auto layout = find_format("gguf")->lay_out(file, {.out_name = "model.gguf"}, all_codecs());
-  EXPECT_TRUE(layout.has_value()) << layout.error().text();
-  Plan plan;
-  const auto path = step_test::kept_folder() / "model.gguf";
-  plan.outputs.push_back({path, std::move(file), std::move(*layout)});
-  const auto done = execute(plan, {});
-  EXPECT_TRUE(done.has_value()) << done.error().text();
-  return step_test::open(path).value_or(Checkpoint());
-}
-
 JsonValue returned_json(const Checkpoint& folder, std::string_view path) {
   const Document* found = folder.find_document(path);
   EXPECT_NE(found, nullptr) << path;
@@ -58,7 +46,7 @@ std::vector<int32_t> token_types(const Checkpoint& file) {
 TEST(GgufToVocabulary, PlacesOfMergesComeBackWithoutTokenizerModel) {
   for (const char* family : {"tinyllama", "gemma3"}) {
     const Checkpoint file = after_step("to-gguf", without_piece_file(family));
-    const Checkpoint folder = after_step("from-gguf", as_file(file));
+    const Checkpoint folder = after_step("from-gguf", step_test::as_gguf_file(file));
     EXPECT_EQ(folder.find_document("tokenizer.model"), nullptr) << family;
     const JsonValue model = returned_json(folder, "tokenizer.json")["model"];
     for (const JsonValue& merge : model["merges"]) {
@@ -75,7 +63,7 @@ TEST(GgufToVocabulary, EqualScoresAreReported) {
   const Options as_converter = step_test::options({{"tokenizer-as", "converter"}});
   const Checkpoint file = after_step("to-gguf", without_piece_file("tinyllama"), as_converter);
   std::vector<std::string> notes;
-  after_step("from-gguf", as_file(file), {}, &notes);
+  after_step("from-gguf", step_test::as_gguf_file(file), {}, &notes);
   EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
     return note.find("Try: --tokenizer DIR") != note.npos;
   }));
@@ -86,7 +74,7 @@ TEST(GgufToVocabulary, TokenOfPlainTextIsNotNamedSpecial) {
   const std::vector<int32_t> types = token_types(file);
   const auto plain = static_cast<uint32_t>(std::ranges::find(types, 1) - types.begin());
   file.metadata.set("tokenizer.ggml.padding_token_id", MetaValue::u32(plain));
-  const Checkpoint folder = after_step("from-gguf", as_file(file));
+  const Checkpoint folder = after_step("from-gguf", step_test::as_gguf_file(file));
   EXPECT_FALSE(returned_json(folder, "tokenizer_config.json").contains("pad_token"));
   EXPECT_EQ(returned_json(folder, "config.json").value("pad_token_id", 0u), plain);
 }
@@ -99,7 +87,7 @@ TEST(GgufToVocabulary, AddedTokensBehindAHoleKeepTheirNumbers) {
   *std::ranges::find(types, 1) = 5;
   file.metadata.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(types)));
   const JsonValue tokenizer =
-      returned_json(after_step("from-gguf", as_file(file)), "tokenizer.json");
+      returned_json(after_step("from-gguf", step_test::as_gguf_file(file)), "tokenizer.json");
   const JsonValue& vocab = tokenizer["model"]["vocab"];
   EXPECT_FALSE(tokenizer["added_tokens"].empty());
   for (const JsonValue& token : tokenizer["added_tokens"]) {

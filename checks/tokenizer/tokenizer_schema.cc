@@ -14,10 +14,6 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kKeys =
-    " version truncation padding added_tokens normalizer pre_tokenizer post_processor decoder"
-    " model ";
-
 using Faults = std::vector<TokenizerFault>;
 
 bool is_id(const JsonValue& json) {
@@ -245,13 +241,13 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
   Faults out;
   if (tokenizer.is_null()) return out;
   for (const auto& [key, value] : tokenizer.items()) {
-    if (has_word(kKeys, key)) continue;
+    if (has_word(kTokenizerMembers, key)) continue;
     out.push_back({fmt::format("tokenizer.json: {}", key), "a key that is not known"});
   }
   const JsonValue* version = member(tokenizer, "version");
-  if (version != nullptr && *version != "1.0") {
-    out.push_back(
-        {"tokenizer.json: version", fmt::format("{}; expected \"1.0\"", version->dump())});
+  if (version != nullptr && *version != kTokenizerVersion) {
+    out.push_back({"tokenizer.json: version",
+                   fmt::format("{}; expected \"{}\"", version->dump(), kTokenizerVersion)});
   }
   if (const JsonValue* added = member(tokenizer, "added_tokens")) look_added(*added, out);
   find_part_faults(tokenizer, out);

@@ -18,6 +18,11 @@
 
 namespace ckpt {
 
+// Members that a tokenizer.json may have, and its version: the library tokenizers loads no other.
+inline constexpr std::string_view kTokenizerMembers =
+    "version truncation padding added_tokens normalizer pre_tokenizer post_processor decoder model";
+inline constexpr std::string_view kTokenizerVersion = "1.0";
+
 // Texts are views into the file, or into `unescaped`.
 struct TokenLists {
   enum class Vocabulary : uint8_t { kNone, kNumbers, kList };

@@ -137,6 +137,18 @@ Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_vi
   return false;
 }
 
+Result<std::string> class_with_own_rules(std::string_view name, bool takes_file_rules,
+                                         const TokenizerFile& file) {
+  const std::string_view stem = stem_of(name);
+  if (takes_file_rules || stem == "PreTrained" || stem == "TokenizersBackend") return std::string();
+  for (const OwnRules& rules : kOwnRules) {
+    if (rules.stem != stem) continue;
+    CKPT_ASSIGN(const bool same, says(file, rules));
+    if (same) return std::string();
+  }
+  return name.empty() ? std::string("not named") : std::string(stem);
+}
+
 Result<ClassChoice> choose_class(const TokenizerModel& model, const TokenizerFile& file) {
   CKPT_ASSIGN(const bool is_qwen2, says(file, kOwnRules[0]));
   const std::string_view wanted = class_of_processor(model.model_type);

@@ -2,7 +2,7 @@
 //
 //   ids      vocabulary, merges, added tokens
 //   rules    normalizer, pre_tokenizer, post_processor, decoder, the model's kind and flags
-//   special  bos_token, eos_token, pad_token, unk_token of tokenizer_config.json
+//   all      facts of the files around tokenizer.json (config_facts.h)
 //
 // Merges decide ids as much as the vocabulary does; truncation and padding, which trainers leave in
 // tokenizer.json, belong to no area and are never compared.
@@ -12,9 +12,8 @@
 
 #include "core/base/utf8.h"
 #include "core/json/json_reader.h"
-#include "core/model/json_documents.h"
+#include "transforms/tokenizer/config_facts.h"
 #include "transforms/tokenizer/file.h"
-#include "transforms/tokenizer/model.h"
 
 namespace ckpt {
 namespace {
@@ -128,20 +127,17 @@ class Comparison {
   const TokenizerFile& theirs_;
 };
 
-Result<std::string> special_difference(const Checkpoint& ours, const Checkpoint& theirs) {
-  CKPT_ASSIGN(const auto a, read_object(ours, kTokenizerConfig));
-  CKPT_ASSIGN(const auto b, read_object(theirs, kTokenizerConfig));
-  if (!a || !b) return std::string();
-  for (const char* kind : {"bos", "eos", "pad", "unk"}) {
-    const std::optional<std::string> mine = special_text(*a, kind);
-    const std::optional<std::string> other = special_text(*b, kind);
-    if (mine == other) continue;
-    const auto quoted = [](const std::optional<std::string>& text) {
-      return text ? fmt::format("'{}'", *text) : std::string("none");
+// The first fact of `area` that differs; "" when all are equal.
+std::string fact_difference(const std::vector<TokenizerFact>& ours,
+                            const std::vector<TokenizerFact>& theirs, TokenizerArea area) {
+  for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+    if (ours[i].area != area || ours[i].value == theirs[i].value) continue;
+    const auto text = [](const TokenizerFact& fact) {
+      return fact.value ? shown(*fact.value) : std::string("none");
     };
-    return fmt::format("{}_token: {} here, {} there", kind, quoted(mine), quoted(other));
+    return fmt::format("{}: {} here, {} there", ours[i].name, text(ours[i]), text(theirs[i]));
   }
-  return std::string();
+  return {};
 }
 
 }  // namespace
@@ -163,16 +159,22 @@ Result<TokenizerDifferences> compare_tokenizers(const Checkpoint& ours, const Ch
   CKPT_ASSIGN(const std::optional<TokenizerFile> b, read_tokenizer_file(theirs));
   CKPT_CHECK(a && b);
   const Comparison comparison(*a, *b);
+  std::vector<TokenizerFact> mine, other;
+  if (ours.find_document(kTokenizerConfig) != nullptr &&
+      theirs.find_document(kTokenizerConfig) != nullptr) {
+    CKPT_SET(mine, tokenizer_facts(ours, *a));
+    CKPT_SET(other, tokenizer_facts(theirs, *b));
+  }
   TokenizerDifferences out;
   const auto add = [&](TokenizerArea area, std::string text) {
+    if (text.empty()) text = fact_difference(mine, other, area);
     if (!text.empty()) out.push_back({area, std::move(text)});
   };
   CKPT_ASSIGN(std::string ids, comparison.ids());
   add(TokenizerArea::kIds, std::move(ids));
   CKPT_ASSIGN(std::string rules, comparison.rules());
   add(TokenizerArea::kRules, std::move(rules));
-  CKPT_ASSIGN(std::string special, special_difference(ours, theirs));
-  add(TokenizerArea::kSpecial, std::move(special));
+  add(TokenizerArea::kSpecial, {});
   return out;
 }
 

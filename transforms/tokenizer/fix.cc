@@ -123,7 +123,8 @@ class TokenizerFix {
   // takes the plain class, which does as the file says.
   Status settle_frame(ClassChoice& choice) {
     if (!is_framing(choice.name)) return {};
-    CKPT_ASSIGN(const auto frame, this->frame());
+    CKPT_ASSIGN(const auto frame,
+                text_frame(file_, config_.find_text("bos_token"), config_.find_text("eos_token")));
     const JsonText* prefix = config_.find("add_prefix_space");
     const bool is_rebuilt = choice.name.find("Llama") != std::string::npos && prefix != nullptr &&
                             !prefix->is_null() && !has("tokenizer.model");
@@ -134,40 +135,6 @@ class TokenizerFix {
     config_.set_sorted("add_bos_token", JsonText::boolean(frame->first));
     config_.set_sorted("add_eos_token", JsonText::boolean(frame->second));
     return {};
-  }
-
-  // [bos] text [eos], as tokenizer.json frames a text: whether bos and eos are there; nullopt when
-  // it does something else.
-  Result<std::optional<std::pair<bool, bool>>> frame() const {
-    using Frame = std::optional<std::pair<bool, bool>>;
-    CKPT_ASSIGN(const JsonValue processor, file_.value("post_processor"));
-    if (processor.is_null()) return Frame({false, false});
-    const JsonValue* steps = known(processor, "processors");
-    const JsonValue alone = JsonValue::array({processor});
-    Frame out = {{false, false}};
-    for (const JsonValue& step : steps == nullptr ? alone : *steps) {
-      const std::string* type = text_of(step, "type");
-      if (type != nullptr && *type == "ByteLevel") continue;
-      const JsonValue* single = known(step, "single");
-      if (type == nullptr || *type != "TemplateProcessing" || single == nullptr ||
-          !single->is_array()) {
-        return Frame();
-      }
-      bool is_behind = false;
-      for (const JsonValue& item : *single) {
-        const JsonValue* token = known(item, "SpecialToken");
-        const std::string* text = token == nullptr ? nullptr : text_of(*token, "id");
-        if (text == nullptr) {
-          is_behind = true;
-          continue;
-        }
-        bool& flag = is_behind ? out->second : out->first;
-        if (flag || config_.find_text(is_behind ? "eos_token" : "bos_token") != *text)
-          return Frame();
-        flag = true;
-      }
-    }
-    return out;
   }
 
   // transformers 5 and 4.57 read the same folder differently: nothing here can make both right.

@@ -6,7 +6,10 @@
 // proof: the model keeps its own, unless chat-template=donor.
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "core/model/token_lists.h"
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/file.h"
 #include "transforms/tokenizer/files.h"
@@ -28,6 +31,20 @@ Result<Checkpoint> open_donor(const std::string& folder, const Context& context)
     return unsupported("{}: no {}; expected a folder with a tokenizer", folder, path);
   }
   return donor;
+}
+
+// Form is compared with nothing: a file of another one may have the tokens of ours.
+Status check_loadable(const TokenizerFile& file) {
+  for (const auto& [name, value] : file.members) {
+    if (has_word(kTokenizerMembers, name)) continue;
+    return unsupported(
+        "{}: member '{}' is not known; the library tokenizers does not load the file",
+        kTokenizerJson, name);
+  }
+  CKPT_ASSIGN(const JsonValue version, file.value("version"));
+  if (version.is_null() || version == kTokenizerVersion) return {};
+  return unsupported("{}: version {}; expected \"{}\"", kTokenizerJson, version.dump(),
+                     kTokenizerVersion);
 }
 
 // Ids that a tokenizer has, with their text.
@@ -105,6 +122,7 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
                    const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(const TokenizerModel model, read_tokenizer_model(checkpoint));
   CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(donor));
+  CKPT_TRY(check_loadable(*file));
   Ids ids;
   if (checkpoint.find_document(kTokenizerJson) != nullptr) {
     CKPT_ASSIGN(const TokenizerDifferences found, compare_tokenizers(checkpoint, donor));
@@ -119,6 +137,54 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
   CKPT_ASSIGN(const TokenizerDifferences found, compare_with_model(model, ids, *config));
   CKPT_TRY(settle(found, options, context));
   context.note(what_was_checked(model, ids.size()));
+  return {};
+}
+
+// ---- vocabularies next to tokenizer.json ----
+
+// Tokens by id in another file of the vocabulary, "" where a program may spell them otherwise;
+// empty for kinds that are not compared, and files that cannot be read.
+std::vector<std::string> tokens_in(const Document& document) {
+  std::vector<std::string> out;
+  if (document.path == "tokenizer.model") {
+    const auto model = read_sentencepiece(document.text());
+    if (!model || model->model != PieceModel::kBpe) return out;  // others may be numbered otherwise
+    for (const TextPiece& piece : model->pieces) {
+      out.push_back(piece.type == PieceType::kNormal ? piece.text : "");
+    }
+  }
+  if (document.path == "vocab.json") {
+    const auto vocabulary = document.values();
+    if (!vocabulary || !(*vocabulary)->is_object()) return out;
+    for (const auto& [text, value] : (*vocabulary)->items()) {
+      const auto id = whole(value);
+      if (!id || *id >= kMaxPieces) continue;
+      if (*id >= out.size()) out.resize(*id + 1);
+      out[*id] = text;
+    }
+  }
+  return out;
+}
+
+// Programs read one or the other: the file that contradicts the tokenizer.json is left out.
+Status drop_contradictions(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint));
+  Ids ids;
+  std::vector<std::string> dropped;
+  for (const Document& document : checkpoint.documents) {
+    const std::vector<std::string> tokens = tokens_in(document);
+    if (!tokens.empty() && ids.size() == 0) CKPT_TRY(ids.read(*file));
+    for (uint64_t id = 0; id < tokens.size(); ++id) {
+      if (tokens[id].empty() || tokens[id] == ids.text(id)) continue;
+      context.note("tokenizer: {} is left out: token {} is '{}' in it, '{}' in {}", document.path,
+                   id, tokens[id], ids.text(id), kTokenizerJson);
+      dropped.push_back(document.path);
+      break;
+    }
+  }
+  std::erase_if(checkpoint.documents, [&](const Document& document) {
+    return std::ranges::find(dropped, document.path) != dropped.end();
+  });
   return {};
 }
 
@@ -192,6 +258,7 @@ Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
   before.documents = checkpoint.documents;
   exchange_tokenizer_files(donor.documents, checkpoint);
   exchange_chat_templates(donor.documents, checkpoint);
+  CKPT_TRY(drop_contradictions(checkpoint, context));
   return keep_template(checkpoint, before, options.choice<bool>("chat-template"), context);
 }
 

@@ -45,6 +45,12 @@ std::string_view class_of_processor(std::string_view model_type);
 Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
                                            const TokenizerFile& file);
 
+// The class by whose own rules transformers 5 cuts text, without "TokenizerFast" or "Tokenizer"; ""
+// where it takes those of tokenizer.json: `takes_file_rules`, classes without rules, and those
+// whose rules the file has. Fails: kCorrupt.
+Result<std::string> class_with_own_rules(std::string_view name, bool takes_file_rules,
+                                         const TokenizerFile& file);
+
 struct ClassChoice {
   std::string name;
   bool needs_file_rules = false;  // kFileRules must be set, or transformers 5 cuts otherwise

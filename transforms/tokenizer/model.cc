@@ -90,4 +90,37 @@ std::optional<std::string> special_text(const JsonValue& config, std::string_vie
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
+Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& file,
+                                                        const std::optional<std::string>& bos,
+                                                        const std::optional<std::string>& eos) {
+  using Frame = std::optional<std::pair<bool, bool>>;
+  CKPT_ASSIGN(const JsonValue processor, file.value("post_processor"));
+  if (processor.is_null()) return Frame({false, false});
+  const JsonValue* steps = known(processor, "processors");
+  const JsonValue alone = JsonValue::array({processor});
+  Frame out = {{false, false}};
+  for (const JsonValue& step : steps == nullptr ? alone : *steps) {
+    const std::string* type = text_of(step, "type");
+    if (type != nullptr && *type == "ByteLevel") continue;
+    const JsonValue* single = known(step, "single");
+    if (type == nullptr || *type != "TemplateProcessing" || single == nullptr ||
+        !single->is_array()) {
+      return Frame();
+    }
+    bool is_behind = false;
+    for (const JsonValue& item : *single) {
+      const JsonValue* token = known(item, "SpecialToken");
+      const std::string* text = token == nullptr ? nullptr : text_of(*token, "id");
+      if (text == nullptr) {
+        is_behind = true;
+        continue;
+      }
+      bool& flag = is_behind ? out->second : out->first;
+      if (flag || (is_behind ? eos : bos) != *text) return Frame();
+      flag = true;
+    }
+  }
+  return out;
+}
+
 }  // namespace ckpt

@@ -8,6 +8,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "transforms/tokenizer/file.h"
 
 namespace ckpt {
 
@@ -25,5 +26,11 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint);
 
 // Text of bos_token and its kin in tokenizer_config.json; nullopt when absent or null.
 std::optional<std::string> special_text(const JsonValue& config, std::string_view kind);
+
+// [bos] text [eos], as tokenizer.json frames a text: whether the tokens `bos` and `eos` are there;
+// nullopt when it does something else. Fails: kCorrupt.
+Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& file,
+                                                        const std::optional<std::string>& bos,
+                                                        const std::optional<std::string>& eos);
 
 }  // namespace ckpt

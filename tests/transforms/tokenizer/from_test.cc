@@ -26,7 +26,7 @@ Tensor embedding(std::string name, uint64_t rows) {
 struct Case {
   JsonValue ours = JsonValue::parse(kTokenizer8), theirs = ours;
   JsonValue our_config = {{"eos_token", "</s>"}, {"tokenizer_class", "TokenizersBackend"}};
-  JsonValue their_config = {{"eos_token", "</s>"}, {"tokenizer_class", "GPT2Tokenizer"}};
+  JsonValue their_config = {{"eos_token", "</s>"}, {"tokenizer_class", "PreTrainedTokenizerFast"}};
   JsonValue model = {{"vocab_size", 8}, {"eos_token_id", 7}};
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Document> our_files, their_files;
@@ -148,6 +148,82 @@ TEST(TokenizerFrom, SpecialTokens) {
   EXPECT_EQ(take(input).error, "");
   input.options = {{"accept", "everything"}};
   EXPECT_NE(take(input).error.find("expected ids, rules or special"), std::string::npos);
+}
+
+// tokenizer.json is the same one; files around it decide ids and special tokens too.
+TEST(TokenizerFrom, FilesAroundTokenizerJsonAreCompared) {
+  constexpr const char* kConfig = "tokenizer_config.json";
+  struct Around {
+    const char *file, *json, *says, *area;
+  };
+  for (const Around& row : {
+           Around{kConfig, R"({"add_eos_token": true})", "add_eos_token: none here, true", "rules"},
+           {kConfig, R"({"add_bos_token": true})", "add_bos_token: none here, true", "rules"},
+           {kConfig, R"({"split_special_tokens": true})", "split_special_tokens: none", "rules"},
+           {kConfig, R"({"tokenizer_class": "LlamaTokenizer"})", "none here, Llama there", "rules"},
+           {kConfig, R"({"add_prefix_space": true})", "add_prefix_space: none here", "rules"},
+           {kConfig, R"({"do_lower_case": true})", "do_lower_case: none here, true", "rules"},
+           {kConfig, R"({"sep_token": "ab"})", "sep_token: none here, 'ab' there", "special"},
+           {kConfig, R"({"mask_token": "ab"})", "mask_token: none here, 'ab' there", "special"},
+           {kConfig, R"({"additional_special_tokens": ["ab"]})", "none here, 'ab' there",
+            "special"},
+           {kConfig, R"({"extra_special_tokens": {"x": "ab"}})", "none here, 'ab' there",
+            "special"},
+           {kConfig, R"({"added_tokens_decoder": {"6": {"content": "<x>", "special": true}}})",
+            "added_tokens_decoder: none here, 6 {", "ids"},
+           {"special_tokens_map.json", R"({"eos_token": "<s>"})",
+            "special_tokens_map.json: eos_token: none here, '<s>' there", "special"},
+           {"added_tokens.json", R"({"<x>": 6})", "added_tokens.json: none here, 6 <x>", "ids"},
+       }) {
+    Case input;
+    if (row.file == std::string_view(kConfig)) {
+      input.their_config.update(JsonValue::parse(row.json));
+    } else {
+      input.their_files = {Document(row.file, row.json)};
+    }
+    const std::string error = take(input).error;
+    EXPECT_NE(error.find(row.says), std::string::npos) << row.json << ": " << error;
+    input.options = {{"accept", row.area}};
+    EXPECT_EQ(take(input).error, "") << row.json;
+  }
+}
+
+// As other versions of transformers spell the same tokenizer.
+TEST(TokenizerFrom, RepeatedFactsAreNoDifference) {
+  Case input;
+  input.their_config.update(JsonValue::parse(R"({
+    "add_bos_token": false, "add_prefix_space": false, "split_special_tokens": false,
+    "sep_token": null, "additional_special_tokens": ["<s>"],
+    "added_tokens_decoder": {"6": {"content": "<s>", "special": true},
+                             "7": {"content": "</s>", "special": true, "normalized": false}}})"));
+  input.their_files = {Document("special_tokens_map.json", R"({"eos_token": {"content": "</s>"}})"),
+                       Document("added_tokens.json", R"({"<s>": 6, "ab": 3})")};
+  const Taken out = take(input);
+  EXPECT_EQ(out.error, "");
+  EXPECT_TRUE(out.notes.empty());
+}
+
+TEST(TokenizerFrom, FileThatTokenizersDoesNotLoadIsRefused) {
+  Case input;
+  input.theirs["sampler"] = 1;
+  EXPECT_NE(take(input).error.find("member 'sampler' is not known"), std::string::npos);
+  input.theirs.erase("sampler");
+  input.theirs["version"] = "2.0";
+  EXPECT_NE(take(input).error.find(R"(version "2.0"; expected "1.0")"), std::string::npos);
+  input.theirs["version"] = "1.0";
+  EXPECT_EQ(take(input).error, "");
+}
+
+TEST(TokenizerFrom, VocabularyThatContradictsTokenizerJsonIsLeftOut) {
+  Case input;
+  input.their_files = {Document("vocab.json", R"({"a": 0, "ab": 3})")};
+  EXPECT_EQ(take(input).text("vocab.json"), input.their_files[0].text());
+  input.their_files = {Document("vocab.json", R"({"a": 0, "bc": 3})")};
+  const Taken out = take(input);
+  EXPECT_EQ(out.error, "");
+  EXPECT_EQ(out.checkpoint.find_document("vocab.json"), nullptr);
+  ASSERT_EQ(out.notes.size(), 1u);
+  EXPECT_NE(out.notes[0].find("token 3 is 'bc' in it, 'ab' in tokenizer.json"), std::string::npos);
 }
 
 TEST(TokenizerFrom, MoreTokensThanRowsIsNeverTaken) {

@@ -46,7 +46,7 @@ class ConfigReader {
     take_names(dtype);
     add_tensor_fields(file_, family_, layers(), config_);
     for (const char* id : {"bos_token_id", "eos_token_id", "pad_token_id"}) config_[id] = nullptr;
-    add_token_ids(file_, config_);
+    add_token_ids(file_.metadata, config_);
     CKPT_TRY(add_graph_constants());
     if (const JsonValue* rotated = known(config_, "rotary_dim")) {
       take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);

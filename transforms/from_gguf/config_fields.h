@@ -10,8 +10,8 @@ namespace ckpt {
 // A number of the file as JSON; a float as the shortest decimal that is that float.
 JsonValue json_of(const MetaValue& value);
 
-// The ids of special tokens that the file has (generation_config.cc).
-void add_token_ids(const Checkpoint& file, JsonValue& out);
+// The ids of special tokens among a file's keys (generation_config.cc).
+void add_token_ids(const Metadata& metadata, JsonValue& out);
 
 // layer_fields.cc: Fields of config.json that speak of each layer, from the lists of a GGUF's keys.
 //

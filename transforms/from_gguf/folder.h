@@ -71,7 +71,8 @@ Result<std::string> name_text_class(ReturnedFolder& found);
 Result<JsonValue> returned_config(const Checkpoint& file, const Family& family,
                                   std::string_view dtype);
 
-// Ids of special tokens, and how llama.cpp would sample ("general.sampling.*").
+// Ids of special tokens, those that end a text as a list if there are several, and how llama.cpp
+// would sample ("general.sampling.*").
 JsonValue returned_generation_config(const Checkpoint& file);
 
 // tokenizer.json and tokenizer_config.json from the keys of a GGUF.

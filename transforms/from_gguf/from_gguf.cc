@@ -9,12 +9,12 @@
 #include <algorithm>
 
 #include "core/model/adapter.h"
+#include "core/model/document_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
-#include "transforms/from_gguf/token_table.h"
-#include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/from_gguf/returned_keys.h"
 #include "transforms/tokenizer/files.h"
 
 namespace ckpt {
@@ -71,33 +71,6 @@ Status take_tokenizer(const std::string& where, Checkpoint& folder, const Contex
   return take_tokenizer_files(documents, where, folder);
 }
 
-// The keys of the folder's tokenizer, next to the file's.
-Status compare_tokenizer(const Checkpoint& file, const ReturnedFolder& found,
-                         const Context& context) {
-  TokenizerOptions options;
-  const JsonValue* size = found.forward.model.field("vocab_size");
-  if (size != nullptr) options.vocab_size = whole(*size);
-  if (const Tensor* tokens = file.find_tensor("token_embd.weight")) {
-    options.most_tokens = tokens->rows();
-  }
-  options.rules = found.forward.model.family->tokenizer;
-  if (const std::string* pre = file.metadata.find_text("tokenizer.ggml.pre")) {
-    options.pre_name = *pre;
-  }
-  const auto table = read_token_table(file);
-  options.as_converter = table && !has_merge_places(*table);
-  Metadata made;
-  CKPT_TRY(add_tokenizer_keys(found.folder, options, context.quiet(), made));
-  for (const char* list : {"tokens", "token_type", "merges", "scores"}) {
-    const std::string key = std::string("tokenizer.ggml.") + list;
-    const MetaValue* theirs = file.metadata.find(key);
-    const MetaValue* ours = made.find(key);
-    if (theirs == nullptr || (ours != nullptr && *ours == *theirs)) continue;
-    context.note("the tokenizer of the folder does not give the file's {} back", key);
-  }
-  return {};
-}
-
 void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& guessed,
                   const Context& context) {
   context.note("config.json is made from the file's keys, which follow from it again as {}",
@@ -136,7 +109,10 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   } else {
     CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
   }
-  CKPT_TRY(compare_tokenizer(file, found, context));
+  CKPT_ASSIGN(const ReturnedKeys keys, find_returned_keys(file, found.folder, found.forward.model,
+                                                          tokenizer.empty(), context));
+  if (!tokenizer.empty()) CKPT_TRY(follow_token_ids(keys.made, file, found.folder));
+  note_lost_keys(keys, context);
   CKPT_ASSIGN(const std::string text_class, name_text_class(found));
   note_guesses(found, guessed, context);
   if (!text_class.empty()) {
@@ -153,18 +129,45 @@ Status check_nvfp4_options(const OptionValues& options) {
                      "from-gguf: weights are NVFP4, which stay what they are");
 }
 
+// A key that BASE contradicts is refused as one of the architecture is, unless --tokenizer names
+// the folder whose tokenizer is meant; keys that BASE lacks are noted.
+Status settle_keys_of_base(const Checkpoint& file, const Checkpoint& folder, const Model& model,
+                           const OptionValues& options, const Context& context) {
+  CKPT_ASSIGN(const ReturnedKeys keys, find_returned_keys(file, folder, model, false, context));
+  if (!options.has("tokenizer")) CKPT_TRY(refuse_other_keys(keys));
+  note_lost_keys(keys, context);
+  return {};
+}
+
+bool has_tokenizer(const Checkpoint& folder) {
+  return std::ranges::any_of(folder.documents, [](const Document& document) {
+    return is_document_of(DocumentKind::kVocabulary, document.path);
+  });
+}
+
+// The documents are those of BASE, but for the tokenizer and what NVFP4 says of itself.
+Result<Checkpoint> nvfp4_from_base(const Checkpoint& file, Checkpoint base,
+                                   const OptionValues& options, const Context& context) {
+  const std::string tokenizer = options.text("tokenizer");
+  if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, base, context));
+  Checkpoint documents;
+  documents.format = base.format;
+  documents.documents = base.documents;
+  CKPT_ASSIGN(Checkpoint out, nvfp4_into_base(file, std::move(base), context));
+  CKPT_ASSIGN(const Model model, read_model(documents));
+  if (has_tokenizer(documents)) {
+    CKPT_TRY(settle_keys_of_base(file, documents, model, options, context));
+  }
+  return out;
+}
+
 Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
                              const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(Checkpoint base, context.open(where));
   if (base.format != "safetensors" || base.first_with_scales() != nullptr) {
     return misuse("{}: expected an unquantized Hugging Face folder", where);
   }
-  if (holds_nvfp4(file, context)) {
-    if (options.has("tokenizer")) {
-      return misuse("from-gguf: tokenizer: NVFP4 weights go into BASE as it is");
-    }
-    return nvfp4_into_base(file, std::move(base), context);
-  }
+  if (holds_nvfp4(file, context)) return nvfp4_from_base(file, std::move(base), options, context);
   const Codec* type = options.has("type") ? &chosen_type(options, file, context) : nullptr;
   CKPT_ASSIGN(ReturnedFolder found, folder_of_base(file, std::move(base), context));
   KeepRules keep(options.all("keep"));
@@ -174,7 +177,7 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   if (type != nullptr) CKPT_TRY(set_config_dtype(found.folder, *type));
   const std::string tokenizer = options.text("tokenizer");
   if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
-  CKPT_TRY(compare_tokenizer(file, found, context));
+  CKPT_TRY(settle_keys_of_base(file, found.folder, found.forward.model, options, context));
   context.note("names, configuration and tokenizer are BASE's; weights are the file's");
   if (found.kept != 0) {
     context.note("{} tensors that the file does not hold are BASE's, such as those of its towers",

@@ -136,7 +136,7 @@ size_t piece_count(const TokenTable& table) {
   return count;
 }
 
-std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_prefix) {
+std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSpaces& spaces) {
   constexpr uint64_t kBpe = 2;
   std::string out, trainer, normalizer;
   const size_t count = piece_count(table);
@@ -157,8 +157,8 @@ std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_p
   if (has_bytes) put_number(trainer, 35, 1);
   put_bytes(out, 2, trainer);
   put_bytes(normalizer, 1, "identity");
-  put_number(normalizer, 3, adds_prefix ? 1 : 0);
-  put_number(normalizer, 4, 0);  // remove_extra_whitespaces
+  put_number(normalizer, 3, spaces.adds_prefix ? 1 : 0);
+  put_number(normalizer, 4, spaces.removes_extra ? 1 : 0);
   put_bytes(out, 3, normalizer);
   return out;
 }

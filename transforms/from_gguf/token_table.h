@@ -32,9 +32,12 @@ std::optional<uint64_t> special_id(const Checkpoint& file, const TokenTable& tab
 // "tokenizer.ggml.NAME", a flag; nullopt when absent.
 std::optional<bool> tokenizer_flag(const Checkpoint& file, std::string_view name);
 
+struct PieceSpaces {
+  bool adds_prefix = false, removes_extra = false;
+};
 // tokenizer.model: a SentencePiece model of BPE with the tokens as its pieces, without those that
 // stand behind the last of them (they are added by tokenizer_config.json).
-std::string piece_file_of(const TokenTable& table, uint64_t unknown, bool adds_prefix);
+std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSpaces& spaces);
 
 // How many of the tokens are pieces of the model.
 size_t piece_count(const TokenTable& table);

@@ -195,7 +195,9 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                     {"trim_offsets", true},
                     {"use_regex", true}};
   out["model"] = bpe_model(table, true);
-  out["model"]["ignore_merges"] = pre_ignores_merges(*name) || was_ranked(file, *name);
+  out["model"]["ignore_merges"] =
+      tokenizer_flag(file, "ignore_merges")
+          .value_or(pre_ignores_merges(*name) || was_ranked(file, *name));
   CKPT_ASSIGN(out["model"]["merges"], listed_merges(table));
   return out;
 }
@@ -281,6 +283,12 @@ std::vector<TokenKind> named_kinds(const Checkpoint& file, const TokenTable& tab
     if (!is_plain_token(file, table, found->kind)) out.push_back(*found);
     next = found + 1;
   }
+  // config.json has numbers of the others, wherever they are.
+  for (const TokenKind& kind : kOrder) {
+    const bool is_of_config = has_word("bos eos padding", kind.kind);
+    if (is_of_config || is_plain_token(file, table, kind.kind)) continue;
+    if (std::ranges::find(out, kind.kind, &TokenKind::kind) == out.end()) out.push_back(kind);
+  }
   return out;
 }
 
@@ -353,7 +361,11 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
           "of the source's tokenizer");
     }
     if (const auto unknown = unknown_piece(file, table)) {
-      folder.set_document("tokenizer.model", piece_file_of(table, *unknown, adds_prefix));
+      folder.set_document(
+          "tokenizer.model",
+          piece_file_of(
+              table, *unknown,
+              {adds_prefix, tokenizer_flag(file, "remove_extra_whitespaces").value_or(false)}));
       config["added_tokens_decoder"] = added_tokens_decoder(table);
     }
     if (const auto prefix = tokenizer_flag(file, "add_space_prefix")) {

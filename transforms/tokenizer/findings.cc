@@ -130,6 +130,10 @@ std::string value_text(const MetaValue* value) {
     if (value->type == MetaType::kBool) return *number != 0 ? "true" : "false";
     return std::to_string(*number);
   }
+  if (const auto* number = std::get_if<int64_t>(&value->value)) return std::to_string(*number);
+  if (const auto* number = std::get_if<double>(&value->value)) {
+    return fmt::format("{}", static_cast<float>(*number));
+  }
   return "another value";
 }
 
@@ -154,23 +158,10 @@ bool decides_ids(std::string_view key) {
 }
 
 void compare_key(const Metadata& ours, const MetaEntry& entry, std::vector<Finding>& out) {
-  const MetaValue* mine = ours.find(entry.key);
-  if (mine != nullptr && *mine == entry.value) return;
-  const MetaArray* a = ours.find_array(entry.key);
-  const auto* b = std::get_if<MetaArray>(&entry.value.value);
-  std::string found;
-  if (a != nullptr && b != nullptr) {
-    const bool are_scores = entry.key == kScores && a->count() == b->count();
-    const auto types = numbers_of(ours.find_array(kTypes));
-    if (are_scores && have_one_order(numbers_of(a), numbers_of(b), types)) return;
-    std::string_view what = std::string_view(entry.key).substr(entry.key.rfind('.') + 1);
-    if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // of one
-    found = list_difference(*a, *b, what);
-  } else {
-    found = fmt::format("{} here, {} there", value_text(mine), value_text(&entry.value));
-  }
+  auto found = key_difference(ours, entry);
+  if (!found) return;
   out.push_back(make_finding(decides_ids(entry.key) ? Severity::kUnsound : Severity::kWarning,
-                             entry.key, std::move(found), fix_from_base()));
+                             entry.key, std::move(*found), fix_from_base()));
 }
 
 void compare_with_base(const Checkpoint& gguf, const std::string& base, const Context& context,
@@ -206,6 +197,22 @@ void compare_with_base(const Checkpoint& gguf, const std::string& base, const Co
 }
 
 }  // namespace
+
+std::optional<std::string> key_difference(const Metadata& ours, const MetaEntry& entry) {
+  const MetaValue* mine = ours.find(entry.key);
+  if (mine != nullptr && *mine == entry.value) return std::nullopt;
+  const MetaArray* a = ours.find_array(entry.key);
+  const auto* b = std::get_if<MetaArray>(&entry.value.value);
+  if (a == nullptr || b == nullptr) {
+    return fmt::format("{} here, {} there", value_text(mine), value_text(&entry.value));
+  }
+  const bool are_scores = entry.key == kScores && a->count() == b->count();
+  const auto types = numbers_of(ours.find_array(kTypes));
+  if (are_scores && have_one_order(numbers_of(a), numbers_of(b), types)) return std::nullopt;
+  std::string_view what = std::string_view(entry.key).substr(entry.key.rfind('.') + 1);
+  if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // of one
+  return list_difference(*a, *b, what);
+}
 
 std::vector<Finding> find_tokenizer_findings(const Checkpoint& checkpoint, const std::string& base,
                                              const Context& context) {

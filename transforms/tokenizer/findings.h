@@ -1,6 +1,7 @@
 // Texts that llama.cpp splits differently from a checkpoint's tokenizer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,9 @@ namespace ckpt {
 // Filled in: severity, place, found, symptom and fix.
 std::vector<Finding> find_tokenizer_findings(const Checkpoint& checkpoint, const std::string& base,
                                              const Context& context);
+
+// How the value of `entry` differs from that of its key in `ours`: "7 here, 6 there"; nullopt where
+// it does not, or where scores tell one order.
+std::optional<std::string> key_difference(const Metadata& ours, const MetaEntry& entry);
 
 }  // namespace ckpt

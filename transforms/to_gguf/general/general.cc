@@ -207,54 +207,20 @@ void put_list(Metadata& metadata, const char* key,
   if (list && !list->empty()) metadata.append(key, MetaValue::array(make_text_array(*list)));
 }
 
-// A generation_config.json that is not JSON counts as none (metadata.py load_generation_config).
-Status put_sampling(const Checkpoint& checkpoint, Metadata& metadata) {
-  const auto read = read_object(checkpoint, "generation_config.json");
-  if (!read || !*read) return {};
-  const JsonValue& config = **read;
-  struct Row {
-    const char *key, *field, *other;
-    MetaType type;
-  };
-  static constexpr Row kRows[] = {
-      {"sequence", "sequence", "", MetaType::kText},
-      {"top_k", "top_k", "", MetaType::kI32},
-      {"top_p", "top_p", "", MetaType::kF32},
-      {"min_p", "min_p", "", MetaType::kF32},
-      {"xtc_probability", "xtc_probability", "", MetaType::kF32},
-      {"xtc_threshold", "xtc_threshold", "", MetaType::kF32},
-      {"temp", "temperature", "", MetaType::kF32},
-      {"penalty_last_n", "penalty_last_n", "", MetaType::kI32},
-      {"penalty_repeat", "penalty_repeat", "repetition_penalty", MetaType::kF32},
-      {"mirostat", "mirostat", "", MetaType::kI32},
-      {"mirostat_tau", "mirostat_tau", "", MetaType::kF32},
-      {"mirostat_eta", "mirostat_eta", "", MetaType::kF32},
-  };
-  for (const Row& row : kRows) {
-    const JsonValue* value = member(config, row.field);
-    if (value == nullptr) value = member(config, row.other);
-    if (value == nullptr) continue;
-    if (value->is_null()) continue;
-    const std::string key = fmt::format("general.sampling.{}", row.key);
-    const auto real = number(*value);
-    const auto* text = value->get_ptr<const std::string*>();
-    const bool is_i32 =
-        real && *real == std::trunc(*real) && *real >= INT32_MIN && *real <= INT32_MAX;
-    if (row.type == MetaType::kText && text != nullptr) {
-      put(metadata, key, *text);
-    } else if (row.type == MetaType::kF32 && real) {
-      metadata.append(key, MetaValue::f32(*real));
-    } else if (row.type == MetaType::kI32 && is_i32) {
-      metadata.append(key, MetaValue::i32(static_cast<int64_t>(*real)));
-    } else {
-      constexpr const char* kExpected[] = {"a text", "a number", "a whole number"};
-      const int type = row.type == MetaType::kText ? 0 : row.type == MetaType::kF32 ? 1 : 2;
-      return corrupt("generation_config.json: {} is {}; expected {}", row.field, value->dump(),
-                     kExpected[type]);
-    }
-  }
-  return {};
-}
+constexpr SamplingKey kSamplingKeys[] = {
+    {"sequence", "sequence", "", MetaType::kText},
+    {"top_k", "top_k", "", MetaType::kI32},
+    {"top_p", "top_p", "", MetaType::kF32},
+    {"min_p", "min_p", "", MetaType::kF32},
+    {"xtc_probability", "xtc_probability", "", MetaType::kF32},
+    {"xtc_threshold", "xtc_threshold", "", MetaType::kF32},
+    {"temp", "temperature", "", MetaType::kF32},
+    {"penalty_last_n", "penalty_last_n", "", MetaType::kI32},
+    {"penalty_repeat", "penalty_repeat", "repetition_penalty", MetaType::kF32},
+    {"mirostat", "mirostat", "", MetaType::kI32},
+    {"mirostat_tau", "mirostat_tau", "", MetaType::kF32},
+    {"mirostat_eta", "mirostat_eta", "", MetaType::kF32},
+};
 
 void put_all(const General& general, Metadata& metadata) {
   put(metadata, "general.name", general.name);
@@ -280,6 +246,39 @@ void put_all(const General& general, Metadata& metadata) {
 
 }  // namespace
 
+std::span<const SamplingKey> sampling_keys() { return kSamplingKeys; }
+
+// A generation_config.json that is not JSON counts as none (metadata.py load_generation_config).
+Status add_sampling_keys(const Checkpoint& checkpoint, Metadata& metadata) {
+  const auto read = read_object(checkpoint, "generation_config.json");
+  if (!read || !*read) return {};
+  const JsonValue& config = **read;
+  for (const SamplingKey& row : kSamplingKeys) {
+    const JsonValue* value = member(config, row.field);
+    if (value == nullptr) value = member(config, row.other);
+    if (value == nullptr) continue;
+    if (value->is_null()) continue;
+    const std::string key = fmt::format("general.sampling.{}", row.key);
+    const auto real = number(*value);
+    const auto* text = value->get_ptr<const std::string*>();
+    const bool is_i32 =
+        real && *real == std::trunc(*real) && *real >= INT32_MIN && *real <= INT32_MAX;
+    if (row.type == MetaType::kText && text != nullptr) {
+      put(metadata, key, *text);
+    } else if (row.type == MetaType::kF32 && real) {
+      metadata.append(key, MetaValue::f32(*real));
+    } else if (row.type == MetaType::kI32 && is_i32) {
+      metadata.append(key, MetaValue::i32(static_cast<int64_t>(*real)));
+    } else {
+      constexpr const char* kExpected[] = {"a text", "a number", "a whole number"};
+      const int type = row.type == MetaType::kText ? 0 : row.type == MetaType::kF32 ? 1 : 2;
+      return corrupt("generation_config.json: {} is {}; expected {}", row.field, value->dump(),
+                     kExpected[type]);
+    }
+  }
+  return {};
+}
+
 Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>& tensors,
                         const std::optional<std::string>& model_name, const Context& context,
                         Metadata& metadata) {
@@ -302,7 +301,7 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
   take_name(checkpoint.name, parameters.total, general);
   if (model_name) general.name = *model_name;
   if (!general.size_label && parameters.total > 0) general.size_label = size_label(parameters);
-  CKPT_TRY(put_sampling(checkpoint, metadata));
+  CKPT_TRY(add_sampling_keys(checkpoint, metadata));
   put_all(general, metadata);
   return {};
 }

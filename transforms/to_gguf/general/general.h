@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,16 @@ namespace ckpt {
 Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>& tensors,
                         const std::optional<std::string>& model_name, const Context& context,
                         Metadata& metadata);
+
+// How generation_config.json and general.sampling.KEY say how to sample.
+struct SamplingKey {
+  const char *key, *field;
+  const char* other;  // the field that transformers has; "" where it is `field`
+  MetaType type;
+};
+std::span<const SamplingKey> sampling_keys();
+// Appends them. Fails: kCorrupt: a value of another type.
+Status add_sampling_keys(const Checkpoint& checkpoint, Metadata& metadata);
 
 // The facts of a model card or of GGUF keys; empty where they are absent, or cannot be read.
 struct CardFacts {

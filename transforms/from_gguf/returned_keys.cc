@@ -1,0 +1,134 @@
+#include "transforms/from_gguf/returned_keys.h"
+
+#include <algorithm>
+
+#include "core/model/json_documents.h"
+#include "transforms/from_gguf/config_fields.h"
+#include "transforms/from_gguf/token_table.h"
+#include "transforms/to_gguf/general/general.h"
+#include "transforms/to_gguf/tokenizer/gaps.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
+#include "transforms/to_gguf/tokenizer/tokenizer.h"
+#include "transforms/tokenizer/findings.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+
+bool is_compared(std::string_view key) {
+  return key.starts_with("tokenizer.") || key.starts_with("general.sampling.");
+}
+
+// Whether llama.cpp takes the same value where the key is absent, whatever else the file says.
+bool is_default(const MetaEntry& entry, const Metadata& file) {
+  if (entry.value.type != MetaType::kBool || entry.key == "tokenizer.ggml.add_bos_token") {
+    return false;
+  }
+  const std::string* model = file.find_text("tokenizer.ggml.model");
+  const bool has_pieces = model != nullptr && *model == "llama";
+  return (entry.value == MetaValue::boolean(true)) == (entry.key == kSpacePrefixKey && has_pieces);
+}
+
+// Numbers of two types may be one number.
+bool are_equal(const MetaValue& a, const MetaValue& b) {
+  if (a == b) return true;
+  const JsonValue left = json_of(a), right = json_of(b);
+  return left.is_number() && left == right;
+}
+
+// Names of pre-tokenizers that split texts in one way.
+bool split_the_same(const std::string& a, const std::string& b) {
+  const std::string_view steps = pre_tokenizer_steps(a);
+  return a == b || (!steps.empty() && steps == pre_tokenizer_steps(b) &&
+                    pre_ignores_merges(a) == pre_ignores_merges(b));
+}
+
+TokenizerOptions options_for(const Checkpoint& file, const Model& model) {
+  TokenizerOptions options;
+  const JsonValue* size = model.field("vocab_size");
+  if (size != nullptr) options.vocab_size = whole(*size);
+  if (const Tensor* tokens = file.find_tensor("token_embd.weight")) {
+    options.most_tokens = tokens->rows();
+  }
+  options.rules = model.family->tokenizer;
+  const auto table = read_token_table(file);
+  options.as_converter = table && !has_merge_places(*table);
+  return options;
+}
+
+// With the name of the pre-tokenizer that the folder's rules have, if they are known.
+Result<Metadata> keys_of(const Checkpoint& file, const Checkpoint& folder, const Model& model,
+                         bool is_own, const Context& context) {
+  TokenizerOptions options = options_for(file, model);
+  Metadata made;
+  if (!is_own && add_tokenizer_keys(folder, options, context.quiet(), made)) return made;
+  if (const std::string* pre = file.metadata.find_text(kPreKey)) options.pre_name = *pre;
+  made = {};
+  CKPT_TRY(add_tokenizer_keys(folder, options, context.quiet(), made));
+  return made;
+}
+
+}  // namespace
+
+Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint& folder,
+                                        const Model& model, bool is_own, const Context& context) {
+  ReturnedKeys out;
+  CKPT_ASSIGN(out.made, keys_of(file, folder, model, is_own, context));
+  CKPT_TRY(add_sampling_keys(folder, out.made));
+  for (const MetaEntry& entry : file.metadata.entries) {
+    if (!is_compared(entry.key)) continue;
+    const MetaValue* made = out.made.find(entry.key);
+    if (made == nullptr) {
+      if (!is_default(entry, file.metadata)) out.absent.push_back(entry.key);
+      continue;
+    }
+    if (are_equal(entry.value, *made)) continue;
+    const auto* theirs = std::get_if<std::string>(&entry.value.value);
+    const auto* ours = std::get_if<std::string>(&made->value);
+    if (entry.key == kPreKey && theirs != nullptr && ours != nullptr) {
+      // No file of a folder holds the name: it is found, or given by hand.
+      if (!split_the_same(*theirs, *ours)) out.absent.push_back(entry.key);
+      continue;
+    }
+    const auto difference = key_difference(file.metadata, {entry.key, *made});
+    if (!difference) continue;
+    if (out.other.empty()) out.first_difference = fmt::format("{}: {}", entry.key, *difference);
+    out.other.push_back(entry.key);
+  }
+  return out;
+}
+
+void note_lost_keys(const ReturnedKeys& keys, const Context& context) {
+  std::vector<std::string> lost = keys.other;
+  lost.insert(lost.end(), keys.absent.begin(), keys.absent.end());
+  if (lost.empty()) return;
+  context.note("the folder does not give these keys of the file back: {}", fmt::join(lost, ", "));
+}
+
+Status refuse_other_keys(const ReturnedKeys& keys) {
+  if (keys.other.empty()) return {};
+  const size_t more = keys.other.size() - 1;
+  return misuse_hint("--tokenizer DIR, whose tokenizer takes the place of the file's",
+                     "BASE is not the model that this file was made from: {}{}",
+                     keys.first_difference,
+                     more == 0 ? std::string() : fmt::format(", and {} more keys differ", more));
+}
+
+Status follow_token_ids(const Metadata& made, const Checkpoint& file, Checkpoint& folder) {
+  Metadata changed;
+  for (const MetaEntry& entry : made.entries) {
+    const MetaValue* old = file.metadata.find(entry.key);
+    if (old != nullptr && !are_equal(*old, entry.value)) changed.append(entry.key, entry.value);
+  }
+  for (const char* path : {"config.json", "generation_config.json"}) {
+    CKPT_ASSIGN(const auto said, read_object(folder, path));
+    if (said == nullptr) continue;
+    JsonValue config = *said;
+    add_token_ids(changed, config);
+    if (config != *said) folder.set_document(path, config.dump(2) + "\n");
+  }
+  return {};
+}
+
+}  // namespace ckpt

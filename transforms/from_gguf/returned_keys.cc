@@ -6,6 +6,7 @@
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/general/general.h"
+#include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/tokenizer/gaps.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
@@ -45,16 +46,12 @@ bool split_the_same(const std::string& a, const std::string& b) {
 }
 
 TokenizerOptions options_for(const Checkpoint& file, const Model& model) {
-  TokenizerOptions options;
-  const JsonValue* size = model.field("vocab_size");
-  if (size != nullptr) options.vocab_size = whole(*size);
-  if (const Tensor* tokens = file.find_tensor("token_embd.weight")) {
-    options.most_tokens = tokens->rows();
-  }
-  options.rules = model.family->tokenizer;
+  const Tensor* tokens = file.find_tensor("token_embd.weight");
+  TokenizerOptions out =
+      tokenizer_options_of(model, tokens == nullptr ? std::optional<uint64_t>() : tokens->rows());
   const auto table = read_token_table(file);
-  options.as_converter = table && !has_merge_places(*table);
-  return options;
+  out.as_converter = table && !has_merge_places(*table);
+  return out;
 }
 
 // With the name of the pre-tokenizer that the folder's rules have, if they are known.

@@ -363,4 +363,16 @@ Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata
   return {};
 }
 
+TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t> rows) {
+  TokenizerOptions out;
+  if (const JsonValue* size = model.field("vocab_size")) out.vocab_size = whole(*size);
+  const uint64_t multiple = model.family->vocabulary_multiple;
+  if (out.vocab_size && *out.vocab_size <= UINT32_MAX) {
+    *out.vocab_size = (*out.vocab_size + multiple - 1) / multiple * multiple;
+  }
+  if (rows) out.most_tokens = *rows + multiple - 1;
+  out.rules = model.family->tokenizer;
+  return out;
+}
+
 }  // namespace ckpt

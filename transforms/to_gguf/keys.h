@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
 
@@ -12,6 +13,9 @@ Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 
 // The keys that stand before all others of the model.
 Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata);
+
+// How the tokenizer of a model becomes keys; `rows`: of the embedding, where they are known.
+TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t> rows);
 
 // Keys of attention that follow from several fields of config.json.
 

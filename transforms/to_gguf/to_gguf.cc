@@ -94,19 +94,13 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   CKPT_TRY(add_general_keys(input, tensors, options.find("model-name"), context, out));
   CKPT_TRY(add_model_keys(input, model, out));
   out.append("general.quantization_version", MetaValue::u32(2));
-  TokenizerOptions tokenizer;
-  tokenizer.vocab_size = model.field("vocab_size") == nullptr ? std::optional<uint64_t>()
-                                                              : whole(*model.field("vocab_size"));
+  std::optional<uint64_t> rows;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.name == kTokenTensor) rows = tensor.rows();
+  }
+  TokenizerOptions tokenizer = tokenizer_options_of(model, rows);
   tokenizer.pre_name = options.find("tokenizer-pre");
   tokenizer.as_converter = options.choice<bool>("tokenizer-as");
-  const uint64_t multiple = model.family->vocabulary_multiple;
-  if (tokenizer.vocab_size && *tokenizer.vocab_size <= UINT32_MAX) {
-    *tokenizer.vocab_size = (*tokenizer.vocab_size + multiple - 1) / multiple * multiple;
-  }
-  for (const Tensor& tensor : tensors) {
-    if (tensor.name == kTokenTensor) tokenizer.most_tokens = tensor.rows() + multiple - 1;
-  }
-  tokenizer.rules = model.family->tokenizer;
   CKPT_TRY(add_tokenizer_keys(input, tokenizer, context, out));
   return out;
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <unordered_set>
 
 #include "core/base/printable.h"
 #include "core/base/words.h"
@@ -164,24 +167,45 @@ struct Shown {
   std::vector<std::string> profiles, places;
 };
 
-bool is_same_kind(const Finding& a, const Finding& b) {
-  return a.check == b.check && a.severity == b.severity && a.symptom == b.symptom &&
-         a.fix.step == b.fix.step && a.fix.advice == b.fix.advice;
+auto finding_kind(const Finding& finding) {
+  return std::tie(finding.check, finding.severity, finding.symptom, finding.fix.step,
+                  finding.fix.advice);
 }
 
-void add_once(std::vector<std::string>& list, const std::string& entry) {
-  if (std::ranges::count(list, entry) == 0) list.push_back(entry);
+// Each text once, in the order in which they first come; files may have a finding for each key.
+class EachOnce {
+ public:
+  explicit EachOnce(std::vector<std::string>& list) : list_(list) {}
+  void add(const std::string& entry) {
+    if (seen_.insert(entry).second) list_.push_back(entry);
+  }
+
+ private:
+  std::vector<std::string>& list_;
+  std::unordered_set<std::string> seen_;
+};
+
+void gather(const std::vector<const Finding*>& findings, Shown& shown) {
+  EachOnce profiles(shown.profiles), places(shown.places);
+  for (const Finding* finding : findings) {
+    profiles.add(finding->profile);
+    places.add(fmt::format("{}: {}", finding->place, finding->found));
+  }
 }
 
 std::vector<Shown> gathered(const Diagnosis& diagnosis) {
   std::vector<Shown> out;
+  std::map<decltype(finding_kind(diagnosis.findings[0])), size_t> known;
+  std::vector<std::vector<const Finding*>> of_kind;
   for (const Finding& finding : diagnosis.findings) {
-    const auto at = std::ranges::find_if(
-        out, [&](const Shown& shown) { return is_same_kind(*shown.finding, finding); });
-    Shown& shown = at == out.end() ? out.emplace_back(Shown{&finding, {}, {}}) : *at;
-    add_once(shown.profiles, finding.profile);
-    add_once(shown.places, fmt::format("{}: {}", finding.place, finding.found));
+    const auto [at, is_new] = known.try_emplace(finding_kind(finding), out.size());
+    if (is_new) {
+      out.push_back({&finding, {}, {}});
+      of_kind.emplace_back();
+    }
+    of_kind[at->second].push_back(&finding);
   }
+  for (size_t i = 0; i < out.size(); ++i) gather(of_kind[i], out[i]);
   std::ranges::stable_sort(out, [](const Shown& a, const Shown& b) {
     return a.finding->severity > b.finding->severity;
   });
@@ -265,11 +289,10 @@ void show_objects(const Console& console, const Report& report) {
 // Findings that fixing would uncover: nothing that is there now says them.
 std::vector<Shown> uncovered(const Report& report) {
   std::vector<Shown> out = gathered(report.left);
+  std::set<std::string_view> now;
+  for (const Finding& finding : report.diagnosis.findings) now.insert(finding.check);
   std::erase_if(out, [&](const Shown& shown) {
-    if (shown.finding->severity < Severity::kWarning) return true;
-    const auto& now = report.diagnosis.findings;
-    return std::ranges::any_of(now,
-                               [&](const Finding& f) { return f.check == shown.finding->check; });
+    return shown.finding->severity < Severity::kWarning || now.contains(shown.finding->check);
   });
   return out;
 }
@@ -277,8 +300,9 @@ std::vector<Shown> uncovered(const Report& report) {
 void show_next(const Console& console, const Report& report) {
   const std::string command = fix_all_command(report);
   std::vector<std::string> left;
+  EachOnce checks(left);
   for (const Finding& finding : report.left.findings) {
-    if (finding.severity >= Severity::kUnsound) add_once(left, finding.check);
+    if (finding.severity >= Severity::kUnsound) checks.add(finding.check);
   }
   console.object("next", {{"fix", command}, {"steps", report.steps}, {"left", left}});
   if (!command.empty()) {

@@ -65,12 +65,13 @@ Result<std::string> fix_command(const std::filesystem::path& path, const Checkpo
 
 Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
   Json out = Json::array();
+  std::set<std::string> known;
   for (const Finding& finding : diagnosis.findings) {
     if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
     const std::string text =
         fmt::format("{} {}: {}: {}", finding.check, severity_words(finding.severity), finding.place,
                     finding.found);
-    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
+    if (known.insert(text).second) out.push_back(text);
   }
   if (!verdict.not_checked.empty()) out.push_back("not checked: " + verdict.not_checked);
   return out;
@@ -223,13 +224,15 @@ Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& check
         "ckpt imatrix show " + shell_path(imatrix.file), "{}: not of this model: {}", imatrix.file,
         fit.wrong.empty() ? fmt::format("it has no tensor '{}'", fit.unknown[0]) : fit.wrong[0]);
   }
+  std::map<std::string_view, size_t> roles;
+  for (const std::string& role : cells.roles) roles.emplace(role, roles.size());
   Json entries = Json::array();
   for (const FittedEntry& each : fit.entries) {
     const TensorPlace place = place_of(each.name);
-    const auto role = std::ranges::find(cells.roles, place.role);
+    const auto role = roles.find(place.role);
     // A legacy file has one count, which is of no expert.
-    if (role == cells.roles.end() || imatrix.is_legacy) continue;
-    entries.push_back({{"role", role - cells.roles.begin()},
+    if (role == roles.end() || imatrix.is_legacy) continue;
+    entries.push_back({{"role", role->second},
                        {"layer", place.layer ? Json(*place.layer) : Json()},
                        {"experts", each.entry->counts}});
   }

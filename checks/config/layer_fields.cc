@@ -3,6 +3,7 @@
 // Source: vLLM 0.32 vllm/model_executor/models/{deepseek_v2,glm4_moe_lite,gemma3n,gemma4}.py;
 // transformers 5.19 src/transformers/models/{glm_moe_dsa,glm4_moe_lite}/configuration_*.py.
 #include <algorithm>
+#include <set>
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
@@ -49,9 +50,9 @@ void look_shared_cache(const Look& look) {
   const uint64_t shared = whole(*count).value_or(0);
   if (shared == 0 || shared > types.size()) return;
   const auto first = types.end() - static_cast<ptrdiff_t>(shared);
-  const auto alone = std::find_if(first, types.end(), [&](const std::string& type) {
-    return std::find(types.begin(), first, type) == first;
-  });
+  const std::set<std::string> sources(types.begin(), first);
+  const auto alone = std::find_if(first, types.end(),
+                                  [&](const std::string& type) { return !sources.contains(type); });
   if (alone == types.end()) return;
   look.tell(on.text_place("num_kv_shared_layers"),
             "{}: layer {} takes keys and values from the last {} layer before layer "

@@ -5,6 +5,7 @@
 // Files without {"format": "pt"} load in some readers and stop others.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "checks/subject/subject.h"
 #include "core/base/printable.h"
@@ -132,11 +133,11 @@ bool is_code_needed(const Look& look, std::string_view document) {
 void look_code(const Look& look) {
   const Checkpoint& checkpoint = look.on.checkpoint;
   if (!checkpoint.code_files) return;
+  const std::set<std::string> found(checkpoint.code_files->begin(), checkpoint.code_files->end());
   std::map<std::string, std::vector<std::string>> missing;  // by document
   for (const NamedFile& file : named_code(checkpoint)) {
     const bool is_below = file.path.find('/') != file.path.npos;
-    const auto& found = *checkpoint.code_files;
-    if (is_below || std::ranges::find(found, file.path) != found.end()) continue;
+    if (is_below || found.contains(file.path)) continue;
     missing[file.document].push_back(file.path);
   }
   for (const auto& [document, paths] : missing) {

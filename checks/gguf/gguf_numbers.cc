@@ -14,12 +14,19 @@ namespace {
 
 uint64_t divided(uint64_t over, uint64_t under) { return under == 0 ? 0 : over / under; }
 
+constexpr std::string_view kRouter = ".ffn_gate_inp.weight";
 constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
 }  // namespace
 
 GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& rules)
     : checkpoint_(checkpoint), rules_(rules) {
+  for (const MetaEntry& entry : checkpoint.metadata.entries) {
+    keys_.emplace(entry.key, &entry.value);
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.name.ends_with(kRouter)) routers_.insert(tensor.name);
+  }
   const std::string_view name = checkpoint.metadata.architecture();
   if (!name.empty()) prefix_ = fmt::format("{}.", name);
   blocks_ = number("block_count");
@@ -27,7 +34,7 @@ GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& r
 }
 
 uint64_t GgufNumbers::number_of(std::string_view key, uint64_t block, uint64_t otherwise) const {
-  const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
+  const MetaValue* found = find(fmt::format("{}{}", prefix_, key));
   if (found == nullptr) return otherwise;
   if (const auto* one = std::get_if<uint64_t>(&found->value)) return *one;
   const auto* array = std::get_if<MetaArray>(&found->value);
@@ -46,14 +53,13 @@ uint64_t GgufNumbers::rows_of_vocabulary() const {
 
 bool GgufNumbers::slides(uint64_t block) const {
   const bool has_window = number("attention.sliding_window") > 0;
-  const bool says_window =
-      checkpoint_.metadata.find(prefix_ + "attention.sliding_window") != nullptr;
+  const bool says_window = find(prefix_ + "attention.sliding_window") != nullptr;
   if (rules_.sliding == Sliding::kNever) return false;
   if (rules_.sliding == Sliding::kIfSaid && !has_window) return false;
   if (rules_.sliding == Sliding::kUnlessZero && says_window && !has_window) return false;
   if (rules_.sliding == Sliding::kOf64Layers && trunk() != 64) return false;
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  const MetaValue* said = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kPattern));
+  const MetaValue* said = find(fmt::format("{}{}", prefix_, kPattern));
   if (said != nullptr && std::holds_alternative<MetaArray>(said->value)) {
     return number_of(kPattern, block) != 0;
   }
@@ -64,7 +70,7 @@ bool GgufNumbers::slides(uint64_t block) const {
 bool GgufNumbers::is_recurrent(uint64_t block) const {
   if (block >= trunk()) return false;
   constexpr std::string_view kSaid = "attention.recurrent_layers";
-  if (checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kSaid)) != nullptr) {
+  if (find(fmt::format("{}{}", prefix_, kSaid)) != nullptr) {
     return number_of(kSaid, block) != 0;
   }
   const uint64_t interval = number("full_attention_interval", 4);
@@ -185,9 +191,7 @@ void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   const bool is_mamba = !is_nextn && out["head_kv_i"] == 0 && !is_mlp;
   out["mamba"] = is_mamba;
   out["attention"] = is_nextn || (!is_mamba && !is_mlp);
-  const std::string router = fmt::format("blk.{}.ffn_gate_inp.weight", block);
-  const bool has_router =
-      std::ranges::any_of(checkpoint_.tensors, [&](const Tensor& t) { return t.name == router; });
+  const bool has_router = routers_.contains(fmt::format("blk.{}{}", block, kRouter));
   out["routed"] = rules_.has_mlp_blocks ? is_nextn || (is_mlp && out["expert"] != 0) : has_router;
 }
 
@@ -314,7 +318,7 @@ std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
     if (rules_.keys.find(key) == rules_.keys.npos) continue;  // it is not read
-    const MetaValue* found = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, key));
+    const MetaValue* found = find(fmt::format("{}{}", prefix_, key));
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
   }
@@ -391,7 +395,7 @@ std::string GgufNumbers::fault() const {
   if (has_graph("mla_alone") && all["mla"] == false) return "no attention.key_length_mla";
   constexpr std::string_view kQueryRank = "attention.q_lora_rank";
   if (has_graph("low_rank") && !has_no_low_rank()) {
-    const MetaValue* rank = checkpoint_.metadata.find(fmt::format("{}{}", prefix_, kQueryRank));
+    const MetaValue* rank = find(fmt::format("{}{}", prefix_, kQueryRank));
     if (rank == nullptr) return fmt::format("{} is missing", kQueryRank);
     if (rank->type != MetaType::kU32) {
       return fmt::format("{} is a {}; expected u32", kQueryRank, name(rank->type));

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/words.h"
 #include "core/json/json_read.h"
@@ -86,6 +88,11 @@ class GgufNumbers {
   uint64_t number(std::string_view key, uint64_t otherwise = 0) const {
     return number_of(key, 0, otherwise);
   }
+  // Asked many times for each block, of which and of keys there may be many.
+  const MetaValue* find(const std::string& key) const {
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? nullptr : found->second;
+  }
   // Of a key with a number, or one a block.
   uint64_t number_of(std::string_view key, uint64_t block, uint64_t otherwise = 0) const;
   uint64_t rows_of_vocabulary() const;
@@ -112,6 +119,8 @@ class GgufNumbers {
   const GgufArchitecture& rules_;
   std::string prefix_;
   uint64_t blocks_ = 0, nextn_ = 0;
+  std::unordered_map<std::string_view, const MetaValue*> keys_;
+  std::unordered_set<std::string_view> routers_;  // names of tensors
 };
 
 }  // namespace ckpt

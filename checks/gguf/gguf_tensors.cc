@@ -267,12 +267,11 @@ class GgufTensors {
             Severity::kUnsound);
     for (const RowUse& use : uses_) {
       if (use.found.empty() || !lost_.empty()) continue;
+      std::set<std::string_view> found;
+      for (const std::string& name : use.found) found.insert(tensor_kind(name));
       std::vector<std::string> missing;  // here; a model may have one of three biases
       for (const std::string& name : use.missing) {
-        const bool is_found = std::ranges::any_of(use.found, [&](const std::string& other) {
-          return tensor_kind(other) == tensor_kind(name);
-        });
-        if (is_found) missing.push_back(name);
+        if (found.contains(tensor_kind(name))) missing.push_back(name);
       }
       tell_of(missing, fmt::format("missing; '{}' is there", use.found.front()),
               "loads, and answers are noise", Severity::kUnsound);

@@ -266,10 +266,7 @@ void Examined::collect_modules() {
   for (auto* all : {&modules, &packed_modules}) {
     for (auto& [name, module] : *all) module.name = name;
   }
-}
-
-bool Examined::is_quantized() const {
-  return std::ranges::any_of(modules, [](const auto& entry) {
+  is_quantized_ = std::ranges::any_of(modules, [](const auto& entry) {
     const Module& module = entry.second;
     return module.weight != nullptr && module.form != Form::kPlain && module.form != Form::kOther;
   });

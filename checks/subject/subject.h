@@ -173,7 +173,7 @@ class Examined {
   const Quantization* quantization() const {
     return quantizations.empty() ? nullptr : &quantizations.front();
   }
-  bool is_quantized() const;                     // some weight is stored as codes with scales
+  bool is_quantized() const { return is_quantized_; }  // some weight is stored as codes with scales
   std::vector<std::string> layer_types() const;  // empty where there are none
 
  private:
@@ -182,7 +182,7 @@ class Examined {
   void read_quantizations();
   void collect_modules();
   std::unordered_map<std::string_view, const Tensor*> by_name_;
-  bool has_vision_ = false;
+  bool has_vision_ = false, is_quantized_ = false;
   mutable std::optional<std::vector<TokenizerFault>> tokenizer_faults_;
 };
 

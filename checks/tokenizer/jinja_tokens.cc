@@ -96,6 +96,7 @@ size_t integer_size(std::string_view text) {
 
 // The first escape that Python's codec "unicode-escape" refuses; empty if it takes all.
 std::string_view bad_escape(std::string_view text) {
+  const size_t last_close = text.rfind('}');
   for (size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at + 2)) {
     const char kind = at + 1 < text.size() ? text[at + 1] : ' ';
     const std::string_view rest = text.substr(std::min(text.size(), at + 2));
@@ -104,8 +105,8 @@ std::string_view bad_escape(std::string_view text) {
     const bool is_short = digits.size() < count || !std::ranges::all_of(digits, is_jinja_hex);
     const bool is_large =
         count == 8 && !is_short && (digits.substr(0, 2) != "00" || digits.substr(2, 2) > "10");
-    const bool is_unnamed =
-        kind == 'N' && (rest.substr(0, 1) != "{" || rest.find('}') == rest.npos || rest[1] == '}');
+    const bool is_unnamed = kind == 'N' && (rest.substr(0, 1) != "{" || last_close == text.npos ||
+                                            last_close < at + 2 || rest[1] == '}');
     if (is_short || is_large || is_unnamed) return text.substr(at, 2 + count);
   }
   return {};

@@ -71,13 +71,13 @@ void look_prefix(const Look& look) {
 }
 
 // Codes and scales of MXFP4: X_blocks next to X_scales.
-bool is_mxfp4_part(const Checkpoint& checkpoint, const std::string& name) {
+bool is_mxfp4_part(const Examined& on, const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kEnds[] = {{"_blocks", "_scales"},
                                                                      {"_scales", "_blocks"}};
   for (const auto& [end, other] : kEnds) {
     if (!name.ends_with(end)) continue;
     const std::string stem = name.substr(0, name.size() - end.size());
-    return checkpoint.find_tensor(stem + std::string(other)) != nullptr;
+    return on.tensor(stem + std::string(other)) != nullptr;
   }
   return false;
 }
@@ -93,9 +93,8 @@ void look_unknown(const Look& look) {
                           name.ends_with(".dt_bias") || name.ends_with("_scale") ||
                           name.ends_with("_amax") || name.find("_quantizer.") != name.npos;
     const bool is_packed = look.on.packed.parts.contains(name);
-    if (look.on.is_gguf || is_usual || !is_codes || is_packed ||
-        is_mxfp4_part(look.on.checkpoint, name))
-      continue;
+    if (look.on.is_gguf || is_usual || !is_codes || is_packed) continue;
+    if (is_mxfp4_part(look.on, name)) continue;
     if (count++ == 0) first = name;
   }
   if (count != 0) look.tell(first, "{} tensors of codes without their scales", count);

@@ -109,19 +109,52 @@ EntryList::EntryList(const std::vector<std::string>& entries, bool is_wrapper) :
     auto regex = Regex::parse(fmt::format("^(?:{})", std::string_view(entry).substr(mark)));
     if (regex) expressions_.back().regex = std::move(*regex);
   }
+  add_index();
+}
+
+void EntryList::add_index() {
+  std::map<std::string_view, size_t> numbers;
+  std::vector<std::string_view> keys;
+  for (size_t i = 0; i < expressions_.size(); ++i) {
+    const Expression& each = expressions_[i];
+    if (!each.regex) {
+      unread_.insert(each.mark);
+    } else if (each.regex->key().empty()) {
+      without_key_.push_back(i);
+    } else {
+      const auto [at, is_new] = numbers.try_emplace(each.regex->key(), keys.size());
+      if (is_new) {
+        keys.push_back(each.regex->key());
+        of_key_.emplace_back();
+      }
+      of_key_[at->second].push_back(i);
+    }
+  }
+  keys_ = PartIndex(keys);
 }
 
 EntryList::Fit EntryList::fit_of_expressions(std::string_view name, std::string_view mark) const {
-  Fit out = Fit::kNo;
-  for (const Expression& each : expressions_) {
-    if (each.mark != mark) continue;
-    if (!each.regex) {
-      out = Fit::kUnclear;
-    } else if (each.regex->is_found_in(name)) {
-      return Fit::kYes;
-    }
+  const auto fits = [&](size_t i) {
+    return expressions_[i].mark == mark && expressions_[i].regex->is_found_in(name);
+  };
+  if (std::ranges::any_of(without_key_, fits)) return Fit::kYes;
+  for (const uint32_t key : keys_.parts_of(name)) {
+    if (std::ranges::any_of(of_key_[key], fits)) return Fit::kYes;
   }
-  return out;
+  return unread_.contains(mark) ? Fit::kUnclear : Fit::kNo;
+}
+
+NamesInEntries::NamesInEntries(const std::vector<std::string>& names,
+                               const std::vector<std::string>& entries) {
+  std::vector<std::string_view> asked;
+  for (const std::string& name : names) {
+    if (name.find("experts") != name.npos) asked.push_back(name);
+  }
+  if (asked.empty()) return;
+  const PartIndex index(asked);
+  for (const std::string& entry : entries) {
+    for (const uint32_t part : index.parts_of(entry)) found_.emplace(asked[part]);
+  }
 }
 
 // ---- methods ------------------------------------------------------------------------------------
@@ -165,6 +198,15 @@ ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quant
     if (is_path) target = rename(target);
   }
   targets_ = EntryList(targets, on.is_wrapper);
+  is_of_class_ = std::ranges::any_of(targets_.names().entries(), names_a_class);
+  sorted_names_ = entries_.names().entries();
+  std::ranges::sort(sorted_names_);
+}
+
+void ModuleLists::expect(const std::vector<AskedModule>& modules) {
+  std::vector<std::string> names;
+  for (const AskedModule& module : modules) names.push_back(module.name);
+  in_entries_ = NamesInEntries(names, entries_.names().entries());
 }
 
 // SGLang reads names as they are and renamed; those of compressed-tensors in any case, those of FP8
@@ -243,12 +285,6 @@ bool ModuleLists::is_between_dots(std::string_view name) const {
   return false;
 }
 
-bool ModuleLists::is_in_an_entry(std::string_view name) const {
-  return std::ranges::any_of(entries_.names().entries(), [&](const std::string& entry) {
-    return entry.find(name) != entry.npos;
-  });
-}
-
 ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
   const auto fit = [](bool is_yes) { return is_yes ? EntryList::Fit::kYes : EntryList::Fit::kNo; };
   const NameList& names = entries_.names();
@@ -257,9 +293,9 @@ ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
     const Answer found = of_shards(
         module, [&](std::string_view name) { return fit(is_between_dots(name)); });
     const bool asks_entries = module.shards.empty() && is_of_experts;
-    return asks_entries && is_in_an_entry(module.name) ? Answer::kPlain : found;
+    return asks_entries && in_entries_.holds(module.name) ? Answer::kPlain : found;
   }
-  if (module.shards.empty() && is_of_experts) return plain_if(fit(is_in_an_entry(module.name)));
+  if (module.shards.empty() && is_of_experts) return plain_if(fit(in_entries_.holds(module.name)));
   if (is_newest_ && names.holds(module.name)) return Answer::kPlain;
   return of_shards(module, [&](std::string_view name) { return fit(names.holds(name)); });
 }
@@ -313,10 +349,9 @@ EntryList::Fit ModuleLists::is_listed(std::string_view name) const {
 ModuleLists::Answer ModuleLists::in_quark(const AskedModule& module) const {
   const auto listed = [&](std::string_view name) { return is_listed(name); };
   if (is_newest_ && module.is_experts) {
-    const bool has_child = std::ranges::any_of(
-        entries_.names().entries(),
-        [&](const std::string& entry) { return entry.starts_with(module.name + "."); });
-    if (has_child) return Answer::kPlain;
+    const std::string front = module.name + ".";
+    const auto child = std::ranges::lower_bound(sorted_names_, front);
+    if (child != sorted_names_.end() && child->starts_with(front)) return Answer::kPlain;
   }
   if (is_newest_ && is_listed(module.name) == EntryList::Fit::kYes) return Answer::kPlain;
   const Answer found = of_shards(module, listed);
@@ -331,8 +366,7 @@ EntryList::Fit ModuleLists::is_targeted(const AskedModule& module) const {
     if (targets_.names().holds(name)) return EntryList::Fit::kYes;
     return targets_.fit_of_expressions(name);
   };
-  const bool is_of_class = std::ranges::any_of(targets_.names().entries(), names_a_class);
-  if (is_of_class && !module.is_head) return EntryList::Fit::kYes;
+  if (is_of_class_ && !module.is_head) return EntryList::Fit::kYes;
   const EntryList::Fit direct = fit(module.name);
   if (direct != EntryList::Fit::kNo || module.shards.empty()) return direct;
   for (const std::string& shard : module.shards) {

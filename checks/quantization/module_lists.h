@@ -26,11 +26,13 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "checks/subject/subject.h"
 #include "core/base/name_list.h"
+#include "core/base/part_index.h"
 #include "core/base/regex.h"
 
 namespace ckpt {
@@ -45,6 +47,17 @@ struct AskedModule {
   std::string name;
   std::vector<std::string> shards;  // those that it joins, where the class says so
   bool is_experts = false, is_head = false;
+};
+
+// Names of experts that are a part of some entry.
+class NamesInEntries {
+ public:
+  NamesInEntries() = default;
+  NamesInEntries(const std::vector<std::string>& names, const std::vector<std::string>& entries);
+  bool holds(std::string_view name) const { return found_.contains(name); }
+
+ private:
+  std::set<std::string, std::less<>> found_;
 };
 
 // Entries that are names, and expressions.
@@ -63,8 +76,13 @@ class EntryList {
     std::string mark;
     std::optional<Regex> regex;
   };
+  void add_index();
   NameList names_;
   std::vector<Expression> expressions_;
+  std::set<std::string, std::less<>> unread_;  // marks of expressions that are not read
+  PartIndex keys_;  // of expressions a text that every name which fits holds
+  std::vector<std::vector<size_t>> of_key_;
+  std::vector<size_t> without_key_;
 };
 
 class ModuleLists {
@@ -73,6 +91,8 @@ class ModuleLists {
   // `rename`: of an entry, to the server's names.
   ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
               const Rename& rename);
+  // Before decide(): all modules that will be asked for.
+  void expect(const std::vector<AskedModule>& modules);
   void decide(const AskedModule& module, Served& served) const;
 
  private:
@@ -95,12 +115,14 @@ class ModuleLists {
   EntryList::Fit is_listed(std::string_view name) const;
   EntryList::Fit is_targeted(const AskedModule& module) const;
   bool is_between_dots(std::string_view name) const;
-  bool is_in_an_entry(std::string_view name) const;
 
   const Profile& profile_;
   const Quantization& said_;
   bool is_sglang_, is_newest_;
   EntryList entries_, targets_;
+  NamesInEntries in_entries_;
+  bool is_of_class_ = false;               // a target is the class of all linear layers
+  std::vector<std::string> sorted_names_;  // of entries_
   NameList blocks_;  // of gptq: parts of the names of quantized modules
   bool is_beyond_lists_ = false;  // something else than lists decides too
 };

@@ -58,11 +58,11 @@ bool has_float_group(const JsonValue& groups, uint64_t bits, std::optional<uint6
 void look_groups_of_floats(const Look& look, const Quantization& said) {
   const JsonValue* groups = known(*said.json, "config_groups");
   if (groups == nullptr || !groups->is_object()) return;
+  const bool has_fp4 = has_float_group(*groups, 4, 16), has_fp8 = has_float_group(*groups, 8, {});
   for (const auto& [name, module] : look.on.modules) {
     const bool is_fp4 = module.form == Form::kPackedNvfp4;
     if (!is_fp4 && module.form != Form::kFp8) continue;
-    const bool has = is_fp4 ? has_float_group(*groups, 4, 16) : has_float_group(*groups, 8, {});
-    if (has) continue;
+    if (is_fp4 ? has_fp4 : has_fp8) continue;
     return look.tell(said.place + ".config_groups",
                      "'{}' is stored as {}, and no group declares {}", name, form_name(module.form),
                      is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits");

@@ -125,6 +125,14 @@ class Statement {
     for (const auto& [name, algo] : said.layers) layers_[renamed(name + ".", rules)] = algo;
   }
 
+  void decide(ServedModules& modules) {
+    std::vector<std::string> names;
+    for (const auto& [name, served] : modules) names.push_back(name);
+    in_entries_ = NamesInEntries(names, excluded_.entries());
+    for (auto& [name, served] : modules) decide(name, served);
+  }
+
+ private:
   void decide(const std::string& name, Served& served) const {
     if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
     if (is_excluded(name, served.is_partial)) return;
@@ -135,7 +143,6 @@ class Statement {
     }
   }
 
- private:
   static std::vector<std::string> excluded(const Profile& profile, const Quantization& said,
                                            const Examined& on) {
     const auto rules = renames(on, profile);
@@ -171,9 +178,8 @@ class Statement {
     const Split parts = split(name);
     const Fused* entry = fused_of(parts.word, false);
     if (entry == nullptr || is_silent_) {
-      if (name.find("experts") == name.npos) return excluded_.holds(name);
-      return std::any_of(excluded_.entries().begin(), excluded_.entries().end(),
-                         [&](const std::string& other) { return other.find(name) != other.npos; });
+      const bool is_of_experts = name.find("experts") != name.npos;
+      return is_of_experts ? in_entries_.holds(name) : excluded_.holds(name);
     }
     size_t named = 0;
     for (const std::string_view shard : entry->shards) {
@@ -234,6 +240,7 @@ class Statement {
   const Profile& profile_;
   const Quantization& said_;
   NameList excluded_;
+  NamesInEntries in_entries_;
   bool is_silent_;
   std::map<std::string, std::string> layers_;  // by name and a dot
 };
@@ -290,10 +297,25 @@ class ByLists {
     }
   }
 
-  void decide(const std::string& name, Served& served) const {
+  void decide(ServedModules& modules) {
+    std::vector<AskedModule> asked;
+    std::vector<Served*> of_asked;
+    for (auto& [name, served] : modules) {
+      auto module = asked_for(name, served);
+      if (!module) continue;
+      asked.push_back(std::move(*module));
+      of_asked.push_back(&served);
+    }
+    lists_.expect(asked);
+    for (size_t i = 0; i < asked.size(); ++i) lists_.decide(asked[i], *of_asked[i]);
+  }
+
+ private:
+  // nullopt where the lists are not asked, or it is unclear for what.
+  std::optional<AskedModule> asked_for(const std::string& name, Served& served) const {
     served.is_unclear = std::ranges::none_of(
         served.shards, [&](const Module* shard) { return is_asked(*shard); });
-    if (served.is_unclear || forced_plain(on_, profile_, name) != nullptr) return;
+    if (served.is_unclear || forced_plain(on_, profile_, name) != nullptr) return std::nullopt;
     AskedModule module{rules_.empty() ? server_name(name) : name, {}, false, false};
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
@@ -311,10 +333,9 @@ class ByLists {
         module.shards.push_back(child(parts.parent, word));
       }
     }
-    if (!served.is_unclear) lists_.decide(module, served);
+    return served.is_unclear ? std::nullopt : std::optional(std::move(module));
   }
 
- private:
   // Wrappers have several ways to write the front of a name, which servers map to one.
   std::string server_name(std::string_view name) const {
     if (!rules_.empty()) return renamed(name, rules_);
@@ -423,18 +444,13 @@ ServedModules served_modules(const Examined& on, const Profile& profile) {
   const Quantization* said = on.quantization();
   if (said == nullptr) return out;
   if (!has_module_lists(*said)) {
-    const Statement statement(on, profile, *said);
-    for (auto& [name, served] : out) statement.decide(name, served);
+    Statement(on, profile, *said).decide(out);
     return out;
   }
   for (const auto& [name, module] : on.packed_modules) add(name, module);
   const bool is_asked = asks_lists(on);
-  std::optional<ByLists> lists;
-  if (is_asked) lists.emplace(on, profile, *said);
-  for (auto& [name, served] : out) {
-    served.is_unclear = !is_asked;
-    if (is_asked) lists->decide(name, served);
-  }
+  for (auto& [name, served] : out) served.is_unclear = !is_asked;
+  if (is_asked) ByLists(on, profile, *said).decide(out);
   return out;
 }
 

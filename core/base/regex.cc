@@ -42,6 +42,25 @@ struct RegexNode {
   uint32_t least = 1, most = 1;
 };
 
+// Adds the bytes that each match of `node` holds to `run`; where others may follow, it is ended.
+void add_key(const RegexNode& node, std::string& run, std::string& longest) {
+  using Kind = RegexNode::Kind;
+  if (node.kind == Kind::kSequence) {
+    for (const RegexNode& part : node.parts) add_key(part, run, longest);
+  } else if (node.kind == Kind::kSet && node.set.count() == 1) {
+    run += static_cast<char>(node.set._Find_first());
+  } else if (node.kind != Kind::kBegin && node.kind != Kind::kEnd) {
+    if (run.size() > longest.size()) longest = run;
+    run.clear();
+  }
+}
+
+std::string key_of(const RegexNode& root) {
+  std::string run, longest;
+  add_key(root, run, longest);
+  return run.size() > longest.size() ? run : longest;
+}
+
 }  // namespace
 
 class RegexParser {
@@ -53,6 +72,7 @@ class RegexParser {
     if (at_ != pattern_.size()) return wrong("')' without '('");
     const uint32_t match = add({Regex::Kind::kMatch, 0, 0, 0});
     CKPT_ASSIGN(out_.first_, build(root, match));
+    out_.key_ = key_of(root);
     return std::move(out_);
   }
 

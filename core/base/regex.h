@@ -9,6 +9,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,8 @@ class Regex {
 
   // Whether it matches anywhere in `text`.
   bool is_found_in(std::string_view text) const;
+  // The longest run of bytes that all matches are seen to hold; may be empty.
+  const std::string& key() const { return key_; }
 
  private:
   enum class Kind : uint8_t { kByte, kFork, kBegin, kEnd, kMatch };
@@ -45,6 +48,7 @@ class Regex {
   std::vector<State> states_;
   std::vector<std::bitset<256>> sets_;
   uint32_t first_ = 0;
+  std::string key_;
 };
 
 }  // namespace ckpt

@@ -44,6 +44,22 @@ TEST(RegexRules, FindsWhatStdRegexSearchFinds) {
   }
 }
 
+TEST(RegexRules, AKeyIsInAllThatMatches) {
+  const std::pair<const char*, const char*> kKeys[] = {
+      {R"(^(?:.*layers\.3\.mlp\.up.*))", "layers.3.mlp.up"},
+      {R"(^(?:^model\.layers\.3$))", "model.layers.3"},
+      {"ab?cd", "cd"},
+      {"ab*", "a"},
+      {"(ab)+c", "c"},
+      {"ab[cd]e{2}", "ab"},
+      {"(?:ab)(?:c)d", "abcd"},
+      {"abc|d", ""},
+      {".*", ""},
+      {"", ""},
+  };
+  for (const auto& [pattern, key] : kKeys) EXPECT_EQ(Regex::parse(pattern)->key(), key) << pattern;
+}
+
 TEST(RegexRules, RejectsWhatItDoesNotRead) {
   for (const char* pattern :
        {"(", ")", "a)", "[a", "*a", "a**", "+", "a{2", "a{3,2}", "(?=a)", "(?<n>a)", R"(\1)",

@@ -52,22 +52,19 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of each tensor of which the file says something about `type`: divergence over error.
-std::map<size_t, double> ratios_of_type(const std::vector<FoundTensor>& found,
-                                        const std::vector<RatedTensor>& tensors,
-                                        const std::string& type) {
-  std::map<size_t, double> out;
-  bool has_errors = true;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (found[i].divergences == nullptr || !found[i].divergences->contains(type)) continue;
-    out[i] = found[i].divergences->at(type);
-    const auto error = tensors[i].errors.find(type);
-    has_errors &= error != tensors[i].errors.end() && error->second > 0;
+using Ratios = std::map<size_t, double>;  // by tensor
+
+// Of tensors and the divergence that `type` causes in each: divergence over error.
+Ratios ratios_of_type(Ratios divergences, const std::vector<RatedTensor>& tensors,
+                      const std::string& type) {
+  const bool have_errors = std::ranges::all_of(divergences, [&](const auto& each) {
+    const auto error = tensors[each.first].errors.find(type);
+    return error != tensors[each.first].errors.end() && error->second > 0;
+  });
+  for (auto& [i, ratio] : divergences) {
+    if (have_errors) ratio /= tensors[i].errors.at(type);
   }
-  for (auto& [i, ratio] : out) {
-    if (has_errors) ratio /= tensors[i].errors.at(type);
-  }
-  return out;
+  return divergences;
 }
 
 Result<SensitivityFile> read_sensitivity_file(const std::filesystem::path& path) {
@@ -146,15 +143,15 @@ Result<SensitivityFile> fitting_sensitivities(const std::filesystem::path& path,
 
 void rate_tensors(const SensitivityFile& file, std::vector<RatedTensor>& tensors) {
   std::vector<FoundTensor> found;
-  std::set<std::string> types;
-  for (const RatedTensor& tensor : tensors) {
-    found.push_back(find_in_file(file, tensor));
-    if (found.back().divergences == nullptr) continue;
-    for (const auto& each : *found.back().divergences) types.insert(each.first);
+  std::map<std::string, Ratios> of_types;  // divergences
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    found.push_back(find_in_file(file, tensors[i]));
+    if (found[i].divergences == nullptr) continue;
+    for (const auto& [type, divergence] : *found[i].divergences) of_types[type][i] = divergence;
   }
   std::map<size_t, std::vector<double>> parts;
-  for (const std::string& type : types) {
-    const std::map<size_t, double> ratios = ratios_of_type(found, tensors, type);
+  for (const auto& [type, divergences] : of_types) {
+    const Ratios ratios = ratios_of_type(divergences, tensors, type);
     std::vector<double> all;
     for (const auto& each : ratios) all.push_back(each.second);
     const double median = median_of(std::move(all));

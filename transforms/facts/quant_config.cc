@@ -1,6 +1,8 @@
 #include "transforms/facts/quant_config.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
@@ -74,20 +76,21 @@ JsonText mixed_group_of(const QuantAlgo& algo) {
 // Layers of one algorithm in one group, groups in the order in which they first come.
 JsonText mixed_groups(const QuantConfig& config) {
   std::vector<std::pair<QuantAlgo, std::vector<std::string>>> groups;
-  for (const auto& layer : config.layers) {
-    const QuantAlgo& algo = layer.second;
-    auto at = std::ranges::find_if(groups, [&](const auto& group) { return group.first == algo; });
-    if (at == groups.end()) at = groups.insert(groups.end(), {algo, {}});
-    at->second.push_back(layer.first);
+  std::map<std::tuple<std::string, std::optional<uint64_t>, bool>, size_t> known;
+  for (const auto& [module, algo] : config.layers) {
+    const auto [at, is_new] =
+        known.try_emplace({algo.name, algo.group_size, algo.has_pre_quant_scale}, groups.size());
+    if (is_new) groups.push_back({algo, {}});
+    groups[at->second].second.push_back(module);
   }
-  JsonText out = JsonText::object();
+  std::vector<JsonText::Member> out;
   for (size_t i = 0; i < groups.size(); ++i) {
     std::ranges::sort(groups[i].second);
     JsonText group = mixed_group_of(groups[i].first);
     group.set("targets", JsonText::texts(groups[i].second));
-    out.set(fmt::format("group_{}", i), std::move(group));
+    out.emplace_back(fmt::format("group_{}", i), std::move(group));
   }
-  return out;
+  return JsonText::object(std::move(out));
 }
 
 // ---- reading -----------------------------------------------------------------------------------

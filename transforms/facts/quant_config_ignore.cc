@@ -1,5 +1,7 @@
 
 
+#include <set>
+
 #include "core/base/name_list.h"
 #include "core/model/quant_lists.h"
 #include "transforms/facts/quant_config.h"
@@ -13,9 +15,11 @@ using ModuleNames = std::vector<std::string>;
 // Before the other rules, because the first one that fits counts.
 void add_rules(JsonText& rules, const ModuleNames& modules) {
   std::vector<JsonText::Member> all;
+  std::set<std::string> known;
+  for (const JsonText::Member& rule : rules.members()) known.insert(rule.first);
   for (const std::string& module : modules) {
     std::string rule = fmt::format("-:^{}$", escaped_dots(module));
-    if (rules.find(rule) == nullptr) all.emplace_back(std::move(rule), JsonText::object());
+    if (!known.contains(rule)) all.emplace_back(std::move(rule), JsonText::object());
   }
   std::move(rules.members().begin(), rules.members().end(), std::back_inserter(all));
   rules.members() = std::move(all);

@@ -10,6 +10,7 @@
 // Source: vLLM vllm/model_executor/layers/quantization/modelopt.py (is_layer_excluded); SGLang
 // python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).
 #include <algorithm>
+#include <set>
 
 #include "core/base/name_list.h"
 #include "core/model/json_documents.h"
@@ -104,11 +105,9 @@ std::vector<std::string> explicit_list(const Modules& modules,
     if (out.empty() || out.back() != name) out.push_back(std::move(name));
   };
   std::vector<std::string> plain = modules.plain;
-  const auto is_coded = [&](const std::string& name) {
-    return std::ranges::find(modules.coded, name) != modules.coded.end();
-  };
+  const std::set<std::string_view> coded(modules.coded.begin(), modules.coded.end());
   for (const std::string& name : before) {
-    if (name.ends_with("lm_head") && !is_coded(name)) plain.push_back(name);
+    if (name.ends_with("lm_head") && !coded.contains(name)) plain.push_back(name);
   }
   std::ranges::sort(plain);
   for (const std::string& name : plain) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/counted.h"
 #include "core/model/tensor_names.h"
@@ -15,6 +16,15 @@ namespace {
 using Indices = std::vector<size_t>;  // into Checkpoint::tensors
 
 bool is_usable(float amax) { return std::isfinite(amax) && amax > 0; }
+
+// One that can be divided by, too: smaller numbers have no finite reciprocal.
+bool is_usable_scale(float scale) { return std::isnormal(scale) && scale > 0; }
+
+Failure too_small(std::string_view whose, const std::string& module, float amax, float divisor) {
+  return corrupt(
+      "the {} of '{}' has a maximum of {}, too small for a scale; expected at least {:.2g}", whose,
+      module, amax, divisor * std::numeric_limits<float>::min());
+}
 
 // The codec of a weight of this type; a stack of experts has a layout of its own.
 const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
@@ -34,7 +44,7 @@ class Maker {
     for (const auto& [key, members] : weight_groups_) CKPT_TRY(check_members(members));
     CKPT_TRY(find_input_scales());
     for (const auto& [key, members] : weight_groups_) CKPT_TRY(share_weight_amax(members));
-    append_scales();
+    CKPT_TRY(append_scales());
     CKPT_TRY(mxfp4_.say(checkpoint_, job_.context));
     note_counts();
     return {};
@@ -188,6 +198,10 @@ class Maker {
       }
       largest = std::max(largest, amax);
     }
+    const float divisor = activation_divisor(type(members[0]));
+    if (!is_usable_scale(largest / divisor)) {
+      return too_small("weight", module(members[0]), largest, divisor);
+    }
     for (const size_t i : members) {
       recoded(i).stats = Stats{largest};
       CKPT_TRY(in(module(i), set_block_amax(i)));
@@ -229,7 +243,7 @@ class Maker {
       if (!has_inputs(type(members[0]))) continue;
       // The scale of ModelOpt's constant_amax.
       if (const auto amax = job_.selection.input_amax[members[0]]) {
-        for (const size_t i : members) input_scales_[i] = scale_of({*amax, 1}, type(i));
+        CKPT_TRY(set_input_scales(members, {*amax, 1}));
         continue;
       }
       CKPT_ASSIGN(const InputAmax* largest, largest_input(members));
@@ -238,9 +252,20 @@ class Maker {
         missing += members.size();
         continue;
       }
-      for (const size_t i : members) input_scales_[i] = scale_of(*largest, type(i));
+      CKPT_TRY(set_input_scales(members, *largest));
     }
     return missing == 0 ? Status() : no_maxima(missing, first);
+  }
+
+  Status set_input_scales(const Indices& members, const InputAmax& input) {
+    for (const size_t i : members) {
+      const float scale = scale_of(input, type(i));
+      if (!is_usable_scale(scale)) {
+        return too_small("input", module(i), input.amax(), activation_divisor(type(i)));
+      }
+      input_scales_[i] = scale;
+    }
+    return {};
   }
 
   // nullptr when nothing is known of any member.
@@ -295,7 +320,7 @@ class Maker {
   }
 
   // ---- together --------------------------------------------------------------------------------
-  void append_scales() {
+  Status append_scales() {
     std::vector<Tensor> out;
     const bool has_kv = !job_.options.kv_cache || !job_.options.kv_cache->empty();
     for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
@@ -306,11 +331,12 @@ class Maker {
         out.push_back(make_f32_tensor(module(i) + (is_stack ? "_input_scale" : ".input_scale"), {},
                                       {*input_scales_[i]}, job_.context.codecs));
       }
-      if (has_kv) append_kv_scale(name, out);
+      if (has_kv) CKPT_TRY(append_kv_scale(name, out));
     }
     checkpoint_.tensors = std::move(out);
+    return {};
   }
-  void append_kv_scale(const std::string& weight, std::vector<Tensor>& out) const {
+  Status append_kv_scale(const std::string& weight, std::vector<Tensor>& out) const {
     for (const std::string_view which : {"k", "v"}) {
       const std::string ending = fmt::format(".{}_proj.weight", which);
       if (!weight.ends_with(ending)) continue;
@@ -318,8 +344,13 @@ class Maker {
       const std::string name = fmt::format("{}.{}_proj.{}_scale", parent, which, which);
       const auto found = job_.calibration.kv_scales.find(input_key(name));
       if (found == job_.calibration.kv_scales.end()) continue;
+      if (!is_usable_scale(found->second)) {
+        return corrupt("the scale '{}' would be {}; expected a finite number above zero", name,
+                       found->second);
+      }
       out.push_back(make_f32_tensor(name, {}, {found->second}, job_.context.codecs));
     }
+    return {};
   }
 
   void note_counts() const {

@@ -2,7 +2,8 @@
 //
 //   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── fixes() ──▶ steps in their order
 //
-// Headers and documents are enough for all checks but the deep ones, which read tensors.
+// Headers, documents and scales of one number are enough for all checks but the deep ones, which
+// read tensors.
 #pragma once
 
 #include <atomic>

@@ -111,7 +111,7 @@ struct Quantization {
   const JsonValue* json = nullptr;
 };
 
-// The results of reading the tensors (deep checks only).
+// The results of reading the tensors: of all in deep checks, else of scales_at_hand().
 struct ValueFacts {
   struct Rows {
     std::string tensor;
@@ -264,6 +264,9 @@ struct Check {
 
 inline constexpr char kTakeConfig[] = "take config.json from the source model";  // an advice
 
+// Of scales that are one number, in files of this machine: some thousand at most, evenly chosen.
+// Those that cannot be read are left out.
+ValueFacts scales_at_hand(const Examined& on);
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
 Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
                                     const Examination& examination);

@@ -1,4 +1,5 @@
 // Deep checks: what the numbers are. Every tensor is read once, some million values at a time.
+// Scales of one number are read in any case, of files on this machine and if they are not too many.
 //
 // An E4M3 scale of 0x7f is NaN and takes 16 weights with it, while the packed codes next to it look
 // like any others.
@@ -6,12 +7,14 @@
 #include <cmath>
 
 #include "checks/subject/subject.h"
+#include "core/io/remote_files.h"
 
 namespace ckpt {
 namespace {
 
 constexpr uint64_t kPieceValues = uint64_t{4} << 20;
 constexpr uint64_t kMaxScaleValues = uint64_t{1} << 24;
+constexpr size_t kMaxScalesAtHand = 4096;
 
 bool can_read(const Tensor& tensor) {
   return tensor.is_stored() && tensor.codec->decode != nullptr && tensor.values() != 0 &&
@@ -66,6 +69,8 @@ Result<Scan> scan_tensor(const Tensor& tensor, Reading& reading) {
   return scan;
 }
 
+bool is_bad_scale(float scale) { return !std::isfinite(scale) || scale <= 0; }
+
 // A scale of one number, or of one a row.
 Result<std::optional<float>> scale_of(const Examined& on, const std::string& name) {
   const Tensor* tensor = on.tensor(name);
@@ -74,23 +79,35 @@ Result<std::optional<float>> scale_of(const Examined& on, const std::string& nam
   }
   CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxScaleValues));
   for (const float value : values) {
-    if (!std::isfinite(value) || value <= 0) return std::optional(value);
+    if (is_bad_scale(value)) return std::optional(value);
   }
   return std::optional(values.front());
 }
 
-// The number that belongs to the whole tensor: the last part, if it is one float.
-Result<std::optional<float>> whole_scale(const Tensor& weight) {
+// The last part of a tensor if it is one float; else nullptr.
+const Slice* last_number(const Tensor& tensor) {
+  if (!tensor.is_stored() || tensor.codec->parts.back().dtype != Dtype::kF32) return nullptr;
+  if (tensor.stored().parts.empty()) return nullptr;
+  const std::vector<Slice>& slices = tensor.stored().parts.back();
+  return slices.size() == 1 && slices[0].size_bytes == sizeof(float) ? &slices[0] : nullptr;
+}
+
+// That of a weight, if it belongs to the whole tensor.
+const Slice* whole_scale_of(const Tensor& weight) {
   const auto& rules = weight.codec->parts;
-  if (!weight.is_stored() || rules.size() < 2 || rules.back().dtype != Dtype::kF32 ||
-      rules.back().tile_rows != 0) {
-    return std::optional<float>();
-  }
-  const std::vector<Slice>& slices = weight.stored().parts.back();
-  if (slices.size() != 1 || slices[0].size_bytes != sizeof(float)) return std::optional<float>();
-  float scale = 0;
-  CKPT_TRY(
-      slices[0].source->read(slices[0].offset_bytes, std::as_writable_bytes(std::span(&scale, 1))));
+  return rules.size() < 2 || rules.back().tile_rows != 0 ? nullptr : last_number(weight);
+}
+
+Result<float> number_in(const Slice& slice) {
+  float out = 0;
+  CKPT_TRY(slice.source->read(slice.offset_bytes, std::as_writable_bytes(std::span(&out, 1))));
+  return out;
+}
+
+Result<std::optional<float>> whole_scale(const Tensor& weight) {
+  const Slice* slice = whole_scale_of(weight);
+  if (slice == nullptr) return std::optional<float>();
+  CKPT_ASSIGN(const float scale, number_in(*slice));
   return std::optional(scale);
 }
 
@@ -124,13 +141,13 @@ Status read_scales(const Examined& on, ValueFacts& out) {
   for (const auto& [name, module] : on.modules) {
     CKPT_ASSIGN(const auto input, scale_of(on, name + ".input_scale"));
     if (input) {
-      if (!std::isfinite(*input) || *input <= 0) out.bad_scales.push_back(name + ".input_scale");
+      if (is_bad_scale(*input)) out.bad_scales.push_back(name + ".input_scale");
       ++inputs[std::isnan(*input) ? 0 : *input];
       ++count;
     }
     if (module.weight == nullptr) continue;
     CKPT_ASSIGN(const auto scale, whole_scale(*module.weight));
-    if (scale && (!std::isfinite(*scale) || *scale <= 0)) out.bad_scales.push_back(name);
+    if (scale && is_bad_scale(*scale)) out.bad_scales.push_back(name);
     // FP8 is requantized to the larger scale when it is loaded; FP4 is not.
     if (module.form == Form::kNvfp4 || module.form == Form::kPackedNvfp4) {
       CKPT_TRY(compare_shards(on, name, out));
@@ -183,7 +200,7 @@ constexpr Check kValueChecks[] = {
     {"W07", "all values are finite", "S: vllm* sglang tensorrt-llm llama-server transformers-5",
      "NaN logits", "", "download it again, or convert it again from the source", look_finite, true},
     {"Q24", "scales are above zero", "S: vllm* sglang tensorrt-llm llama-server", "NaN or noise",
-     "", "{again}", look_scale_values, true},
+     "", "{again}", look_scale_values},
     {"Q21", "no quantized row is all zeros", "W: vllm* sglang tensorrt-llm llama-server",
      "incoherent text", "", "{again}; or leave this module in BF16", look_zero_rows, true},
     {"Q12", "parts that are run as one share their scales", "W: vllm* sglang tensorrt-llm",
@@ -196,6 +213,27 @@ constexpr Check kValueChecks[] = {
 };
 
 }  // namespace
+
+ValueFacts scales_at_hand(const Examined& on) {
+  std::vector<std::pair<std::string, const Slice*>> found;
+  const auto add = [&](std::string name, const Slice* slice) {
+    const bool has_source = slice != nullptr && slice->source != nullptr;
+    const bool is_file = has_source && slice->source->file_state() != nullptr;
+    if (is_file && !is_url(slice->source->name())) found.emplace_back(std::move(name), slice);
+  };
+  for (const auto& [name, module] : on.modules) {
+    const std::string input = name + ".input_scale";
+    if (const Tensor* tensor = on.tensor(input)) add(input, last_number(*tensor));
+    if (module.weight != nullptr) add(name, whole_scale_of(*module.weight));
+  }
+  ValueFacts out;
+  const size_t step = found.size() / kMaxScalesAtHand + 1;
+  for (size_t i = 0; i < found.size(); i += step) {
+    const auto scale = number_in(*found[i].second);
+    if (scale && is_bad_scale(*scale)) out.bad_scales.push_back(found[i].first);
+  }
+  return out;
+}
 
 Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
                                     const Examination& examination) {

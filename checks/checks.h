@@ -62,8 +62,7 @@ struct Examination {
   Unpacker unpacked = {};
 };
 
-// Fails: kUsage: a profile that is not known; kIo, kCorrupt where deep checks cannot read;
-// kInterrupted.
+// Fails: kUsage: a profile that is not known; kIo, kCorrupt where checks cannot read; kInterrupted.
 Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination);
 // The diagnosis of a folder that cannot be read at all: no for every profile.
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination);

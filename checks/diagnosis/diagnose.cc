@@ -267,11 +267,8 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   if (asks_llama && examination.tokenizer_findings != nullptr) {
     on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
   }
-  if (examination.deep) {
-    CKPT_SET(on.values, read_value_facts(on, unpacked, examination));
-  } else {
-    on.values = scales_at_hand(on);
-  }
+  CKPT_SET(on.values,
+           examination.deep ? read_value_facts(on, unpacked, examination) : scales_at_hand(on));
   Diagnosis out;
   for (const Profile* profile : asked) CKPT_TRY(examine_for(on, *profile, examination, out));
   return out;

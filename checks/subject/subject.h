@@ -265,8 +265,8 @@ struct Check {
 inline constexpr char kTakeConfig[] = "take config.json from the source model";  // an advice
 
 // Of scales that are one number, in files of this machine: some thousand at most, evenly chosen.
-// Those that cannot be read are left out.
-ValueFacts scales_at_hand(const Examined& on);
+// Fails: kIo.
+Result<ValueFacts> scales_at_hand(const Examined& on);
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
 Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
                                     const Examination& examination);

@@ -69,6 +69,10 @@ Result<Scan> scan_tensor(const Tensor& tensor, Reading& reading) {
   return scan;
 }
 
+// Of the inputs of a module, as ModelOpt, compressed-tensors and transformers name it.
+constexpr std::string_view kInputScales[] = {".input_scale", ".input_global_scale",
+                                             ".activation_scale"};
+
 bool is_bad_scale(float scale) { return !std::isfinite(scale) || scale <= 0; }
 
 // A scale of one number, or of one a row.
@@ -139,10 +143,13 @@ Status read_scales(const Examined& on, ValueFacts& out) {
   std::map<float, size_t> inputs;
   size_t count = 0;
   for (const auto& [name, module] : on.modules) {
-    CKPT_ASSIGN(const auto input, scale_of(on, name + ".input_scale"));
-    if (input) {
-      if (is_bad_scale(*input)) out.bad_scales.push_back(name + ".input_scale");
-      ++inputs[std::isnan(*input) ? 0 : *input];
+    for (const std::string_view end : kInputScales) {
+      const std::string input = fmt::format("{}{}", name, end);
+      CKPT_ASSIGN(const auto scale, scale_of(on, input));
+      if (!scale) continue;
+      if (is_bad_scale(*scale)) out.bad_scales.push_back(input);
+      if (end != kInputScales[0]) continue;
+      ++inputs[std::isnan(*scale) ? 0 : *scale];
       ++count;
     }
     if (module.weight == nullptr) continue;
@@ -214,7 +221,7 @@ constexpr Check kValueChecks[] = {
 
 }  // namespace
 
-ValueFacts scales_at_hand(const Examined& on) {
+Result<ValueFacts> scales_at_hand(const Examined& on) {
   std::vector<std::pair<std::string, const Slice*>> found;
   const auto add = [&](std::string name, const Slice* slice) {
     const bool has_source = slice != nullptr && slice->source != nullptr;
@@ -222,15 +229,17 @@ ValueFacts scales_at_hand(const Examined& on) {
     if (is_file && !is_url(slice->source->name())) found.emplace_back(std::move(name), slice);
   };
   for (const auto& [name, module] : on.modules) {
-    const std::string input = name + ".input_scale";
-    if (const Tensor* tensor = on.tensor(input)) add(input, last_number(*tensor));
+    for (const std::string_view end : kInputScales) {
+      const std::string input = fmt::format("{}{}", name, end);
+      if (const Tensor* tensor = on.tensor(input)) add(input, last_number(*tensor));
+    }
     if (module.weight != nullptr) add(name, whole_scale_of(*module.weight));
   }
   ValueFacts out;
-  const size_t step = found.size() / kMaxScalesAtHand + 1;
+  const size_t step = found.size() / (kMaxScalesAtHand + 1) + 1;
   for (size_t i = 0; i < found.size(); i += step) {
-    const auto scale = number_in(*found[i].second);
-    if (scale && is_bad_scale(*scale)) out.bad_scales.push_back(found[i].first);
+    CKPT_ASSIGN(const float scale, number_in(*found[i].second));
+    if (is_bad_scale(scale)) out.bad_scales.push_back(found[i].first);
   }
   return out;
 }

@@ -236,7 +236,7 @@ Result<ValueFacts> scales_at_hand(const Examined& on) {
     if (module.weight != nullptr) add(name, whole_scale_of(*module.weight));
   }
   ValueFacts out;
-  const size_t step = found.size() / (kMaxScalesAtHand + 1) + 1;
+  const size_t step = std::max<size_t>((found.size() + kMaxScalesAtHand - 1) / kMaxScalesAtHand, 1);
   for (size_t i = 0; i < found.size(); i += step) {
     CKPT_ASSIGN(const float scale, number_in(*found[i].second));
     if (is_bad_scale(scale)) out.bad_scales.push_back(found[i].first);

@@ -89,6 +89,10 @@ JsonValue returned_generation_config(const Checkpoint& file);
 // Fails: kUnsupported: a kind of tokenizer, or rules, that are not known; kCorrupt.
 Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
                                std::vector<std::string>& guessed);
+// Names the tokens of those `keys` that a tokenizer_config.json may name and that add_*() left to
+// the family's own rules; returns whether it names more. Fails: kCorrupt.
+Result<bool> name_tokens(const Checkpoint& file, std::span<const std::string> keys,
+                         Checkpoint& folder);
 
 // The tensors of a folder from those of a GGUF: to-gguf's changes, undone.
 //

@@ -93,6 +93,23 @@ Status take_values(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder&
   return {};
 }
 
+// `is_own`: the folder's tokenizer is made of the file's keys.
+Status settle_keys(const Checkpoint& file, bool is_own, ReturnedFolder& found,
+                   const Context& context) {
+  const Model& model = found.forward.model;
+  CKPT_ASSIGN(ReturnedKeys keys, find_returned_keys(file, found.folder, model, is_own, context));
+  if (!is_own) {
+    CKPT_TRY(follow_token_ids(keys.made, file, found.folder));
+  } else {
+    CKPT_ASSIGN(const bool are_more_named, name_tokens(file, keys.absent, found.folder));
+    if (are_more_named) {
+      CKPT_SET(keys, find_returned_keys(file, found.folder, model, is_own, context));
+    }
+  }
+  note_lost_keys(keys, context);
+  return {};
+}
+
 Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options,
                              const Context& context) {
   const Codec& type = chosen_type(options, file, context);
@@ -109,10 +126,7 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   } else {
     CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
   }
-  CKPT_ASSIGN(const ReturnedKeys keys, find_returned_keys(file, found.folder, found.forward.model,
-                                                          tokenizer.empty(), context));
-  if (!tokenizer.empty()) CKPT_TRY(follow_token_ids(keys.made, file, found.folder));
-  note_lost_keys(keys, context);
+  CKPT_TRY(settle_keys(file, tokenizer.empty(), found, context));
   CKPT_ASSIGN(const std::string text_class, name_text_class(found));
   note_guesses(found, guessed, context);
   if (!text_class.empty()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/lines.h"
+#include "core/model/json_documents.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
@@ -263,31 +264,28 @@ bool is_plain_token(const Checkpoint& file, const TokenTable& table, std::string
   return id && table.type(*id) == TokenType::kNormal;
 }
 
+constexpr TokenKind kOrder[] = {
+    {"bos", "bos_token"},       {"eos", "eos_token"},     {"unknown", "unk_token"},
+    {"seperator", "sep_token"}, {"padding", "pad_token"}, {"mask", "mask_token"},
+    {"eot", "eot_token"},       {"eom", "eom_token"},
+};
+
+std::string key_of(const TokenKind& kind) {
+  return fmt::format("tokenizer.ggml.{}_token_id", kind.kind);
+}
+
 // The kinds that tokenizer_config.json named: the way there writes those first, in this order, and
 // then what config.json has as numbers, from the beginning.
 std::vector<TokenKind> named_kinds(const Checkpoint& file, const TokenTable& table) {
-  constexpr TokenKind kOrder[] = {
-      {"bos", "bos_token"},       {"eos", "eos_token"},     {"unknown", "unk_token"},
-      {"seperator", "sep_token"}, {"padding", "pad_token"}, {"mask", "mask_token"},
-      {"eot", "eot_token"},       {"eom", "eom_token"},
-  };
   std::vector<TokenKind> out;
   const TokenKind* next = kOrder;
   for (const MetaEntry& entry : file.metadata.entries) {
-    const auto is_its_key = [&](const TokenKind& kind) {
-      return entry.key == fmt::format("tokenizer.ggml.{}_token_id", kind.kind);
-    };
+    const auto is_its_key = [&](const TokenKind& kind) { return entry.key == key_of(kind); };
     const TokenKind* found = std::ranges::find_if(kOrder, is_its_key);
     if (found == std::end(kOrder)) continue;
     if (found < next) break;
     if (!is_plain_token(file, table, found->kind)) out.push_back(*found);
     next = found + 1;
-  }
-  // config.json has numbers of the others, wherever they are.
-  for (const TokenKind& kind : kOrder) {
-    const bool is_of_config = has_word("bos eos padding", kind.kind);
-    if (is_of_config || is_plain_token(file, table, kind.kind)) continue;
-    if (std::ranges::find(out, kind.kind, &TokenKind::kind) == out.end()) out.push_back(kind);
   }
   return out;
 }
@@ -382,6 +380,26 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   folder.set_document("tokenizer_config.json", config.dump(2) + "\n");
   add_chat_templates(file, folder, guessed);
   return {};
+}
+
+Result<bool> name_tokens(const Checkpoint& file, std::span<const std::string> keys,
+                         Checkpoint& folder) {
+  constexpr const char* kPath = "tokenizer_config.json";
+  CKPT_ASSIGN(const TokenTable table, read_token_table(file));
+  CKPT_ASSIGN(const auto said, read_object(folder, kPath));
+  if (said == nullptr) return false;
+  JsonValue config = *said;
+  for (const TokenKind& kind : kOrder) {
+    // config.json has the numbers of these three.
+    const bool is_of_config = has_word("bos eos padding", kind.kind);
+    const auto id = special_id(file, table, kind.kind);
+    if (is_of_config || !id || is_plain_token(file, table, kind.kind)) continue;
+    if (std::ranges::find(keys, key_of(kind)) == keys.end()) continue;
+    config[std::string(kind.field)] = table.text(*id);
+  }
+  if (config == *said) return false;
+  folder.set_document(kPath, config.dump(2) + "\n");
+  return true;
 }
 
 }  // namespace ckpt

@@ -36,6 +36,8 @@ std::vector<const Check*> check_list() {
                            chat_template_checks(),
                            tokenizer_schema_checks(),
                            tokenizer_value_checks(),
+                           class_rule_checks(),
+                           token_file_checks(),
                            processor_checks(),
                            gguf_checks(),
                            ollama_checks(),
@@ -157,7 +159,9 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
 Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
                    Diagnosis& out) {
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
-  verdict.not_checked = weights_not_checked(on, profile);
+  for (auto* reason : {weights_not_checked, head_not_checked, tokenizer_not_checked}) {
+    if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
+  }
   const ServedModules served = served_modules(on, profile);
   for (const Check* check : check_list()) {
     const auto rated = rating(*check, profile);
@@ -267,6 +271,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   if (asks_llama && examination.tokenizer_findings != nullptr) {
     on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
   }
+  CKPT_SET(on.head_values, compare_tied_head(on, examination));
   CKPT_SET(on.values,
            examination.deep ? read_value_facts(on, unpacked, examination) : scales_at_hand(on));
   Diagnosis out;
@@ -276,10 +281,10 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
 
 Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
                                  const Error& error, const Examination& examination) {
-  const Examined on(checkpoint, examination.packed_forms != nullptr
-                                    ? examination.packed_forms(checkpoint)
-                                    : PackedForms());
+  Examined on(checkpoint, examination.packed_forms != nullptr ? examination.packed_forms(checkpoint)
+                                                              : PackedForms());
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  CKPT_SET(on.head_values, compare_tied_head(on, examination));
   Diagnosis out;
   for (const Profile* profile : asked) {
     if (!profile->takes(misfit)) {

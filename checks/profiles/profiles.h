@@ -46,6 +46,12 @@ struct Profile {
   bool reads_old_tokenizers_alone() const {
     return rules == Rules::kVllm16 || rules == Rules::kVllm17 || rules == Rules::kTransformers4;
   }
+  // Reads the tokenizer's files of a folder with transformers 5.
+  bool has_tokenizers_of_5() const {
+    const bool is_reader = program == Program::kVllm || program == Program::kSglang ||
+                           program == Program::kTransformers;
+    return is_reader && !reads_old_tokenizers_alone();
+  }
 };
 
 // In the order in which lists show them.

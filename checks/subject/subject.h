@@ -124,6 +124,9 @@ struct ValueFacts {
   bool are_inputs_constant = false;         // one input_scale for nearly all modules
 };
 
+// Of a head in the folder that config.json ties to the embedding, next to the embedding's.
+enum class HeadValues : uint8_t { kEqual, kDiffer, kUnknown };
+
 // The parts of tokenizer.json that the library "tokenizers" rejects.
 struct TokenizerFault {
   std::string place, found;
@@ -157,6 +160,7 @@ class Examined {
   bool is_gguf = false;
   std::vector<Finding> llama_tokenizer;  // texts that llama.cpp splits differently
   ValueFacts values;
+  HeadValues head_values = HeadValues::kEqual;
   ParameterReport parameters;
 
   const JsonValue& text_config() const;  // config.text_config if it is an object, else config
@@ -271,6 +275,22 @@ Result<ValueFacts> scales_at_hand(const Examined& on);
 Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
                                     const Examination& examination);
 
+// Whether config.json, or its class, ties the head to the embedding.
+bool is_head_tied(const Examined& on);
+// Reads some rows of the two, and all of them if these are equal. kEqual without a tied head of its
+// own. Fails: kInterrupted.
+Result<HeadValues> compare_tied_head(const Examined& on, const Examination& examination);
+// Why the head was not compared for this profile; empty when it was.
+std::string head_not_checked(const Examined& on, const Profile& profile);
+
+// The class of transformers 5 that reads tokenizer.json and may build other rules than the file's,
+// without "Fast"; empty where the class takes all of the file, or is code that the folder names.
+std::string tokenizer_class_of_5(const Examined& on);
+// Whether it takes only the vocabulary of the file, and adds tokens by the other files.
+bool rebuilds_tokenizer(const Examined& on);
+// Why it is not known which ids that class gives; empty when it is.
+std::string tokenizer_not_checked(const Examined& on, const Profile& profile);
+
 // Requirements of llama.cpp for a GGUF that are not known here; empty: all are known.
 std::string gguf_not_checked(const Examined& on, const Profile& profile);
 // A model with tensors of a projector in its file, which Ollama reads with changes of its own to
@@ -296,6 +316,8 @@ std::span<const Check> tokenizer_checks();
 std::span<const Check> chat_template_checks();
 std::span<const Check> tokenizer_schema_checks();
 std::span<const Check> tokenizer_value_checks();
+std::span<const Check> class_rule_checks();
+std::span<const Check> token_file_checks();
 std::span<const Check> processor_checks();
 std::span<const Check> quantization_checks();
 std::span<const Check> quantization_statement_checks();

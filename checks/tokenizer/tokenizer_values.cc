@@ -15,21 +15,13 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kPlace = "tokenizer_config.json";
-// Whether transformers 5 reads the files for this program.
-bool makes_5(const Look& look) {
-  const Program program = look.profile.program;
-  return !look.profile.reads_old_tokenizers_alone() &&
-         (program == Program::kVllm || program == Program::kSglang ||
-          program == Program::kTransformers);
-}
-
 constexpr std::array<std::string_view, 7> kSpecial = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
 // 5.x makes an empty token if the content is missing.
 bool is_added_token(const Look& look, const JsonValue& json) {
   const std::string* type = text_of(json, "__type");
-  const bool needs_content = !makes_5(look);
+  const bool needs_content = !look.profile.has_tokenizers_of_5();
   return type != nullptr && *type == "AddedToken" &&
          (text_of(json, "content") != nullptr ||
           (!needs_content && member(json, "content") == nullptr));
@@ -87,7 +79,7 @@ void look_special(const Look& look) {
   }
   const JsonValue* more = known(config, "additional_special_tokens");
   const bool are_tokens =
-      more == nullptr || makes_5(look) ||
+      more == nullptr || look.profile.has_tokenizers_of_5() ||
       (more->is_array() && std::all_of(more->begin(), more->end(), [&](const JsonValue& item) {
          return item.is_string() || is_added_token(look, item);
        }));
@@ -403,7 +395,7 @@ std::string_view fault_of_source(const Look& look, std::string_view key, const J
 void look_config_kinds(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   if (look.on.is_gguf || !config.is_object()) return;
-  const bool is_5 = makes_5(look);
+  const bool is_5 = look.profile.has_tokenizers_of_5();
   const auto report = [&](std::string_view key, std::string_view why) {
     look.tell(fmt::format("{}: {}", kPlace, key), "{}, {}", member(config, key)->dump(), why);
   };

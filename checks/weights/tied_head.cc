@@ -91,12 +91,68 @@ void look_tied(const Look& look) {
               is_refused ? Severity::kUnloaded : Severity::kUnsound);
 }
 
+// Whether the program multiplies with the head of the folder though it is tied. Otherwise it takes
+// the embedding.
+bool reads_tied_head(const Look& look) {
+  switch (look.profile.program) {
+    case Program::kTransformers: return look.profile.rules == Rules::kTransformers5;
+    case Program::kVllm: return ties_of(look) == Ties::kNeverTied;
+    case Program::kLlamaCpp: return ties_of(look) != Ties::kAssertTied;
+    default: return false;
+  }
+}
+
+void look_head_values(const Look& look) {
+  if (look.on.head_values != HeadValues::kDiffer ||
+      !head_not_checked(look.on, look.profile).empty())
+    return;
+  if (!fault_of_ties(look, true).empty()) return;  // C10
+  constexpr std::string_view kPlace = "config.json: tie_word_embeddings";
+  if (reads_tied_head(look)) {
+    return look.report(std::string(kPlace),
+                       "true, and lm_head.weight has other values than the embedding; this program "
+                       "uses lm_head.weight, and others the embedding",
+                       Severity::kWarning, "other answers than in vLLM and transformers 4.57");
+  }
+  look.report(std::string(kPlace),
+              "true, and lm_head.weight has other values than the embedding; this program uses the "
+              "embedding, and passes over lm_head.weight");
+}
+
 constexpr Check kTiedHeadChecks[] = {
     {"C10", "tie_word_embeddings agrees with the tensors", "S: all", "a head of random weights",
      "serving-config", "", look_tied},
+    {"C48", "a tied head has the embedding's values", "S: vllm* sglang transformers* llama.cpp",
+     "other answers than in transformers 5 and in a GGUF", "",
+     "set tie_word_embeddings to false if the head was trained: --step "
+     "config:set=tie_word_embeddings=false; or else remove it: --step "
+     "drop:tensors=lm_head.weight",
+     look_head_values},
 };
 
 }  // namespace
+
+bool is_head_tied(const Examined& on) {
+  const JsonValue* said = member(on.text_config(), "tie_word_embeddings");
+  if (said == nullptr) said = known(on.config, "tie_word_embeddings");
+  if (said != nullptr) return is_truthy(said);
+  return on.parameters.is_compared() && is_tied_by_default(on);
+}
+
+std::string head_not_checked(const Examined& on, const Profile& profile) {
+  const bool is_open = on.head_values == HeadValues::kUnknown;
+  const bool is_other =
+      profile.program == Program::kTensorrt && on.head_values == HeadValues::kDiffer;
+  if (is_open) {
+    return "the head: lm_head.weight is tied to the embedding, but not compared with it; --deep "
+           "reads it";
+  }
+  if (is_other) {
+    return "the head: lm_head.weight is tied to the embedding and differs; which of them this "
+           "program uses is not known";
+  }
+  return {};
+}
 
 std::span<const Check> tied_head_checks() { return kTiedHeadChecks; }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "core/base/printable.h"
+#include "core/chunks/evaluate.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "transforms/facts/qat_quantizers.h"
@@ -138,6 +139,24 @@ void note_modules(const Checkpoint& input, const Context& context) {
           fmt::format("{} {}", fmt::join(left_out, ", "), left_out.size() == 1 ? "is" : "are")));
 }
 
+// The GGUF has such a head, and llama.cpp uses it; some programs use the embedding instead.
+void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
+                    const Context& context) {
+  constexpr uint64_t kHeadSample = uint64_t{1} << 16;
+  if (!model.family->has_gguf_head || !is_truthy(member(model.config, "tie_word_embeddings")))
+    return;
+  const auto head = std::ranges::find(tensors, "lm_head.weight", &NamedTensor::name);
+  const auto embedding =
+      std::ranges::find(tensors, "model.embed_tokens.weight", &NamedTensor::name);
+  if (head == tensors.end() || embedding == tensors.end()) return;
+  const auto error = measure_error(head->tensor, embedding->tensor, {}, kHeadSample);
+  if (!error || error->noise == 0) return;
+  context.note(
+      "config.json: tie_word_embeddings is true, but lm_head.weight has other values than the "
+      "embedding; the file has it as output.weight, while vLLM and transformers 4.57 use the "
+      "embedding");
+}
+
 // rope_scaling goes before rope_parameters, as in transformers. Fails: kCorrupt where that loses a
 // number that the weights were trained with.
 Status check_rope(const Model& model, const Context& context) {
@@ -190,6 +209,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
               select_tensors(input, options.yes("mtp"), model, context.codecs));
   if (options.yes("note-towers")) note_towers(model, context);
   note_modules(input, context);
+  note_tied_head(selected, model, context);
   if (model.left_out != 0) {
     context.note(
         "{} tensors of layers for multi-token prediction are left out: "

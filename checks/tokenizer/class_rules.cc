@@ -1,0 +1,274 @@
+// The class that transformers 5 reads tokenizer.json with. Most classes take the vocabulary and the
+// merges of the file, and build the other rules themselves:
+//
+//   bytes     BPE of bytes as letters (GPT-2)   prefixed  pieces, a bar before each text (Llama 2)
+//   unigram   pieces with scores (T5)           bare      pieces, no bar before it (Gemma)
+//   words     WordPiece (BERT)
+//
+// data/profiles/tokenizer_classes.py ran each class on each kind; the outcomes are in
+// data/profiles/transformers-5.txt.
+// Source: transformers 5.17.0 src/transformers/models/auto/tokenization_auto.py (from_pretrained),
+// tokenization_utils_tokenizers.py (convert_to_native_format).
+#include <algorithm>
+
+#include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/token_lists.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kClassPlace = "tokenizer_config.json: tokenizer_class";
+constexpr std::string_view kSplitSection = "tokenizer pre_tokenizer ";
+// Classes that take all of tokenizer.json.
+constexpr std::string_view kBackends =
+    " TokenizersBackend PythonBackend PreTrainedTokenizer MistralCommonBackend ";
+
+const Profile& five() { return *find_profile("transformers-5"); }
+
+bool is_listed(std::string_view list, std::string_view word) {
+  return has_listed(five(), list, word, false);
+}
+
+// The rest after `start` of the name of the first section that has `word`; empty if none has it.
+std::string_view section_with(std::string_view start, std::string_view word) {
+  const auto& lists = five().lists;
+  for (auto at = lists.lower_bound(start); at != lists.end() && at->first.starts_with(start);
+       ++at) {
+    if (at->second.words.contains(word)) return at->first.substr(start.size());
+  }
+  return {};
+}
+
+std::string_view without_fast(std::string_view name) {
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  return name;
+}
+
+bool is_backend(std::string_view name) { return has_word(kBackends, name); }
+
+bool names_own_code(const JsonValue& config) {
+  const JsonValue* map = known(config, "auto_map");
+  return map != nullptr && (map->is_array() || known(*map, "AutoTokenizer") != nullptr);
+}
+
+// Whether transformers 5 reads the folder's tokenizer.json for this program, by a class of its own.
+bool reads_by_class(const Examined& on, const Profile& profile) {
+  if (on.is_gguf || !profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
+  // 5.19 goes by the wrapper's model_type first.
+  return profile.rules != Rules::kVllm32 || !has_quirk(on.model_type, "tokenizer_by_type");
+}
+
+bool has_part(const JsonValue* part, std::string_view type) {
+  if (part == nullptr) return false;
+  const std::string* own = text_of(*part, "type");
+  if (own != nullptr && *own == type) return true;
+  for (const std::string_view list : {"normalizers", "pretokenizers"}) {
+    for (const JsonValue& each : list_in(*part, list)) {
+      if (has_part(&each, type)) return true;
+    }
+  }
+  return false;
+}
+
+std::string json_of(const JsonValue& part) {
+  return part.dump(-1, ' ', false, JsonValue::error_handler_t::replace);
+}
+
+bool holds(const JsonValue* part, std::string_view text) {
+  return part != nullptr && json_of(*part).find(text) != std::string::npos;
+}
+
+// One of the words above; "other" for the rest.
+std::string_view kind_of_rules(const JsonValue& tokenizer) {
+  const JsonValue* model = known(tokenizer, "model");
+  const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
+  if (type == nullptr) return "other";
+  if (*type == "WordPiece") return "words";
+  if (*type == "Unigram") return "unigram";
+  const std::string* suffix = text_of(*model, "end_of_word_suffix");
+  if (*type != "BPE" || (suffix != nullptr && !suffix->empty())) return "other";
+  const JsonValue* normalizer = known(tokenizer, "normalizer");
+  const JsonValue* cutter = known(tokenizer, "pre_tokenizer");
+  if (has_part(normalizer, "ByteLevel") || has_part(cutter, "ByteLevel")) return "bytes";
+  const bool is_space = has_part(cutter, "Metaspace") && !holds(cutter, "\"never\"");
+  if (has_part(normalizer, "Prepend") || is_space) return "prefixed";
+  return holds(normalizer, "▁") || holds(cutter, "▁") ? "bare" : "other";
+}
+
+// Of a pre-tokenizer: without what decides no ids, or follows from tokenizer_config.json.
+JsonValue plain_rules(const JsonValue& rules) {
+  JsonValue out = rules;
+  if (out.is_object()) {
+    out.erase("trim_offsets");
+    out.erase("add_prefix_space");
+  }
+  if (out.is_structured()) {
+    for (JsonValue& each : out) each = plain_rules(each);
+  }
+  return out;
+}
+
+// How many digits in a row stay together: 1, 3, or any number.
+size_t digits_together(const JsonValue& rules) {
+  const std::string text = json_of(rules);
+  constexpr std::string_view kDigit = "\\\\p{N}";
+  if (text.find("\"individual_digits\":true") != text.npos) return 1;
+  if (text.find("\\\\p{N}{1,3}") != text.npos) return 3;
+  for (size_t at = text.find(kDigit); at != text.npos; at = text.find(kDigit, at + 1)) {
+    const char before = at == 0 ? '|' : text[at - 1];
+    const char after = at + kDigit.size() < text.size() ? text[at + kDigit.size()] : '|';
+    if (before == '|' && (after == '|' || after == '"')) return 1;
+  }
+  return SIZE_MAX;
+}
+
+// A token of more digits than `most`, which no text becomes where these are cut; or empty.
+std::string_view longer_number(const TokenLists& lists, size_t most) {
+  for (const TokenLists::Token& token : lists.tokens) {
+    const bool is_number = token.text.size() > most && std::ranges::all_of(token.text, [](char c) {
+                             return c >= '0' && c <= '9';
+                           });
+    if (is_number) return token.text;
+  }
+  return {};
+}
+
+// The same kind of rules: bytes, cut in another way.
+void look_cuts(const Look& look, const std::string& name) {
+  const JsonValue* cutter = known(look.on.tokenizer, "pre_tokenizer");
+  const std::string_view section = section_with(kSplitSection, name);
+  if (section.empty() || cutter == nullptr) return;
+  const auto built = parse_json(five().name, section);
+  if (!built || plain_rules(*built) == plain_rules(*cutter)) return;
+  const bool is_t13 = has_quirk(look.on.text_type, "splits_marks") && name == "Qwen2Tokenizer";
+  if (is_t13) return;
+  const size_t here = digits_together(*cutter), there = digits_together(*built);
+  const std::string_view lost = here == there
+                                    ? std::string_view()
+                                    : longer_number(*look.on.token_lists, std::min(here, there));
+  if (!lost.empty()) {
+    return look.tell(std::string(kClassPlace),
+                     "'{}', for which transformers 5 builds its own pre-tokenizer: it cuts digits "
+                     "differently from tokenizer.json, which has the token '{}'",
+                     name, lost);
+  }
+  look.report(
+      std::string(kClassPlace),
+      fmt::format("'{}', for which transformers 5 builds its own pre-tokenizer, which is not "
+                  "that of tokenizer.json",
+                  name),
+      Severity::kWarning, "some texts may get other ids than in training");
+}
+
+struct Outcome {
+  std::string name;       // of the class
+  std::string_view kind;  // of the file's rules
+  bool has_list(std::string_view what) const {
+    return is_listed(fmt::format("tokenizer classes that {} {}", what, kind), name);
+  }
+};
+
+// With this field some classes put no bar before a text.
+bool turns_bare(const Look& look, const std::string& name) {
+  const JsonValue* adds = known(look.on.tokenizer_config, "add_prefix_space");
+  return adds != nullptr && *adds == false &&
+         is_listed("tokenizer classes that follow add_prefix_space", name);
+}
+
+void look_rebuilt_rules(const Look& look) {
+  if (!reads_by_class(look.on, look.profile)) return;
+  const std::string name = tokenizer_class_of_5(look.on);
+  if (name.empty()) return;
+  const Outcome outcome{name, kind_of_rules(look.on.tokenizer)};
+  const JsonValue* adds = member(look.on.tokenizer_config, "add_prefix_space");
+  // Of GPT2Tokenizer: T21.
+  if (adds != nullptr && adds->is_null() && name != "GPT2Tokenizer" &&
+      is_listed("tokenizer classes that refuse null add_prefix_space", name)) {
+    look.report(std::string(kClassPlace),
+                fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
+                Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
+    return;
+  }
+  if (outcome.has_list("refuse")) {
+    return look.report(std::string(kClassPlace),
+                       fmt::format("'{}', which is not made from a model of type {}, as "
+                                   "tokenizer.json has it",
+                                   name, json_of(look.on.tokenizer["model"]["type"])),
+                       Severity::kUnloaded, "TypeError while the tokenizer is made");
+  }
+  const bool is_swapped = turns_bare(look, name) && outcome.kind != "bytes";
+  const bool is_changed = is_swapped ? outcome.kind != "bare" : outcome.has_list("change");
+  if (is_changed) {
+    return look.tell(std::string(kClassPlace),
+                     "'{}', for which transformers 5 builds its own rules; those of tokenizer.json "
+                     "are of another kind",
+                     name);
+  }
+  const bool is_edge = outcome.has_list("change edges of") && outcome.kind == "prefixed" &&
+                       has_part(known(look.on.tokenizer, "normalizer"), "Prepend");
+  if (is_edge) {
+    return look.report(std::string(kClassPlace),
+                       fmt::format("'{}', for which transformers 5 puts the space before a text in "
+                                   "its own way",
+                                   name),
+                       Severity::kWarning,
+                       "texts that start with a space, or follow a special token, get other ids "
+                       "than by tokenizer.json");
+  }
+  if (outcome.kind == "bytes") look_cuts(look, name);
+}
+
+constexpr Check kClassRuleChecks[] = {
+    {"T24", "the class of transformers 5 gives the ids of tokenizer.json",
+     "S: vllm sglang transformers-5", "other ids than in training", "",
+     "write \"tokenizer_class\": \"PreTrainedTokenizerFast\" into tokenizer_config.json, or take "
+     "the "
+     "tokenizer's files from the source model",
+     look_rebuilt_rules},
+};
+
+}  // namespace
+
+std::string tokenizer_class_of_5(const Examined& on) {
+  const JsonValue* keeps = known(on.tokenizer_config, "trust_remote_code");
+  const bool keeps_all = keeps != nullptr && keeps->is_boolean() && keeps->get<bool>();
+  if (keeps_all || names_own_code(on.tokenizer_config)) return {};
+  const std::string* said = text_of(on.tokenizer_config, "tokenizer_class");
+  if (said == nullptr) said = text_of(on.config, "tokenizer_class");
+  const std::string_view own = section_with("tokenizer class ", on.model_type);
+  if (said == nullptr) return std::string(is_backend(own) ? std::string_view() : own);
+  const std::string_view named = without_fast(*said);
+  const bool is_overruled = !own.empty() && own != "by model type" && own != named;
+  if (is_overruled && is_backend(own)) return {};
+  const bool by_type = is_overruled && is_listed("tokenizer class by model type", on.model_type);
+  const std::string_view out = by_type ? own : named;
+  return std::string(is_backend(out) ? std::string_view() : out);
+}
+
+bool rebuilds_tokenizer(const Examined& on) {
+  const std::string name = tokenizer_class_of_5(on);
+  return !name.empty() && (!section_with("tokenizer classes that ", name).empty() ||
+                           !section_with(kSplitSection, name).empty());
+}
+
+std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
+  if (!reads_by_class(on, profile)) return {};
+  if (names_own_code(on.tokenizer_config)) {
+    return "the tokenizer: its class is Python code that the folder names";
+  }
+  const Outcome outcome{tokenizer_class_of_5(on), kind_of_rules(on.tokenizer)};
+  const bool is_other = is_listed("tokenizer classes of other files", outcome.name);
+  const bool is_open =
+      outcome.has_list("may change") ||
+      (outcome.kind == "unigram" && outcome.has_list("change edges of")) ||
+      (outcome.kind == "other" && (is_listed("tokenizer classes that change bytes", outcome.name) ||
+                                   !section_with(kSplitSection, outcome.name).empty()));
+  if (!is_other && !is_open) return {};
+  return fmt::format("the tokenizer: what '{}' of transformers 5 makes of this tokenizer.json",
+                     outcome.name);
+}
+
+std::span<const Check> class_rule_checks() { return kClassRuleChecks; }
+
+}  // namespace ckpt

@@ -9,10 +9,10 @@
 
 namespace ckpt {
 
-// Of a folder, as ckpt converts it: rules of tokenizer.json that llama.cpp does not have. Of a
-// GGUF: scores that tell no order, and with `base`, the folder of its source, each key of the
-// tokenizer that a conversion of `base` writes differently. Files that cannot be read have no
-// findings.
+// Of a folder, as ckpt converts it: rules of tokenizer.json that llama.cpp does not have, and
+// tokens of tokenizer.model that differ from tokenizer.json's. Of a GGUF: scores that tell no
+// order, and with `base`, the folder of its source, each key of the tokenizer that a conversion of
+// `base` writes differently. Files that cannot be read have no findings.
 // Filled in: severity, place, found, symptom and fix.
 std::vector<Finding> find_tokenizer_findings(const Checkpoint& checkpoint, const std::string& base,
                                              const Context& context);

@@ -256,10 +256,10 @@ std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
                                             const TokenizerOptions& options) {
   const auto files = read_files(checkpoint);
   if (!files || files->tokenizer->is_null()) return std::nullopt;
-  const bool is_by_pieces =
-      reads_piece_file(checkpoint, *files, options.rules) || takes_byte_fallback(*files, options);
+  const bool reads_pieces = reads_piece_file(checkpoint, *files, options.rules);
+  const bool is_by_pieces = reads_pieces || takes_byte_fallback(*files, options);
   return TokenizerForm{is_by_pieces ? LlamaSplitting::kByPieces : LlamaSplitting::kByPre,
-                       differs_from_source(checkpoint, *files, options)};
+                       differs_from_source(checkpoint, *files, options), reads_pieces};
 }
 
 }  // namespace ckpt

@@ -33,6 +33,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
 struct TokenizerForm {
   LlamaSplitting splitting;
   bool differs_from_converter;  // whose keys split texts differently from tokenizer.json
+  bool reads_piece_file;        // the tokens of the keys are tokenizer.model's
 };
 std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
                                             const TokenizerOptions& options);

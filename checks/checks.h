@@ -2,8 +2,8 @@
 //
 //   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── fixes() ──▶ steps in their order
 //
-// Headers, documents and scales of one number are enough for all checks but the deep ones, which
-// read tensors.
+// Headers, documents, scales of one number and a head that is tied to the embedding are enough for
+// all checks but the deep ones, which read tensors.
 #pragma once
 
 #include <atomic>

@@ -108,15 +108,14 @@ void look_head_values(const Look& look) {
     return;
   if (!fault_of_ties(look, true).empty()) return;  // C10
   constexpr std::string_view kPlace = "config.json: tie_word_embeddings";
+  constexpr std::string_view kFound =
+      "the head is tied to the embedding, but lm_head.weight has other values";
   if (reads_tied_head(look)) {
     return look.report(std::string(kPlace),
-                       "true, and lm_head.weight has other values than the embedding; this program "
-                       "uses lm_head.weight, and others the embedding",
+                       fmt::format("{}; this program uses them, and others the embedding", kFound),
                        Severity::kWarning, "other answers than in vLLM and transformers 4.57");
   }
-  look.report(std::string(kPlace),
-              "true, and lm_head.weight has other values than the embedding; this program uses the "
-              "embedding, and passes over lm_head.weight");
+  look.report(std::string(kPlace), fmt::format("{}; this program uses the embedding", kFound));
 }
 
 constexpr Check kTiedHeadChecks[] = {
@@ -124,9 +123,8 @@ constexpr Check kTiedHeadChecks[] = {
      "serving-config", "", look_tied},
     {"C48", "a tied head has the embedding's values", "S: vllm* sglang transformers* llama.cpp",
      "other answers than in transformers 5 and in a GGUF", "",
-     "set tie_word_embeddings to false if the head was trained: --step "
-     "config:set=tie_word_embeddings=false; or else remove it: --step "
-     "drop:tensors=lm_head.weight",
+     "if the head was trained: ckpt patch IN --step config:set=tie_word_embeddings=false; if not: "
+     "ckpt convert IN OUT --step drop:tensors=lm_head.weight",
      look_head_values},
 };
 
@@ -144,8 +142,7 @@ std::string head_not_checked(const Examined& on, const Profile& profile) {
   const bool is_other =
       profile.program == Program::kTensorrt && on.head_values == HeadValues::kDiffer;
   if (is_open) {
-    return "the head: lm_head.weight is tied to the embedding, but not compared with it; --deep "
-           "reads it";
+    return "the head: lm_head.weight is tied to the embedding, but not compared with it";
   }
   if (is_other) {
     return "the head: lm_head.weight is tied to the embedding and differs; which of them this "

@@ -107,15 +107,15 @@ void look_head_values(const Look& look) {
       !head_not_checked(look.on, look.profile).empty())
     return;
   if (!fault_of_ties(look, true).empty()) return;  // C10
-  constexpr std::string_view kPlace = "config.json: tie_word_embeddings";
+  constexpr std::string_view kTied = "config.json: tie_word_embeddings";
   constexpr std::string_view kFound =
       "the head is tied to the embedding, but lm_head.weight has other values";
   if (reads_tied_head(look)) {
-    return look.report(std::string(kPlace),
+    return look.report(std::string(kTied),
                        fmt::format("{}; this program uses them, and others the embedding", kFound),
                        Severity::kWarning, "other answers than in vLLM and transformers 4.57");
   }
-  look.report(std::string(kPlace), fmt::format("{}; this program uses the embedding", kFound));
+  look.report(std::string(kTied), fmt::format("{}; this program uses the embedding", kFound));
 }
 
 constexpr Check kTiedHeadChecks[] = {

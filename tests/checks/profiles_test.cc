@@ -83,9 +83,10 @@ TEST(Profiles, SectionsOfWordsNameTheirSource) {
     while (std::getline(file, line)) {
       if (line.starts_with('[')) {
         section = line;
-        // field_types.py, list_words.py and field_values.py made all of them.
+        // field_types.py, list_words.py, field_values.py and tokenizer_classes.py made all of these.
         has_source = line.starts_with("[field ") || line.starts_with("[words ") ||
-                     line.starts_with("[stops ");
+                     line.starts_with("[stops ") ||
+                     (line.starts_with("[tokenizer ") && line != "[tokenizer classes]");
       } else if (line.starts_with("also ") || line.starts_with('#')) {
         has_source = true;
       } else if (!section.empty() && !line.empty()) {

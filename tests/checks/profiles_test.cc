@@ -83,7 +83,7 @@ TEST(Profiles, SectionsOfWordsNameTheirSource) {
     while (std::getline(file, line)) {
       if (line.starts_with('[')) {
         section = line;
-        // field_types.py, list_words.py, field_values.py and tokenizer_classes.py made all of these.
+        // Each of these was made by one script as a whole (data/profiles/*.py).
         has_source = line.starts_with("[field ") || line.starts_with("[words ") ||
                      line.starts_with("[stops ") ||
                      (line.starts_with("[tokenizer ") && line != "[tokenizer classes]");

@@ -18,7 +18,7 @@ Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, si
 
 // For a file of weights whose first bytes are zero (FileWriter::hold_head).
 inline constexpr const char* kHeadIsMissing =
-    "rerunning the command that makes it; ckpt writes these bytes last";
+    "rerunning the command that makes it, which writes these bytes last";
 
 // Reads the first bytes of `source`. Fails: kIo.
 Result<Sniffed> sniff(const ByteSource& source);

@@ -220,7 +220,7 @@ void look_rebuilt_rules(const Look& look) {
 }
 
 constexpr Check kClassRuleChecks[] = {
-    {"T24", "the class of transformers 5 gives the ids of tokenizer.json",
+    {"T24", "transformers 5 gives the ids of tokenizer.json",
      "S: vllm sglang transformers-5", "other ids than in training", "",
      "ckpt patch IN --step tokenizer:for=transformers-4.57,class=PreTrainedTokenizerFast; or take "
      "the tokenizer's files from the source model",

@@ -2,6 +2,8 @@
 // and FP8.
 #include "plan/size_target/folder_target.h"
 
+#include <gtest/gtest.h>
+
 #include <random>
 
 #include "plan/size_target/measured_file.h"

@@ -7,6 +7,7 @@
 // Names that wrappers add (_fsdp_wrapped_module, _orig_mod, ...) are left out.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -150,8 +150,8 @@ def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | Non
 def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | None = None,
         step: str | Sequence[str] | None = None, out: Path | None = None, link: str | None = None,
         rewrite_weights: bool = False, header_slack: str | float | None = None, dry_run: bool = False,
-        allow_nonfinite: bool = False, follow_links: bool = False, threads: int | None = None,
-        memory: str | float | None = None, limit_rate: str | float | None = None,
+        finish_copied: bool = False, allow_nonfinite: bool = False, follow_links: bool = False,
+        threads: int | None = None, memory: str | float | None = None, limit_rate: str | float | None = None,
         **more: OptionValue) -> results.Patched:
     """Edits a checkpoint in place.
 
@@ -162,6 +162,7 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
     rewrite_weights: allow steps that change values of tensors in place.
     header_slack: room for later edits, in headers that are rewritten.
     dry_run: show the changes to each file, write nothing.
+    finish_copied: finish a patch that was interrupted before PATH was copied or moved here; not with --dry-run.
     allow_nonfinite: copy NaN and Inf as they are.
     follow_links: read config, tokenizer and other small files through links that lead out of the folder.
     threads: cores to use (default: all); environment: CKPT_THREADS.
@@ -170,8 +171,8 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "step": step, "out": out, "link": link,
         "rewrite_weights": rewrite_weights, "header_slack": header_slack, "dry_run": dry_run,
-        "allow_nonfinite": allow_nonfinite, "follow_links": follow_links, "threads": threads, "memory": memory,
-        "limit_rate": limit_rate, **more}
+        "finish_copied": finish_copied, "allow_nonfinite": allow_nonfinite, "follow_links": follow_links,
+        "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.patch(path, progress, options)
 
 

@@ -46,7 +46,8 @@ class Server:
     def __init__(self, root, token="", page=1000, latency=0.0):
         self.root, self.token, self.page, self.latency = pathlib.Path(root), token, page, latency
         self.faults, self.log, self.lock, self.made_up, self.heads = [], [], threading.Lock(), [], {}
-        self.at_once, self.most_at_once = 0, 0   # requests that are being answered
+        self.at_once = 0   # requests that are being answered
+        self.waiting, self.most_at_once = 0, 0   # those of which nothing was sent: nobody can have asked again instead
         kinds = [type(at, (Handler,), {"owner": self, "at": at}) for at in ("hub", "cdn")]
         self.maker = maker = type("Maker", (ThreadingHTTPServer,), {"request_queue_size": 128, "handle_error": lambda *_: None, "daemon_threads": True})
         self.servers = [maker(("127.0.0.1", 0), kind) for kind in kinds]
@@ -205,7 +206,11 @@ class Handler(BaseHTTPRequestHandler):
         path = urllib.parse.unquote(url.path)
         with self.owner.lock:
             self.struck = {fault.name: fault.value for fault in self.owner.faults if fault.strikes(self.at, path)}
+            self.owner.waiting += 1
+            self.owner.most_at_once = max(self.owner.most_at_once, self.owner.waiting)
         time.sleep(self.owner.latency)
+        with self.owner.lock:
+            self.owner.waiting -= 1
         for name, status, header in (("429", 429, "Retry-After"), ("redirect", 302, "Location"), ("status", 0, "X-Status")):
             if name in self.struck:
                 return self.send(status or self.struck["status"], {"error": "as asked"}, [(header, str(self.struck[name]))])
@@ -377,7 +382,6 @@ class Handler(BaseHTTPRequestHandler):
     def counted_answer(self):
         with self.owner.lock:
             self.owner.at_once += 1
-            self.owner.most_at_once = max(self.owner.most_at_once, self.owner.at_once)
         try:
             self.answer()
         finally:

@@ -13,6 +13,7 @@
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
 #include "core/io/paths.h"
+#include "core/io/remembered.h"
 #include "core/io/temporary.h"
 #include "plan/text/recipe.h"
 #include "publish/publish.h"
@@ -188,8 +189,8 @@ Status Publication::check_kept_signature(const std::vector<FolderEntry>& entries
   return names == is_signed ? Status() : signs_another_state(path);
 }
 
-// A signature of an earlier state would only tell that something changed, and one that still signs
-// what is there stays.
+// Keeps a signature that still signs these files. One of an earlier state would only tell that
+// something changed.
 Status Publication::keep_or_drop_signature() {
   const fs::path path = folder_ / kSignatureName;
   CKPT_ASSIGN(const bool exists, is_there(path));

@@ -12,7 +12,6 @@
 
 #include "core/base/utf8.h"
 #include "core/json/json_reader.h"
-#include "transforms/tokenizer/config_facts.h"
 #include "transforms/tokenizer/file.h"
 
 namespace ckpt {

@@ -6,12 +6,9 @@
 #include <vector>
 
 #include "core/model/transform.h"
+#include "transforms/tokenizer/config_facts.h"
 
 namespace ckpt {
-
-// ids: a number stands for another token. rules: text is cut or framed otherwise. special: another
-// token begins, ends or pads.
-enum class TokenizerArea : uint8_t { kIds, kRules, kSpecial };
 
 inline constexpr Choice kTokenizerAreas[] = {{"ids", TokenizerArea::kIds},
                                              {"rules", TokenizerArea::kRules},

@@ -1,14 +1,18 @@
 // Facts of the files next to tokenizer.json that decide ids, and the tokens that begin, end or pad.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/file.h"
 
 namespace ckpt {
+
+// ids: a number stands for another token. rules: text is cut or framed otherwise. special: another
+// token begins, ends or pads.
+enum class TokenizerArea : uint8_t { kIds, kRules, kSpecial };
 
 struct TokenizerFact {
   TokenizerArea area;

@@ -155,7 +155,7 @@ TEST(ReturnedKeys, KeyThatBaseLacksIsNamed) {
   }
 }
 
-// Several names stand for one way of splitting.
+// llama.cpp has several names for the same rules of splitting.
 TEST(ReturnedKeys, PreTokenizerOfTheSameRulesIsNotNamed) {
   const Checkpoint granite = source_folder(testdata("families") / "granite" / "hf");
   auto file = step_test::run("to-gguf", granite, step_test::options({{"tokenizer-pre", "refact"}}));

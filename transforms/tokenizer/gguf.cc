@@ -52,10 +52,21 @@ const std::vector<std::string>& texts_at(const Metadata& metadata, std::string_v
   return array == nullptr ? kNone : array->texts;
 }
 
-std::optional<uint64_t> embedding_rows(const Checkpoint& checkpoint) {
-  const Tensor* found = checkpoint.find_tensor("token_embd.weight");
-  return found == nullptr || found->shape.size() != 2 ? std::nullopt
-                                                      : std::optional(found->shape[0]);
+const Family& family_of(const Checkpoint& gguf) {
+  static constexpr Family kNone{};
+  const Family* out = &kNone;
+  for (const Family* family : families()) {
+    if (family->name == gguf.metadata.architecture()) out = family;
+  }
+  return *out;
+}
+
+// Rows of the embedding; of a family whose tokens are filled up, as many as the file has.
+std::optional<uint64_t> tokens_of_embedding(const Checkpoint& gguf) {
+  const Tensor* found = gguf.find_tensor("token_embd.weight");
+  if (found == nullptr || found->shape.size() != 2) return std::nullopt;
+  const uint64_t rows = found->shape[0], tokens = texts_at(gguf.metadata, kTokens).size();
+  return tokens > rows && tokens - rows < family_of(gguf).vocabulary_multiple ? tokens : rows;
 }
 
 TokenizerDifferences compare(const Metadata& ours, const Metadata& theirs) {
@@ -79,7 +90,7 @@ TokenizerDifferences compare(const Metadata& ours, const Metadata& theirs) {
 Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionValues& options,
              const Context& context) {
   const uint64_t tokens = texts_at(made, kTokens).size();
-  if (const auto rows = embedding_rows(checkpoint); rows && *rows != tokens) {
+  if (const auto rows = tokens_of_embedding(checkpoint); rows && *rows != tokens) {
     return unsupported("{} tokens; expected {}, the rows of token_embd.weight", tokens, *rows);
   }
   if (texts_at(checkpoint.metadata, kTokens).empty()) {
@@ -132,13 +143,11 @@ Result<Checkpoint> read_tokenizer_donor(const std::string& folder, const Context
 Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& donor,
                                     std::optional<std::string> pre, const Context& context) {
   TokenizerOptions how;
-  how.vocab_size = how.most_tokens = embedding_rows(gguf);
+  how.vocab_size = how.most_tokens = tokens_of_embedding(gguf);
   if (!how.vocab_size) how.vocab_size = texts_at(gguf.metadata, kTokens).size();
   how.vocab_size_of = "the GGUF's number of tokens";
   how.pre_name = std::move(pre);
-  for (const Family* family : families()) {
-    if (family->name == gguf.metadata.architecture()) how.rules = family->tokenizer;
-  }
+  how.rules = family_of(gguf).tokenizer;
   Metadata out;
   Status added = add_tokenizer_keys(donor, how, context, out);
   if (!added && added.error().hint.find("--tokenizer DIR") != std::string::npos) {

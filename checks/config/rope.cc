@@ -391,7 +391,23 @@ std::string fault_of(const Look& look, const Rope& rope) {
   return fault_of_numbers(rope, *type, rotated_pairs(look.on, rope));
 }
 
+// Some classes of 4.57 have yarn by default, which divides this length by its own.
+void look_divided_length(const Look& look) {
+  const Examined& on = look.on;
+  const bool is_asked =
+      look.profile.rules == Rules::kTransformers4 && has_quirk(on.text_type, "own_rope_scaling");
+  const JsonValue* length = member(on.text_config(), "max_position_embeddings");
+  const JsonValue* said = member(on.text_config(), "rope_scaling");
+  const bool divides =
+      said == nullptr || known(*said, "original_max_position_embeddings") != nullptr;
+  if (!is_asked || !divides || length == nullptr || counts_as_number(*length)) return;
+  look.report(on.text_place("max_position_embeddings"),
+              fmt::format("{}; expected a number, which yarn divides", length->dump()), {},
+              "unsupported operand type(s) for /");
+}
+
 void look_rope_words(const Look& look) {
+  look_divided_length(look);
   for (const Rope& rope : ropes_of(look)) {
     std::string fault = fault_of(look, rope);
     if (!fault.empty()) look.report(rope.place, std::move(fault));

@@ -80,6 +80,22 @@ TEST(DoctorReleases, ConstructorsOfTransformersComputeWithTheirNumbers) {
                                   {kGptOss, kConfig, "/num_hidden_layers", "{}", "C33 unloaded"}});
 }
 
+TEST(DoctorReleases, YarnThatAClassHasByDefaultDividesTheLength) {
+  constexpr const char *kGptOss = "families/gpt-oss/hf", *kLength = "/max_position_embeddings";
+  expect_of("transformers-4.57", {{kGptOss, kConfig, kLength, "null", "C17 unloaded"},
+                                  {kGptOss, kConfig, kLength, "\"8\"", "C17 unloaded"},
+                                  {kGptOss, kConfig, kLength, "true", ""},
+                                  {kGptOss, kConfig, kLength, "", ""},
+                                  {kLlama, kConfig, kLength, "null", ""}});
+}
+
+TEST(DoctorReleases, PaddingIsAskedOfClassesThatTheReleaseHas) {
+  constexpr const char *kLfm2Moe = "families/lfm2-moe/hf", *kPad = "/pad_token_id";
+  expect_of("transformers-4.57", {{kLfm2Moe, kConfig, kPad, "9999", ""},
+                                  {kLlama, kConfig, kPad, "99999", "C46 unloaded"}});
+  expect_of("transformers-5", {{kLfm2Moe, kConfig, kPad, "9999", "C46 unloaded"}});
+}
+
 TEST(DoctorReleases, GenerationConfigIsWhatItsClassTakes) {
   constexpr const char* kFile = "generation_config.json";
   for (const char* profile : {"vllm", "vllm-0.17", "transformers-5"}) {

@@ -134,7 +134,7 @@ void look_windows(const Look& look) {
 }
 
 void look_computed_fields(const Look& look) {
-  if (look.on.is_gguf || !look.on.parameters.is_compared()) return;
+  if (!look.on.parameters.is_compared()) return;
   look_rows(look, "text_config", look.on.text_config());
   const JsonValue* vision = known(look.on.config, "vision_config");
   if (vision != nullptr && vision->is_object()) look_rows(look, "vision_config", *vision);

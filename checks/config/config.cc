@@ -74,7 +74,7 @@ void look_no_class(const Look& look) {
   Found found{"config.json: architectures", "names no class"};
   const std::string_view reader =
       look.profile.rules == Rules::kVllm32 ? "transformers-5" : "transformers-4.57";
-  if (look.profile.program == Program::kVllm && !look.on.is_wrapper &&
+  if (look.is(Program::kVllm) && !look.on.is_wrapper &&
       knows_model_type(*find_profile(reader), look.on.model_type)) {
     found.severity = Severity::kUnsound;
     found.symptom = "served as a model that makes embeddings";
@@ -84,25 +84,24 @@ void look_no_class(const Look& look) {
 
 void look_model_class(const Look& look) {
   const Examined& on = look.on;
-  if (on.config.is_null() || on.is_gguf) return;
+  if (on.config.is_null()) return;
   if (on.model_class.empty()) return look_no_class(look);
   if (knows_model_class(look.profile, on.model_class)) return;
   Found found{"config.json: architectures",
               fmt::format("'{}', which {} does not have", on.model_class, look.profile.help)};
-  if (look.profile.program == Program::kSglang) {
+  if (look.is(Program::kSglang)) {
     found.symptom = fmt::format(
         "{} has no SGlang implementation and the Transformers "
         "implementation is not compatible with SGLang",
         on.model_class);
   }
-  if (look.profile.program == Program::kOllama) {
+  if (look.is(Program::kOllama)) {
     found.symptom = fmt::format("unsupported architecture \"{}\"", on.model_class);
     found.fix = gguf_instead(on);
     look.out.push_back(std::move(found));
     return;
   }
-  const bool may_fall_back =
-      look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
+  const bool may_fall_back = look.is(Program::kVllm) || look.is(Program::kSglang);
   if (may_fall_back && has_fallback_class(look.profile, on.model_class) &&
       knows_model_type(look.profile, on.model_type)) {
     found.severity = Severity::kWarning;
@@ -118,8 +117,8 @@ void look_model_class(const Look& look) {
 // A wrapper's class asks a text model's configuration for parts that it does not have.
 bool is_text_under_wrapper(const Look& look) {
   const Examined& on = look.on;
-  const bool makes_tower = look.profile.program == Program::kVllm ||  //
-                           look.profile.program == Program::kSglang;
+  const bool makes_tower = look.is(Program::kVllm) ||  //
+                           look.is(Program::kSglang);
   return makes_tower && is_text_type(on.model_type) && !on.has_text_config() &&
          on.model_class.starts_with("Qwen3_5") &&
          on.model_class.ends_with("ForConditionalGeneration");
@@ -226,10 +225,10 @@ void look_layer_types(const Look& look) {
   // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
   const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
                        (is_old && has_quirk(look.on.text_type, "ignores_layer_types"));
-  if (look.profile.program == Program::kVllm && is_free) return;
+  if (look.is(Program::kVllm) && is_free) return;
   const auto layers = whole(*count);
-  const bool may_be_longer = look.profile.program == Program::kVllm &&
-                             has_quirk(look.on.text_type, "takes_longer_layer_types");
+  const bool may_be_longer =
+      look.is(Program::kVllm) && has_quirk(look.on.text_type, "takes_longer_layer_types");
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
     const bool is_compared = look.profile.rules == Rules::kTransformers5 ||
@@ -240,7 +239,7 @@ void look_layer_types(const Look& look) {
                 reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
   for (const std::string& type : types) {
-    const bool is_newer = look.profile.program == Program::kSglang && has_word(kNewerTypes, type);
+    const bool is_newer = look.is(Program::kSglang) && has_word(kNewerTypes, type);
     if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
                  " compressed_sparse_attention heavily_compressed_attention ",
                  type) ||
@@ -287,7 +286,7 @@ void look_remote_code(const Look& look) {
   if (known(look.on.config, "auto_map") == nullptr) return;
   // Its converter runs the tokenizer's code for these (conversion/{deepseek,nemotron}.py).
   const bool is_trusted =
-      look.profile.program == Program::kLlamaCpp &&
+      look.is(Program::kLlamaCpp) &&
       has_word(" DeepseekV3ForCausalLM NemotronHForCausalLM ", look.on.model_class);
   if (is_trusted) return;
   look.report("config.json: auto_map", "the folder asks for code of its own");

@@ -12,49 +12,39 @@
 namespace ckpt {
 namespace {
 
-// The loader's reaction to a number that is not a size: U refuses, S accepts and miscomputes.
+// The loader's reaction to numbers that are no sizes: U refuses, S accepts and miscomputes. A letter
+// each for null, zero, a negative one and true.
 struct NumberRule {
-  std::string_view key;
-  char null, zero, negative, truth;
+  std::string_view keys, letters;
 };
+using NumberRules = std::span<const NumberRule>;
 // Of text models. Numbers that are absent are the class's default; null is not.
 constexpr NumberRule kText[] = {
-    {"hidden_size", 'U', 'U', 'U', 'U'},         {"vocab_size", 'U', 'U', 'U', 'U'},
-    {"num_hidden_layers", 'U', 'U', 'U', 'U'},   {"num_attention_heads", 'U', 'U', 'U', 'U'},
-    {"num_key_value_heads", '-', 'U', 'U', 'S'}, {"head_dim", '-', 'S', 'U', 'S'},
-    {"intermediate_size", 'U', 'U', 'U', 'S'},
+    {"hidden_size vocab_size num_hidden_layers num_attention_heads", "UUUU"},
+    {"num_key_value_heads", "-UUS"},
+    {"head_dim", "-SUS"},
+    {"intermediate_size", "UUUS"},
 };
 // Of text models with layers of gated delta nets.
 constexpr NumberRule kDelta[] = {
-    {"hidden_size", 'U', 'U', 'U', 'U'},
-    {"vocab_size", 'U', 'U', 'U', 'U'},
-    {"num_hidden_layers", 'U', 'U', 'U', 'U'},
-    {"num_attention_heads", 'U', 'U', 'U', 'U'},
-    {"num_key_value_heads", 'U', 'U', 'U', 'S'},
-    {"head_dim", '-', 'U', 'U', 'U'},
-    {"linear_conv_kernel_dim", 'U', 'U', 'U', 'U'},
-    {"linear_key_head_dim", 'U', 'S', 'U', 'S'},
-    {"linear_num_key_heads", 'U', 'S', 'U', 'S'},
-    {"linear_num_value_heads", 'U', 'U', 'U', 'S'},
-    {"linear_value_head_dim", 'U', 'U', 'U', 'U'},
+    {"hidden_size vocab_size num_hidden_layers num_attention_heads", "UUUU"},
+    {"num_key_value_heads", "UUUS"},
+    {"head_dim", "-UUU"},
+    {"linear_conv_kernel_dim", "UUUU"},
+    {"linear_key_head_dim linear_num_key_heads", "USUS"},
+    {"linear_num_value_heads", "UUUS"},
+    {"linear_value_head_dim", "UUUU"},
 };
-constexpr NumberRule kDenseNumbers[] = {{"intermediate_size", 'U', 'U', 'U', 'S'}};
-constexpr NumberRule kExpertNumbers[] = {
-    {"num_experts", 'U', 'U', 'U', 'U'},
-    {"moe_intermediate_size", 'U', 'S', 'U', 'S'},
-    {"shared_expert_intermediate_size", 'U', 'S', 'S', 'S'},
-};
+constexpr NumberRule kDenseNumbers[] = {{"intermediate_size", "UUUS"}};
+constexpr NumberRule kExpertNumbers[] = {{"num_experts", "UUUU"},
+                                         {"moe_intermediate_size", "USUS"},
+                                         {"shared_expert_intermediate_size", "USSS"}};
 constexpr NumberRule kVision[] = {
-    {"depth", 'U', 'U', 'U', 'U'},
-    {"hidden_size", 'U', 'U', 'U', 'U'},
-    {"intermediate_size", 'U', 'U', 'U', 'S'},
-    {"num_heads", 'U', 'U', 'U', 'S'},
-    {"in_channels", 'U', 'U', 'U', 'U'},
-    {"patch_size", 'U', 'U', 'U', 'U'},
-    {"spatial_merge_size", 'U', 'U', 'S', 'U'},
-    {"temporal_patch_size", 'U', 'U', 'U', 'U'},
-    {"num_position_embeddings", 'U', 'U', 'U', 'U'},
-    {"out_hidden_size", 'U', 'U', 'U', 'U'},
+    {"depth hidden_size", "UUUU"},
+    {"intermediate_size num_heads", "UUUS"},
+    {"in_channels patch_size", "UUUU"},
+    {"spatial_merge_size", "UUSU"},
+    {"temporal_patch_size num_position_embeddings out_hidden_size", "UUUU"},
 };
 
 // "" where the number is a size above zero; else what is wrong, and how it weighs.
@@ -62,12 +52,12 @@ struct Judged {
   std::string_view wrong;
   char weight = '-';
 };
-Judged judge(const JsonValue& value, const NumberRule& rule) {
-  if (value.is_null()) return {"null", rule.null};
-  if (value.is_boolean()) return {"a truth value", value.get<bool>() ? rule.truth : rule.zero};
+Judged judge(const JsonValue& value, std::string_view letters) {
+  if (value.is_null()) return {"null", letters[0]};
+  if (value.is_boolean()) return {"a truth value", letters[value.get<bool>() ? 3 : 1]};
   if (value.is_number_integer()) {
     if (value.is_number_unsigned() && value.get<uint64_t>() > 0) return {};
-    return value == 0 ? Judged{"zero", rule.zero} : Judged{"negative", rule.negative};
+    return value == 0 ? Judged{"zero", letters[1]} : Judged{"negative", letters[2]};
   }
   if (value.is_number()) return {"no whole number", 'U'};
   return {"no number", 'U'};
@@ -76,20 +66,19 @@ Judged judge(const JsonValue& value, const NumberRule& rule) {
 struct Level {
   std::string prefix;
   const JsonValue* json;
-  std::span<const NumberRule> rules;
+  NumberRules rules;
   bool has_weights = true;  // where there are none, no shape tells 1 from true
 };
 
 std::vector<Level> levels_of(const Examined& on) {
-  if (on.is_gguf || on.config.is_null()) return {};
+  if (on.config.is_null()) return {};
   std::vector<Level> out;
   const std::string prefix = on.text_place();
   const JsonValue& text = on.text_config();
   if (has_quirk(on.text_type, "delta_class")) {
     out.push_back({prefix, &text, kDelta});
     const bool has_experts = has_quirk(on.text_type, "experts_alone");
-    out.push_back(
-        {prefix, &text, has_experts ? std::span<const NumberRule>(kExpertNumbers) : kDenseNumbers});
+    out.push_back({prefix, &text, has_experts ? NumberRules(kExpertNumbers) : kDenseNumbers});
   } else if (has_quirk(on.text_type, "text_class")) {
     out.push_back({prefix, &text, kText});
   }
@@ -101,18 +90,23 @@ std::vector<Level> levels_of(const Examined& on) {
   return out;
 }
 
+void look_number(const Look& look, const Level& level, const NumberRule& rule, std::string_view key,
+                 char weight) {
+  const JsonValue* value = member(*level.json, key);
+  if (value == nullptr) return;
+  Judged judged = judge(*value, rule.letters);
+  const bool is_divisor = has_word(" num_heads num_position_embeddings ", key);
+  const bool is_small = value->is_boolean() || *value == 0;
+  if (!level.has_weights && is_small && !is_divisor) judged.weight = 'S';
+  if (judged.weight != weight) return;
+  look.tell(fmt::format("{}{}", level.prefix, key),
+            "{}, which is {}; expected a whole number above zero", value->dump(), judged.wrong);
+}
+
 void look_numbers(const Look& look, char weight) {
   for (const Level& level : levels_of(look.on)) {
     for (const NumberRule& rule : level.rules) {
-      const JsonValue* value = member(*level.json, rule.key);
-      if (value == nullptr) continue;
-      Judged judged = judge(*value, rule);
-      const bool is_divisor = has_word(" num_heads num_position_embeddings ", rule.key);
-      const bool is_small = value->is_boolean() || *value == 0;
-      if (!level.has_weights && is_small && !is_divisor) judged.weight = 'S';
-      if (judged.weight != weight) continue;
-      look.tell(fmt::format("{}{}", level.prefix, rule.key),
-                "{}, which is {}; expected a whole number above zero", value->dump(), judged.wrong);
+      for (const auto key : split_words(rule.keys)) look_number(look, level, rule, key, weight);
     }
   }
 }
@@ -123,8 +117,8 @@ void look_taken(const Look& look) { look_numbers(look, 'S'); }
 void look_length(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* length = member(on.text_config(), "max_position_embeddings");
-  if (on.is_gguf || length == nullptr) return;
-  if (length->is_boolean() && length->get<bool>()) return;
+  if (length == nullptr) return;
+  if (*length == true) return;
   if (length->is_number() && *number(*length) >= 1) return;
   look.tell("config.json: max_position_embeddings", "{}; expected a number of tokens",
             length->dump());
@@ -142,7 +136,7 @@ void look_groups(const Look& look) {
   const Examined& on = look.on;
   const uint64_t groups = whole(known(on.text_config(), "n_group")).value_or(0);
   const uint64_t count = whole(experts_of(on)).value_or(0);
-  if (on.is_gguf || groups == 0 || count == 0) return;  // C21, C42, C43
+  if (groups == 0 || count == 0) return;  // C21, C42, C43
   if (count % groups != 0) {
     look.tell("config.json: n_group", "{}, which does not divide {} experts", groups, count);
   }
@@ -156,15 +150,13 @@ void look_padding(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* pad = known(on.text_config(), "pad_token_id");
   const JsonValue* size = known(on.text_config(), "vocab_size");
-  if (on.is_gguf || pad == nullptr || size == nullptr || !pad->is_number_integer()) return;
+  if (pad == nullptr || size == nullptr || !pad->is_number_integer()) return;
   const bool is_read = has_listed(look.profile, "embeddings with padding", on.text_type, false);
   const auto rows = number(*size);
   if (!is_read || !rows || !(*rows > 0)) return;
   const double id = *number(*pad);
   if (id < *rows && id >= -*rows) return;
-  const std::string_view level = on.has_text_config() ? "text_config." : "";
-  look.tell(fmt::format("config.json: {}pad_token_id", level), "{}; vocab_size is {}", pad->dump(),
-            size->dump());
+  look.tell(on.text_place("pad_token_id"), "{}; vocab_size is {}", pad->dump(), size->dump());
 }
 
 // Fields that a GGUF's key of the family comes from.
@@ -201,7 +193,6 @@ void look_chosen_experts(const Look& look) {
 // Read while it computes, or not at all: nothing stops the loader.
 void look_small_numbers(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return;
   for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
     const JsonValue* value = member(on.text_config(), key);
     const bool may_be_unread = !look.profile.serves() && family_of_type(on.text_type) == nullptr;
@@ -217,7 +208,6 @@ void look_small_numbers(const Look& look) {
 // rope_theta next to the dictionary; inside it where the class has none.
 void look_theta_number(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return;
   const bool is_class = !look.profile.serves();
   const JsonValue* theta =
       is_class ? member(on.text_config(), "rope_theta") : known(on.text_config(), "rope_theta");
@@ -235,9 +225,9 @@ void look_theta_number(const Look& look) {
   if (theta == nullptr && rope != nullptr && reads_inner && !is_class) {
     theta = member(*rope, "rope_theta");
   }
-  if (theta == nullptr || theta->is_number() || theta->is_boolean()) return;
+  if (theta == nullptr || counts_as_number(*theta)) return;
   const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
-  if (is_by_layer && look.profile.program == Program::kVllm) return;
+  if (is_by_layer && look.is(Program::kVllm)) return;
   look.tell("config.json: rope_theta", "{}; expected a number", theta->dump());
 }
 
@@ -251,7 +241,7 @@ void look_bases(const Look& look) {
   const Examined& on = look.on;
   const JsonValue& text = on.text_config();
   const JsonValue* positions = known(text, "position_embedding_type");
-  if (on.is_gguf || (positions != nullptr && *positions != "rope")) return;
+  if (positions != nullptr && *positions != "rope") return;
   const std::string prefix = on.text_place();
   for (const std::string_view key : {"rope_theta", "rope_local_base_freq", "local_rope_theta",
                                      "global_rope_theta", "rotary_emb_base"}) {

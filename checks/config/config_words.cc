@@ -75,7 +75,6 @@ std::vector<WordLevel> word_levels(const Examined& on) {
 }
 
 void look_dtype_word(const Look& look) {
-  if (look.on.is_gguf) return;
   for (const WordLevel& level : word_levels(look.on)) {
     std::string_view key = "dtype";
     const JsonValue* said = known(*level.json, key);
@@ -103,8 +102,8 @@ bool holds(const Look& look, const ActivationRule& rule) {
   const bool is_text = rule.level == "text_config";
   const std::string_view type = is_text ? ruling_type(look) : std::string_view(look.on.model_type);
   if (rule.quirk != type && !has_quirk(type, rule.quirk)) return false;
-  if (look.profile.program == Program::kVllm) return is_text || look.on.has_vision_tensors();
-  return look.profile.program == Program::kSglang && is_text && rule.quirk != "activation:gelu";
+  if (look.is(Program::kVllm)) return is_text || look.on.has_vision_tensors();
+  return look.is(Program::kSglang) && is_text && rule.quirk != "activation:gelu";
 }
 
 void look_activation_rules(const Look& look) {
@@ -112,8 +111,7 @@ void look_activation_rules(const Look& look) {
   for (const ActivationRule& rule : kActivationRules) {
     if (!holds(look, rule)) continue;
     const bool is_text = rule.level == "text_config";
-    const bool takes_fewer =
-        look.profile.program == Program::kSglang && rule.quirk == "activation:any";
+    const bool takes_fewer = look.is(Program::kSglang) && rule.quirk == "activation:any";
     const std::string_view taken = takes_fewer ? kSglangActivations : rule.known;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
@@ -147,8 +145,8 @@ bool is_same_activation(const std::string& name, std::string_view other) {
 void look_family_activation(const Look& look, const Family& family) {
   const Examined& on = look.on;
   const std::string_view type = ruling_type(look);
-  const bool is_vllm = look.profile.program == Program::kVllm;
-  const bool is_server = is_vllm || look.profile.program == Program::kSglang;
+  const bool is_vllm = look.is(Program::kVllm);
+  const bool is_server = is_vllm || look.is(Program::kSglang);
   const bool is_asked = is_server && has_quirk(type, kOnlySilu);
   for (const std::string_view field : split_words(family.activation.fields)) {
     const JsonValue* said = member(on.text_config(), field);
@@ -192,7 +190,6 @@ void look_activation_names(const Look& look, const Family& family) {
 
 void look_activation(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return;
   if (look.profile.serves()) look_activation_rules(look);
   if (const Family* family = family_of_type(ruling_type(look))) {
     look.profile.serves() ? look_family_activation(look, *family)
@@ -229,7 +226,7 @@ void look_layer_words(const Look& look) {
 
 void look_architectures(const Look& look) {
   const JsonValue* said = member(look.on.config, "architectures");
-  if (look.on.is_gguf || !is_truthy(said)) return;  // C03
+  if (!is_truthy(said)) return;  // C03
   if (!is_list_of_texts(*said)) look.report("config.json: architectures", "no list of class names");
 }
 
@@ -292,7 +289,7 @@ void look_auto_class(const Look& look, const Family& table) {
 
 void look_class_type(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.model_class.empty() || on.model_type.empty()) return;
+  if (on.model_class.empty() || on.model_type.empty()) return;
   const Family* table = on.parameters.table;
   if (!look.profile.serves() && table != nullptr) return look_auto_class(look, *table);
   const auto report = [&] {
@@ -312,7 +309,7 @@ void look_class_type(const Look& look) {
     const bool is_of_stem =
         on.model_class.starts_with(entry.stem) &&
         (rest.starts_with("For") || rest.starts_with("Model") || rest.starts_with("LMHead"));
-    const bool asserts = entry.asserts && look.profile.program == Program::kVllm;
+    const bool asserts = entry.asserts && look.is(Program::kVllm);
     const bool asks = asserts || !has_all_fields(on);
     if (is_of_stem && !has_word(entry.types, on.model_type) && asks) report();
   }
@@ -333,8 +330,8 @@ constexpr std::string_view kLookUpParts =
 
 void look_part_types(const Look& look) {
   const Rules rules = look.profile.rules;
-  const bool has_list = rules != Rules::kSglang && look.profile.program != Program::kTensorrt &&
-                        look.profile.program != Program::kLlamaCpp;
+  const bool has_list =
+      rules != Rules::kSglang && !look.is(Program::kTensorrt) && !look.is(Program::kLlamaCpp);
   const bool looks_up =
       has_word(kLookUpParts, look.on.model_type) || has_quirk(look.on.model_type, "looks_up_parts");
   if (!has_list || !looks_up) return;
@@ -353,8 +350,8 @@ void look_part_types(const Look& look) {
 void look_nesting(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* inner = member(on.config, "text_config");
-  if (!on.is_gguf) look_part_types(look);
-  if (on.is_gguf || inner == nullptr || inner->is_null()) return;
+  look_part_types(look);
+  if (inner == nullptr || inner->is_null()) return;
   if (!inner->is_object()) return look.report("config.json: text_config", no_object(*inner));
   if (!look.profile.serves()) return;  // transformers keeps what it does not know
   if (has_quirk(on.model_type, "text_class")) {

@@ -16,7 +16,7 @@ void look_dense_layers(const Look& look) {
   const Examined& on = look.on;
   const auto* rule = std::ranges::find_if(
       kDenseLayersByCount, [&](const auto& row) { return row.model_type == on.text_type; });
-  if (on.is_gguf || rule == std::end(kDenseLayersByCount)) return;
+  if (rule == std::end(kDenseLayersByCount)) return;
   const JsonValue* types = known(on.text_config(), "mlp_layer_types");
   const bool is_listed = types != nullptr && types->is_array();
   uint64_t dense = 0, all_dense = 0;
@@ -45,7 +45,7 @@ void look_shared_cache(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* count = known(on.text_config(), "num_kv_shared_layers");
   const bool shares = has_quirk(on.text_type, "shares_cache") || on.text_type == "gemma3n_text";
-  if (on.is_gguf || count == nullptr || !shares) return;
+  if (count == nullptr || !shares) return;
   const std::vector<std::string> types = on.layer_types();
   const uint64_t shared = whole(*count).value_or(0);
   if (shared == 0 || shared > types.size()) return;

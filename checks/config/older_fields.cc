@@ -16,7 +16,7 @@ namespace {
 
 void look_expert_count(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || !has_word(kReadNumExperts, on.text_type)) return;
+  if (!has_word(kReadNumExperts, on.text_type)) return;
   const JsonValue* count = known(on.text_config(), "num_local_experts");
   if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return;
   look.tell(on.text_place("num_local_experts"),
@@ -27,7 +27,7 @@ void look_expert_count(const Look& look) {
 
 void look_rope_by_layer_type(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || known(on.text_config(), "rope_scaling") != nullptr) return;
+  if (known(on.text_config(), "rope_scaling") != nullptr) return;
   const JsonValue* rope = known(on.text_config(), "rope_parameters");
   const bool is_nested = rope != nullptr && rope->is_object() && !rope->empty() &&
                          std::ranges::all_of(rope->items(), [](auto& item) {
@@ -46,7 +46,7 @@ void look_rope_by_layer_type(const Look& look) {
 // Released configurations have both fields; 5 saves hidden_activation alone.
 void look_two_activations(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || !has_quirk(on.text_type, "two_activations")) return;
+  if (!has_quirk(on.text_type, "two_activations")) return;
   const JsonValue* value = known(on.text_config(), "hidden_act");
   if (value != nullptr && *value == "gelu_pytorch_tanh") return;
   look.tell(on.text_place("hidden_act"),
@@ -56,9 +56,8 @@ void look_two_activations(const Look& look) {
 
 void look_unsaved_fields(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return;
   for (const UnsavedField& field : kUnsavedFields) {
-    if (look.profile.program == Program::kVllm && field.is_optional_in_vllm) continue;
+    if (look.is(Program::kVllm) && field.is_optional_in_vllm) continue;
     if (!has_word(field.model_types, on.text_type)) continue;
     const JsonValue* said = known(on.text_config(), field.name);
     if (said != nullptr && !said->is_structured()) continue;
@@ -68,7 +67,6 @@ void look_unsaved_fields(const Look& look) {
 }
 
 void look_vision_rope(const Look& look) {
-  if (look.on.is_gguf) return;
   const JsonValue* vision = known(look.on.config, "vision_config");
   const std::string* type = text_of(known(vision, "rope_parameters"), "rope_type");
   const std::string* model = text_of(vision, "model_type");
@@ -81,7 +79,7 @@ void look_vision_rope(const Look& look) {
 void look_mergers(const Look& look) {
   const Examined& on = look.on;
   const JsonValue* vision = known(on.config, "vision_config");
-  if (on.is_gguf || vision == nullptr || !vision->is_object()) return;
+  if (vision == nullptr || !vision->is_object()) return;
   const bool is_asked = has_quirk(on.text_type, "deepstack_list");
   if (!is_asked || vision->contains("deepstack_visual_indexes")) return;
   look.report("config.json: vision_config.deepstack_visual_indexes",

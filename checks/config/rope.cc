@@ -309,7 +309,7 @@ std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
 // Older vLLM computes yarn for some whatever rope type config.json declares, and needs its fields.
 std::string fault_of_length(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
-  const bool is_asked = look.profile.program == Program::kVllm && said.is_object() &&
+  const bool is_asked = look.is(Program::kVllm) && said.is_object() &&
                         look.profile.reads_old_tokenizers_alone() &&
                         !has_quirk(look.on.model_type, "yarn_without_length") &&
                         !look.on.model_type.starts_with("gemma3n");
@@ -368,8 +368,8 @@ std::string fault_of(const Look& look, const Rope& rope) {
   if (name == "mrope") {
     return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
-  const bool is_deepseek = look.profile.program == Program::kVllm &&
-                           has_word(quirks, "always_yarn") && name != "default";
+  const bool is_deepseek =
+      look.is(Program::kVllm) && has_word(quirks, "always_yarn") && name != "default";
   const std::string_view computed = is_deepseek ? "deepseek_yarn" : std::string_view(name);
   if (computed.ends_with("yarn")) {
     std::string fault = fault_of_yarn(said, is_deepseek);
@@ -381,7 +381,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const bool is_later = look.profile.rules != Rules::kVllm32 &&
                         has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
-  const bool has_types = look.profile.program == Program::kVllm && !is_free;
+  const bool has_types = look.is(Program::kVllm) && !is_free;
   if (std::string fault = fault_of_program(look, name); !fault.empty()) return fault;
   if (type == std::end(kTypes) || is_later || is_free) {
     // transformers takes types that it does not know, with a warning.
@@ -441,7 +441,7 @@ void look_sections(const Look& look) {
 
 // vLLM puts a share that stands alone, under any of these names, into a dictionary.
 void look_lone_share(const Look& look) {
-  if (look.profile.program != Program::kVllm || look.on.is_gguf) return;
+  if (!look.is(Program::kVllm)) return;
   const std::string_view quirks = quirks_of(look.on.text_type);
   if (has_word(quirks, "may_rotate_nothing")) return;
   // The class puts one in the place of the other.
@@ -482,7 +482,7 @@ double default_theta(const Family& table) {
 // as 5.x writes it, their default goes before it.
 void look_theta(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || known(on.text_config(), "rope_theta") != nullptr) return;
+  if (known(on.text_config(), "rope_theta") != nullptr) return;
   if (!has_quirk(on.text_type, "theta_outside")) return;
   const double usual = default_theta(*table_of_model_type(on.text_type));
   for (const Rope& rope : ropes_of(look)) {
@@ -495,7 +495,6 @@ void look_theta(const Look& look) {
 
 void look_both_ropes(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf) return;
   const auto conflict = rope_conflict(on.text_config(), family_of_type(on.text_type));
   if (!conflict) return;
   const auto& [field, scaling, parameters, is_lost] = *conflict;

@@ -93,7 +93,7 @@ bool has_own(const Look& look, std::string_view type_or_field) {
 
 // The profile of the transformers whose classes the program makes.
 const Profile& reader_of(const Look& look) {
-  if (look.profile.program == Program::kTransformers) return look.profile;
+  if (look.is(Program::kTransformers)) return look.profile;
   return *find_profile(look.profile.reads_old_tokenizers_alone() ? "transformers-4.57"
                                                                  : "transformers-5");
 }
@@ -168,7 +168,7 @@ std::string type_of_part(const std::string& wrapper, const std::string& field,
 
 void look_types(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.config.is_null()) return;
+  if (on.config.is_null()) return;
   // Configurations that servers have themselves derive from the same base.
   const bool has_base = knows_model_type(reader_of(look), on.model_type);
   if (has_base) look_class(look, "config.json: ", on.config, kEveryClass);

@@ -78,7 +78,7 @@ void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue
 void look_table_fields(const Look& look) {
   const Examined& on = look.on;
   const ParameterReport& report = on.parameters;
-  if (!report.is_compared() || on.is_gguf) return;
+  if (!report.is_compared()) return;
   constexpr std::string_view kPlace = "config.json: ";
   const bool is_absent = report.bad_field.find(": no ") != report.bad_field.npos;
   if (!report.bad_field.empty() && !is_absent && !report.is_beyond_limits) {

@@ -44,7 +44,7 @@ void look_listed_files(const Look& look) {
     return file.ends_with(".safetensors") && file.find('/') == file.npos;
   };
   constexpr std::string_view kIndex = "model.safetensors.index.json";
-  if (look.profile.program == Program::kLlamaCpp) {
+  if (look.is(Program::kLlamaCpp)) {
     const bool is_found = std::ranges::any_of(files, [&](const auto& entry) {
       return is_listed(entry.first) && entry.first.starts_with("model");
     });

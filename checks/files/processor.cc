@@ -9,9 +9,7 @@
 namespace ckpt {
 namespace {
 
-bool wants_processor(const Examined& on) {
-  return !on.is_gguf && known(on.config, "vision_config") != nullptr;
-}
+bool wants_processor(const Examined& on) { return known(on.config, "vision_config") != nullptr; }
 
 bool has_nested(const Examined& on) {
   auto nested = read_object(on.checkpoint, "processor_config.json");

@@ -27,6 +27,8 @@ constexpr GgufRow kPhi2Rows[] = {
     {"output.bias",             "vocab"},
     {"blk.{}.attn_norm.{weight,bias}", "embd"},
     {"blk.{}.attn_output.bias", "embd"},
+};
+constexpr GgufRow kBiasedFeed[] = {
     {"blk.{}.ffn_down.weight",  "ff embd"},
     {"blk.{}.ffn_down.bias",    "embd"},
     {"blk.{}.ffn_up.weight",    "embd ff"},
@@ -37,8 +39,7 @@ constexpr GgufRow kPhi3Rows[] = {
     {"blk.{}.attn_output.weight", "embd embd"},
     {"blk.{}.ffn_down.weight",    "ff embd"},
     {"blk.{}.ffn_up.weight",      "embd 2*ff"},
-    {"rope_factors_long.weight",  "rot/two", "optional first"},
-    {"rope_factors_short.weight", "rot/two", "optional first"},
+    {"rope_factors_{long,short}.weight", "rot/two", "optional first"},
 };
 constexpr GgufRow kGemma2Rows[] = {{"blk.{}.post_{attention,ffw}_norm.weight", "embd"}};
 constexpr GgufRow kGemma3Rows[] = {
@@ -88,10 +89,6 @@ constexpr GgufRow kStarcoder2Rows[] = {
     {"blk.{}.attn_norm.bias",   "embd"},
     {"blk.{}.attn_output.bias", "embd"},
     {"blk.{}.ffn_norm.bias",    "embd"},
-    {"blk.{}.ffn_down.weight",  "ff embd"},
-    {"blk.{}.ffn_down.bias",    "embd"},
-    {"blk.{}.ffn_up.weight",    "embd ff"},
-    {"blk.{}.ffn_up.bias",      "ff"},
 };
 constexpr GgufRow kGptNeoxRows[] = {
     {"blk.{}.attn_qkv.weight",    "embd embd+2*v_gqa"},
@@ -136,7 +133,7 @@ const Rows kQwen3Lists[] = {kFrame,         kTiedHead,  kRanking, kNorms,
                             kWideAttention, kHeadNorms, kDense};
 const Rows kOlmoLists[] = {kEmbeddingRows, kTiedHead, kSquareAttention, kDense};
 const Rows kOlmo2Lists[] = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kDense};
-const Rows kPhi2Lists[] = {kFrame, kHead, kSquareAttention, kPhi2Rows};
+const Rows kPhi2Lists[] = {kFrame, kHead, kSquareAttention, kPhi2Rows, kBiasedFeed};
 const Rows kPhi3Lists[] = {kFrame, kTiedHead, kNorms, kPhi3Rows};
 const Rows kGemmaLists[] = {kFrame, kNorms, kAttention, kDense};
 const Rows kGemma2Lists[] = {kFrame, kNorms, kAttention, kGemma2Rows, kDense};
@@ -146,92 +143,78 @@ const Rows kGemma4Lists[] = {kFrame, kTiedHead, kNorms, kGemma2Rows, kGemma4Rows
 const Rows kCommandLists[] = {kFrame, kInputNorm, kCommandRows, kSquareAttention, kDense};
 const Rows kCohere2Lists[] = {kFrame, kInputNorm, kSquareAttention, kDense};
 const Rows kStableLmLists[] = {kFrame, kHead, kSquareAttention, kStableLmRows, kDense};
-const Rows kStarcoder2Lists[] = {kFrame, kTiedHead, kNorms, kSquareAttention, kStarcoder2Rows};
-const Rows kGptNeoxLists[] = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows};
+const Rows kStarcoder2Lists[] = {kFrame,           kTiedHead,       kNorms,
+                                 kSquareAttention, kStarcoder2Rows, kBiasedFeed};
+const Rows kGptNeoxLists[] = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows, kBiasedFeed};
 const Rows kExaone4Lists[] = {kFrame, kTiedHead, kExaone4Rows, kHeadNorms, kDense};
 const Rows kGlm4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn};
 const Rows kErnieLists[] = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense};
 const Rows kErnieMoeLists[] = {kFrame,        kTiedHead, kNorms,    kWideAttention,
                                kOutputBiases, kLeading,  kErnieRows};
 
-constexpr std::string_view kRms = "attention.layer_norm_rms_epsilon!";
 constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
 
 // clang-format off
 const GgufArchitecture kDenseArchitectures[] = {
-    {.names = " llama ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon! vocab_size", .graph = "turned_whole"},
+    {.names = " llama ", .rows = kLlamaLists, .keys = "vocab_size", .graph = "turned_whole"},
     {.names = " granite ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
-             " embedding_scale attention.scale expert_shared_feed_forward_length"
-             " deepstack_mapping", .graph = "turned_whole"},
+     .keys = "logit_scale! residual_scale embedding_scale attention.scale"
+             " expert_shared_feed_forward_length deepstack_mapping", .graph = "turned_whole"},
     {.names = " granitemoe ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon! logit_scale! residual_scale"
-             " embedding_scale attention.scale expert_shared_feed_forward_length",
-     .graph = "turned_whole"},
+     .keys = "logit_scale! residual_scale embedding_scale attention.scale"
+             " expert_shared_feed_forward_length", .graph = "turned_whole"},
     {.names = " mistral3 ", .rows = kLlamaLists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.temperature_scale"
-             " rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
+     .keys = "attention.temperature_scale rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
              " rope.scaling.yarn_log_multiplier", .graph = "turned_whole"},
-    {.names = " smollm3 ", .rows = kSmolLm3Lists, .keys = kRms, .graph = "turned_whole"},
-    {.names = " seed_oss ", .rows = kSeedOssLists, .keys = kRms, .graph = "turned_whole"},
-    {.names = " qwen2 ", .rows = kQwen2Lists, .keys = kRms, .graph = "turned_whole"},
-    {.names = " qwen2vl ", .rows = kQwen2Lists, .keys = "rope.dimension_sections!",
+    {.names = " smollm3 ", .rows = kSmolLm3Lists, .graph = "turned_whole"},
+    {.names = " seed_oss ", .rows = kSeedOssLists, .graph = "turned_whole"},
+    {.names = " qwen2 ", .rows = kQwen2Lists, .graph = "turned_whole"},
+    {.names = " qwen2vl ", .rows = kQwen2Lists, .norm = "", .keys = "rope.dimension_sections!",
      .graph = "turned_whole"},
-    {.names = " qwen3 ", .rows = kQwen3Lists, .keys = kRms, .graph = "turned_whole"},
+    {.names = " qwen3 ", .rows = kQwen3Lists, .graph = "turned_whole"},
     {.names = " qwen3vl ", .rows = kQwen3Lists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections!"
-             " n_deepstack_layers", .graph = "turned_whole deepstack"},
-    {.names = " olmo ", .rows = kOlmoLists,
-     .keys = "attention.layer_norm_epsilon! attention.clamp_kqv", .graph = "turned_whole"},
+     .keys = "rope.dimension_sections! n_deepstack_layers", .graph = "turned_whole deepstack"},
+    {.names = " olmo ", .rows = kOlmoLists, .norm = kLayerNorm, .keys = "attention.clamp_kqv",
+     .graph = "turned_whole"},
     {.names = " olmo2 ", .rows = kOlmo2Lists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
-             " attention.sliding_window_pattern rope.freq_base_swa", .graph = "turned_whole",
-     .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
-    {.names = " phi2 ", .rows = kPhi2Lists, .keys = kLayerNorm},
-    {.names = " phi3 ", .rows = kPhi3Lists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"},
-    {.names = " gemma ", .rows = kGemmaLists, .keys = kRms, .graph = "other_values"},
+     .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa",
+     .graph = "turned_whole", .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
+    {.names = " phi2 ", .rows = kPhi2Lists, .norm = kLayerNorm},
+    {.names = " phi3 ", .rows = kPhi3Lists, .keys = "attention.sliding_window"},
+    {.names = " gemma ", .rows = kGemmaLists, .graph = "other_values"},
     {.names = " gemma2 ", .rows = kGemma2Lists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
-             " attention.sliding_window_pattern rope.freq_base_swa attn_logit_softcapping"
-             " final_logit_softcapping", .graph = "other_values",
+     .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
+             " attn_logit_softcapping final_logit_softcapping", .graph = "other_values",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " gemma3 ", .rows = kGemma3Lists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window"
-             " attention.sliding_window_pattern rope.freq_base_swa final_logit_softcapping",
-     .graph = "other_values", .sliding = Sliding::kIfSaid, .sliding_pattern = 6},
+     .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
+             " final_logit_softcapping", .graph = "other_values", .sliding = Sliding::kIfSaid,
+     .sliding_pattern = 6},
     {.names = " gemma4 ", .rows = kGemma4Lists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window!"
-             " attention.sliding_window_pattern:A! attention.shared_kv_layers"
-             " rope.freq_base_swa expert_feed_forward_length"
+     .keys = "attention.sliding_window! attention.sliding_window_pattern:A!"
+             " attention.shared_kv_layers rope.freq_base_swa expert_feed_forward_length"
              " embedding_length_per_layer_input! attention.key_length_swa!"
              " attention.value_length_swa! final_logit_softcapping", .graph = "sharing",
      .sliding = Sliding::kAlways},
-    {.names = " command-r ", .rows = kCommandLists,
-     .keys = "attention.layer_norm_epsilon! logit_scale"},
-    {.names = " cohere2 ", .rows = kCohere2Lists,
-     .keys = "attention.layer_norm_epsilon! logit_scale! attention.sliding_window!"
-             " attention.sliding_window_pattern rope.freq_base_swa",
-     .sliding = Sliding::kAlways, .sliding_pattern = 4},
-    {.names = " stablelm ", .rows = kStableLmLists, .keys = kLayerNorm},
-    {.names = " starcoder2 ", .rows = kStarcoder2Lists, .keys = kLayerNorm,
+    {.names = " command-r ", .rows = kCommandLists, .norm = kLayerNorm, .keys = "logit_scale"},
+    {.names = " cohere2 ", .rows = kCohere2Lists, .norm = kLayerNorm,
+     .keys = "logit_scale! attention.sliding_window! attention.sliding_window_pattern"
+             " rope.freq_base_swa", .sliding = Sliding::kAlways, .sliding_pattern = 4},
+    {.names = " stablelm ", .rows = kStableLmLists, .norm = kLayerNorm},
+    {.names = " starcoder2 ", .rows = kStarcoder2Lists, .norm = kLayerNorm,
      .graph = "turned_whole"},
-    {.names = " gptneox ", .rows = kGptNeoxLists,
-     .keys = "attention.layer_norm_epsilon! use_parallel_residual!"},
-    {.names = " exaone4 ", .rows = kExaone4Lists,
-     .keys = "attention.layer_norm_rms_epsilon! attention.sliding_window",
-     .graph = "turned_whole",
-     .has_nextn = true, .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
-    {.names = " glm4 ", .rows = kGlm4Lists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections", .has_nextn = true},
-    {.names = " ernie4_5 ", .rows = kErnieLists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections",
+    {.names = " gptneox ", .rows = kGptNeoxLists, .norm = kLayerNorm,
+     .keys = "use_parallel_residual!"},
+    {.names = " exaone4 ", .rows = kExaone4Lists, .keys = "attention.sliding_window",
+     .graph = "turned_whole", .has_nextn = true, .sliding = Sliding::kOf64Layers,
+     .sliding_pattern = 4},
+    {.names = " glm4 ", .rows = kGlm4Lists, .keys = "rope.dimension_sections", .has_nextn = true},
+    {.names = " ernie4_5 ", .rows = kErnieLists, .keys = "rope.dimension_sections",
      .graph = "turned_whole"},
     {.names = " ernie4_5-moe ", .rows = kErnieMoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections"
-             " expert_feed_forward_length! expert_shared_feed_forward_length"
-             " interleave_moe_layer_step! leading_dense_block_count", .graph = "turned_whole"},
+     .keys = "rope.dimension_sections expert_feed_forward_length!"
+             " expert_shared_feed_forward_length interleave_moe_layer_step!"
+             " leading_dense_block_count", .graph = "turned_whole"},
 };
 // clang-format on
 

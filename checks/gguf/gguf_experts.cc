@@ -26,8 +26,7 @@ constexpr GgufRow kPhiMoeRows[] = {
     {"blk.{}.attn_norm.bias",     "embd"},
     {"blk.{}.attn_output.bias",   "embd"},
     {"blk.{}.ffn_norm.bias",      "embd"},
-    {"rope_factors_long.weight",  "head_half", "optional first"},
-    {"rope_factors_short.weight", "head_half", "optional first"},
+    {"rope_factors_{long,short}.weight", "head_half", "optional first"},
 };
 constexpr GgufRow kGptOssRows[] = {
     {"blk.{}.attn_{q,k,v}",               "embd head*rot head_kv*rot head_kv*rot"},
@@ -107,54 +106,46 @@ const Rows kGlmDsaLists[] = {kFrame,       kTiedHead, kNorms, kLatentRows,
 // clang-format off
 const GgufArchitecture kExpertArchitectures[] = {
     {.names = " llama4 ", .rows = kLlama4Lists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
-             " interleave_moe_layer_step! attention.sliding_window"
+     .keys = "expert_feed_forward_length! interleave_moe_layer_step! attention.sliding_window"
              " attention.sliding_window_pattern rope.freq_base_swa",
-     .graph = "turned_whole rope_left_out",
-     .needs_experts = true, .sliding = Sliding::kUnlessZero, .sliding_pattern = 4},
-    {.names = " olmoe ", .rows = kOlmoeLists, .keys = "attention.layer_norm_rms_epsilon!",
-     .graph = "turned_whole", .needs_experts = true},
-    {.names = " phimoe ", .rows = kPhiMoeLists, .keys = "attention.layer_norm_rms_epsilon!",
-     .graph = "other_values"},
+     .graph = "turned_whole rope_left_out", .needs_experts = true, .sliding = Sliding::kUnlessZero,
+     .sliding_pattern = 4},
+    {.names = " olmoe ", .rows = kOlmoeLists, .graph = "turned_whole", .needs_experts = true},
+    {.names = " phimoe ", .rows = kPhiMoeLists, .graph = "other_values"},
     {.names = " gpt-oss ", .rows = kGptOssLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
-             " attention.sliding_window! attention.sliding_window_pattern"
-             " rope.freq_base_swa", .graph = "turned_whole equal_sliding",
-     .sliding = Sliding::kAlways, .sliding_pattern = 2},
+     .keys = "expert_feed_forward_length! attention.sliding_window!"
+             " attention.sliding_window_pattern rope.freq_base_swa",
+     .graph = "turned_whole equal_sliding", .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " minimax-m2 ", .rows = kMiniMaxLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
-             " expert_gating_func", .graph = "gates"},
+     .keys = "expert_feed_forward_length! expert_gating_func", .graph = "gates"},
     {.names = " qwen2moe ", .rows = kQwen2MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
-             " expert_shared_feed_forward_length", .graph = "turned_whole",
-     .needs_experts = true},
-    {.names = " qwen3moe ", .rows = kQwen3MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length",
+     .keys = "expert_feed_forward_length expert_shared_feed_forward_length",
+     .graph = "turned_whole", .needs_experts = true},
+    {.names = " qwen3moe ", .rows = kQwen3MoeLists, .keys = "expert_feed_forward_length",
      .graph = "turned_whole", .needs_experts = true},
     {.names = " qwen3vlmoe ", .rows = kQwen3MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length"
-             " rope.dimension_sections! n_deepstack_layers", .graph = "turned_whole deepstack",
-     .needs_experts = true},
+     .keys = "expert_feed_forward_length rope.dimension_sections! n_deepstack_layers",
+     .graph = "turned_whole deepstack", .needs_experts = true},
     {.names = " glm4moe ", .rows = kGlm4MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
-             " rope.dimension_sections expert_shared_count! leading_dense_block_count"
-             " expert_weights_scale expert_weights_norm expert_gating_func",
-     .needs_experts = true, .has_nextn = true, .may_lack_nextn = true},
+     .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
+             " leading_dense_block_count expert_weights_scale expert_weights_norm"
+             " expert_gating_func", .needs_experts = true, .has_nextn = true,
+     .may_lack_nextn = true},
     {.names = " deepseek2 ", .rows = kDeepseek2Lists,
-     .keys = "attention.layer_norm_rms_epsilon! vocab_size leading_dense_block_count"
-             " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
-             " expert_feed_forward_length! expert_shared_count! expert_weights_scale"
-             " expert_weights_norm expert_gating_func rope.scaling.yarn_log_multiplier"
-             " attention.temperature_scale attention.temperature_length",
-     .graph = "other_values low_rank", .has_nextn = true, .may_lack_nextn = true},
+     .keys = "vocab_size leading_dense_block_count attention.kv_lora_rank!"
+             " attention.key_length_mla attention.value_length_mla expert_feed_forward_length!"
+             " expert_shared_count! expert_weights_scale expert_weights_norm expert_gating_func"
+             " rope.scaling.yarn_log_multiplier attention.temperature_scale"
+             " attention.temperature_length", .graph = "other_values low_rank", .has_nextn = true,
+     .may_lack_nextn = true},
     {.names = " glm-dsa ", .rows = kGlmDsaLists,
-     .keys = "attention.layer_norm_rms_epsilon! expert_feed_forward_length!"
-             " rope.dimension_sections expert_shared_count! leading_dense_block_count"
-             " expert_weights_scale expert_weights_norm attention.q_lora_rank!"
-             " attention.kv_lora_rank! attention.key_length_mla attention.value_length_mla"
-             " attention.indexer.head_count! attention.indexer.key_length!"
-             " attention.indexer.top_k! attention.indexer.types expert_gating_func",
-     .graph = "other_values mla_alone", .has_nextn = true, .may_lack_nextn = true},
+     .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
+             " leading_dense_block_count expert_weights_scale expert_weights_norm"
+             " attention.q_lora_rank! attention.kv_lora_rank! attention.key_length_mla"
+             " attention.value_length_mla attention.indexer.head_count!"
+             " attention.indexer.key_length! attention.indexer.top_k! attention.indexer.types"
+             " expert_gating_func", .graph = "other_values mla_alone", .has_nextn = true,
+     .may_lack_nextn = true},
 };
 // clang-format on
 

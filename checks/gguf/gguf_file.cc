@@ -265,7 +265,7 @@ void look_other_programs(const Look& look) {
     return;
   }
   Found found{"GGUF", "a format that this program does not read"};
-  if (look.profile.program == Program::kVllm) {
+  if (look.is(Program::kVllm)) {
     found.fix = Fix{};
     found.fix->advice =
         "serve it with llama.cpp, or convert the model's folder for this program; vLLM's own GGUF "

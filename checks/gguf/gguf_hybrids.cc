@@ -98,41 +98,35 @@ const Rows kLfm2MoeLists[] = {kTiedHead, kNorms, kLfm2Rows, kLeading, kLfm2MoeRo
 // clang-format off
 const GgufArchitecture kHybridArchitectures[] = {
     {.names = " qwen35 ", .rows = kQwen35Lists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections! ssm.conv_kernel!"
-             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
-             " attention.recurrent_layers full_attention_interval", .graph = "hybrid gated_delta",
-     .has_nextn = true},
+     .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"
+             " ssm.time_step_rank! ssm.group_count! attention.recurrent_layers"
+             " full_attention_interval", .graph = "hybrid gated_delta", .has_nextn = true},
     {.names = " qwen35moe ", .rows = kQwen35MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! rope.dimension_sections! ssm.conv_kernel!"
-             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
-             " attention.recurrent_layers full_attention_interval"
-             " expert_feed_forward_length expert_shared_feed_forward_length",
-     .graph = "hybrid gated_delta", .has_nextn = true},
+     .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"
+             " ssm.time_step_rank! ssm.group_count! attention.recurrent_layers"
+             " full_attention_interval expert_feed_forward_length"
+             " expert_shared_feed_forward_length", .graph = "hybrid gated_delta",
+     .has_nextn = true},
     {.names = " qwen3next ", .rows = kQwen3NextLists,
-     .keys = "attention.layer_norm_rms_epsilon! ssm.conv_kernel! ssm.inner_size!"
-             " ssm.state_size! ssm.time_step_rank! ssm.group_count!"
-             " attention.recurrent_layers full_attention_interval"
+     .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
+             " ssm.group_count! attention.recurrent_layers full_attention_interval"
              " expert_feed_forward_length expert_shared_feed_forward_length",
      .graph = "hybrid gated_delta", .needs_experts = true, .has_nextn = true},
     {.names = " granitehybrid ", .rows = kGraniteHybridLists,
-     .keys = "attention.layer_norm_rms_epsilon! logit_scale residual_scale"
-             " embedding_scale attention.scale ssm.conv_kernel! ssm.inner_size!"
-             " ssm.state_size! ssm.time_step_rank! ssm.group_count!"
+     .keys = "logit_scale residual_scale embedding_scale attention.scale ssm.conv_kernel!"
+             " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
              " expert_shared_feed_forward_length", .graph = "hybrid no_rope double_inner"},
-    {.names = " nemotron_h nemotron_h_moe ", .rows = kNemotronLists,
+    {.names = " nemotron_h nemotron_h_moe ", .rows = kNemotronLists, .norm = "",
      .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
-             " ssm.group_count! attention.layer_norm_epsilon!"
-             " attention.layer_norm_rms_epsilon expert_feed_forward_length"
-             " expert_shared_feed_forward_length expert_shared_count expert_weights_norm"
-             " expert_weights_scale moe_latent_size", .graph = "hybrid no_rope",
+             " ssm.group_count! attention.layer_norm_epsilon! attention.layer_norm_rms_epsilon"
+             " expert_feed_forward_length expert_shared_feed_forward_length expert_shared_count"
+             " expert_weights_norm expert_weights_scale moe_latent_size", .graph = "hybrid no_rope",
      .has_nextn = true, .has_mlp_blocks = true},
-    {.names = " lfm2 ", .rows = kLfm2Lists,
-     .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! attention.sliding_window",
+    {.names = " lfm2 ", .rows = kLfm2Lists, .keys = "shortconv.l_cache! attention.sliding_window",
      .graph = "other_values hybrid"},
     {.names = " lfm2moe ", .rows = kLfm2MoeLists,
-     .keys = "attention.layer_norm_rms_epsilon! shortconv.l_cache! leading_dense_block_count"
-             " expert_feed_forward_length! expert_gating_func!",
-     .graph = "other_values hybrid gates"},
+     .keys = "shortconv.l_cache! leading_dense_block_count expert_feed_forward_length!"
+             " expert_gating_func!", .graph = "other_values hybrid gates"},
 };
 // clang-format on
 

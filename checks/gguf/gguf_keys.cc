@@ -183,6 +183,7 @@ void look_gguf_keys(const Look& look, const std::string& architecture) {
   const GgufArchitecture* rules = find_gguf_architecture(architecture);
   if (rules == nullptr) return;
   look_keys_of(look, architecture, kGgufCommonKeys, counts);
+  look_keys_of(look, architecture, rules->norm, counts);
   look_keys_of(look, architecture, rules->keys, counts);
   look_keys_in_place(look, architecture, rules->sliding, counts);
   look_bases(look, architecture);

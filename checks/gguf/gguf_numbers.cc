@@ -317,7 +317,7 @@ std::string GgufNumbers::fault_of_blocks() const {
 std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
-    if (rules_.keys.find(key) == rules_.keys.npos) continue;  // it is not read
+    if (!rules_.norm.starts_with(key) && rules_.keys.find(key) == rules_.keys.npos) continue;
     const MetaValue* found = find(fmt::format("{}{}", prefix_, key));
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);

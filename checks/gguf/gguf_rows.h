@@ -31,9 +31,8 @@ inline constexpr GgufRow kWideAttention[] = {
 };
 inline constexpr GgufRow kHeadNorms[] = {{"blk.{}.attn_{q,k}_norm.weight", "k"}};
 inline constexpr GgufRow kRope[] = {
-    {"rope_factors_long.weight",  "rot/two", "optional first longrope"},
-    {"rope_factors_short.weight", "rot/two", "optional first longrope"},
-    {"rope_freqs.weight",         "rot/two", "optional first !longrope"},
+    {"rope_factors_{long,short}.weight", "rot/two", "optional first longrope"},
+    {"rope_freqs.weight",                "rot/two", "optional first !longrope"},
 };
 inline constexpr GgufRow kExperts[] = {
     {"blk.{}.ffn_gate_inp.weight",  "embd expert"},

@@ -20,11 +20,11 @@ namespace ckpt {
 // A tensor of the file; one a layer where {} is in the name.
 //   name    "blk.{}.attn_{q,k,v}" is one fused matrix or three, with biases or without; its shape
 //           counts inputs, then what each of the three gives. "blk.{}.ffn_{gate,up}_exps" is one
-//           stack of both or two. Any other list is a row for each word, none of them optional;
-//           that of ffn_down has the first two sizes of its shape the other way round
+//           stack of both or two. Any other list is a row for each word; that of ffn_down has the
+//           first two sizes of its shape the other way round
 //   shape   as GGUF orders dimensions; numbers of the layer (gguf_numbers.cc), as in
-//   models/models.h when    words that must all hold: numbers of the layer that are not 0, or with
-//   ! that are. And:
+//           models/models.h
+//   when    words that must all hold: numbers of the layer that are not 0, or with ! that are. And:
 //           optional, it may be left out, but of all layers together; alone, of any layer;
 //           biased, the biases of an optional kind are part of the model
 struct GgufRow {
@@ -47,7 +47,8 @@ enum class Sliding : uint8_t {
 struct GgufArchitecture {
   std::string_view names;
   std::span<const std::span<const GgufRow>> rows;
-  std::string_view keys, graph = {};
+  std::string_view norm = "attention.layer_norm_rms_epsilon!";  // before `keys`
+  std::string_view keys = {}, graph = {};
   bool needs_experts = false;
   bool has_nextn = false;       // the rows are those of blocks for multi-token prediction too
   bool may_lack_nextn = false;  // which may be in a file of their own

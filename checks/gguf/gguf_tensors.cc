@@ -132,29 +132,14 @@ class GgufTensors {
   Status look_row(const GgufRow& row, RowUse& use) {
     if (row.name.ends_with("{q,k,v}")) return look_attention(row, use);
     if (row.name.ends_with("{gate,up}_exps")) return look_gates(row, use);
-    const size_t block = row.name.find("{}");
-    const size_t list = row.name.find('{', block == row.name.npos ? 0 : block + 2);
-    if (list != row.name.npos) return look_each(row, list, use);
-    CKPT_ASSIGN(auto shape, shape_of(row.shape));
-    const std::string name = named(row.name);
-    const bool is_there = look_tensor(name, std::move(shape));
-    settle(name, is_there, has_word(row.when, "optional") ? Need::kAlike : Need::kAll, use,
-           has_word(row.when, "alone"));
-    return {};
-  }
-
-  // "ffn_{gate,up,down}.weight": a tensor for each word of the list that starts at `start`.
-  Status look_each(const GgufRow& row, size_t start, RowUse& use) {
-    const size_t end = row.name.find('}', start);
-    std::string_view words = row.name.substr(start + 1, end - start - 1);
-    while (!words.empty()) {
-      const std::string_view word = words.substr(0, words.find(','));
-      words.remove_prefix(std::min(word.size() + 1, words.size()));
+    const std::vector<std::string> patterns = each_name(row.name);
+    const Need need = has_word(row.when, "optional") ? Need::kAlike : Need::kAll;
+    for (const std::string& pattern : patterns) {
       CKPT_ASSIGN(auto shape, shape_of(row.shape));
-      if (word == "down") std::swap(shape[0], shape[1]);
-      const std::string name =
-          named(fmt::format("{}{}{}", row.name.substr(0, start), word, row.name.substr(end + 1)));
-      settle(name, look_tensor(name, std::move(shape)), Need::kAll, use, false);
+      const bool is_turned = patterns.size() > 1 && pattern.find("ffn_down") != pattern.npos;
+      if (is_turned) std::swap(shape[0], shape[1]);
+      const std::string name = named(pattern);
+      settle(name, look_tensor(name, std::move(shape)), need, use, has_word(row.when, "alone"));
     }
     return {};
   }

@@ -55,7 +55,7 @@ void look_stated(const Look& look) {
 void look_stale(const Look& look) {
   const Quantization* said = look.on.quantization();
   const bool has_codes = look.on.is_quantized() || !look.on.packed.by_codes.empty();
-  if (said == nullptr || has_codes || look.on.is_gguf || !is_modelopt(*said)) return;
+  if (said == nullptr || has_codes || !is_modelopt(*said)) return;
   look.tell(said->place, "says {}, but no weight is quantized", said->algo);
 }
 
@@ -75,15 +75,15 @@ Fix mend_of_algo(const Examined& on, const Quantization& said) {
 
 // vLLM reads quant_algo for ModelOpt's methods alone.
 bool is_algo_read(const Look& look, const Quantization& said) {
-  if (look.profile.program != Program::kVllm || said.is_nested || said.method.empty()) return true;
+  if (!look.is(Program::kVllm) || said.is_nested || said.method.empty()) return true;
   return said.method.starts_with("modelopt") || member(*said.json, "producer") != nullptr;
 }
 
 void look_algo(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo.empty() || look.on.is_gguf) return;
+  if (said == nullptr || said->algo.empty()) return;
   if (has_word(look.profile.algos, said->algo) || !is_algo_read(look, *said)) return;
-  if (look.profile.program == Program::kSglang && said->algo == "MIXED_PRECISION") return;  // Q03
+  if (look.is(Program::kSglang) && said->algo == "MIXED_PRECISION") return;  // Q03
   Found found{said->place,
               fmt::format("quant_algo {}, which {} does not take", said->algo, look.profile.help),
               {},
@@ -96,13 +96,13 @@ void look_algo(const Look& look) {
 void look_mixed(const Look& look) {
   const Quantization* said = look.on.quantization();
   if (said == nullptr || said->algo != "MIXED_PRECISION") return;
-  if (look.profile.program == Program::kSglang) {
+  if (look.is(Program::kSglang)) {
     if (look.on.model_class.starts_with("NemotronH")) return;
     return look.report(
         said->place, "MIXED_PRECISION, which this server reads as another program's W4A8", {},
         "KeyError '...input_scale', or an assertion over shapes", mend_of_algo(look.on, *said));
   }
-  if (look.profile.program == Program::kVllm && said->is_nested) {
+  if (look.is(Program::kVllm) && said->is_nested) {
     look.report(said->place, "only hf_quant_config.json declares MIXED_PRECISION");
   }
   if (said->layers.empty()) look.report(said->place, "MIXED_PRECISION without quantized_layers");
@@ -110,7 +110,7 @@ void look_mixed(const Look& look) {
 
 void look_nested_quantization(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->is_nested || look.profile.program != Program::kVllm) return;
+  if (said == nullptr || !said->is_nested || !look.is(Program::kVllm)) return;
   if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
     return;
   }
@@ -129,12 +129,12 @@ void look_group_size(const Look& look) {
   const bool is_own = said->is_nested || member(*said->json, "group_size") != nullptr;
   if (said->group_size && *said->group_size != 16) {
     // vLLM reads the key next to quant_algo only, and uses 16 without one.
-    const bool is_read = is_own || look.profile.program != Program::kVllm;
+    const bool is_read = is_own || !look.is(Program::kVllm);
     look.report(said->place,
                 fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
                 is_read ? std::nullopt : std::optional(Severity::kWarning));
   }
-  const bool is_needed = said->is_nested || look.profile.program == Program::kSglang;
+  const bool is_needed = said->is_nested || look.is(Program::kSglang);
   if (!said->group_size && is_needed) look.report(said->place, "no group_size");
 }
 
@@ -230,7 +230,7 @@ void look_norm_fold(const Look& look) {
 }
 
 void look_rows(const Look& look) {
-  const uint64_t multiple = look.profile.program == Program::kLlamaCpp ? 64 : 16;
+  const uint64_t multiple = look.is(Program::kLlamaCpp) ? 64 : 16;
   Mismatch found;
   for (const auto& [name, module] : look.on.modules) {
     const bool is_fp4 = module.form == Form::kNvfp4 || module.form == Form::kPackedNvfp4;
@@ -256,8 +256,8 @@ void look_cache(const Look& look) {
 }
 
 void look_leftovers(const Look& look) {
-  const bool asks_for_attention = look.profile.program == Program::kVllm &&
-                                  has_quirk(ruling_type(look), "looks_up_attention_alone");
+  const bool asks_for_attention =
+      look.is(Program::kVllm) && has_quirk(ruling_type(look), "looks_up_attention_alone");
   Mismatch found;
   for (const Tensor* tensor : look.on.stray) {
     const std::string& name = tensor->name;
@@ -272,8 +272,7 @@ void look_leftovers(const Look& look) {
             {},
             {}};
   // The model's own loader passes over names that it does not know.
-  const bool passes_over =
-      look.profile.rules == Rules::kVllm17 || look.profile.program == Program::kSglang;
+  const bool passes_over = look.profile.rules == Rules::kVllm17 || look.is(Program::kSglang);
   if (passes_over && look.on.model_class.starts_with("Qwen3_5")) out.severity = Severity::kWarning;
   look.out.push_back(std::move(out));
 }

@@ -106,7 +106,7 @@ void look_statement_keys(const Look& look) {
       if (!has) report(spellings.front(), fmt::format("absent; {} needs it", said->method));
     }
   }
-  if (said->method == "compressed-tensors" && look.profile.program == Program::kVllm) {
+  if (said->method == "compressed-tensors" && look.is(Program::kVllm)) {
     for (const auto& [key, fault] : faults_of_groups(*json)) report(key, fault);
   }
   if (!said->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return;
@@ -169,7 +169,7 @@ void look_floats(const Look& look, const Quantization& said) {
 // Weights whose layout belongs to another method than the one that is named.
 void look_layout(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || look.on.is_gguf) return;
+  if (said == nullptr) return;
   look_floats(look, *said);
   if (!look.profile.serves()) return;
   const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said->method);

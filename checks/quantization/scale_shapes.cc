@@ -102,7 +102,7 @@ std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_
                                        bool is_latent) {
   uint64_t at = 0, all = 0;
   for (const uint64_t part : rows) all += part;
-  const bool is_strict = look.profile.program == Program::kSglang && !is_latent;
+  const bool is_strict = look.is(Program::kSglang) && !is_latent;
   bool is_shifted = false;
   for (size_t i = 0; i < rows.size(); ++i) {
     const bool is_cut = rows[i] % kBlockRows != 0;

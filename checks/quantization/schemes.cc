@@ -71,7 +71,7 @@ void look_groups_of_floats(const Look& look, const Quantization& said) {
 
 void look_scheme(const Look& look) {
   const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->json == nullptr || look.on.is_gguf) return;
+  if (said == nullptr || said->json == nullptr) return;
   if (said->method == "fp8") return look_fp8_blocks(look, *said);
   if (said->method == "compressed-tensors") look_groups_of_floats(look, *said);
 }

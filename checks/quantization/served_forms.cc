@@ -129,7 +129,7 @@ bool is_taken_as_numbers(const Look& look, const Served& served) {
     return std::ranges::any_of(served.shards,
                                [form](const Module* shard) { return shard->form == form; });
   };
-  if (look.profile.program != Program::kVllm || served.is_partial) return false;
+  if (!look.is(Program::kVllm) || served.is_partial) return false;
   if (has_lists(look.on)) return reads_as_codes(look.on);
   return has(Form::kOther) || (has(Form::kFp8) && has(Form::kPlain) && !has(Form::kNvfp4));
 }
@@ -222,7 +222,7 @@ void look_joined_on_disk(const Look& look) {
   const Examined& on = look.on;
   const Quantization* said = on.quantization();
   if (said == nullptr) return;
-  const bool is_sglang = look.profile.program == Program::kSglang;
+  const bool is_sglang = look.is(Program::kSglang);
   Mismatch found;
   std::set<std::string_view> kept;
   Form form = Form::kNvfp4;
@@ -270,7 +270,7 @@ void look_head(const Look& look) {
     }
     if (is_head && look.profile.rules == Rules::kVllm32) continue;
     if (module.form == Form::kOther && look.on.is_gguf) continue;
-    const bool is_cast = look.profile.program == Program::kVllm && module.form == Form::kOther &&
+    const bool is_cast = look.is(Program::kVllm) && module.form == Form::kOther &&
                          has_word(" i8 i16 i32 i64 ", module.weight->codec->name);
     look.report(name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt);
   }

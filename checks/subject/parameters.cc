@@ -268,7 +268,7 @@ class Comparison {
 
 // The table goes by the class, as servers do; without one by the type, as the rest do.
 const Family* table_of(const Examined& on) {
-  if (on.is_gguf || on.config.is_null()) return nullptr;
+  if (on.config.is_null()) return nullptr;
   if (!on.model_class.empty()) return table_of_architecture(on.model_class);
   return table_of_model_type(on.model_type);
 }

@@ -190,6 +190,7 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
 
 const JsonValue& Examined::object_of(std::string_view path) {
   static const JsonValue kNone;
+  if (checkpoint.format == "gguf") return kNone;
   const auto read = read_object(checkpoint, path);
   if (read) return *read ? **read : kNone;  // the checkpoint keeps it
   const Document* found = checkpoint.find_document(path);
@@ -298,7 +299,7 @@ std::vector<std::string> Examined::layer_types() const {
 std::string_view ruling_type(const Look& look) {
   const std::string_view type = look.on.text_type;
   const Family* table = look.on.parameters.table;
-  const bool goes_by_class = look.profile.program == Program::kVllm && !look.on.has_text_config();
+  const bool goes_by_class = look.is(Program::kVllm) && !look.on.has_text_config();
   if (!goes_by_class || table == nullptr) return type;
   return has_word(table->model_types, type) ? type : table->text_type();
 }

@@ -148,7 +148,7 @@ class Examined {
   std::map<std::string, std::string> broken;
   std::map<std::string, std::string> set_twice;  // keys, by document; programs use the last value
   std::map<std::string, Document> repaired;      // documents that only Python reads as they are
-  // Of the files named so, with .json; null if there is none.
+  // Of the files named so, with .json; null if there is none, and of a GGUF.
   const JsonValue &config, &tokenizer_config, &tokenizer, &generation_config, &preprocessor;
   std::shared_ptr<const TokenLists> token_lists;  // of `tokenizer`; empty ones without it
   std::map<std::string, Module> modules;
@@ -227,6 +227,7 @@ struct Look {
   const ServedModules& served;
   std::vector<Found>& out;
   Status& failed;  // set by a check that cannot finish; the diagnosis fails then
+  bool is(Program program) const { return profile.program == program; }
   // report() with a sentence made of `format`.
   template <class... Args>
   void tell(std::string place, fmt::format_string<Args...> format, Args&&... args) const {

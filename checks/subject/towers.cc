@@ -7,8 +7,7 @@
 // (what is split between devices).
 #include "checks/subject/towers.h"
 
-#include <algorithm>
-
+#include "core/base/find.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -17,9 +16,7 @@ namespace {
 // clang-format off
 // One for each entry of deepstack_visual_indexes; the rest is Qwen3.5's (models/expected.cc).
 constexpr ParameterRule kQwen3VlMergers[] = {
-    {"model.visual.deepstack_merger_list.{}.norm.weight",
-     "hidden_size*spatial_merge_size*spatial_merge_size"},
-    {"model.visual.deepstack_merger_list.{}.norm.bias",
+    {"model.visual.deepstack_merger_list.{}.norm.{weight,bias}",
      "hidden_size*spatial_merge_size*spatial_merge_size"},
     {"model.visual.deepstack_merger_list.{}.linear_fc1.weight",
      "hidden_size*spatial_merge_size*spatial_merge_size"
@@ -51,8 +48,7 @@ constexpr ParameterRule kQwen25VlBlocks[] = {
     {"model.visual.merger.mlp.2.weight",
      "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
     {"model.visual.merger.mlp.2.bias", "out_hidden_size"},
-    {".norm1.weight",     "hidden_size"},
-    {".norm2.weight",     "hidden_size"},
+    {".norm{1,2}.weight", "hidden_size"},
     {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
     {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows},
     {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
@@ -74,8 +70,7 @@ constexpr ClassDefault kQwen25VlTowerFields[] = {
 constexpr ParameterRule kQwen2VlBlocks[] = {
     {"model.visual.patch_embed.proj.weight",
      "embed_dim in_channels temporal_patch_size patch_size patch_size"},
-    {"model.visual.merger.ln_q.weight",  "embed_dim"},
-    {"model.visual.merger.ln_q.bias",    "embed_dim"},
+    {"model.visual.merger.ln_q.{weight,bias}", "embed_dim"},
     {"model.visual.merger.mlp.0.weight",
      "embed_dim*spatial_merge_size*spatial_merge_size"
      " embed_dim*spatial_merge_size*spatial_merge_size", ServerCut::kRows},
@@ -84,10 +79,7 @@ constexpr ParameterRule kQwen2VlBlocks[] = {
     {"model.visual.merger.mlp.2.weight",
      "hidden_size embed_dim*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
     {"model.visual.merger.mlp.2.bias", "hidden_size"},
-    {".norm1.weight",     "embed_dim"},
-    {".norm1.bias",       "embed_dim"},
-    {".norm2.weight",     "embed_dim"},
-    {".norm2.bias",       "embed_dim"},
+    {".norm{1,2}.{weight,bias}", "embed_dim"},
     {".attn.qkv.weight",  "3*embed_dim embed_dim", ServerCut::kRows},
     {".attn.qkv.bias",    "3*embed_dim", ServerCut::kRows},
     {".attn.proj.weight", "embed_dim embed_dim", ServerCut::kColumns},
@@ -107,14 +99,10 @@ constexpr ClassDefault kQwen2VlTowerFields[] = {
 constexpr ParameterRule kPixtralLayers[] = {
     {"vision_tower.patch_conv.weight", "hidden_size num_channels patch_size patch_size"},
     {"vision_tower.ln_pre.weight",     "hidden_size"},
-    {".attention_norm.weight", "hidden_size"},
-    {".ffn_norm.weight",       "hidden_size"},
-    {".attention.q_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
-    {".attention.k_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
-    {".attention.v_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
-    {".attention.o_proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
-    {".feed_forward.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".feed_forward.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows},
+    {".{attention,ffn}_norm.weight",   "hidden_size"},
+    {".attention.{q,k,v}_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
+    {".attention.o_proj.weight",       "hidden_size hidden_size", ServerCut::kColumns},
+    {".feed_forward.{gate,up}_proj.weight", "intermediate_size hidden_size", ServerCut::kRows},
     {".feed_forward.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns},
 };
 constexpr ParameterRule kMistral3Projector[] = {
@@ -136,30 +124,24 @@ constexpr ClassDefault kMistral3TowerFields[] = {
     {"wrapper.spatial_merge_size", "2"}, {"wrapper.multimodal_projector_bias", "0"},
 };
 
+constexpr ParameterRule kTowerMlp[] = {
+    {".mlp.fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.fc1.bias",   "intermediate_size", ServerCut::kRows},
+    {".mlp.fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
+    {".mlp.fc2.bias",   "hidden_size"},
+};
 constexpr ParameterRule kSiglipLayers[] = {
     {"vision_tower.vision_model.embeddings.patch_embedding.weight",
      "hidden_size num_channels patch_size patch_size"},
     {"vision_tower.vision_model.embeddings.patch_embedding.bias", "hidden_size"},
     {"vision_tower.vision_model.embeddings.position_embedding.weight",
      "image_size/patch_size*image_size/patch_size hidden_size", ServerCut::kRows},
-    {"vision_tower.vision_model.post_layernorm.weight", "hidden_size"},
-    {"vision_tower.vision_model.post_layernorm.bias",   "hidden_size"},
-    {".layer_norm1.weight", "hidden_size"},
-    {".layer_norm1.bias",   "hidden_size"},
-    {".layer_norm2.weight", "hidden_size"},
-    {".layer_norm2.bias",   "hidden_size"},
-    {".self_attn.q_proj.weight",   "hidden_size hidden_size", ServerCut::kRows},
-    {".self_attn.k_proj.weight",   "hidden_size hidden_size", ServerCut::kRows},
-    {".self_attn.v_proj.weight",   "hidden_size hidden_size", ServerCut::kRows},
-    {".self_attn.out_proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
-    {".self_attn.q_proj.bias",   "hidden_size", ServerCut::kRows},
-    {".self_attn.k_proj.bias",   "hidden_size", ServerCut::kRows},
-    {".self_attn.v_proj.bias",   "hidden_size", ServerCut::kRows},
-    {".self_attn.out_proj.bias", "hidden_size"},
-    {".mlp.fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.fc1.bias",   "intermediate_size", ServerCut::kRows},
-    {".mlp.fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
-    {".mlp.fc2.bias",   "hidden_size"},
+    {"vision_tower.vision_model.post_layernorm.{weight,bias}", "hidden_size"},
+    {".layer_norm{1,2}.{weight,bias}", "hidden_size"},
+    {".self_attn.{q,k,v}_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
+    {".self_attn.out_proj.weight",     "hidden_size hidden_size", ServerCut::kColumns},
+    {".self_attn.{q,k,v}_proj.bias",   "hidden_size", ServerCut::kRows},
+    {".self_attn.out_proj.bias",       "hidden_size"},
 };
 constexpr ParameterRule kGemma3Projector[] = {
     {"multi_modal_projector.mm_input_projection_weight", "hidden_size text.hidden_size"},
@@ -175,10 +157,7 @@ constexpr ParameterRule kLlama4Tower[] = {
     {"vision_model.class_embedding", "hidden_size"},
     {"vision_model.positional_embedding_vlm",
      "image_size/patch_size*image_size/patch_size+1 hidden_size"},
-    {"vision_model.layernorm_pre.weight",  "hidden_size"},
-    {"vision_model.layernorm_pre.bias",    "hidden_size"},
-    {"vision_model.layernorm_post.weight", "hidden_size"},
-    {"vision_model.layernorm_post.bias",   "hidden_size"},
+    {"vision_model.layernorm_{pre,post}.{weight,bias}", "hidden_size"},
     {"vision_model.patch_embedding.linear.weight",
      "hidden_size num_channels*patch_size*patch_size", ServerCut::kRows},
     {"vision_model.vision_adapter.mlp.fc1.weight", "projector_input_dim intermediate_size",
@@ -187,22 +166,11 @@ constexpr ParameterRule kLlama4Tower[] = {
      ServerCut::kColumns},
     {"multi_modal_projector.linear_1.weight", "text.hidden_size vision_output_dim",
      ServerCut::kRows},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".input_layernorm.bias",            "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size"},
-    {".post_attention_layernorm.bias",   "hidden_size"},
-    {".self_attn.q_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
-    {".self_attn.k_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
-    {".self_attn.v_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
-    {".self_attn.o_proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
-    {".self_attn.q_proj.bias",   "hidden_size", ServerCut::kRows},
-    {".self_attn.k_proj.bias",   "hidden_size", ServerCut::kRows},
-    {".self_attn.v_proj.bias",   "hidden_size", ServerCut::kRows},
-    {".self_attn.o_proj.bias",   "hidden_size"},
-    {".mlp.fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.fc1.bias",   "intermediate_size", ServerCut::kRows},
-    {".mlp.fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
-    {".mlp.fc2.bias",   "hidden_size"},
+    {".{input,post_attention}_layernorm.{weight,bias}", "hidden_size"},
+    {".self_attn.{q,k,v}_proj.weight", "hidden_size hidden_size", ServerCut::kRows},
+    {".self_attn.o_proj.weight",       "hidden_size hidden_size", ServerCut::kColumns},
+    {".self_attn.{q,k,v}_proj.bias",   "hidden_size", ServerCut::kRows},
+    {".self_attn.o_proj.bias",         "hidden_size"},
 };
 constexpr ClassDefault kLlama4TowerFields[] = {
     {"num_hidden_layers", "34"},   {"hidden_size", "768"},
@@ -218,8 +186,8 @@ constexpr ParameterRules kQwen3VlLists[] = {kQwen3VlMergers};
 constexpr ParameterRules kQwen25VlLists[] = {kQwen25VlBlocks};
 constexpr ParameterRules kQwen2VlLists[] = {kQwen2VlBlocks};
 constexpr ParameterRules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
-constexpr ParameterRules kGemma3TowerLists[] = {kSiglipLayers, kGemma3Projector};
-constexpr ParameterRules kLlama4TowerLists[] = {kLlama4Tower};
+constexpr ParameterRules kGemma3TowerLists[] = {kSiglipLayers, kTowerMlp, kGemma3Projector};
+constexpr ParameterRules kLlama4TowerLists[] = {kLlama4Tower, kTowerMlp};
 
 constexpr TowerTable kTowers[] = {
     {"deepstack", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
@@ -252,9 +220,9 @@ JsonValue fields_of(const JsonValue& wrapper, uint64_t hidden) {
 
 // How often a rule's name is there.
 Result<uint64_t> count_of(const TowerTable& tower, const Family& table, const JsonValue& fields,
-                          const ParameterRule& rule) {
-  const bool is_merger = rule.name.find("{}") != rule.name.npos;
-  if (!is_merger && !rule.name.starts_with('.')) return 1;
+                          std::string_view name) {
+  const bool is_merger = name.find("{}") != name.npos;
+  if (!is_merger && !name.starts_with('.')) return 1;
   const std::string_view field = is_merger ? "deepstack_visual_indexes" : tower.depth;
   CKPT_ASSIGN(const uint64_t count, number_of_fields(table, fields, field));
   if (count <= kMaxModelLayers) return count;
@@ -262,35 +230,40 @@ Result<uint64_t> count_of(const TowerTable& tower, const Family& table, const Js
                      kMaxModelLayers);
 }
 
+Status add_rule(const TowerTable& tower, const JsonValue& fields, const ParameterRule& rule,
+                std::vector<Parameter>& out) {
+  const Family table{.defaults = tower.defaults};
+  if (!rule.when.empty() && !is_truthy(known(fields, rule.when))) return {};
+  CKPT_ASSIGN(const auto shape, numbers_of_fields(table, fields, rule.shape));
+  for (const std::string& pattern : each_name(rule.name)) {
+    CKPT_ASSIGN(const uint64_t count, count_of(tower, table, fields, pattern));
+    const size_t blank = pattern.find("{}");
+    for (uint64_t i = 0; i < count; ++i) {
+      std::string name = pattern;
+      if (blank != name.npos) name.replace(blank, 2, std::to_string(i));
+      if (name.starts_with('.')) name = fmt::format("{}.{}{}", tower.layers, i, pattern);
+      out.push_back({std::move(name), shape, rule.cut, ModelPart::kVision});
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const TowerTable* tower_of(std::string_view wrapper_type) {
   const auto kinds = words_after(quirks_of(wrapper_type), "tower:");
   if (kinds.empty()) return nullptr;
-  const auto* found = std::ranges::find(kTowers, kinds.front(), &TowerTable::kind);
-  CKPT_CHECK(found != std::end(kTowers));
+  const TowerTable* found = find_by(kTowers, &TowerTable::kind, kinds.front());
+  CKPT_CHECK(found != nullptr);
   return found;
 }
 
 Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
                                               uint64_t hidden) {
-  const Family table{.defaults = tower.defaults};
   const JsonValue fields = fields_of(wrapper, hidden);
   std::vector<Parameter> out;
   for (const auto& list : tower.lists) {
-    for (const ParameterRule& rule : list) {
-      const JsonValue* when = rule.when.empty() ? nullptr : known(fields, rule.when);
-      if (!rule.when.empty() && !is_truthy(when)) continue;
-      CKPT_ASSIGN(const auto shape, numbers_of_fields(table, fields, rule.shape));
-      CKPT_ASSIGN(const uint64_t count, count_of(tower, table, fields, rule));
-      const size_t blank = rule.name.find("{}");
-      for (uint64_t i = 0; i < count; ++i) {
-        std::string name(rule.name);
-        if (blank != rule.name.npos) name.replace(blank, 2, std::to_string(i));
-        if (name.starts_with('.')) name = fmt::format("{}.{}{}", tower.layers, i, rule.name);
-        out.push_back({std::move(name), shape, rule.cut, ModelPart::kVision});
-      }
-    }
+    for (const ParameterRule& rule : list) CKPT_TRY(add_rule(tower, fields, rule, out));
   }
   return out;
 }

@@ -54,7 +54,7 @@ bool names_own_code(const JsonValue& config) {
 
 // Whether transformers 5 reads the folder's tokenizer.json for this program, by a class of its own.
 bool reads_by_class(const Examined& on, const Profile& profile) {
-  if (on.is_gguf || !profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
+  if (!profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
   // 5.19 goes by the wrapper's model_type first.
   return profile.rules != Rules::kVllm32 || !has_quirk(on.model_type, "tokenizer_by_type");
 }

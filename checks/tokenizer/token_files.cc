@@ -80,7 +80,7 @@ std::vector<GivenToken> tokens_of_table(const JsonValue& table) {
 
 void look_given_tokens(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || !on.tokenizer.is_object()) return;
+  if (!on.tokenizer.is_object()) return;
   std::vector<GivenToken> given;
   if (const JsonValue* decoder = member(on.tokenizer_config, kDecoder)) {
     given = tokens_of_decoder(*decoder);
@@ -136,7 +136,7 @@ void look_lost_tokens(const Look& look) {
 
 void look_named_tokens(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || member(on.tokenizer_config, kDecoder) != nullptr) return;
+  if (member(on.tokenizer_config, kDecoder) != nullptr) return;
   const auto map = object_at(on, "special_tokens_map.json");
   if (!map) return;
   for (const std::string_view key : {"eos_token", "bos_token", "pad_token", "unk_token"}) {

@@ -177,7 +177,7 @@ const std::string* chat_template(const Examined& on, bool& differs) {
 }
 
 void look_template(const Look& look) {
-  if (look.on.is_gguf || look.on.tokenizer_config.is_null()) return;
+  if (look.on.tokenizer_config.is_null()) return;
   bool differs = false;
   const std::string* text = chat_template(look.on, differs);
   if (text == nullptr && !look.on.has_document("chat_template.json")) {
@@ -198,7 +198,7 @@ void look_tools(const Look& look) {
 
 void look_llama_ids(const Look& look) {
   // Of a folder it is about llama.cpp's converter.
-  if (!look.on.is_gguf && look.profile.program != Program::kLlamaCpp) return;
+  if (!look.on.is_gguf && !look.is(Program::kLlamaCpp)) return;
   for (const Finding& each : look.on.llama_tokenizer) {
     look.report(each.place, each.found, each.severity, each.symptom, each.fix);
   }

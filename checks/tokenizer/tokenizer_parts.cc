@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -12,10 +13,11 @@ namespace {
 
 using PartFaults = std::vector<TokenizerFault>;
 
-// Fields as "NAME=KIND"; "NAME?=KIND" may be missing or null, "NAME~=KIND" only missing. The
-// library also takes a part whose `type` it does not know, by its fields, where `by_fields`.
+// Types between spaces; fields as "NAME=KIND"; "NAME?=KIND" may be missing or null, "NAME~=KIND"
+// only missing. The library also takes a part whose `type` it does not know, by its fields, where
+// `by_fields`.
 struct PartType {
-  std::string_view part, type, fields;
+  std::string_view part, types, fields;
   bool by_fields = false;
 };
 constexpr std::string_view kByteLevel =
@@ -29,22 +31,12 @@ constexpr PartType kPartTypes[] = {
     {"normalizer", "BertNormalizer",
      "clean_text=truth handle_chinese_chars=truth strip_accents?=truth lowercase=truth", true},
     {"normalizer", "Strip", "strip_left=truth strip_right=truth", true},
-    {"normalizer", "StripAccents", ""},
-    {"normalizer", "NFC", ""},
-    {"normalizer", "NFD", ""},
-    {"normalizer", "NFKC", ""},
-    {"normalizer", "NFKD", ""},
-    {"normalizer", "Lowercase", ""},
-    {"normalizer", "Nmt", ""},
-    {"normalizer", "ByteLevel", ""},
+    {"normalizer", "StripAccents NFC NFD NFKC NFKD Lowercase Nmt ByteLevel", ""},
     {"normalizer", "Sequence", "normalizers=parts", true},
     {"normalizer", "Precompiled", "precompiled_charsmap=base64"},
     {"normalizer", "Replace", "pattern=pattern content=text", true},
     {"normalizer", "Prepend", "prepend=text", true},
-    {"pre_tokenizer", "BertPreTokenizer", ""},
-    {"pre_tokenizer", "Whitespace", ""},
-    {"pre_tokenizer", "WhitespaceSplit", ""},
-    {"pre_tokenizer", "UnicodeScripts", ""},
+    {"pre_tokenizer", "BertPreTokenizer Whitespace WhitespaceSplit UnicodeScripts", ""},
     {"pre_tokenizer", "ByteLevel", kByteLevel},
     {"pre_tokenizer", "CharDelimiterSplit", "delimiter=letter"},
     {"pre_tokenizer", "Metaspace", kMetaspace},
@@ -55,8 +47,7 @@ constexpr PartType kPartTypes[] = {
     {"pre_tokenizer", "Punctuation", kBehaviors},
     {"pre_tokenizer", "Digits", "individual_digits=truth"},
     {"pre_tokenizer", "FixedLength", "length~=size"},
-    {"post_processor", "RobertaProcessing", "sep=piece cls=piece", true},
-    {"post_processor", "BertProcessing", "sep=piece cls=piece", true},
+    {"post_processor", "RobertaProcessing BertProcessing", "sep=piece cls=piece", true},
     {"post_processor", "ByteLevel", kByteLevel},
     {"post_processor", "TemplateProcessing",
      "single=template pair=template special_tokens=specials", true},
@@ -68,9 +59,8 @@ constexpr PartType kPartTypes[] = {
     {"decoder", "CTC", "pad_token=text word_delimiter_token=text cleanup=truth", true},
     {"decoder", "Sequence", "decoders=parts"},
     {"decoder", "Replace", "pattern=pattern content=text", true},
-    {"decoder", "Fuse", ""},
+    {"decoder", "Fuse ByteFallback", ""},
     {"decoder", "Strip", "content=letter start=size stop=size", true},
-    {"decoder", "ByteFallback", ""},
     {"truncation", "",
      "direction~=Left|Right max_length=size strategy=LongestFirst|OnlyFirst|OnlySecond"
      " stride=size"},
@@ -175,10 +165,8 @@ constexpr PartKind kPartKinds[] = {
 
 // Empty if `value` is of the kind, which is a name or "word|word".
 std::string expected_instead(std::string_view kind, const JsonValue& value) {
-  for (const PartKind& known_kind : kPartKinds) {
-    if (known_kind.name == kind) {
-      return std::string(known_kind.is(value) ? "" : known_kind.expected);
-    }
+  if (const PartKind* known_kind = find_by(kPartKinds, &PartKind::name, kind)) {
+    return std::string(known_kind->is(value) ? "" : known_kind->expected);
   }
   std::string words(kind);
   std::ranges::replace(words, '|', ' ');
@@ -268,7 +256,7 @@ bool look_part_type(std::string_view part, const std::string& place, const JsonV
   bool is_known = false;
   for (const PartType& row : kPartTypes) {
     if (row.part != part) continue;
-    const bool is_named = row.type.empty() || (type != nullptr && row.type == *type);
+    const bool is_named = row.types.empty() || (type != nullptr && has_word(row.types, *type));
     is_known |= is_named;
     if (!is_named && !(row.by_fields && goes_by_fields)) continue;
     auto found = field_fault(row, json);

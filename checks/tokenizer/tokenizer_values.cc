@@ -153,7 +153,7 @@ void look_first_token(const Look& look) {
 // Without a class the model's is taken, which transformers finds by model_type.
 void look_tokenizer_class(const Look& look) {
   const Examined& on = look.on;
-  if (on.is_gguf || on.model_type.empty()) return;
+  if (on.model_type.empty()) return;
   const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
   if (name != nullptr && !name->is_string() && !name->is_null()) {
     return look.tell(fmt::format("{}: tokenizer_class", kPlace), "{}; expected a name",
@@ -237,7 +237,7 @@ void look_generation_rules(const Look& look, const JsonValue& json) {
     const std::string_view expected =
         expected_of(json, key, value, look.profile.reads_old_tokenizers_alone());
     if (expected.empty()) continue;
-    const bool is_reader = look.profile.program == Program::kTransformers;
+    const bool is_reader = look.is(Program::kTransformers);
     look.report(fmt::format("generation_config.json: {}", key),
                 fmt::format("{}; expected {}", value.dump(), expected),
                 is_reader ? std::optional(Severity::kUnloaded) : std::nullopt,
@@ -394,7 +394,7 @@ std::string_view fault_of_source(const Look& look, std::string_view key, const J
 
 void look_config_kinds(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
-  if (look.on.is_gguf || !config.is_object()) return;
+  if (!config.is_object()) return;
   const bool is_5 = look.profile.has_tokenizers_of_5();
   const auto report = [&](std::string_view key, std::string_view why) {
     look.tell(fmt::format("{}: {}", kPlace, key), "{}, {}", member(config, key)->dump(), why);

@@ -25,9 +25,7 @@ constexpr size_t kNamesDropped = 8;  // in one advised command
 
 using Rating = std::optional<Severity>;
 
-bool is_server(const Look& look) {
-  return look.profile.program == Program::kVllm || look.profile.program == Program::kSglang;
-}
+bool is_server(const Look& look) { return look.is(Program::kVllm) || look.is(Program::kSglang); }
 
 // transformers is asked for configurations, and for weights of floats.
 bool is_asked(const Look& look, ModelPart part) {
@@ -101,7 +99,7 @@ bool names_part(std::string_view type, std::string_view start, std::string_view 
 bool has_bias_there(const Look& look, const Deviation& missing) {
   if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
   const std::string_view type = ruling_type(look);
-  if (look.profile.program != Program::kVllm) return !has_quirk(type, "biases_in_vllm");
+  if (!look.is(Program::kVllm)) return !has_quirk(type, "biases_in_vllm");
   return !names_part(type, "no_bias:", missing.name);
 }
 
@@ -185,13 +183,13 @@ bool has_natural_heads(const Look& look, const Deviation& wrong) {
 Rating rate_shape(const Look& look, const Deviation& wrong) {
   if (!is_asked(look, wrong.part)) return std::nullopt;
   if (!is_server(look)) return Severity::kUnloaded;
-  if (look.profile.program == Program::kVllm) {
+  if (look.is(Program::kVllm)) {
     if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
     const bool has_rows = std::ranges::count(wrong.expected, 0u) == 0;
     if (!has_rows) return Severity::kUnloaded;
   }
   if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
-  if (look.profile.program == Program::kVllm && is_stack_of_one(wrong)) return Severity::kUnsound;
+  if (look.is(Program::kVllm) && is_stack_of_one(wrong)) return Severity::kUnsound;
   return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
 }
 
@@ -200,7 +198,7 @@ void look_embedding(const Look& look, Gathered& found) {
   const Examined& on = look.on;
   const JsonValue* vocab = known(on.text_config(), "vocab_size");
   const JsonValue* hidden = known(on.text_config(), "hidden_size");
-  if (vocab == nullptr || hidden == nullptr || on.is_gguf) return;
+  if (vocab == nullptr || hidden == nullptr) return;
   for (const auto& [name, module] : on.modules) {
     if (!name.ends_with("embed_tokens") || module.weight == nullptr) continue;
     if (module.form != Form::kPlain || module.weight->shape.size() != 2) continue;
@@ -316,8 +314,7 @@ bool is_refused(const Look& look, const Extra& extra) {
 // map the name to nothing, and continue.
 void look_cache_scales(const Look& look, Gathered& found) {
   const Examined& on = look.on;
-  const bool is_old =
-      look.profile.program == Program::kVllm && look.profile.reads_old_tokenizers_alone();
+  const bool is_old = look.is(Program::kVllm) && look.profile.reads_old_tokenizers_alone();
   if (!is_old || on.quantization() != nullptr) return;
   const bool asks_for_all = runs_by_fallback(look.profile, on.model_class);
   for (const Tensor* tensor : on.stray) {
@@ -336,8 +333,7 @@ void look_cache_scales(const Look& look, Gathered& found) {
 void look_uncounted(const Look& look) {
   const Examined& on = look.on;
   const bool is_counted = member(on.text_config(), "num_nextn_predict_layers") != nullptr;
-  const bool asks = look.profile.program == Program::kVllm &&
-                    look.profile.reads_old_tokenizers_alone() &&
+  const bool asks = look.is(Program::kVllm) && look.profile.reads_old_tokenizers_alone() &&
                     has_quirk(ruling_type(look), "nextn_uncounted");
   if (!asks || is_counted || !on.parameters.has_nextn) return;
   look.report("config.json: num_nextn_predict_layers",
@@ -365,7 +361,7 @@ void look_extra(const Look& look) {
 void look_draft_layers(const Look& look) {
   const Examined& on = look.on;
   const Family* table = on.parameters.table;
-  if (on.is_gguf || table == nullptr) return;
+  if (table == nullptr) return;
   const bool is_mtp = table->has_mtp;
   const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
   const uint64_t declared = whole(known(on.text_config(), field)).value_or(0);

@@ -20,12 +20,12 @@ constexpr std::pair<std::string_view, Ties> kTieQuirks[] = {
 };
 
 Ties ties_of(const Look& look) {
-  const bool is_converted = look.profile.program == Program::kLlamaCpp;
+  const bool is_converted = look.is(Program::kLlamaCpp);
   if (is_converted && look.on.parameters.table != nullptr && look.on.checkpoint.has_head() &&
       !look.on.parameters.table->has_gguf_head) {
     return Ties::kAssertTied;  // a GGUF has no place for the head
   }
-  if (look.profile.program != Program::kVllm || look.on.parameters.table == nullptr) {
+  if (!look.is(Program::kVllm) || look.on.parameters.table == nullptr) {
     return Ties::kAsSaid;
   }
   for (const auto& [quirk, ties] : kTieQuirks) {
@@ -58,7 +58,7 @@ bool is_tied_by_default(const Examined& on) {
 
 void look_tied(const Look& look) {
   const Examined& on = look.on;
-  if (on.config.is_null() || on.is_gguf) return;
+  if (on.config.is_null()) return;
   const JsonValue* outer = known(on.config, "tie_word_embeddings");
   const JsonValue* inner = known(on.text_config(), "tie_word_embeddings");
   if (outer != nullptr && inner != nullptr && *outer != *inner) {
@@ -83,8 +83,7 @@ void look_tied(const Look& look) {
   const bool is_known = said == nullptr ? is_untied : !is_truthy(said);
   if (!is_known || !is_causal || on.checkpoint.has_head()) return;
   // Without quantization vLLM looks for parameters that nothing filled.
-  const bool is_refused =
-      look.profile.program == Program::kVllm && look.on.quantization() == nullptr;
+  const bool is_refused = look.is(Program::kVllm) && look.on.quantization() == nullptr;
   look.report("config.json: tie_word_embeddings",
               fmt::format("{}, but lm_head.weight is missing: the head would be random",
                           said == nullptr ? "absent" : said->dump()),

@@ -44,12 +44,11 @@ void look_prefix(const Look& look) {
   const std::string& root = on.parameters.root;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (is_wrapper && has_quirk(on.model_type, "wants_wrapper_names") &&
-      has_prefix(on, "model.layers.") && look.profile.program != Program::kSglang) {
+      has_prefix(on, "model.layers.") && !look.is(Program::kSglang)) {
     look.tell("model.layers.*", "names of the text model; '{}' wants model.language_model.layers.*",
               on.model_class);
   }
-  const bool finds_any =
-      look.profile.program == Program::kVllm && runs_by_fallback(look.profile, on.model_class);
+  const bool finds_any = look.is(Program::kVllm) && runs_by_fallback(look.profile, on.model_class);
   if (!on.parameters.is_compared() || finds_any) return;
   // Some text classes take the wrapper's names too.
   const bool is_bare =

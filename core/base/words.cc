@@ -1,5 +1,7 @@
 #include "core/base/words.h"
 
+#include <fmt/format.h>
+
 namespace ckpt {
 
 bool has_word(std::string_view list, std::string_view word) {
@@ -21,6 +23,26 @@ bool has_ending(std::string_view path, std::string_view ending) {
   if (path.size() <= ending.size()) return false;
   const size_t at = path.size() - ending.size();
   return path[at - 1] != '/' && lower_case(path.substr(at)) == ending;
+}
+
+std::vector<std::string> each_name(std::string_view pattern) {
+  size_t start = pattern.find('{');
+  while (pattern.substr(std::min(start, pattern.size()), 2) == "{}") {
+    start = pattern.find('{', start + 1);
+  }
+  if (start == pattern.npos) return {std::string(pattern)};
+  const size_t end = pattern.find('}', start);
+  const std::vector<std::string> rests = each_name(pattern.substr(end + 1));
+  std::string_view list = pattern.substr(start + 1, end - start - 1);
+  std::vector<std::string> out;
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(word.size() + 1, list.size()));
+    for (const std::string& rest : rests) {
+      out.push_back(fmt::format("{}{}{}", pattern.substr(0, start), word, rest));
+    }
+  }
+  return out;
 }
 
 std::string lower_case(std::string_view text) {

@@ -31,6 +31,16 @@ TEST(Words, AListHasWholeWords) {
   }
 }
 
+TEST(Words, ListsInBracesStandForSeveralNames) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(each_name("blk.{}.ffn_{up,down}.{weight,bias}"),
+            (Names{"blk.{}.ffn_up.weight", "blk.{}.ffn_up.bias", "blk.{}.ffn_down.weight",
+                   "blk.{}.ffn_down.bias"}));
+  EXPECT_EQ(each_name("norm{1,2}"), (Names{"norm1", "norm2"}));
+  EXPECT_EQ(each_name("blk.{}.x"), Names{"blk.{}.x"});
+  EXPECT_EQ(each_name(""), Names{""});
+}
+
 TEST(Words, EndingsAndCase) {
   constexpr std::string_view kEndings[] = {".weight", ".bias"};
   EXPECT_TRUE(ends_with_any("a.bias", kEndings));

@@ -30,11 +30,10 @@ bool is_bad(std::string_view words, std::string_view field, char kind) {
   return !letters.empty() && letters[0].find(kind) != letters[0].npos;
 }
 
-// `level`: "text_config" or "vision_config", which is `json`.
-void look_rows(const Look& look, std::string_view level, const JsonValue& json) {
-  const bool is_text = level == "text_config";
+// `json` is the text part's configuration or the tower's.
+void look_rows(const Look& look, bool is_text, const JsonValue& json) {
   if (!is_text && !look.on.has_vision_tensors()) return;
-  const bool is_nested = !is_text || look.on.has_text_config();
+  const std::string place = is_text ? look.on.text_place() : "config.json: vision_config.";
   const JsonValue* slides = member(json, "use_sliding_window");
   const std::string_view quirks =
       quirks_of(is_text ? ruling_type(look) : std::string_view(look.on.model_type));
@@ -45,10 +44,9 @@ void look_rows(const Look& look, std::string_view level, const JsonValue& json) 
     const char kind = stop_letter(value);
     const bool stops = is_bad(kStopEvery, field, kind) || is_bad(quirks, field, kind);
     if (!is_read || !stops) continue;
-    look.tell(
-        fmt::format("config.json: {}{}{}", is_nested ? level : "", is_nested ? "." : "", field),
-        "{}; expected a number that this class can compute with",
-        value == nullptr ? "absent" : value->dump());
+    look.tell(fmt::format("{}{}", place, field),
+              "{}; expected a number that this class can compute with",
+              value == nullptr ? "absent" : value->dump());
   }
 }
 
@@ -135,9 +133,9 @@ void look_windows(const Look& look) {
 
 void look_computed_fields(const Look& look) {
   if (!look.on.parameters.is_compared()) return;
-  look_rows(look, "text_config", look.on.text_config());
+  look_rows(look, true, look.on.text_config());
   const JsonValue* vision = known(look.on.config, "vision_config");
-  if (vision != nullptr && vision->is_object()) look_rows(look, "vision_config", *vision);
+  if (vision != nullptr && vision->is_object()) look_rows(look, false, *vision);
   look_mamba_heads(look);
   look_unread(look);
   look_windows(look);

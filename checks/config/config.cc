@@ -5,15 +5,14 @@
 // python/sglang/srt/models/qwen3_5.py and configs/qwen3_5.py.
 // A wrapper's model_type over a flat file parses, and then every number is the default of the
 // class.
-#include <array>
-
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kConfig = "config.json";
+constexpr const char* kConfig = "config.json";
 
 // Of families whose text part travels alone.
 bool is_text_type(std::string_view type) { return has_quirk(type, "travels_alone"); }
@@ -32,19 +31,17 @@ std::string_view type_of_class(const Examined& on) {
 
 void look_readable(const Look& look) {
   if (look.on.is_gguf) return;
-  const auto broken = look.on.broken.find(std::string(kConfig));
-  if (broken != look.on.broken.end()) {
-    look.report(std::string(kConfig), broken->second);
+  if (const std::string* fault = find_mapped(look.on.broken, kConfig)) {
+    look.report(kConfig, *fault);
   } else if (look.on.config.is_null()) {
-    look.report(std::string(kConfig), "missing");
+    look.report(kConfig, "missing");
   } else if (look.on.model_type.empty()) {
-    Found found{std::string(kConfig), "no model_type"};
+    std::optional<Fix> fix;
     if (const std::string_view type = type_of_class(look.on); !type.empty()) {
-      found.fix = Fix{};
-      found.fix->step = fmt::format("config:set=model_type=\"{}\"", type);
-      found.fix->advice = "copy config.json from the source model";
+      fix = advised("copy config.json from the source model");
+      fix->step = fmt::format("config:set=model_type=\"{}\"", type);
     }
-    look.out.push_back(std::move(found));
+    look.report(kConfig, "no model_type", {}, {}, std::move(fix));
   }
 }
 
@@ -56,30 +53,28 @@ bool is_half_wrapped(const Examined& on) {
 void look_model_type(const Look& look) {
   const Examined& on = look.on;
   if (on.model_type.empty() || knows_model_type(look.profile, on.model_type)) return;
-  Found found{"config.json: model_type",
-              fmt::format("'{}', which {} does not know", on.model_type, look.profile.help),
-              {},
-              fmt::format("The checkpoint you are trying to load has model type `{}` but "
-                          "Transformers does not recognize this architecture",
-                          on.model_type)};
+  std::optional<Fix> fix;
   const Family* family = is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
   if (family == nullptr || !knows_model_type(look.profile, outer_type(*family))) {
-    found.fix = Fix{{}, {}, "a newer release; this one does not know the model", false, 0};
+    fix = advised("a newer release; this one does not know the model");
   }
-  look.out.push_back(std::move(found));
+  look.report("config.json: model_type",
+              fmt::format("'{}', which {} does not know", on.model_type, look.profile.help), {},
+              fmt::format("The checkpoint you are trying to load has model type `{}` but "
+                          "Transformers does not recognize this architecture",
+                          on.model_type),
+              std::move(fix));
 }
 
 // vLLM takes the bare model of model_type then, where transformers has one.
 void look_no_class(const Look& look) {
-  Found found{"config.json: architectures", "names no class"};
   const std::string_view reader =
       look.profile.rules == Rules::kVllm32 ? "transformers-5" : "transformers-4.57";
-  if (look.is(Program::kVllm) && !look.on.is_wrapper &&
-      knows_model_type(*find_profile(reader), look.on.model_type)) {
-    found.severity = Severity::kUnsound;
-    found.symptom = "served as a model that makes embeddings";
-  }
-  look.out.push_back(std::move(found));
+  const bool is_served = look.is(Program::kVllm) && !look.on.is_wrapper &&
+                         knows_model_type(*find_profile(reader), look.on.model_type);
+  look.report("config.json: architectures", "names no class",
+              is_served ? std::optional(Severity::kUnsound) : std::nullopt,
+              is_served ? "served as a model that makes embeddings" : "");
 }
 
 void look_model_class(const Look& look) {
@@ -98,18 +93,16 @@ void look_model_class(const Look& look) {
   if (look.is(Program::kOllama)) {
     found.symptom = fmt::format("unsupported architecture \"{}\"", on.model_class);
     found.fix = gguf_instead(on);
-    look.out.push_back(std::move(found));
-    return;
+    return look.out.push_back(std::move(found));
   }
-  const bool may_fall_back = look.is(Program::kVllm) || look.is(Program::kSglang);
-  if (may_fall_back && has_fallback_class(look.profile, on.model_class) &&
+  if (look.is_server() && has_fallback_class(look.profile, on.model_class) &&
       knows_model_type(look.profile, on.model_type)) {
     found.severity = Severity::kWarning;
     found.symptom = "runs through the Transformers fallback, if at all";
   }
   const std::string_view type = on.model_type.empty() ? type_of_class(on) : on.model_type;
   if (!is_text_type(type) && !is_half_wrapped(on)) {
-    found.fix = Fix{{}, {}, "a program or release that has this class", false, 0};
+    found.fix = advised("a program or release that has this class");
   }
   look.out.push_back(std::move(found));
 }
@@ -117,9 +110,7 @@ void look_model_class(const Look& look) {
 // A wrapper's class asks a text model's configuration for parts that it does not have.
 bool is_text_under_wrapper(const Look& look) {
   const Examined& on = look.on;
-  const bool makes_tower = look.is(Program::kVllm) ||  //
-                           look.is(Program::kSglang);
-  return makes_tower && is_text_type(on.model_type) && !on.has_text_config() &&
+  return look.is_server() && is_text_type(on.model_type) && !on.has_text_config() &&
          on.model_class.starts_with("Qwen3_5") &&
          on.model_class.ends_with("ForConditionalGeneration");
 }
@@ -144,36 +135,31 @@ void look_half_wrapped(const Look& look) {
 void look_text_type(const Look& look) {
   if (!is_flat_wrapper(look.on.model_type) || !look.on.has_text_config()) return;
   const std::string_view expected = table_of_model_type(look.on.model_type)->text_type();
-  // Without one the class's own holds.
-  if (look.on.text_type == expected) return;
-  if (member(look.on.text_config(), "model_type") == nullptr) return;
-  Found found{"config.json: text_config.model_type",
-              fmt::format("'{}'; expected '{}'", look.on.text_type, expected)};
-  found.fix = Fix{};
-  found.fix->step = fmt::format("config:set=text_config.model_type=\"{}\"", expected);
-  look.out.push_back(std::move(found));
+  const bool is_said = member(look.on.text_config(), "model_type") != nullptr;  // else the class's
+  if (!is_said || look.on.text_type == expected) return;
+  Fix fix;
+  fix.step = fmt::format("config:set=text_config.model_type=\"{}\"", expected);
+  look.report("config.json: text_config.model_type",
+              fmt::format("'{}'; expected '{}'", look.on.text_type, expected), {}, {},
+              std::move(fix));
 }
-
-constexpr std::array<std::string_view, 4> kRopeKeys = {"rope_parameters", "rope_scaling",
-                                                       "rope_theta", "partial_rotary_factor"};
 
 void look_rope(const Look& look) {
   const Examined& on = look.on;
   if (!has_quirk(on.text_type, "theta_inside") || !on.has_text_config()) return;
-  for (const std::string_view key : kRopeKeys) {
-    if (known(on.config, key) != nullptr) {
-      look.report(fmt::format("config.json: {}", key),
-                  "next to text_config; rope belongs only inside text_config");
-    }
+  for (const std::string_view key :
+       {"rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor"}) {
+    if (known(on.config, key) == nullptr) continue;
+    look.report(fmt::format("config.json: {}", key),
+                "next to text_config; rope belongs only inside text_config");
   }
   const JsonValue* rope = known(on.text_config(), "rope_parameters");
   if (rope == nullptr) rope = known(on.text_config(), "rope_scaling");
-  if (rope == nullptr || known(*rope, "rope_theta") == nullptr) {
-    if (known(on.text_config(), "rope_theta") == nullptr) {
-      look.report("config.json: text_config.rope_parameters",
-                  "no rope_theta; the default of the class is 10000");
-    }
+  if (known(rope, "rope_theta") != nullptr || known(on.text_config(), "rope_theta") != nullptr) {
+    return;
   }
+  look.report("config.json: text_config.rope_parameters",
+              "no rope_theta; the default of the class is 10000");
 }
 
 void look_rope_type(const Look& look) {
@@ -259,13 +245,12 @@ void look_vision_config(const Look& look) {
   if (vision == nullptr) return look.report("config.json: vision_config", "absent from a wrapper");
   const JsonValue* out = known(*vision, "out_hidden_size");
   const JsonValue* hidden = known(on.text_config(), "hidden_size");
-  if (out != nullptr && hidden != nullptr && *out != *hidden) {
-    // Without a tower nothing meets the text model.
-    const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
-    look.report("config.json: vision_config.out_hidden_size",
-                fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
-                weight);
-  }
+  if (out == nullptr || hidden == nullptr || *out == *hidden) return;
+  // Without a tower nothing meets the text model.
+  const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
+  look.report("config.json: vision_config.out_hidden_size",
+              fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
+              weight);
 }
 
 void look_interval(const Look& look) {

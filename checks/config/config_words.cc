@@ -58,32 +58,20 @@ constexpr ActivationRule kActivationRules[] = {
     {"", "projector_hidden_act", "projector_activation", kActivations, true},
 };
 
-// The configuration, and those inside of it.
-struct WordLevel {
-  std::string prefix;
-  const JsonValue* json;
-};
-std::vector<WordLevel> word_levels(const Examined& on) {
-  std::vector<WordLevel> out{{"config.json: ", &on.config}};
-  for (const std::string_view key : {"text_config", "vision_config"}) {
-    const JsonValue* inner = known(on.config, key);
-    if (inner != nullptr && inner->is_object()) {
-      out.push_back({fmt::format("config.json: {}.", key), inner});
-    }
-  }
-  return out;
-}
-
+// Of the configuration, and those inside of it.
 void look_dtype_word(const Look& look) {
-  for (const WordLevel& level : word_levels(look.on)) {
+  for (const std::string_view level : {"", "text_config.", "vision_config."}) {
+    const JsonValue& json = level.empty()
+                                ? look.on.config
+                                : object_in(look.on.config, level.substr(0, level.size() - 1));
     std::string_view key = "dtype";
-    const JsonValue* said = known(*level.json, key);
-    if (said == nullptr) said = known(*level.json, key = "torch_dtype");
+    const JsonValue* said = known(json, key);
+    if (said == nullptr) said = known(json, key = "torch_dtype");
     if (said == nullptr) continue;
     const auto* name = said->get_ptr<const std::string*>();
     const bool is_wrong = name != nullptr ? !has_word(kDtypes, *name) : said->is_array();
     if (!is_wrong) continue;
-    look.tell(fmt::format("{}{}", level.prefix, key), "{}, which PyTorch does not have",
+    look.tell(fmt::format("config.json: {}{}", level, key), "{}, which PyTorch does not have",
               said->dump());
   }
 }
@@ -124,11 +112,13 @@ void look_activation_rules(const Look& look) {
     const bool is_known =
         name != nullptr && has_word(taken, rule.folds ? lower_case(*name) : *name);
     if (is_known) continue;
-    const bool is_nested = !rule.level.empty() && (!is_text || on.has_text_config());
+    const std::string_view end = rule.level.empty() ? "" : ".";
+    const std::string place = is_text
+                                  ? on.text_place(rule.field)
+                                  : fmt::format("config.json: {}{}{}", rule.level, end, rule.field);
     const auto severity =
         is_text && !has_dense_part(on) ? std::optional(Severity::kUnsound) : std::nullopt;
-    look.report(fmt::format("config.json: {}{}{}", is_nested ? rule.level : "",
-                            is_nested ? "." : "", rule.field),
+    look.report(place,
                 fmt::format("{}, which this server does not take; it takes{}", said->dump(),
                             taken.substr(0, taken.size() - 1)),
                 severity);
@@ -146,7 +136,7 @@ void look_family_activation(const Look& look, const Family& family) {
   const Examined& on = look.on;
   const std::string_view type = ruling_type(look);
   const bool is_vllm = look.is(Program::kVllm);
-  const bool is_server = is_vllm || look.is(Program::kSglang);
+  const bool is_server = look.is_server();
   const bool is_asked = is_server && has_quirk(type, kOnlySilu);
   for (const std::string_view field : split_words(family.activation.fields)) {
     const JsonValue* said = member(on.text_config(), field);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "models/models.h"
 
@@ -14,9 +15,8 @@ namespace {
 
 void look_dense_layers(const Look& look) {
   const Examined& on = look.on;
-  const auto* rule = std::ranges::find_if(
-      kDenseLayersByCount, [&](const auto& row) { return row.model_type == on.text_type; });
-  if (rule == std::end(kDenseLayersByCount)) return;
+  const auto* rule = find_by(kDenseLayersByCount, &DenseLayersByCount::model_type, on.text_type);
+  if (rule == nullptr) return;
   const JsonValue* types = known(on.text_config(), "mlp_layer_types");
   const bool is_listed = types != nullptr && types->is_array();
   uint64_t dense = 0, all_dense = 0;
@@ -28,7 +28,7 @@ void look_dense_layers(const Look& look) {
   if (all_dense != dense) {
     return look.report(on.text_place("mlp_layer_types"),
                        "dense layers behind sparse ones; this server has them in front alone", {},
-                       {}, Fix{"", "", "none: this server cannot run such a model", false, 0});
+                       {}, advised("none: this server cannot run such a model"));
   }
   const JsonValue* count = known(on.text_config(), "first_k_dense_replace");
   const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "models/models.h"
 
@@ -34,13 +35,12 @@ void look_rope_by_layer_type(const Look& look) {
                            return item.key().ends_with("_attention") && item.value().is_object();
                          });
   if (!is_nested) return;
-  const bool has_fix = std::ranges::any_of(
-      kRopeByLayerType, [&](const RopeByLayerType& row) { return row.model_type == on.text_type; });
-  Found found{on.text_place("rope_parameters"),
+  const bool has_step =
+      find_by(kRopeByLayerType, &RopeByLayerType::model_type, on.text_type) != nullptr;
+  look.report(on.text_place("rope_parameters"),
               "one for each type of layer, as transformers 5 saves it; 4.57 reads rope_theta and "
-              "rope_scaling"};
-  if (!has_fix) found.fix = Fix{"", "", kTakeConfig, false, 0};
-  look.out.push_back(std::move(found));
+              "rope_scaling",
+              {}, {}, has_step ? std::nullopt : std::optional(advised(kTakeConfig)));
 }
 
 // Released configurations have both fields; 5 saves hidden_activation alone.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -17,24 +18,24 @@ constexpr std::string_view kRotaryPct = "rotary_pct", kRotaryFraction = "rotary_
 
 struct RopeType {
   std::string_view name;
-  std::string_view numbers;  // keys that must hold numbers, between spaces
-  std::string_view lists;    // keys that must hold one number for each rotated pair
+  std::string_view numbers = {};  // keys that must hold numbers, between spaces
+  std::string_view lists = {};    // keys that must hold one number for each rotated pair
 };
 constexpr RopeType kTypes[] = {
-    {"default", " ", " "},
-    {"mllama4", " ", " "},
-    {"linear", " factor ", " "},
-    {"ntk", " factor ", " "},
-    {"dynamic", " factor ", " "},  // or alpha
-    {"yarn", " factor original_max_position_embeddings ", " "},
-    {"deepseek_yarn", " factor original_max_position_embeddings ", " "},
-    {"deepseek_llama_scaling", " factor original_max_position_embeddings ", " "},
-    {"llama3", " factor low_freq_factor high_freq_factor original_max_position_embeddings ", " "},
-    {"longrope", " original_max_position_embeddings ", " short_factor long_factor "},
-    {"xdrope", " alpha ", " "},
-    {"openpangu", " ", " "},
-    {"proportional", " ", " "},
-    {"bailing_mrope", " ", " "}};
+    {"default"},
+    {"mllama4"},
+    {"linear", "factor"},
+    {"ntk", "factor"},
+    {"dynamic", "factor"},  // or alpha
+    {"yarn", "factor original_max_position_embeddings"},
+    {"deepseek_yarn", "factor original_max_position_embeddings"},
+    {"deepseek_llama_scaling", "factor original_max_position_embeddings"},
+    {"llama3", "factor low_freq_factor high_freq_factor original_max_position_embeddings"},
+    {"longrope", "original_max_position_embeddings", "short_factor long_factor"},
+    {"xdrope", "alpha"},
+    {"openpangu"},
+    {"proportional"},
+    {"bailing_mrope"}};
 // Of others: transformers looks each up in ROPE_INIT_FUNCTIONS, SGLang 0.5.12 in get_rope
 // (layers/rotary_embedding/factory.py); llama.cpp's converter ignores all but these
 // (conversion/base.py).
@@ -115,13 +116,27 @@ std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
   return static_cast<uint64_t>(static_cast<double>(size) * share) / 2;
 }
 
+const JsonValue* said_type(const JsonValue& rope) {
+  const JsonValue* name = member(rope, "rope_type");
+  return name != nullptr ? name : member(rope, "type");
+}
+
 std::string type_of(const Rope& rope) {
-  const JsonValue* name = member(*rope.said, "rope_type");
-  if (name == nullptr) name = member(*rope.said, "type");
+  const JsonValue* name = said_type(*rope.said);
   if (name == nullptr) return {};
   const auto* text = name->get_ptr<const std::string*>();
   if (text == nullptr) return name->dump();
   return *text == "su" ? "longrope" : *text;
+}
+
+constexpr std::string_view kLength = "original_max_position_embeddings";
+
+std::string not_a_number(std::string_view key, const JsonValue& value) {
+  return fmt::format("{} is {}; expected a number", key, value.dump());
+}
+
+std::string other_length(std::string_view key, const JsonValue& list, uint64_t pairs) {
+  return fmt::format("{} has {} numbers; {} pairs are rotated", key, list.size(), pairs);
 }
 
 // The fault of the numbers that `type` needs; empty: none.
@@ -131,11 +146,11 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   for (const std::string_view key : split_words(type.numbers)) {
     const JsonValue* value = rope.find(key);
     // 5.x takes max_position_embeddings for it.
-    if (value == nullptr && rope.is_first && key.starts_with("original_")) continue;
+    if (value == nullptr && rope.is_first && key == kLength) continue;
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
-    if (value->is_boolean() && value->get<bool>()) continue;  // counts as 1
-    if (!value->is_number()) return fmt::format("{} is {}; expected a number", key, value->dump());
-    const bool divides = key.starts_with("original_") && type.name != "llama3";
+    if (*value == true) continue;  // counts as 1
+    if (!value->is_number()) return not_a_number(key, *value);
+    const bool divides = key == kLength && type.name != "llama3";
     if (divides && *number(*value) == 0) {
       return fmt::format("{} is 0; expected a number above 0", key);
     }
@@ -148,9 +163,7 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
     const JsonValue* value = rope.find(key);
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
     if (!value->is_array()) return fmt::format("{} is not a list", key);
-    if (pairs && value->size() != *pairs) {
-      return fmt::format("{} has {} numbers; {} pairs are rotated", key, value->size(), *pairs);
-    }
+    if (pairs && value->size() != *pairs) return other_length(key, *value, *pairs);
   }
   return {};
 }
@@ -158,16 +171,14 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
 // The fault of a type that transformers looks up when it makes the class.
 std::string fault_of_name(const Examined& on, const Rope& rope) {
   if (family_of_type(on.text_type) == nullptr || rotates_nothing(on)) return {};
-  const JsonValue* as_said = member(*rope.said, "rope_type");
-  const bool is_old_key = as_said == nullptr;
-  if (is_old_key) as_said = member(*rope.said, "type");
+  const JsonValue* as_said = said_type(*rope.said);
+  const bool is_old_key = member(*rope.said, "rope_type") == nullptr;
   if (as_said == nullptr) return {};
   const std::string_view quirks = quirks_of(on.text_type);
   const std::string name = type_of(rope);
   const bool is_long = has_word(quirks, "rope_of_three_fields");
-  const bool is_by_layer = std::ranges::any_of(kRopeByLayerType, [&](const RopeByLayerType& entry) {
-    return entry.model_type == on.text_type;
-  });
+  const bool is_by_layer =
+      find_by(kRopeByLayerType, &RopeByLayerType::model_type, on.text_type) != nullptr;
   const bool is_unread =
       is_old_key && (rope.is_first ? is_by_layer : has_word(quirks, "needs_rope_type"));
   const bool takes_mrope = has_word(quirks, "takes_mrope") && (rope.is_first || is_old_key);
@@ -176,10 +187,6 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
   const bool is_known = has_word(types, name) && (is_long || *as_said != "su") &&
                         (rope.is_first || name != "proportional");
   return is_known ? "" : fmt::format("type {}, which the class does not have", as_said->dump());
-}
-
-std::string not_a_number(std::string_view key, const JsonValue& value) {
-  return fmt::format("{} is {}; expected a number", key, value.dump());
 }
 
 // Lists that Phi-3's class measures when it is made; others ask for lengths that a warning names.
@@ -197,9 +204,7 @@ std::string fault_of_pairs(const Examined& on, const Rope& rope) {
     if (!value->is_array() || !std::ranges::all_of(*value, counts_as_number)) {
       return fmt::format("{} is not a list of numbers", key);
     }
-    if (pairs && value->size() != *pairs) {
-      return fmt::format("{} has {} numbers; {} pairs are rotated", key, value->size(), *pairs);
-    }
+    if (pairs && value->size() != *pairs) return other_length(key, *value, *pairs);
   }
   return {};
 }
@@ -208,7 +213,6 @@ std::string fault_of_pairs(const Examined& on, const Rope& rope) {
 // only warns.
 std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_view name) {
   const JsonValue& said = *rope.said;
-  constexpr std::string_view kLength = "original_max_position_embeddings";
   if (!rope.is_first || family_of_type(on.text_type) == nullptr) return {};
   if (name == "longrope") return fault_of_pairs(on, rope);
   const JsonValue* length = member(said, kLength);
@@ -218,15 +222,13 @@ std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_
       return fmt::format("{} is {}; expected a number above 0", kLength, length->dump());
     }
   }
-  for (const std::string_view key : {"low_freq_factor", "high_freq_factor"}) {
+  for (const std::string_view key :
+       {"low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow"}) {
     const JsonValue* value = member(said, key);
-    if (name == "llama3" && value != nullptr && !counts_as_number(*value))
-      return not_a_number(key, *value);
-  }
-  for (const std::string_view key : {"beta_fast", "beta_slow"}) {
-    const JsonValue* value = member(said, key);
-    if (name == "yarn" && is_truthy(value) && !counts_as_number(*value))
-      return not_a_number(key, *value);
+    const bool is_beta = key.starts_with("beta");
+    const bool is_compared = is_beta ? is_truthy(value) : value != nullptr;
+    if (name != (is_beta ? "yarn" : "llama3") || !is_compared) continue;
+    if (!counts_as_number(*value)) return not_a_number(key, *value);
   }
   return {};
 }
@@ -239,19 +241,17 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
   if (!rope.said->is_object()) return no_object(*rope.said);
   const std::string name = type_of(rope);
   const JsonValue* theta = member(*rope.said, "rope_theta");
-  const bool is_base = theta == nullptr || theta->is_number() || theta->is_boolean();
-  if (rope.is_first && !is_base && !rotates_nothing(on)) {
-    return fmt::format("rope_theta is {}; expected a number", theta->dump());
-  }
+  const bool is_base = theta == nullptr || counts_as_number(*theta);
+  if (rope.is_first && !is_base && !rotates_nothing(on)) return not_a_number("rope_theta", *theta);
   if (name.empty()) return rope.is_first ? "" : "no rope_type";
   if (std::string fault = fault_of_name(on, rope); !fault.empty()) return fault;
   const std::string* as_said = text_of(*rope.said, "rope_type");
   const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
   if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
-  const auto* type = std::ranges::find(kTypes, name, &RopeType::name);
+  const RopeType* type = find_by(kTypes, &RopeType::name, name);
   for (const std::string_view list : {type->numbers, type->lists}) {
     for (const std::string_view key : split_words(list)) {
-      if (key.starts_with("original_") && name != "llama3") continue;
+      if (key == kLength && name != "llama3") continue;
       // 5.x only warns of null.
       const bool is_there = rope.is_first && member(*rope.said, key) != nullptr;
       if (!is_there && rope.find(key) == nullptr) {
@@ -260,6 +260,13 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
     }
   }
   return fault_of_compared(on, rope, name);
+}
+
+std::string no_number_of(const JsonValue& said, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (!number(member(said, key))) return fmt::format("{} is not a number", key);
+  }
+  return {};
 }
 
 // The fault that the class of 4.57 finds in rope_scaling itself.
@@ -272,7 +279,7 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
     const JsonValue* factor = known(said, "factor");
     const bool is_scaling = type != nullptr && has_word(" linear dynamic ", *type);
     const bool fits = said.size() == 2 && is_scaling && factor != nullptr &&
-                      factor->is_number_float() && factor->get<double>() > 1;
+                      factor->is_number_float() && *factor > 1;
     return fits ? "" : "expected the fields type, linear or dynamic, and factor, above 1.0";
   }
   if (has_word(quirks, "rope_of_three_fields")) {
@@ -282,9 +289,8 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
                : "expected the fields type, longrope, short_factor and long_factor";
   }
   if (has_word(quirks, "computes_mscales")) {
-    for (const std::string_view key : {"short_mscale", "long_mscale"}) {
-      if (!number(member(said, key))) return fmt::format("{} is not a number", key);
-    }
+    std::string fault = no_number_of(said, {"short_mscale", "long_mscale"});
+    if (!fault.empty()) return fault;
   }
   const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
                         has_word(" default linear dynamic yarn longrope llama3 ", *type);
@@ -300,8 +306,7 @@ std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
                                      "attn_factor", "extrapolation_factor"}) {
     if (!is_deepseek && key.starts_with("mscale")) continue;
     const JsonValue* value = member(said, key);
-    if (value == nullptr || value->is_number() || value->is_boolean()) continue;
-    return fmt::format("{} is {}; expected a number", key, value->dump());
+    if (value != nullptr && !counts_as_number(*value)) return not_a_number(key, *value);
   }
   return {};
 }
@@ -314,13 +319,10 @@ std::string fault_of_length(const Look& look, const Rope& rope) {
                         !has_quirk(look.on.model_type, "yarn_without_length") &&
                         !look.on.model_type.starts_with("gemma3n");
   if (!is_asked) return {};
-  constexpr std::string_view kLength = "original_max_position_embeddings";
   const Family* table = look.on.parameters.table;
   if (table != nullptr && has_word(table->quirks, "yarn_of_any_type")) {
-    constexpr std::string_view kKeys[] = {"factor", kLength, "beta_fast", "beta_slow"};
-    for (const std::string_view key : kKeys) {
-      if (!number(member(said, key))) return fmt::format("{} is not a number", key);
-    }
+    std::string fault = no_number_of(said, {"factor", kLength, "beta_fast", "beta_slow"});
+    if (!fault.empty()) return fault;
   }
   if (type_of(rope) != "yarn" || rope.find(kLength) != nullptr) return {};
   return fmt::format("type 'yarn' without {}", kLength);
@@ -360,7 +362,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
   // An empty one counts as none, but for the classes of transformers.
   const bool is_checked_by_class =
-      rope.place.ends_with("rope_scaling") && !has_word(quirks, "theta_inside") && !rope.is_first;
+      is_scaling && !has_word(quirks, "theta_inside") && !rope.is_first;
   if (!is_truthy(&said) && !is_checked_by_class) return {};
   if (!said.is_object()) return no_object(said);
   const std::string name = type_of(rope);
@@ -377,13 +379,12 @@ std::string fault_of(const Look& look, const Rope& rope) {
     const auto base = number(rope.find("rope_theta"));
     if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
-  const auto* type = std::ranges::find(kTypes, computed, &RopeType::name);
-  const bool is_later = look.profile.rules != Rules::kVllm32 &&
-                        has_word(kTypesFrom32, type == std::end(kTypes) ? "" : type->name);
+  const RopeType* type = find_by(kTypes, &RopeType::name, computed);
+  const bool is_later = look.profile.rules != Rules::kVllm32 && has_word(kTypesFrom32, computed);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
   const bool has_types = look.is(Program::kVllm) && !is_free;
   if (std::string fault = fault_of_program(look, name); !fault.empty()) return fault;
-  if (type == std::end(kTypes) || is_later || is_free) {
+  if (type == nullptr || is_later || is_free) {
     // transformers takes types that it does not know, with a warning.
     return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)
                      : std::string();
@@ -415,7 +416,7 @@ void look_rope_words(const Look& look) {
   // That of a vision part is not computed with, but is read.
   const JsonValue* rope = known(known(look.on.config, "vision_config"), "rope_parameters");
   if (rope == nullptr) return;
-  if (member(*rope, "rope_type") == nullptr && member(*rope, "type") == nullptr) {
+  if (said_type(*rope) == nullptr) {
     look.report("config.json: vision_config.rope_parameters", "no rope_type");
   }
 }
@@ -450,8 +451,7 @@ void look_lone_share(const Look& look) {
   for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
     const JsonValue* said = key == unread ? nullptr : known(look.on.text_config(), key);
     if (said == nullptr) continue;
-    const bool is_one = said->is_boolean() && said->get<bool>();
-    const double share = is_one ? 1 : number(*said).value_or(-1);
+    const double share = *said == true ? 1 : number(*said).value_or(-1);
     if (share > 0 && share <= 1) return;
     return look.tell(fmt::format("config.json: {}", key),
                      "{}; expected a number above 0, at most 1", said->dump());

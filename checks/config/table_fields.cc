@@ -4,20 +4,12 @@
 // model_executor/layers/attention/attention.py (heads), and the constructors of models/; what
 // Python makes of a text, a list or null where it counts. A number in quotes never does, true
 // counts as 1.
-#include <algorithm>
-
 #include "checks/subject/subject.h"
 #include "checks/subject/towers.h"
 #include "core/base/words.h"
 
 namespace ckpt {
 namespace {
-
-// A default that is a number; others are made of other fields, and there null stands for them.
-bool is_plain_number(std::string_view value) {
-  return !value.empty() &&
-         std::ranges::all_of(value, [](char digit) { return digit >= '0' && digit <= '9'; });
-}
 
 // Numbers for which classes take null too: as many as num_attention_heads, none, or not read.
 constexpr std::string_view kMayBeNull =
@@ -26,14 +18,14 @@ constexpr std::string_view kMayBeNull =
     " tie_word_embeddings num_nextn_predict_layers shared_intermediate_size"
     " deepstack_visual_indexes moe_k ";
 
+// A default that is no number is made of other fields, and there null stands for them.
 void look_nulls(const Look& look, const std::string& prefix, const JsonValue& json,
                 std::span<const ClassDefault> defaults) {
   for (const ClassDefault& entry : defaults) {
     const JsonValue* said = member(json, entry.field);
     const bool is_null = said != nullptr && said->is_null();
-    if (!is_null || entry.read_by == ReadBy::kKeys || !is_plain_number(entry.value) ||
-        has_word(kMayBeNull, entry.field))
-      continue;
+    const bool is_size = entry.read_by != ReadBy::kKeys && are_digits(entry.value);
+    if (!is_null || !is_size || has_word(kMayBeNull, entry.field)) continue;
     look.report(prefix + std::string(entry.field), "null; expected a number, or nothing");
   }
 }

@@ -5,6 +5,7 @@
 #include "checks/checks.h"
 #include "checks/quantization/serving.h"
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "core/model/adapter.h"
 
@@ -12,37 +13,21 @@ namespace ckpt {
 namespace {
 
 // In the order in which a person would look: files, then what they say, then what they hold.
+// clang-format off
+constexpr std::span<const Check> (*kThemes[])() = {
+    file_checks, config_checks, tied_head_checks, config_word_checks, config_number_checks,
+    strict_type_checks, rope_checks, older_field_checks, layer_field_checks, table_field_checks,
+    computed_field_checks, weight_checks, parameter_checks, quantization_checks,
+    quantization_statement_checks, scale_shape_checks, scheme_checks, served_checks,
+    tokenizer_checks, chat_template_checks, tokenizer_schema_checks, tokenizer_value_checks,
+    class_rule_checks, token_file_checks, processor_checks, gguf_checks, ollama_checks,
+    value_checks};
+// clang-format on
+
 std::vector<const Check*> check_list() {
   std::vector<const Check*> out;
-  for (const auto theme : {file_checks(),
-                           config_checks(),
-                           tied_head_checks(),
-                           config_word_checks(),
-                           config_number_checks(),
-                           strict_type_checks(),
-                           rope_checks(),
-                           older_field_checks(),
-                           layer_field_checks(),
-                           table_field_checks(),
-                           computed_field_checks(),
-                           weight_checks(),
-                           parameter_checks(),
-                           quantization_checks(),
-                           quantization_statement_checks(),
-                           scale_shape_checks(),
-                           scheme_checks(),
-                           served_checks(),
-                           tokenizer_checks(),
-                           chat_template_checks(),
-                           tokenizer_schema_checks(),
-                           tokenizer_value_checks(),
-                           class_rule_checks(),
-                           token_file_checks(),
-                           processor_checks(),
-                           gguf_checks(),
-                           ollama_checks(),
-                           value_checks()}) {
-    for (const Check& check : theme) out.push_back(&check);
+  for (const auto theme : kThemes) {
+    for (const Check& check : theme()) out.push_back(&check);
   }
   return out;
 }
@@ -67,9 +52,8 @@ std::optional<Severity> rating(const Check& check, const Profile& profile) {
     }
     if (word.ends_with(',')) word.remove_suffix(1);
     if (!is_named(word, profile)) continue;
-    for (const auto& [name, severity] : kLetters) {
-      if (name == letter) return severity;
-    }
+    const auto* found = find_by(kLetters, &std::pair<char, Severity>::first, letter);
+    if (found != nullptr) return found->second;
   }
   return std::nullopt;
 }
@@ -85,7 +69,7 @@ constexpr std::array<std::string_view, 3> kPayloadSteps = {"awq-fold-repair", "m
 std::string_view step_name(std::string_view step) { return step.substr(0, step.find(':')); }
 
 int order_of(std::string_view step) {
-  const auto at = std::find(kStepOrder.begin(), kStepOrder.end(), step_name(step));
+  const auto at = std::ranges::find(kStepOrder, step_name(step));
   return static_cast<int>(at - kStepOrder.begin());
 }
 
@@ -122,7 +106,7 @@ Fix fix_of(const Check& check, const Found& found, const Examined& on,
     fix.needs.clear();
   }
   const std::string_view name = step_name(fix.step);
-  fix.rewrites_weights = std::count(kPayloadSteps.begin(), kPayloadSteps.end(), name) != 0;
+  fix.rewrites_weights = std::ranges::count(kPayloadSteps, name) != 0;
   fix.order = order_of(fix.step);
   if (examination.has_step != nullptr && !examination.has_step(name)) fix.step.clear();
   return fix;
@@ -141,7 +125,7 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
       }
       return misuse_hint("ckpt list profiles", "profile '{}' is not known", name);
     }
-    if (std::find(out.begin(), out.end(), profile) == out.end()) out.push_back(profile);
+    if (std::ranges::count(out, profile) == 0) out.push_back(profile);
   }
   if (!examination.profiles.empty()) return out;
   for (const Profile& profile : profiles()) {
@@ -185,34 +169,35 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   return {};
 }
 
+Finding finding_of(const Error& error, const Profile& profile, Severity severity,
+                   const char* symptom) {
+  Finding out{"W08", std::string(profile.name), severity, error.where, error.what, symptom, {}};
+  out.fix = advised(error.hint);
+  return out;
+}
+
 void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) {
   out.verdicts.push_back({std::string(profile.name), false, false, {}});
-  out.findings.push_back({"W08",
-                          std::string(profile.name),
-                          Severity::kUnloaded,
-                          error.where,
-                          error.what,
-                          "invalid header, missing files or incomplete metadata",
-                          {{}, {}, error.hint, false, 0}});
+  out.findings.push_back(finding_of(error, profile, Severity::kUnloaded,
+                                    "invalid header, missing files or incomplete metadata"));
 }
 
 // An adapter is not a model for any program, so that no check of models is asked.
 void add_adapter(const std::string& words, bool is_gguf, const Profile& profile, Diagnosis& out) {
-  Fix fix;
-  fix.advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
+  std::string advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
   if (is_gguf && words.ends_with(" files")) {
-    fix.advice = "make one file of it: ckpt convert IN adapter.gguf";
+    advice = "make one file of it: ckpt convert IN adapter.gguf";
   } else if (is_gguf && profile.program == Program::kLlamaCpp) {
-    fix.advice = "llama-cli -m MODEL.gguf --lora IN";
+    advice = "llama-cli -m MODEL.gguf --lora IN";
   } else if (is_gguf && profile.program == Program::kOllama) {
-    fix.advice = "in the Modelfile: FROM MODEL.gguf, then ADAPTER IN";
+    advice = "in the Modelfile: FROM MODEL.gguf, then ADAPTER IN";
   }
   out.verdicts.push_back({std::string(profile.name), false, true, {}});
   out.findings.push_back({is_gguf ? "G01" : "C01", std::string(profile.name), Severity::kUnloaded,
                           is_gguf ? "general.type" : "adapter_config.json",
                           fmt::format("this is a {}, not a model", words),
                           is_gguf ? "unknown model architecture" : "Unrecognized model",
-                          std::move(fix)});
+                          advised(std::move(advice))});
 }
 
 }  // namespace
@@ -292,14 +277,9 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
       continue;
     }
     if (preferred_weights(on, *profile) == nullptr) {  // W17
-      out.findings.push_back({"W08",
-                              std::string(profile->name),
-                              Severity::kWarning,
-                              error.where,
-                              error.what,
-                              "passed over: this program reads all tensors of the files that the "
-                              "index names; others may refuse the folder",
-                              {{}, {}, error.hint, false, 0}});
+      out.findings.push_back(finding_of(error, *profile, Severity::kWarning,
+                                        "passed over: this program reads all tensors of the files "
+                                        "that the index names; others may refuse the folder"));
     }
     CKPT_TRY(examine_for(on, *profile, examination, out));
   }

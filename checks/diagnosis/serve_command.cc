@@ -10,15 +10,6 @@
 namespace ckpt {
 namespace {
 
-// Tool calls as XML or as JSON, as the template teaches them.
-std::string tool_parser(const Examined& on) {
-  const Document* file = on.checkpoint.find_document("chat_template.jinja");
-  const std::string* inside = text_of(on.tokenizer_config, "chat_template");
-  const std::string* text = file != nullptr ? &file->text() : inside;
-  if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
-  return text->find("<function=") != text->npos ? "qwen3_coder" : "hermes";
-}
-
 bool thinks(const Examined& on) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
   return file != nullptr && file->text().find("<think>") != std::string::npos;
@@ -30,8 +21,9 @@ std::string vllm_command(const Examined& on, const std::string& path) {
     out += " --language-model-only";
   }
   if (thinks(on)) out += " --reasoning-parser qwen3";
-  const std::string parser = tool_parser(on);
-  if (!parser.empty()) out += " --enable-auto-tool-choice --tool-call-parser " + parser;
+  const std::string_view parser = tool_parser(on);
+  if (!parser.empty())
+    out += fmt::format(" --enable-auto-tool-choice --tool-call-parser {}", parser);
   return out;
 }
 
@@ -41,11 +33,10 @@ std::string sglang_command(const Examined& on, const std::string& path) {
   if (said != nullptr && said->algo == "NVFP4") out += " --quantization modelopt_fp4";
   if (said != nullptr && said->algo == "FP8") out += " --quantization modelopt_fp8";
   if (thinks(on)) out += " --reasoning-parser qwen3";
-  const std::string parser = tool_parser(on);
-  if (!parser.empty()) {
-    out += parser == "hermes" ? " --tool-call-parser qwen" : " --tool-call-parser qwen3_coder";
-  }
-  return out;
+  const std::string_view parser = tool_parser(on);
+  if (parser.empty()) return out;
+  return out +
+         (parser == "hermes" ? " --tool-call-parser qwen" : " --tool-call-parser qwen3_coder");
 }
 
 // One name for the model and its Modelfile.

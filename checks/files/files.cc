@@ -22,12 +22,13 @@ void look_format(const Look& look) {
   }
 }
 
+constexpr const char* kIndex = "model.safetensors.index.json";
+
 // Readers that go by the index read its "metadata" too, and look for no other names of files.
 // Source: transformers src/transformers/utils/hub.py (get_checkpoint_shard_files).
 void look_index(const Look& look) {
   const auto& files = look.on.checkpoint.file_metadata;
   const bool is_folder = look.on.checkpoint.format == "safetensors" && !look.on.config.is_null();
-  constexpr const char* kIndex = "model.safetensors.index.json";
   if (!is_folder || files.empty() || files.contains("model.safetensors")) return;
   if (files.contains(kIndex)) return;
   look.report(kIndex, "missing, or without an object \"metadata\"");
@@ -43,20 +44,17 @@ void look_listed_files(const Look& look) {
   const auto is_listed = [](std::string_view file) {
     return file.ends_with(".safetensors") && file.find('/') == file.npos;
   };
-  constexpr std::string_view kIndex = "model.safetensors.index.json";
   if (look.is(Program::kLlamaCpp)) {
     const bool is_found = std::ranges::any_of(files, [&](const auto& entry) {
       return is_listed(entry.first) && entry.first.starts_with("model");
     });
-    if (is_found || !files.contains(std::string(kIndex))) return;
-    return look.report(std::string(kIndex),
+    if (is_found || !files.contains(kIndex)) return;
+    return look.report(kIndex,
                        "names no file model*.safetensors, and the converter reads no other");
   }
   for (const auto& [file, metadata] : files) {
     if (file == kIndex || is_listed(file)) continue;
-    return look.report(
-        std::string(kIndex),
-        fmt::format("names '{}'; servers read *.safetensors of the folder itself", file));
+    return look.tell(kIndex, "names '{}'; servers read *.safetensors of the folder itself", file);
   }
 }
 
@@ -73,9 +71,7 @@ void look_keys_set_twice(const Look& look) {
 
 void look_generation(const Look& look) {
   const JsonValue& json = look.on.generation_config;
-  const JsonValue* sampled = known(json, "do_sample");
-  const bool samples = sampled != nullptr && is_truthy(sampled);
-  if (samples) return;
+  if (is_truthy(known(json, "do_sample"))) return;
   for (const std::string_view key : {"top_k", "top_p", "temperature"}) {
     const JsonValue* value = known(json, key);
     if (value == nullptr || (key != "top_k" && number(*value) == 1.0)) continue;
@@ -104,15 +100,15 @@ std::string found_for_age(const Look& look) {
 void look_newer(const Look& look) {
   const std::string* version = text_of(look.on.config, "transformers_version");
   if (version == nullptr || !version->starts_with("5.")) return;
-  Found found{"config.json: transformers_version",
-              fmt::format("written by transformers {}, read with 4.57", *version)};
+  std::optional<Fix> fix;
   if (const std::string checks = found_for_age(look); !checks.empty()) {
-    found.fix = Fix{};
-    found.fix->advice = fmt::format(
+    fix = advised(fmt::format(
         "see {}, which this explains; do not upgrade transformers inside the server's image",
-        checks);
+        checks));
   }
-  look.out.push_back(std::move(found));
+  look.report("config.json: transformers_version",
+              fmt::format("written by transformers {}, read with 4.57", *version), {}, {},
+              std::move(fix));
 }
 
 void look_trainer(const Look& look) {

@@ -16,18 +16,17 @@ bool has_nested(const Examined& on) {
   return nested && *nested && known(**nested, "image_processor") != nullptr;
 }
 
+bool lacks_file(const Examined& on) {
+  return wants_processor(on) && !on.has_document("preprocessor_config.json");
+}
+
 void look_present(const Look& look) {
-  const Examined& on = look.on;
-  if (!wants_processor(on) || on.has_document("preprocessor_config.json")) return;
-  if (has_nested(on)) return;
+  if (!lacks_file(look.on) || has_nested(look.on)) return;
   look.report("preprocessor_config.json", "missing; config.json has a vision_config");
 }
 
 void look_nested(const Look& look) {
-  const Examined& on = look.on;
-  if (!wants_processor(on) || on.has_document("preprocessor_config.json") || !has_nested(on)) {
-    return;
-  }
+  if (!lacks_file(look.on) || !has_nested(look.on)) return;
   look.report("processor_config.json", "holds the image processor, as transformers 5 writes it");
 }
 
@@ -40,18 +39,13 @@ void look_type(const Look& look) {
 void look_sizes(const Look& look) {
   const JsonValue* vision = known(look.on.config, "vision_config");
   if (vision == nullptr || look.on.preprocessor.is_null()) return;
-  struct Pair {
-    std::string_view here, there;
-  };
-  constexpr Pair kPairs[] = {{"patch_size", "patch_size"},
-                             {"temporal_patch_size", "temporal_patch_size"},
-                             {"merge_size", "spatial_merge_size"}};
-  for (const Pair& pair : kPairs) {
-    const JsonValue* here = known(look.on.preprocessor, pair.here);
-    const JsonValue* there = known(*vision, pair.there);
+  for (const std::string_view key : {"patch_size", "temporal_patch_size", "merge_size"}) {
+    const std::string_view other = key == "merge_size" ? "spatial_merge_size" : key;
+    const JsonValue* here = known(look.on.preprocessor, key);
+    const JsonValue* there = known(*vision, other);
     if (here == nullptr || there == nullptr || *here == *there) continue;
-    look.tell(fmt::format("preprocessor_config.json: {}", pair.here), "{}; vision_config.{} is {}",
-              here->dump(), pair.there, there->dump());
+    look.tell(fmt::format("preprocessor_config.json: {}", key), "{}; vision_config.{} is {}",
+              here->dump(), other, there->dump());
   }
 }
 

@@ -237,41 +237,34 @@ void look_scales(const Look& look) {
 // ---- other programs than llama.cpp -----------------------------------------------------------
 
 // The parts that the program cannot read, regardless of names and shapes.
-std::optional<Found> unread_by(const Look& look) {
+void look_unread(const Look& look) {
   const Profile& profile = look.profile;
   const std::string name = architecture(look);
   if (!has_listed(profile, "gguf architectures", name, true)) {
-    return Found{"general.architecture",
-                 fmt::format("'{}', which {} does not read from GGUF", name, profile.help),
-                 {},
-                 fmt::format("GGUF model with architecture {} is not supported yet", name)};
+    return look.report("general.architecture",
+                       fmt::format("'{}', which {} does not read from GGUF", name, profile.help),
+                       {},
+                       fmt::format("GGUF model with architecture {} is not supported yet", name));
   }
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    if (!has_listed(profile, "gguf types", tensor.codec->name, true)) {
-      return Found{
-          tensor.name,
-          fmt::format("in {}, for which {} has no kernel", tensor.codec->name, profile.help),
-          {},
-          "Unsupported GGUF quantization type"};
-    }
+    const std::string_view type = tensor.codec->name;
+    if (has_listed(profile, "gguf types", type, true)) continue;
+    return look.report(tensor.name,
+                       fmt::format("in {}, for which {} has no kernel", type, profile.help), {},
+                       "Unsupported GGUF quantization type");
   }
-  return std::nullopt;
 }
 
 void look_other_programs(const Look& look) {
   if (!look.on.is_gguf) return;
-  if (look.profile.reads_gguf()) {
-    if (auto unread = unread_by(look)) look.out.push_back(std::move(*unread));
-    return;
-  }
-  Found found{"GGUF", "a format that this program does not read"};
+  if (look.profile.reads_gguf()) return look_unread(look);
+  std::optional<Fix> fix;
   if (look.is(Program::kVllm)) {
-    found.fix = Fix{};
-    found.fix->advice =
+    fix = advised(
         "serve it with llama.cpp, or convert the model's folder for this program; vLLM's own GGUF "
-        "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here";
+        "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here");
   }
-  look.out.push_back(std::move(found));
+  look.report("GGUF", "a format that this program does not read", {}, {}, std::move(fix));
 }
 
 constexpr Check kGgufChecks[] = {

@@ -14,6 +14,17 @@ namespace {
 
 uint64_t divided(uint64_t over, uint64_t under) { return under == 0 ? 0 : over / under; }
 
+uint64_t at(const JsonValue& numbers, std::string_view word) {
+  return numbers[word].get<uint64_t>();
+}
+
+template <class Asked>
+bool has_row(const GgufArchitecture& rules, Asked asked) {
+  return std::ranges::any_of(rules.rows,
+                             [&](const auto rows) { return std::ranges::any_of(rows, asked); });
+}
+bool has_part(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
 constexpr std::string_view kRouter = ".ffn_gate_inp.weight";
 constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
@@ -34,7 +45,7 @@ GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& r
 }
 
 uint64_t GgufNumbers::number_of(std::string_view key, uint64_t block, uint64_t otherwise) const {
-  const MetaValue* found = find(fmt::format("{}{}", prefix_, key));
+  const MetaValue* found = find(key);
   if (found == nullptr) return otherwise;
   if (const auto* one = std::get_if<uint64_t>(&found->value)) return *one;
   const auto* array = std::get_if<MetaArray>(&found->value);
@@ -53,13 +64,13 @@ uint64_t GgufNumbers::rows_of_vocabulary() const {
 
 bool GgufNumbers::slides(uint64_t block) const {
   const bool has_window = number("attention.sliding_window") > 0;
-  const bool says_window = find(prefix_ + "attention.sliding_window") != nullptr;
+  const bool says_window = find("attention.sliding_window") != nullptr;
   if (rules_.sliding == Sliding::kNever) return false;
   if (rules_.sliding == Sliding::kIfSaid && !has_window) return false;
   if (rules_.sliding == Sliding::kUnlessZero && says_window && !has_window) return false;
   if (rules_.sliding == Sliding::kOf64Layers && trunk() != 64) return false;
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  const MetaValue* said = find(fmt::format("{}{}", prefix_, kPattern));
+  const MetaValue* said = find(kPattern);
   if (said != nullptr && std::holds_alternative<MetaArray>(said->value)) {
     return number_of(kPattern, block) != 0;
   }
@@ -70,9 +81,7 @@ bool GgufNumbers::slides(uint64_t block) const {
 bool GgufNumbers::is_recurrent(uint64_t block) const {
   if (block >= trunk()) return false;
   constexpr std::string_view kSaid = "attention.recurrent_layers";
-  if (find(fmt::format("{}{}", prefix_, kSaid)) != nullptr) {
-    return number_of(kSaid, block) != 0;
-  }
+  if (find(kSaid) != nullptr) return number_of(kSaid, block) != 0;
   const uint64_t interval = number("full_attention_interval", 4);
   return interval == 0 || (block + 1) % interval != 0;
 }
@@ -122,11 +131,10 @@ void GgufNumbers::add_latent(JsonValue& out) const {
   const uint64_t key = number("attention.key_length_mla");
   const uint64_t value = number("attention.value_length_mla");
   const bool is_mla = key != 0 && value != 0;
-  const uint64_t wide = is_mla ? key : out["k"].get<uint64_t>();
-  const uint64_t turned = out["rot"].get<uint64_t>();
+  const uint64_t wide = is_mla ? key : at(out, "k"), turned = at(out, "rot");
   out["mla"] = is_mla;
   out["k_mla"] = wide;
-  out["v_mla"] = is_mla ? value : out["v"].get<uint64_t>();
+  out["v_mla"] = is_mla ? value : at(out, "v");
   out["nope"] = wide > turned ? wide - turned : 0;
 }
 
@@ -212,7 +220,7 @@ std::string GgufNumbers::fault_of_experts() const {
   for (uint64_t block = 0; block < blocks_; ++block) {
     used = std::max(used, number_of("expert_used_count", block));
   }
-  const bool reads_gating = rules_.keys.find("expert_gating_func") != rules_.keys.npos;
+  const bool reads_gating = has_part(rules_.keys, "expert_gating_func");
   const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
   // Graphs without a function of their own ("gates") stop at 0, which a missing key also is.
   const bool has_gate = gating > 0 || !has_graph("gates") || experts == 0;
@@ -250,17 +258,14 @@ std::string GgufNumbers::fault_of_sharing() const {
 // Rotation takes values of a head alone. Latent attention, and shapes that are made of the rotated
 // width, have these values elsewhere.
 std::string GgufNumbers::fault_of_rotation() const {
-  const auto is_of_rotation = [](const GgufRow& row) {
-    return row.shape.find("*rot") != row.shape.npos;
-  };
-  const bool is_elsewhere = std::ranges::any_of(
-      rules_.rows, [&](const auto rows) { return std::ranges::any_of(rows, is_of_rotation); });
+  const bool is_elsewhere =
+      has_row(rules_, [](const GgufRow& row) { return has_part(row.shape, "*rot"); });
   if (has_graph("no_rope") || is_elsewhere || number("attention.kv_lora_rank") != 0) return {};
   const uint64_t blocks = rules_.sliding == Sliding::kNever ? 1 : trunk();
   for (uint64_t block = 0; block < blocks; ++block) {
     JsonValue numbers = JsonValue::object();
     add_heads(numbers, block, "");
-    const uint64_t turned = numbers["rot"].get<uint64_t>(), key = numbers["k"].get<uint64_t>();
+    const uint64_t turned = at(numbers, "rot"), key = at(numbers, "k");
     if (turned <= key) continue;
     return fmt::format("rope turns {} values of a head, which has {}", turned, key);
   }
@@ -269,28 +274,25 @@ std::string GgufNumbers::fault_of_rotation() const {
 
 // Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
 std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
-  const auto is_square = [](const GgufRow& row) {
+  const bool has_square = has_row(rules_, [](const GgufRow& row) {
     const bool is_attention =
         row.name.ends_with("attn_{q,k,v}") || row.name.ends_with("qkv.weight");
     return is_attention && row.shape.starts_with("embd embd");
-  };
-  const bool has_square = std::ranges::any_of(
-      rules_.rows, [&](const auto rows) { return std::ranges::any_of(rows, is_square); });
-  const uint64_t key = all["k"].get<uint64_t>(), head = all["head"].get<uint64_t>();
+  });
+  const uint64_t key = at(all, "k"), head = at(all, "head"), turned = at(all, "rot");
   if (has_square && head * key != all["embd"]) {
     return fmt::format("{} heads of {} values; expected {} together", head, key,
                        all["embd"].dump());
   }
   if (all["embd"] == 0) return {};  // look_gguf_keys() reports the key
-  const uint64_t turned = all["rot"].get<uint64_t>();
   if (!has_graph("no_rope") && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }
   if (std::string wide = fault_of_rotation(); !wide.empty()) return wide;
   if (all["mla"] == false && number("attention.value_length", 1) == 0)
     return "attention.value_length is 0";
-  const uint64_t latent = all["lora_kv"].get<uint64_t>() + all["rot"].get<uint64_t>();
-  if (latent != all["rot"] && all["mla"] == true && key != latent) {
+  const uint64_t latent = at(all, "lora_kv") + turned;
+  if (latent != turned && all["mla"] == true && key != latent) {
     return fmt::format("attention.key_length is {}; expected {}", key, latent);
   }
   return {};
@@ -298,12 +300,10 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
 
 // Graphs of most architectures take the key heads of block 0 for all.
 std::string GgufNumbers::fault_of_blocks() const {
-  const auto is_of_block = [](const GgufRow& row) {
-    return row.shape.find("head_i") != row.shape.npos || row.shape.find("gqa_i") != row.shape.npos;
-  };
-  for (const auto rows : rules_.rows) {
-    if (std::ranges::any_of(rows, is_of_block)) return {};
-  }
+  const bool is_of_block = has_row(rules_, [](const GgufRow& row) {
+    return has_part(row.shape, "head_i") || has_part(row.shape, "gqa_i");
+  });
+  if (is_of_block) return {};
   constexpr std::string_view kKey = "attention.head_count_kv";
   for (uint64_t block = 1; block < trunk(); ++block) {
     if (number_of(kKey, block) == number(kKey)) continue;
@@ -317,8 +317,8 @@ std::string GgufNumbers::fault_of_blocks() const {
 std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
-    if (!rules_.norm.starts_with(key) && rules_.keys.find(key) == rules_.keys.npos) continue;
-    const MetaValue* found = find(fmt::format("{}{}", prefix_, key));
+    if (!has_part(rules_.norm, key) && !has_part(rules_.keys, key)) continue;  // it is not read
+    const MetaValue* found = find(key);
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
   }
@@ -395,7 +395,7 @@ std::string GgufNumbers::fault() const {
   if (has_graph("mla_alone") && all["mla"] == false) return "no attention.key_length_mla";
   constexpr std::string_view kQueryRank = "attention.q_lora_rank";
   if (has_graph("low_rank") && !has_no_low_rank()) {
-    const MetaValue* rank = find(fmt::format("{}{}", prefix_, kQueryRank));
+    const MetaValue* rank = find(kQueryRank);
     if (rank == nullptr) return fmt::format("{} is missing", kQueryRank);
     if (rank->type != MetaType::kU32) {
       return fmt::format("{} is a {}; expected u32", kQueryRank, name(rank->type));

@@ -89,9 +89,9 @@ class GgufNumbers {
   uint64_t number(std::string_view key, uint64_t otherwise = 0) const {
     return number_of(key, 0, otherwise);
   }
-  // Asked many times for each block, of which and of keys there may be many.
-  const MetaValue* find(const std::string& key) const {
-    const auto found = keys_.find(key);
+  // Below the architecture's name. Asked many times for each block; there may be many of both.
+  const MetaValue* find(std::string_view key) const {
+    const auto found = keys_.find(fmt::format("{}{}", prefix_, key));
     return found == keys_.end() ? nullptr : found->second;
   }
   // Of a key with a number, or one a block.

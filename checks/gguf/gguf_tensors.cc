@@ -104,7 +104,12 @@ class GgufTensors {
       return sizes;
     };
     std::vector<uint64_t> held = tensor->shape.empty() ? std::vector<uint64_t>{1} : tensor->shape;
-    if (bare(held) != bare(shape)) wrong_.emplace_back(tensor, std::move(shape));
+    if (bare(held) != bare(shape)) {
+      if (wrong_.empty()) {
+        first_wrong_ = fmt::format("{}; expected {}", shape_text(tensor->shape), shape_text(shape));
+      }
+      wrong_.push_back(tensor->name);
+    }
     return true;
   }
 
@@ -113,7 +118,10 @@ class GgufTensors {
     const auto type = plain_dtype(*tensor.codec);
     const bool must_be_float = is_added_or_multiplied(tensor.name, shape);
     if (type == Dtype::kF64 || is_whole_number(type) || (must_be_float && type != Dtype::kF32)) {
-      unread_types_.push_back(&tensor);
+      if (unread_types_.empty()) {
+        first_unread_ = fmt::format("in {}; expected f32", tensor.codec->name);
+      }
+      unread_types_.push_back(tensor.name);
     }
   }
 
@@ -190,10 +198,8 @@ class GgufTensors {
 
   // Of a weight that is read, and in a block that is; or of the head in NVFP4.
   bool is_scale(std::string_view name) const {
-    const size_t end = name.rfind('.');
-    const std::string_view side = end == name.npos ? std::string_view() : name.substr(end + 1);
-    if (side != "scale" && side != "input_scale") return false;
-    const std::string_view stem = name.substr(0, end);
+    if (!name.ends_with(".scale") && !name.ends_with(".input_scale")) return false;
+    const std::string_view stem = name.substr(0, name.rfind('.'));
     const Tensor* weight = look_.on.tensor(fmt::format("{}.weight", stem));
     if (weight == nullptr || used_.count(weight) == 0) return false;
     if (stem == "output") return look_.on.checkpoint.format == "gguf";
@@ -233,21 +239,8 @@ class GgufTensors {
     tell_of(missing_, "missing", "tensor not found", Severity::kUnloaded);
     tell_of(extra_, "no tensor of this architecture", "wrong number of tensors",
             Severity::kUnloaded);
-    if (!wrong_.empty()) {
-      const auto& [tensor, expected] = wrong_.front();
-      Mismatch all;
-      for (const auto& entry : wrong_) all.add(entry.first->name);
-      look_.report(tensor->name,
-                   all.text_at_first(fmt::format("{}; expected {}", shape_text(tensor->shape),
-                                                 shape_text(expected))),
-                   Severity::kUnloaded, "tensor has wrong shape");
-    }
-    std::vector<std::string> typed;
-    for (const Tensor* tensor : unread_types_) typed.push_back(tensor->name);
-    if (!typed.empty()) {
-      tell_of(typed, fmt::format("in {}; expected f32", unread_types_[0]->codec->name),
-              "binary_op: unsupported types", Severity::kUnloaded);
-    }
+    tell_of(wrong_, first_wrong_, "tensor has wrong shape", Severity::kUnloaded);
+    tell_of(unread_types_, first_unread_, "binary_op: unsupported types", Severity::kUnloaded);
     tell_of(lost_, "missing: the model has this bias", "loads, and answers are noise",
             Severity::kUnsound);
     for (const RowUse& use : uses_) {
@@ -272,9 +265,8 @@ class GgufTensors {
   bool may_lack_ = false;   // one whose tensors may be in another file
   std::unordered_set<const Tensor*> used_;
   std::vector<RowUse> uses_;
-  std::vector<std::string> missing_, extra_, lost_;
-  std::vector<std::pair<const Tensor*, std::vector<uint64_t>>> wrong_;
-  std::vector<const Tensor*> unread_types_;
+  std::vector<std::string> missing_, extra_, lost_, wrong_, unread_types_;
+  std::string first_wrong_, first_unread_;
 };
 
 }  // namespace

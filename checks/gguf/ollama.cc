@@ -65,7 +65,7 @@ void look_ollama_template(const Look& look) {
   if (text == nullptr || text->empty()) {
     return look.report("tokenizer.chat_template", "missing", Severity::kWarning,
                        "prompts are sent as they are typed",
-                       Fix{{}, {}, "TEMPLATE in the Modelfile, in Go's syntax"});
+                       advised("TEMPLATE in the Modelfile, in Go's syntax"));
   }
   look.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");
 }

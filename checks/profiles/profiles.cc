@@ -15,6 +15,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/find.h"
 #include "core/base/lines.h"
 #include "core/base/result.h"
 #include "core/base/words.h"
@@ -29,11 +30,9 @@ namespace {
 template <class Value, size_t kCount>
 Value value_named(const std::pair<std::string_view, Value> (&named)[kCount],
                   std::string_view name) {
-  for (const auto& [word, value] : named) {
-    if (word == name) return value;
-  }
-  CKPT_CHECK(!"a profile names a program and rules that the checks know");
-  return {};
+  const auto* found = find_by(named, &std::pair<std::string_view, Value>::first, name);
+  CKPT_CHECK(found != nullptr);  // a profile names a program and rules that the checks know
+  return found->second;
 }
 
 constexpr std::pair<std::string_view, Program> kPrograms[] = {
@@ -118,8 +117,8 @@ std::span<const Profile> profiles() {
 }
 
 const Profile* find_profile(std::string_view name) {
-  const auto found = std::ranges::find(profiles(), name, &Profile::name);
-  return found == profiles().end() ? nullptr : &*found;
+  const std::span<const Profile> all = profiles();
+  return find_by(all, &Profile::name, name);
 }
 
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
@@ -138,12 +137,11 @@ bool Profile::takes(const IndexMisfit& misfit) const {
 
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
                 bool if_absent) {
-  const auto found = profile.lists.find(list);
-  if (found == profile.lists.end()) return if_absent;
-  const WordList& own = found->second;
-  if (own.words.contains(word)) return true;
-  if (own.without.contains(word)) return false;
-  return std::ranges::any_of(own.also, [&](std::string_view other) {
+  const WordList* own = find_mapped(profile.lists, list);
+  if (own == nullptr) return if_absent;
+  if (own->words.contains(word)) return true;
+  if (own->without.contains(word)) return false;
+  return std::ranges::any_of(own->also, [&](std::string_view other) {
     const Profile* more = find_profile(other);
     CKPT_CHECK(more != nullptr);
     return has_listed(*more, list, word, false);
@@ -156,10 +154,9 @@ bool runs_by_fallback(const Profile& profile, std::string_view name) {
 }
 
 bool knows_tokenizer_class(const Profile& profile, std::string_view name) {
-  const auto is_known = [&](std::string_view candidate) {
-    return has_listed(profile, "tokenizer classes", candidate, true);
-  };
-  return is_known(name) || is_known(std::string(name) + "Fast");
+  constexpr std::string_view kList = "tokenizer classes";
+  return has_listed(profile, kList, name, true) ||
+         has_listed(profile, kList, fmt::format("{}Fast", name), true);
 }
 
 }  // namespace ckpt

@@ -239,8 +239,7 @@ ModuleLists::Answer ModuleLists::answer(const AskedModule& module) const {
   const std::string& method = said_.method;
   const bool may_have_head = method == "awq" || method == "gptq";
   if (module.is_head && may_have_head) {
-    const JsonValue* head = known(*said_.json, "lm_head");
-    if (head == nullptr || !head->is_boolean() || !head->get<bool>()) return Answer::kPlain;
+    if (!is_true(*said_.json, "lm_head")) return Answer::kPlain;
   } else if (module.is_head && !(is_newest_ && method == "compressed-tensors")) {
     return Answer::kPlain;
   }
@@ -253,6 +252,10 @@ ModuleLists::Answer ModuleLists::answer(const AskedModule& module) const {
   if (method != "mxfp4") return in_fp8(module);
   if (module.is_experts) return Answer::kQuantized;
   return is_sglang_ ? Answer::kUnclear : Answer::kPlain;
+}
+
+EntryList::Fit ModuleLists::fit_if(bool is_yes) {
+  return is_yes ? EntryList::Fit::kYes : EntryList::Fit::kNo;
 }
 
 ModuleLists::Answer ModuleLists::plain_if(EntryList::Fit fit) {
@@ -286,23 +289,23 @@ bool ModuleLists::is_between_dots(std::string_view name) const {
 }
 
 ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
-  const auto fit = [](bool is_yes) { return is_yes ? EntryList::Fit::kYes : EntryList::Fit::kNo; };
   const NameList& names = entries_.names();
   const bool is_of_experts = module.name.find("experts") != module.name.npos;
   if (is_sglang_) {
-    const Answer found = of_shards(
-        module, [&](std::string_view name) { return fit(is_between_dots(name)); });
+    const Answer found =
+        of_shards(module, [&](std::string_view name) { return fit_if(is_between_dots(name)); });
     const bool asks_entries = module.shards.empty() && is_of_experts;
     return asks_entries && in_entries_.holds(module.name) ? Answer::kPlain : found;
   }
-  if (module.shards.empty() && is_of_experts) return plain_if(fit(in_entries_.holds(module.name)));
+  if (module.shards.empty() && is_of_experts)
+    return plain_if(fit_if(in_entries_.holds(module.name)));
   if (is_newest_ && names.holds(module.name)) return Answer::kPlain;
-  return of_shards(module, [&](std::string_view name) { return fit(names.holds(name)); });
+  return of_shards(module, [&](std::string_view name) { return fit_if(names.holds(name)); });
 }
 
 ModuleLists::Answer ModuleLists::in_awq(const AskedModule& module) const {
   const auto has_part = [&](std::string_view name) {
-    return entries_.names().holds_part_of(name) ? EntryList::Fit::kYes : EntryList::Fit::kNo;
+    return fit_if(entries_.names().holds_part_of(name));
   };
   if (is_sglang_) return module.is_experts ? Answer::kQuantized : plain_if(has_part(module.name));
   return of_shards(module, has_part);
@@ -317,9 +320,8 @@ ModuleLists::Answer ModuleLists::in_gptq(const AskedModule& module) const {
   if (leaves == EntryList::Fit::kUnclear || !is_certain) return Answer::kUnclear;
   if (leaves == EntryList::Fit::kYes) return Answer::kPlain;
   if (is_sglang_ || module.is_experts) return Answer::kQuantized;
-  return of_shards(module, [&](std::string_view name) {
-    return blocks_.holds_part_of(name) ? EntryList::Fit::kNo : EntryList::Fit::kYes;
-  });
+  return of_shards(module,
+                   [&](std::string_view name) { return fit_if(!blocks_.holds_part_of(name)); });
 }
 
 ModuleLists::Answer ModuleLists::in_words(const AskedModule& module) const {

@@ -99,6 +99,7 @@ class ModuleLists {
   enum class Answer : uint8_t { kQuantized, kPlain, kPartly, kUnclear, kNoGroup };
   template <class Asked>
   static Answer of_shards(const AskedModule& module, Asked is_plain);
+  static EntryList::Fit fit_if(bool is_yes);
   static Answer plain_if(EntryList::Fit fit);
 
   void add_forms(const std::string& entry, const Rename& rename,

@@ -52,11 +52,10 @@ void look_stated(const Look& look) {
 }
 
 // A statement that is for nothing: every weight is plain.
-void look_stale(const Look& look) {
-  const Quantization* said = look.on.quantization();
+void look_stale(const Look& look, const Quantization& said) {
   const bool has_codes = look.on.is_quantized() || !look.on.packed.by_codes.empty();
-  if (said == nullptr || has_codes || !is_modelopt(*said)) return;
-  look.tell(said->place, "says {}, but no weight is quantized", said->algo);
+  if (has_codes || !is_modelopt(said)) return;
+  look.tell(said.place, "says {}, but no weight is quantized", said.algo);
 }
 
 // Quirk of models whose norms multiply by 1 + w, which ModelOpt's AWQ takes for w.
@@ -70,7 +69,7 @@ Fix mend_of_algo(const Examined& on, const Quantization& said) {
   if (count_pre_scales(on) != 0 || says_awq(said) || said.algo == "MIXED_PRECISION") {
     return {"mixed-to-nvfp4", {}, {}, true, 0};
   }
-  return {{}, {}, "{again}; or serve it where it is known", true, 0};
+  return advised("{again}; or serve it where it is known", true);
 }
 
 // vLLM reads quant_algo for ModelOpt's methods alone.
@@ -79,63 +78,53 @@ bool is_algo_read(const Look& look, const Quantization& said) {
   return said.method.starts_with("modelopt") || member(*said.json, "producer") != nullptr;
 }
 
-void look_algo(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo.empty()) return;
-  if (has_word(look.profile.algos, said->algo) || !is_algo_read(look, *said)) return;
-  if (look.is(Program::kSglang) && said->algo == "MIXED_PRECISION") return;  // Q03
-  Found found{said->place,
-              fmt::format("quant_algo {}, which {} does not take", said->algo, look.profile.help),
-              {},
-              {},
-              mend_of_algo(look.on, *said)};
-  found.symptom = "ModelOpt currently only supports: ...";
-  look.out.push_back(std::move(found));
+void look_algo(const Look& look, const Quantization& said) {
+  if (said.algo.empty()) return;
+  if (has_word(look.profile.algos, said.algo) || !is_algo_read(look, said)) return;
+  if (look.is(Program::kSglang) && said.algo == "MIXED_PRECISION") return;  // Q03
+  look.report(said.place,
+              fmt::format("quant_algo {}, which {} does not take", said.algo, look.profile.help),
+              {}, "ModelOpt currently only supports: ...", mend_of_algo(look.on, said));
 }
 
-void look_mixed(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo != "MIXED_PRECISION") return;
+void look_mixed(const Look& look, const Quantization& said) {
+  if (said.algo != "MIXED_PRECISION") return;
   if (look.is(Program::kSglang)) {
     if (look.on.model_class.starts_with("NemotronH")) return;
     return look.report(
-        said->place, "MIXED_PRECISION, which this server reads as another program's W4A8", {},
-        "KeyError '...input_scale', or an assertion over shapes", mend_of_algo(look.on, *said));
+        said.place, "MIXED_PRECISION, which this server reads as another program's W4A8", {},
+        "KeyError '...input_scale', or an assertion over shapes", mend_of_algo(look.on, said));
   }
-  if (look.is(Program::kVllm) && said->is_nested) {
-    look.report(said->place, "only hf_quant_config.json declares MIXED_PRECISION");
+  if (look.is(Program::kVllm) && said.is_nested) {
+    look.report(said.place, "only hf_quant_config.json declares MIXED_PRECISION");
   }
-  if (said->layers.empty()) look.report(said->place, "MIXED_PRECISION without quantized_layers");
+  if (said.layers.empty()) look.report(said.place, "MIXED_PRECISION without quantized_layers");
 }
 
-void look_nested_quantization(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->is_nested || !look.is(Program::kVllm)) return;
-  if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said->algo)) {
+void look_nested_quantization(const Look& look, const Quantization& said) {
+  if (!said.is_nested || !look.is(Program::kVllm)) return;
+  if (has_word(" FP8 FP8_PER_CHANNEL_PER_TOKEN FP8_PB_WO NVFP4 MIXED_PRECISION ", said.algo)) {
     return;
   }
-  look.tell(said->place, "only hf_quant_config.json declares {}", said->algo);
+  look.tell(said.place, "only hf_quant_config.json declares {}", said.algo);
 }
 
-void look_method(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->method.empty() || said->is_nested) return;
-  look.report(said->place, "no quant_method");
+void look_method(const Look& look, const Quantization& said) {
+  if (!said.method.empty() || said.is_nested) return;
+  look.report(said.place, "no quant_method");
 }
 
-void look_group_size(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo != "NVFP4") return;
-  const bool is_own = said->is_nested || member(*said->json, "group_size") != nullptr;
-  if (said->group_size && *said->group_size != 16) {
+void look_group_size(const Look& look, const Quantization& said) {
+  if (said.algo != "NVFP4") return;
+  const bool is_own = said.is_nested || member(said.json, "group_size") != nullptr;
+  if (said.group_size && said.group_size != 16) {
     // vLLM reads the key next to quant_algo only, and uses 16 without one.
     const bool is_read = is_own || !look.is(Program::kVllm);
-    look.report(said->place,
-                fmt::format("group_size {}; NVFP4 has groups of 16", *said->group_size),
+    look.report(said.place, fmt::format("group_size {}; NVFP4 has groups of 16", *said.group_size),
                 is_read ? std::nullopt : std::optional(Severity::kWarning));
   }
-  const bool is_needed = said->is_nested || look.is(Program::kSglang);
-  if (!said->group_size && is_needed) look.report(said->place, "no group_size");
+  const bool is_needed = said.is_nested || look.is(Program::kSglang);
+  if (!said.group_size && is_needed) look.report(said.place, "no group_size");
 }
 
 // Whether all groups of compressed-tensors quantize the inputs of their layers.
@@ -150,8 +139,7 @@ bool has_quantized_inputs(const Quantization& said) {
 // Layers whose inputs are quantized by a scale that is not there.
 Mismatch without_input_scale(const Examined& on, const Quantization& said) {
   const bool is_compressed = said.method == "compressed-tensors" && has_quantized_inputs(said);
-  const std::string* scheme =
-      said.json == nullptr ? nullptr : text_of(*said.json, "activation_scheme");
+  const std::string* scheme = text_of(said.json, "activation_scheme");
   const bool is_static = said.method == "fp8" && scheme != nullptr && *scheme == "static";
   Mismatch out;
   for (const auto& [name, module] : on.modules) {
@@ -161,10 +149,8 @@ Mismatch without_input_scale(const Examined& on, const Quantization& said) {
     }
     const bool is_fp8 = module.form == Form::kFp8;
     if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
-    const auto layer = said.layers.find(name);
-    const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
     const bool is_modelopts =
-        algo == (is_fp8 ? "FP8" : "NVFP4") && said.method != "compressed-tensors";
+        said.algo_of(name) == (is_fp8 ? "FP8" : "NVFP4") && said.method != "compressed-tensors";
     // transformers has another name for the scale of FP8.
     const bool is_of_fp8 =
         is_static && is_fp8 && on.tensor(name + ".activation_scale") == nullptr;
@@ -182,45 +168,40 @@ bool are_codes_alone(const Examined& on, const Tensor& codes, const Quantization
   // In a plan the block scales may be recomputed; the reader will put them together.
   const Tensor* scale = on.tensor(codes.name + "_scale");
   if (scale != nullptr && !scale->is_stored()) return false;
-  const auto layer = said.layers.find(module);
-  const std::string& algo = layer == said.layers.end() ? said.algo : layer->second;
-  return algo.find("NVFP4") != std::string::npos || said.method == "compressed-tensors";
+  return said.algo_of(module).find("NVFP4") != std::string::npos ||
+         said.method == "compressed-tensors";
 }
 
-void look_quantization_scales(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr) return;
+void look_quantization_scales(const Look& look, const Quantization& said) {
   constexpr const char* kAlone = "codes without scales of fitting shape, for blocks and tensor";
   for (const auto& [name, module] : look.on.modules) {
     if (module.weight == nullptr || module.form != Form::kOther) continue;
-    if (!are_codes_alone(look.on, *module.weight, *said, name)) continue;
+    if (!are_codes_alone(look.on, *module.weight, said, name)) continue;
     return look.report(name, kAlone);
   }
   for (const Tensor* tensor : look.on.stray) {
     const std::string module = tensor->name.substr(0, tensor->name.rfind('.'));
     if (last_word(tensor->name) != "weight_packed") continue;
-    if (!are_codes_alone(look.on, *tensor, *said, module)) continue;
+    if (!are_codes_alone(look.on, *tensor, said, module)) continue;
     return look.report(module, kAlone);
   }
-  const Mismatch found = without_input_scale(look.on, *said);
+  const Mismatch found = without_input_scale(look.on, said);
   if (found.count != 0) look.report(found.first, found.text_at_first("without an input_scale"));
 }
 
-void look_awq(const Look& look) {
+void look_awq(const Look& look, const Quantization& said) {
   const size_t count = count_pre_scales(look.on);
-  const Quantization* said = look.on.quantization();
-  if (count == 0 || said == nullptr) return;
+  if (count == 0) return;
   look.report(
-      said->place,
+      said.place,
       fmt::format("{} modules have a pre_quant_scale; without it their answers are wrong", count),
-      {}, {}, mend_of_algo(look.on, *said));
+      {}, {}, mend_of_algo(look.on, said));
 }
 
-void look_norm_fold(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (!has_quirk(look.on.text_type, kPlainFolds) || said == nullptr || !says_awq(*said)) return;
-  Fix repair = mend_of_algo(look.on, *said);
-  if (has_word(look.profile.algos, said->algo) && said->algo != "MIXED_PRECISION") {
+void look_norm_fold(const Look& look, const Quantization& said) {
+  if (!has_quirk(look.on.text_type, kPlainFolds) || !says_awq(said)) return;
+  Fix repair = mend_of_algo(look.on, said);
+  if (has_word(look.profile.algos, said.algo) && said.algo != "MIXED_PRECISION") {
     repair.step = "awq-fold-repair:base=BASE";
   }
   look.report("input_layernorm, post_attention_layernorm",
@@ -240,19 +221,17 @@ void look_rows(const Look& look) {
     look.report(
         found.first,
         found.text_at_first(fmt::format("whose row length is not a multiple of {}", multiple)), {},
-        {}, Fix{"", "", fmt::format("{{again}} --keep '*.{}'", last_word(found.first)), true, 0});
+        {}, advised(fmt::format("{{again}} --keep '*.{}'", last_word(found.first)), true));
   }
 }
 
-void look_cache(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr) return;
+void look_cache(const Look& look, const Quantization& said) {
   const bool has = std::ranges::any_of(look.on.stray, [](const Tensor* tensor) {
     return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
   });
-  if (said->has_kv_scheme && !has) look.report(said->place, "an FP8 KV cache, but no k_scale");
-  if (!said->has_kv_scheme && has)
-    look.report(said->place, "k_scale, but no FP8 KV cache is declared");
+  if (said.has_kv_scheme && !has) look.report(said.place, "an FP8 KV cache, but no k_scale");
+  if (!said.has_kv_scheme && has)
+    look.report(said.place, "k_scale, but no FP8 KV cache is declared");
 }
 
 void look_leftovers(const Look& look) {
@@ -265,28 +244,23 @@ void look_leftovers(const Look& look) {
     if (name.ends_with("_amax") || name.find("_quantizer.") != name.npos) found.add(name);
   }
   if (found.count == 0) return;
-  Found out{found.first,
-            fmt::format("{} tensors of quantizers: this is a trainer's checkpoint, not an export",
-                        found.count),
-            {},
-            {},
-            {}};
   // The model's own loader passes over names that it does not know.
-  const bool passes_over = look.profile.rules == Rules::kVllm17 || look.is(Program::kSglang);
-  if (passes_over && look.on.model_class.starts_with("Qwen3_5")) out.severity = Severity::kWarning;
-  look.out.push_back(std::move(out));
+  const bool passes_over = (look.profile.rules == Rules::kVllm17 || look.is(Program::kSglang)) &&
+                           look.on.model_class.starts_with("Qwen3_5");
+  look.report(found.first,
+              fmt::format("{} tensors of quantizers: this is a trainer's checkpoint, not an export",
+                          found.count),
+              passes_over ? std::optional(Severity::kWarning) : std::nullopt);
 }
 
-void look_draft(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->algo != "NVFP4") return;
+void look_draft(const Look& look, const Quantization& said) {
+  if (said.algo != "NVFP4") return;
   const auto first = look.on.modules.lower_bound("mtp.");
   if (first == look.on.modules.end() || !first->first.starts_with("mtp.")) return;
-  const bool is_named =
-      std::any_of(said->exclude.begin(), said->exclude.end(),
-                  [](const std::string& entry) { return entry.find("mtp") != entry.npos; });
+  const bool is_named = std::ranges::any_of(
+      said.exclude, [](const std::string& entry) { return entry.find("mtp") != entry.npos; });
   if (first->second.form == Form::kPlain && !is_named) {
-    look.report(said->place, "mtp.* is unquantized, and the list does not exclude it");
+    look.report(said.place, "mtp.* is unquantized, and the list does not exclude it");
   }
 }
 
@@ -296,24 +270,24 @@ constexpr Check kQuantizationChecks[] = {
      "", look_stated},
     {"Q22", "weights declared as quantized are quantized", "U: vllm* sglang, W: tensorrt-llm",
      "assert param_data.shape == loaded_weight.shape", "", "ckpt convert IN OUT --step dequantize",
-     look_stale},
+     stated<look_stale>},
     {"Q02", "the program takes the quant_algo", "U: vllm* sglang tensorrt-llm llama.cpp", "",
-     "mixed-to-nvfp4", "", look_algo},
+     "mixed-to-nvfp4", "", stated<look_algo>},
     {"Q03", "MIXED_PRECISION is declared where the program reads it",
      "U: vllm-0.17 vllm sglang, I: tensorrt-llm", "Unknown ModelOpt quant algo: MIXED_PRECISION",
-     "serving-config", "", look_mixed},
+     "serving-config", "", stated<look_mixed>},
     {"Q23", "config.json declares the quantization", "U: vllm*", "Unknown ModelOpt quant algo",
-     "serving-config", "", look_nested_quantization},
+     "serving-config", "", stated<look_nested_quantization>},
     {"Q04", "no pre_quant_scale is left over", "U: vllm* sglang llama.cpp",
      "KeyError '...pre_quant_scale', an assertion over shapes, or wrong answers", "mixed-to-nvfp4",
-     "", look_awq},
+     "", stated<look_awq>},
     {"Q05", "quant_method is set", "U: vllm*, W: tensorrt-llm", "Unknown quantization method: .",
-     "serving-config", "", look_method},
+     "serving-config", "", stated<look_method>},
     {"Q06", "group_size is set to 16", "U: vllm* sglang tensorrt-llm llama.cpp",
      "NVFP4 quantization requires the following fields; No group_size found in config",
-     "serving-config", "", look_group_size},
+     "serving-config", "", stated<look_group_size>},
     {"Q09", "every quantized weight has its scales", "S: vllm* sglang tensorrt-llm llama.cpp",
-     "NaN or noise", "", "{again}", look_quantization_scales},
+     "NaN or noise", "", "{again}", stated<look_quantization_scales>},
     {"Q10", "rows are whole groups", "U: vllm* sglang tensorrt-llm llama.cpp",
      "in features size is not multiple of 16", "", "", look_rows},
     {"Q16", "no training quantizers are left",
@@ -322,11 +296,12 @@ constexpr Check kQuantizationChecks[] = {
      "ckpt convert IN OUT --to nvfp4", look_leftovers},
     {"Q17", "norms that multiply by 1 + w are folded correctly",
      "S: vllm* sglang tensorrt-llm llama.cpp transformers-5",
-     "loads, and answers worse than plain NVFP4", "awq-fold-repair:base=BASE", "", look_norm_fold},
+     "loads, and answers worse than plain NVFP4", "awq-fold-repair:base=BASE", "",
+     stated<look_norm_fold>},
     {"Q18", "KV scales exist if declared", "W: vllm* sglang tensorrt-llm", "KV scales of 1.0",
-     "serving-config", "", look_cache},
+     "serving-config", "", stated<look_cache>},
     {"Q20", "an unquantized draft model is excluded", "W: vllm* sglang tensorrt-llm",
-     "speculative decoding fails to start", "serving-config", "", look_draft},
+     "speculative decoding fails to start", "serving-config", "", stated<look_draft>},
 };
 
 }  // namespace

@@ -167,22 +167,20 @@ void look_floats(const Look& look, const Quantization& said) {
 }
 
 // Weights whose layout belongs to another method than the one that is named.
-void look_layout(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr) return;
-  look_floats(look, *said);
+void look_layout(const Look& look, const Quantization& said) {
+  look_floats(look, said);
   if (!look.profile.serves()) return;
-  const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said->method);
-  const bool is_packed = said->method == "compressed-tensors";
-  const bool has_format = said->json != nullptr && known(*said->json, "format") != nullptr;
+  const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said.method);
+  const bool is_packed = said.method == "compressed-tensors";
+  const bool has_format = known(said.json, "format") != nullptr;
   for (const auto& [name, module] : look.on.modules) {
     const bool is_modelopt = module.form == Form::kNvfp4 || module.form == Form::kFp8;
     if (!is_modelopt ||
         !(is_other || (is_packed && (!has_format || module.form == Form::kNvfp4)))) {
       continue;
     }
-    return look.tell(said->place, "says {}, but '{}' is stored as ModelOpt's {}", said->method,
-                     name, form_name(module.form));
+    return look.tell(said.place, "says {}, but '{}' is stored as ModelOpt's {}", said.method, name,
+                     form_name(module.form));
   }
 }
 
@@ -198,7 +196,7 @@ constexpr Check kQuantizationStatementChecks[] = {
     {"Q28", "the quant_method is that of the weights",
      "U: vllm* sglang transformers*, W: tensorrt-llm",
      "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
-     look_layout},
+     stated<look_layout>},
 };
 
 }  // namespace

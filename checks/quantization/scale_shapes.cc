@@ -27,18 +27,16 @@ const Tensor* weight_beside(const Examined& on, const std::string& name, std::st
   return stem.ends_with('.') ? on.tensor(stem + "weight") : nullptr;
 }
 
-bool is_fp8_codes(const Codec& codec) { return plain_dtype(codec) == Dtype::kF8E4M3; }
 bool is_fp8(const Tensor& weight) {
-  return is_fp8_codes(*weight.codec) || is_fp8(weight.codec->scheme);
+  return plain_dtype(*weight.codec) == Dtype::kF8E4M3 || is_fp8(weight.codec->scheme);
 }
 
-void look_numbers(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || !said->method.starts_with("modelopt")) return;
+void look_numbers(const Look& look, const Quantization& said) {
+  if (!said.method.starts_with("modelopt")) return;
   Mismatch found;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale");
-    const bool is_of_fp8 = weight != nullptr && said->algo == "FP8" && is_fp8(*weight);
+    const bool is_of_fp8 = weight != nullptr && said.algo == "FP8" && is_fp8(*weight);
     const bool is_of_tensor = weight_beside(look.on, tensor.name, "input_scale") != nullptr ||
                               weight_beside(look.on, tensor.name, "weight_scale_2") != nullptr;
     if ((is_of_fp8 || is_of_tensor) && !is_one_number(tensor)) found.add(tensor.name);
@@ -67,16 +65,12 @@ bool is_bare_fp8(const Examined& on, const Tensor& tensor) {
       [&](const char* end) { return on.tensor(tensor.name + end) != nullptr; });
 }
 
-void look_bare(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr) return;
+void look_bare(const Look& look, const Quantization& said) {
   Mismatch found;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     if (!is_bare_fp8(look.on, tensor)) continue;
-    const std::string module = module_of(tensor.name);
-    const auto layer = said->layers.find(module);
-    const std::string& algo = layer == said->layers.end() ? said->algo : layer->second;
-    if (algo == "FP8" || !said->method.starts_with("modelopt")) found.add(tensor.name);
+    const bool is_of_fp8 = said.algo_of(module_of(tensor.name)) == "FP8";
+    if (is_of_fp8 || !said.method.starts_with("modelopt")) found.add(tensor.name);
   }
   if (found.count != 0)
     look.report(found.first, found.text_at_first("of FP8 codes without a scale"));
@@ -133,14 +127,12 @@ std::optional<Severity> fault_of_module(const Look& look, const Module& first,
   return fault_of_parts(look, rows, parts[0] == "q_a_proj");
 }
 
-void look_parts_of_fp8(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || (said->method != "fp8" && said->method != "compressed-tensors")) return;
+void look_parts_of_fp8(const Look& look, const Quantization& said) {
+  if (said.method != "fp8" && said.method != "compressed-tensors") return;
   Mismatch refused, shifted;
   for (const auto& [name, module] : look.on.modules) {
-    const std::string word = name.substr(name.rfind('.') + 1);
     for (const auto& parts : kBlocksRunAsOne) {
-      if (word != parts[0] || rows_in_blocks(module) == 0) continue;
+      if (last_word(name) != parts[0] || rows_in_blocks(module) == 0) continue;
       const auto fault = fault_of_module(look, module, parts);
       if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);
     }
@@ -157,15 +149,15 @@ void look_parts_of_fp8(const Look& look) {
 
 constexpr Check kScaleShapeChecks[] = {
     {"Q29", "scales of a whole tensor are one number", "U: vllm* sglang, W: tensorrt-llm",
-     "AssertionError while the weights are loaded", "", "{again}", look_numbers},
+     "AssertionError while the weights are loaded", "", "{again}", stated<look_numbers>},
     {"Q30", "FP8 weights have one scale", "U: vllm* sglang, W: tensorrt-llm",
      "KeyError '...weight_scale_2'", "", "{again}", look_second},
     {"Q35", "parts that are run as one are whole blocks of FP8", "U: vllm* sglang",
      "start (1) + length (1) exceeds dimension size (1); Weight output_partition_size is not "
      "divisible by weight quantization block_n = 128",
-     "", "ckpt convert IN OUT --to bf16", look_parts_of_fp8},
+     "", "ckpt convert IN OUT --to bf16", stated<look_parts_of_fp8>},
     {"Q31", "FP8 weights have their scale", "S: vllm* sglang tensorrt-llm llama.cpp",
-     "scales are never filled: noise", "", "{again}", look_bare},
+     "scales are never filled: noise", "", "{again}", stated<look_bare>},
 };
 
 }  // namespace

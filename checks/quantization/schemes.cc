@@ -69,17 +69,16 @@ void look_groups_of_floats(const Look& look, const Quantization& said) {
   }
 }
 
-void look_scheme(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (said == nullptr || said->json == nullptr) return;
-  if (said->method == "fp8") return look_fp8_blocks(look, *said);
-  if (said->method == "compressed-tensors") look_groups_of_floats(look, *said);
+void look_scheme(const Look& look, const Quantization& said) {
+  if (said.json == nullptr) return;
+  if (said.method == "fp8") return look_fp8_blocks(look, said);
+  if (said.method == "compressed-tensors") look_groups_of_floats(look, said);
 }
 
 constexpr Check kSchemeChecks[] = {
     {"Q38", "the scheme that is declared is that of the weights", "U: vllm* sglang",
      "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
-     look_scheme},
+     stated<look_scheme>},
 };
 
 }  // namespace

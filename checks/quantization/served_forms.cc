@@ -38,12 +38,10 @@ bool is_judged(const Examined& on, const Profile& profile) {
   return has_word(profile.algos, said->algo) && !is_mixed;
 }
 
-const Fix kListMend{"serving-config", {}, std::string(kAgain), false, 0};
-
 // Of the lists of other methods; `what` is to be done with the modules' names.
 Fix list_mend(const Examined& on, std::string_view what) {
-  if (!has_lists(on)) return kListMend;
-  return {"", "", fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true, 0};
+  if (!has_lists(on)) return {"serving-config", {}, std::string(kAgain), false, 0};
+  return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
 }
 
 // Codes that have the shape of the floats, so that floats load in their place.
@@ -170,11 +168,12 @@ void look_forced_plain(const Look& look) {
     }
   }
   if (found.count == 0) return;
-  Found out{found.first, fmt::format("{}; this server runs {} in BF16 alone",
-                                     found.text_at_first("quantized"), plain->called)};
-  out.symptom = std::string(plain->symptom);
-  if (!plain->hint.empty()) out.fix = Fix{"", "", std::string(plain->hint), true, 0};
-  look.out.push_back(std::move(out));
+  std::optional<Fix> fix;
+  if (!plain->hint.empty()) fix = advised(std::string(plain->hint), true);
+  look.report(found.first,
+              fmt::format("{}; this server runs {} in BF16 alone", found.text_at_first("quantized"),
+                          plain->called),
+              {}, std::string(plain->symptom), std::move(fix));
 }
 
 // Its loader asks every quantization for a method that none has.
@@ -218,10 +217,8 @@ bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
 // Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
-void look_joined_on_disk(const Look& look) {
+void look_joined_on_disk(const Look& look, const Quantization& said) {
   const Examined& on = look.on;
-  const Quantization* said = on.quantization();
-  if (said == nullptr) return;
   const bool is_sglang = look.is(Program::kSglang);
   Mismatch found;
   std::set<std::string_view> kept;
@@ -231,7 +228,7 @@ void look_joined_on_disk(const Look& look) {
     for (const JoinedOnDisk& row : kJoinedOnDisk) {
       if (!name.ends_with(row.name)) continue;
       const bool is_of_type = row.is_usual || has_word(quirks, fmt::format("joined:{}", row.name));
-      const bool is_of_method = said->method == "modelopt" || !row.merged_with.empty();
+      const bool is_of_method = said.method == "modelopt" || !row.merged_with.empty();
       if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
       if (is_sglang && !row.is_in_sglang) continue;
       if (found.count == 0) form = module.form;
@@ -247,7 +244,7 @@ void look_joined_on_disk(const Look& look) {
               fmt::format("{}; one matrix of what this server runs as several, and it "
                           "fills the scales of the first alone",
                           found.text_at_first(form_name(form))),
-              {}, {}, Fix{"", "", advice + "; or serve it with vLLM 0.32", true, 0});
+              {}, {}, advised(advice + "; or serve it with vLLM 0.32", true));
 }
 
 // ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was asked;
@@ -293,7 +290,7 @@ constexpr Check kServedChecks[] = {
      "serve the unquantized model, or with vLLM", look_class_of_floats},
     {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-0.16 vllm-0.17 sglang",
      "noise, or not, from one start to the next: scales that nothing filled", "",
-     "{again} --keep NAMES; or serve it with vLLM 0.32", look_joined_on_disk},
+     "{again} --keep NAMES; or serve it with vLLM 0.32", stated<look_joined_on_disk>},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},

@@ -4,7 +4,9 @@
 #include <array>
 
 #include "checks/quantization/module_lists.h"
+#include "core/base/find.h"
 #include "core/base/name_list.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
@@ -72,13 +74,7 @@ const std::vector<Fused>& fused() {
                                             {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
   return kFused;
 }
-const Fused* fused_of(std::string_view word, bool by_shard) {
-  for (const Fused& entry : fused()) {
-    if (!by_shard && entry.name == word) return &entry;
-    if (by_shard && std::count(entry.shards.begin(), entry.shards.end(), word) != 0) return &entry;
-  }
-  return nullptr;
-}
+const Fused* fused_of(std::string_view joined) { return find_by(fused(), &Fused::name, joined); }
 
 struct Split {
   std::string_view parent, word;
@@ -101,8 +97,11 @@ std::string served_name(std::string_view name) {
   const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
   if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
     return child(parts.parent, "experts");
-  const Fused* entry = fused_of(parts.word, true);
-  return entry == nullptr ? std::string(name) : child(parts.parent, entry->name);
+  for (const Fused& entry : fused()) {
+    const bool is_shard = std::ranges::count(entry.shards, parts.word) != 0;
+    if (is_shard) return child(parts.parent, entry.name);
+  }
+  return std::string(name);
 }
 
 // Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
@@ -176,7 +175,7 @@ class Statement {
   // Whole names, where a fused module needs all its shards named.
   bool is_named(const std::string& name, bool& is_partial) const {
     const Split parts = split(name);
-    const Fused* entry = fused_of(parts.word, false);
+    const Fused* entry = fused_of(parts.word);
     if (entry == nullptr || is_silent_) {
       const bool is_of_experts = name.find("experts") != name.npos;
       return is_of_experts ? in_entries_.holds(name) : excluded_.holds(name);
@@ -214,15 +213,15 @@ class Statement {
   }
 
   std::string algo_of_layer(const std::string& name, Served& served) const {
-    if (const auto found = layers_.find(name + "."); found != layers_.end()) return found->second;
+    if (const std::string* own = find_mapped(layers_, name + ".")) return *own;
     const Split parts = split(name);
     std::set<std::string> algos;
     // 0.32 knows q, k, v, gate and up by themselves here.
     const bool is_joined = !is_silent_ || profile_.rules == Rules::kVllm32;
-    if (const Fused* entry = is_joined ? fused_of(parts.word, false) : nullptr) {
+    if (const Fused* entry = is_joined ? fused_of(parts.word) : nullptr) {
       for (const std::string_view shard : entry->shards) {
-        const auto found = layers_.find(child(parts.parent, shard) + ".");
-        if (found != layers_.end()) algos.insert(found->second);
+        const std::string* own = find_mapped(layers_, child(parts.parent, shard) + ".");
+        if (own != nullptr) algos.insert(*own);
       }
     }
     served.is_partial = algos.size() > 1;
@@ -272,12 +271,7 @@ bool is_of_text(const Examined& on, std::string_view name) {
   const size_t at = name.find(kLayers);
   if (at == name.npos) return false;
   const auto count = whole(known(on.text_config(), "num_hidden_layers"));
-  uint64_t number = 0;
-  for (const char c : name.substr(at + kLayers.size())) {
-    if (c < '0' || c > '9') break;
-    number = number * 10 + static_cast<uint64_t>(c - '0');
-  }
-  return !count || number < *count;
+  return !count || number_after(name.substr(at), kLayers).value_or(0) < *count;
 }
 
 class ByLists {
@@ -320,7 +314,7 @@ class ByLists {
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
     const Split parts = split(module.name);
-    const Fused* entry = fused_of(parts.word, false);
+    const Fused* entry = fused_of(parts.word);
     if (module.is_experts && is_of_groups_) {
       for (const std::string_view word : words_of_experts(served)) {
         module.shards.push_back(fmt::format("{}.0.{}", module.name, word));
@@ -426,10 +420,8 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
 
 ServedModules served_modules(const Examined& on, const Profile& profile) {
   ServedModules out;
-  const bool is_known =
-      (profile.program == Program::kVllm || profile.program == Program::kSglang) && !on.is_gguf &&
-      knows_model_class(profile, on.model_class);
-  if (!is_known) return out;
+  const bool is_server = profile.program == Program::kVllm || profile.program == Program::kSglang;
+  if (!is_server || !knows_model_class(profile, on.model_class)) return out;
   const auto rules = renames(on, profile);
   const auto add = [&](const std::string& name, const Module& module) {
     if (name.starts_with("mtp.")) return;

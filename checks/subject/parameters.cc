@@ -101,13 +101,7 @@ class Comparison {
     const auto expected = expected_parameters(
         {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config(), vision},
         form());
-    if (!expected) {
-      out_.bad_field = expected.error().what;
-      out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
-      return std::move(out_);
-    }
-    for (const Parameter& parameter : *expected) compare(parameter);
-    if (!compare_tower()) return std::move(out_);
+    if (!compare_all(expected) || !compare_tower()) return std::move(out_);
     for (Deviation& missing : out_.missing) {
       missing.is_partly_there = filled_.count(served_parameter(missing.name)) != 0;
       missing.name = spelled_as(out_.root, missing.name);
@@ -117,12 +111,8 @@ class Comparison {
   }
 
  private:
-  // False where its configuration could not be followed.
-  bool compare_tower() {
-    const TowerTable* tower = tower_of(on_.model_type);
-    if (tower == nullptr || !has_tower_) return true;
-    const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
-    const auto expected = expected_tower(*tower, on_.config, hidden ? *hidden : 0);
+  // Both are false where the configuration could not be followed.
+  bool compare_all(const Result<std::vector<Parameter>>& expected) {
     if (!expected) {
       out_.bad_field = expected.error().what;
       out_.is_beyond_limits = expected.error().code == ErrorCode::kUnsupported;
@@ -130,6 +120,13 @@ class Comparison {
     }
     for (const Parameter& parameter : *expected) compare(parameter);
     return true;
+  }
+
+  bool compare_tower() {
+    const TowerTable* tower = tower_of(on_.model_type);
+    if (tower == nullptr || !has_tower_) return true;
+    const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
+    return compare_all(expected_tower(*tower, on_.config, hidden ? *hidden : 0));
   }
 
   ModelForm form() {
@@ -169,16 +166,20 @@ class Comparison {
     return find(name + "_packed") != nullptr || find(stem + "qweight") != nullptr;
   }
 
-  void compare_packed(const Parameter& parameter, const PackedForm& form) {
-    filled_.insert(served_parameter(parameter.name));
-    if (form.shape == parameter.shape) return;
-    out_.wrong.push_back(
-        {form.weight, parameter.shape, form.shape, parameter.cut, parameter.part, false});
+  static Deviation deviation(const Parameter& parameter, const std::string& name,
+                             std::vector<uint64_t> found) {
+    return {name, parameter.shape, std::move(found), parameter.cut, parameter.part, false};
   }
 
   void compare(const Parameter& parameter) {
-    const auto packed = packed_.find(parameter.name);
-    if (packed != packed_.end()) return compare_packed(parameter, *packed->second);
+    if (const auto packed = packed_.find(parameter.name); packed != packed_.end()) {
+      const PackedForm& form = *packed->second;
+      filled_.insert(served_parameter(parameter.name));
+      if (form.shape != parameter.shape) {
+        out_.wrong.push_back(deviation(parameter, form.weight, form.shape));
+      }
+      return;
+    }
     const Tensor* tensor = find(parameter.name);
     if (tensor == nullptr && parameter.name.find(".experts.") != parameter.name.npos) {
       tensor = find(parameter.name + ".weight");
@@ -189,9 +190,9 @@ class Comparison {
       return;
     }
     if (tensor == nullptr) {
-      if (!parameter.is_required) return;
-      out_.missing.push_back(
-          {parameter.name, parameter.shape, {}, parameter.cut, parameter.part, false});
+      if (parameter.is_required) {
+        out_.missing.push_back(deviation(parameter, parameter.name, {}));
+      }
       return;
     }
     filled_.insert(served_parameter(parameter.name));
@@ -202,8 +203,7 @@ class Comparison {
     if (dtype == Dtype::kU8 || (is_integer && !is_same)) {
       out_.has_unknown_codes = true;
     } else if (!is_same) {
-      out_.wrong.push_back(
-          {tensor->name, parameter.shape, tensor->shape, parameter.cut, parameter.part, false});
+      out_.wrong.push_back(deviation(parameter, tensor->name, tensor->shape));
     }
   }
 

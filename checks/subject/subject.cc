@@ -132,12 +132,10 @@ std::string_view form_name(Form form) {
 
 bool Module::is_linear() const {
   if (weight == nullptr || weight->shape.size() < 2) return false;
-  if (weight->shape.size() > 2 &&
-      !has_word(" gate_up_proj down_proj gate_proj up_proj input_linear output_linear ",
-                last_word(name))) {
-    return false;  // a convolution; experts are stacked
-  }
   const std::string_view word = last_word(name);
+  constexpr std::string_view kStacked =
+      " gate_up_proj down_proj gate_proj up_proj input_linear output_linear ";
+  if (weight->shape.size() > 2 && !has_word(kStacked, word)) return false;  // a convolution
   if (word.ends_with("norm")) return false;  // Command R's has a row for each head
   return !has_word(
       " embed_tokens wte wpe word_embeddings embedding pos_embed position_embedding"
@@ -146,10 +144,20 @@ bool Module::is_linear() const {
 }
 
 Fix gguf_instead(const Examined& on) {
-  Fix out;
   const bool is_float = std::ranges::all_of(on.checkpoint.tensors, &Tensor::is_plain_float);
-  out.advice = fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to " CKPT_USUAL_TYPE : "");
-  return out;
+  return advised(
+      fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to " CKPT_USUAL_TYPE : ""));
+}
+
+const std::string* chat_template(const Examined& on) {
+  const Document* file = on.checkpoint.find_document("chat_template.jinja");
+  return file != nullptr ? &file->text() : text_of(on.tokenizer_config, "chat_template");
+}
+
+std::string_view tool_parser(const Examined& on) {
+  const std::string* text = chat_template(on);
+  if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
+  return text->find("<function=") != text->npos ? "qwen3_coder" : "hermes";  // XML or JSON
 }
 
 void Mismatch::add(const std::string& name) {
@@ -209,9 +217,8 @@ const JsonValue& Examined::object_of(std::string_view path) {
 }
 
 void Examined::read_token_lists() {
-  const auto mended = repaired.find(std::string(kTokenizerJson));
-  const Document* document =
-      mended != repaired.end() ? &mended->second : checkpoint.find_document(kTokenizerJson);
+  const Document* document = find_mapped(repaired, std::string(kTokenizerJson));
+  if (document == nullptr) document = checkpoint.find_document(kTokenizerJson);
   auto read = document == nullptr || tokenizer.is_null()
                   ? Result<std::shared_ptr<const TokenLists>>(nullptr)
                   : document->token_lists();
@@ -259,8 +266,8 @@ void Examined::collect_modules() {
   }
   for (const auto& [codes, form] : packed.by_codes) {
     const std::string name = listed_name(form.weight);
-    const auto found = modules.find(name);
-    if (found != modules.end() && found->second.weight != nullptr) continue;
+    const Module* found = find_mapped(modules, name);
+    if (found != nullptr && found->weight != nullptr) continue;
     packed_modules[name].weight = tensor(codes);
     packed_modules[name].form = Form::kOther;
   }
@@ -320,6 +327,10 @@ bool rotates_nothing(const Examined& on) {
 
 bool is_list_of_texts(const JsonValue& json) {
   return json.is_array() && std::ranges::all_of(json, &JsonValue::is_string);
+}
+
+bool is_token_id(const JsonValue& json) {
+  return json.is_number_unsigned() && json.get<uint64_t>() <= UINT32_MAX;
 }
 
 std::string shape_text(const std::vector<uint64_t>& shape) {

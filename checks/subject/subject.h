@@ -18,6 +18,7 @@
 
 #include "checks/checks.h"
 #include "checks/profiles/profiles.h"
+#include "core/base/find.h"
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/findings.h"
@@ -33,7 +34,6 @@ namespace ckpt {
 // to.
 
 class Examined;
-struct Profile;
 
 struct Deviation {
   std::string name;                       // as it is, or would be, in this checkpoint
@@ -109,6 +109,10 @@ struct Quantization {
   std::optional<uint64_t> group_size;
   bool has_kv_scheme = false;  // an FP8 cache is asked for
   const JsonValue* json = nullptr;
+  const std::string& algo_of(const std::string& module) const {
+    const std::string* own = find_mapped(layers, module);
+    return own != nullptr ? *own : algo;
+  }
 };
 
 // The results of reading the tensors: of all in deep checks, else of scales_at_hand().
@@ -228,6 +232,7 @@ struct Look {
   std::vector<Found>& out;
   Status& failed;  // set by a check that cannot finish; the diagnosis fails then
   bool is(Program program) const { return profile.program == program; }
+  bool is_server() const { return is(Program::kVllm) || is(Program::kSglang); }
   // report() with a sentence made of `format`.
   template <class... Args>
   void tell(std::string place, fmt::format_string<Args...> format, Args&&... args) const {
@@ -240,6 +245,11 @@ struct Look {
         {std::move(place), std::move(found), severity, std::move(symptom), std::move(fix)});
   }
 };
+
+// For a person; `rewrites_weights` is said of what the advice does.
+inline Fix advised(std::string advice, bool rewrites_weights = false) {
+  return {{}, {}, std::move(advice), rewrites_weights, 0};
+}
 
 // As a check says it: there is no object, but this.
 inline std::string no_object(const JsonValue& found) {
@@ -266,6 +276,12 @@ struct Check {
   void (*look)(const Look&);
   bool is_deep = false;
 };
+
+// A check of what a folder says about its quantization, for those that say something.
+template <void (*kLook)(const Look&, const Quantization&)>
+void stated(const Look& look) {
+  if (const Quantization* said = look.on.quantization()) kLook(look, *said);
+}
 
 inline constexpr char kTakeConfig[] = "take config.json from the source model";  // an advice
 
@@ -301,36 +317,22 @@ const Tensor* patched_by(const Examined& on, const Profile& profile);
 bool is_split(const Checkpoint& checkpoint);
 // Of a folder that a program does not convert as it is: the command that makes a GGUF of it.
 Fix gguf_instead(const Examined& on);
+// A file of its own goes before tokenizer_config.json's; null if there is neither.
+const std::string* chat_template(const Examined& on);
+// vLLM's parser of the tool calls that the chat template teaches; empty: it teaches none.
+std::string_view tool_parser(const Examined& on);
 
 // The themes, one file each.
-std::span<const Check> config_checks();
-std::span<const Check> tied_head_checks();
-std::span<const Check> config_number_checks();
-std::span<const Check> config_word_checks();
-std::span<const Check> rope_checks();
-std::span<const Check> older_field_checks();
-std::span<const Check> layer_field_checks();
-std::span<const Check> table_field_checks();
-std::span<const Check> computed_field_checks();
-std::span<const Check> strict_type_checks();
-std::span<const Check> tokenizer_checks();
-std::span<const Check> chat_template_checks();
-std::span<const Check> tokenizer_schema_checks();
-std::span<const Check> tokenizer_value_checks();
-std::span<const Check> class_rule_checks();
-std::span<const Check> token_file_checks();
-std::span<const Check> processor_checks();
-std::span<const Check> quantization_checks();
-std::span<const Check> quantization_statement_checks();
-std::span<const Check> scale_shape_checks();
-std::span<const Check> scheme_checks();
-std::span<const Check> served_checks();
-std::span<const Check> weight_checks();
-std::span<const Check> parameter_checks();
-std::span<const Check> file_checks();
-std::span<const Check> gguf_checks();
-std::span<const Check> ollama_checks();
-std::span<const Check> value_checks();
+// clang-format off
+std::span<const Check> config_checks(), tied_head_checks(), config_number_checks(),
+    config_word_checks(), rope_checks(), older_field_checks(), layer_field_checks(),
+    table_field_checks(), computed_field_checks(), strict_type_checks(), tokenizer_checks(),
+    chat_template_checks(), tokenizer_schema_checks(), tokenizer_value_checks(),
+    class_rule_checks(), token_file_checks(), processor_checks(), quantization_checks(),
+    quantization_statement_checks(), scale_shape_checks(), scheme_checks(), served_checks(),
+    weight_checks(), parameter_checks(), file_checks(), gguf_checks(), ollama_checks(),
+    value_checks();
+// clang-format on
 
 // The kind of a value that stops constructors: t text, l list or object, n null, z zero, m a number
 // below zero, f a fraction, a absent; - another number.
@@ -338,5 +340,14 @@ char stop_letter(const JsonValue* value);
 
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
 bool is_list_of_texts(const JsonValue& json);
+bool is_token_id(const JsonValue& json);
+inline bool is_true(const JsonValue& json, std::string_view key) {
+  const JsonValue* value = member(json, key);
+  return value != nullptr && *value == true;
+}
+// At least one digit, and nothing else.
+inline bool are_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
 
 }  // namespace ckpt

@@ -17,8 +17,8 @@ namespace ckpt {
 //   layers   before the number of a layer: "vision_tower.transformer.layers"
 //   depth    the field that counts them
 //   heads    the field that counts heads of its attention
-// A rule whose name has {} is there once for each entry of deepstack_visual_indexes, one with a list
-// in braces for each of its words; `when` is a field that must be true.
+// A rule whose name has {} is there once for each entry of deepstack_visual_indexes, with a list in
+// braces once for each of its words; `when` is a field that must be true.
 struct TowerTable {
   std::string_view kind, layers, depth, heads;
   std::span<const std::span<const ParameterRule>> lists;

@@ -126,10 +126,7 @@ size_t digits_together(const JsonValue& rules) {
 // A token of more digits than `most`, which no text becomes where these are cut; or empty.
 std::string_view longer_number(const TokenLists& lists, size_t most) {
   for (const TokenLists::Token& token : lists.tokens) {
-    const bool is_number = token.text.size() > most && std::ranges::all_of(token.text, [](char c) {
-                             return c >= '0' && c <= '9';
-                           });
-    if (is_number) return token.text;
+    if (token.text.size() > most && are_digits(token.text)) return token.text;
   }
   return {};
 }
@@ -185,10 +182,9 @@ void look_rebuilt_rules(const Look& look) {
   // Of GPT2Tokenizer: T21.
   if (adds != nullptr && adds->is_null() && name != "GPT2Tokenizer" &&
       is_listed("tokenizer classes that refuse null add_prefix_space", name)) {
-    look.report(std::string(kClassPlace),
-                fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
-                Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
-    return;
+    return look.report(std::string(kClassPlace),
+                       fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
+                       Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
   }
   if (outcome.has_list("refuse")) {
     return look.report(std::string(kClassPlace),
@@ -230,8 +226,7 @@ constexpr Check kClassRuleChecks[] = {
 }  // namespace
 
 std::string tokenizer_class_of_5(const Examined& on) {
-  const JsonValue* keeps = known(on.tokenizer_config, "trust_remote_code");
-  const bool keeps_all = keeps != nullptr && keeps->is_boolean() && keeps->get<bool>();
+  const bool keeps_all = is_true(on.tokenizer_config, "trust_remote_code");
   if (keeps_all || names_own_code(on.tokenizer_config)) return {};
   const std::string* said = text_of(on.tokenizer_config, "tokenizer_class");
   if (said == nullptr) said = text_of(on.config, "tokenizer_class");

@@ -9,11 +9,13 @@
 // order, and none that added_tokens_decoder lacks.
 // Source: transformers 4.57.6 and 5.17.0 src/transformers/tokenization_utils_base.py
 // (_from_pretrained), tokenization_utils_fast.py and tokenization_utils_tokenizers.py (__init__).
-#include <charconv>
 #include <map>
 #include <set>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
+#include "core/base/numbers.h"
+#include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
 
 namespace ckpt {
@@ -22,11 +24,8 @@ namespace {
 constexpr std::string_view kDecoder = "added_tokens_decoder";
 
 // The JSON of a document, an object; or null.
-std::shared_ptr<const nlohmann::json> object_at(const Examined& on, std::string_view path) {
-  const Document* document = on.checkpoint.find_document(path);
-  if (document == nullptr) return nullptr;
-  const auto json = document->values();
-  return json && (*json)->is_object() ? *json : nullptr;
+std::shared_ptr<const JsonValue> object_at(const Examined& on, std::string_view path) {
+  return read_object(on.checkpoint, path).value_or(nullptr);
 }
 
 struct GivenToken {
@@ -42,8 +41,7 @@ TextsById texts_of(const Examined& on, const std::vector<GivenToken>& given) {
   TextsById out;
   for (const GivenToken& token : given) out[token.id] = {};
   const auto put = [&](uint64_t id, std::string_view text) {
-    const auto found = out.find(id);
-    if (found != out.end()) found->second = text;
+    if (std::string_view* const found = find_mapped(out, id)) *found = text;
   };
   for (const TokenLists::Token& token : on.token_lists->tokens) {
     if (token.id != TokenLists::kOddId) put(token.id, token.text);
@@ -60,11 +58,10 @@ std::vector<GivenToken> tokens_of_decoder(const JsonValue& decoder) {
   std::vector<GivenToken> out;
   if (!decoder.is_object()) return out;  // T16
   for (const auto& [key, token] : decoder.items()) {
-    uint64_t id = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    const auto id = number_from<uint64_t>(key);
     const std::string* text = text_of(token, "content");
-    if (error != std::errc() || end != key.data() + key.size() || text == nullptr) continue;
-    out.push_back({fmt::format("tokenizer_config.json: {}.{}", kDecoder, key), id, *text});
+    if (!id || text == nullptr) continue;
+    out.push_back({fmt::format("tokenizer_config.json: {}.{}", kDecoder, key), *id, *text});
   }
   return out;
 }

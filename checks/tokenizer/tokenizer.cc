@@ -8,6 +8,7 @@
 #include <set>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/model/document_names.h"
 #include "core/model/token_lists.h"
 #include "models/models.h"
@@ -24,8 +25,8 @@ void look_tokenizer_present(const Look& look) {
   });
   if (!has) look.report("tokenizer.json", "no tokenizer file at all");
   for (const std::string_view path : {"tokenizer.json", "tokenizer_config.json"}) {
-    const auto broken = look.on.broken.find(std::string(path));
-    if (broken != look.on.broken.end()) look.report(std::string(path), broken->second);
+    const std::string* fault = find_mapped(look.on.broken, std::string(path));
+    if (fault != nullptr) look.report(std::string(path), *fault);
   }
 }
 
@@ -93,12 +94,11 @@ void look_class_rules(const Look& look) {
   if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return;
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return;
   // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
-  const JsonValue* keeps = known(look.on.tokenizer_config, "trust_remote_code");
-  if (keeps != nullptr && keeps->is_boolean() && keeps->get<bool>()) return;
+  if (is_true(look.on.tokenizer_config, "trust_remote_code")) return;
   // 5.19 goes by the wrapper's model_type first.
-  const bool goes_by_type =
-      look.profile.rules == Rules::kVllm32 && has_quirk(look.on.model_type, "tokenizer_by_type");
-  if (goes_by_type) return;
+  if (look.profile.rules == Rules::kVllm32 && has_quirk(look.on.model_type, "tokenizer_by_type")) {
+    return;
+  }
   look.tell("tokenizer_config.json: tokenizer_class",
             "'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name);
 }
@@ -149,51 +149,37 @@ void look_ids(const Look& look) {
   }
 }
 
-std::set<uint64_t> ids_of(const JsonValue* json) {
-  std::set<uint64_t> out;
-  if (json == nullptr) return out;
-  if (const auto one = whole(*json)) out.insert(*one);
-  if (!json->is_array()) return out;
-  for (const JsonValue& item : *json) {
-    if (const auto id = whole(item)) out.insert(*id);
-  }
-  return out;
-}
-
 void look_end(const Look& look) {
   const auto chat_end = added_token_id(look.on.tokenizer_config, look.on.tokenizer, "eos_token");
   if (!chat_end || look.on.generation_config.is_null()) return;
-  const auto ends = ids_of(known(look.on.generation_config, "eos_token_id"));
-  if (ends.empty() || ends.count(*chat_end) != 0) return;
+  std::set<uint64_t> ends;
+  if (const auto one = whole(known(look.on.generation_config, "eos_token_id"))) ends.insert(*one);
+  for (const JsonValue& item : list_in(look.on.generation_config, "eos_token_id")) {
+    if (const auto id = whole(item)) ends.insert(*id);
+  }
+  if (ends.empty() || ends.contains(*chat_end)) return;
   look.tell("generation_config.json: eos_token_id", "does not hold {}, the tokenizer's eos_token",
             *chat_end);
 }
 
-const std::string* chat_template(const Examined& on, bool& differs) {
-  const Document* file = on.checkpoint.find_document("chat_template.jinja");
-  const std::string* inside = text_of(on.tokenizer_config, "chat_template");
-  differs = file != nullptr && inside != nullptr && file->text() != *inside;
-  return file != nullptr ? &file->text() : inside;
-}
-
 void look_template(const Look& look) {
   if (look.on.tokenizer_config.is_null()) return;
-  bool differs = false;
-  const std::string* text = chat_template(look.on, differs);
+  const std::string* text = chat_template(look.on);
+  const std::string* inside = text_of(look.on.tokenizer_config, "chat_template");
   if (text == nullptr && !look.on.has_document("chat_template.json")) {
     look.report("chat_template.jinja", "no chat template");
   }
-  if (differs) look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
+  if (inside != nullptr && *text != *inside) {
+    look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
+  }
 }
 
 void look_tools(const Look& look) {
-  bool differs = false;
-  const std::string* text = chat_template(look.on, differs);
-  if (text == nullptr || text->find("<tool_call>") == text->npos) return;
-  const bool is_xml = text->find("<function=") != text->npos;
+  const std::string_view parser = tool_parser(look.on);
+  if (parser.empty()) return;
   look.tell("chat_template.jinja",
             "tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
-            is_xml ? "XML" : "JSON", is_xml ? "qwen3_coder" : "hermes");
+            parser == "hermes" ? "JSON" : "XML", parser);
 }
 
 void look_llama_ids(const Look& look) {

@@ -78,9 +78,6 @@ constexpr PartType kPartTypes[] = {
 };
 
 bool is_size(const JsonValue& json) { return json.is_number_unsigned(); }
-bool is_token_id(const JsonValue& json) {
-  return json.is_number_unsigned() && json.get<uint64_t>() <= UINT32_MAX;
-}
 bool is_of_list(const JsonValue* json, bool (*is)(const JsonValue&)) {
   return json != nullptr && json->is_array() && std::all_of(json->begin(), json->end(), is);
 }

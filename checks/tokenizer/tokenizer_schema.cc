@@ -16,10 +16,6 @@ namespace {
 
 using Faults = std::vector<TokenizerFault>;
 
-bool is_id(const JsonValue& json) {
-  return json.is_number_unsigned() && json.get<uint64_t>() <= UINT32_MAX;
-}
-
 void look_added(const JsonValue& tokens, Faults& out) {
   const std::string place = "tokenizer.json: added_tokens";
   if (!tokens.is_array()) {
@@ -28,7 +24,7 @@ void look_added(const JsonValue& tokens, Faults& out) {
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
     const JsonValue* id = member(tokens[i], "id");
-    std::string_view wrong = id == nullptr || !is_id(*id) ? "id" : "";
+    std::string_view wrong = id == nullptr || !is_token_id(*id) ? "id" : "";
     if (text_of(tokens[i], "content") == nullptr) wrong = "content";
     for (const std::string_view key :
          {"single_word", "lstrip", "rstrip", "normalized", "special"}) {
@@ -147,7 +143,7 @@ void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
   for (const TokenLists::Token& token : lists.tokens) {
     if (token.id != TokenLists::kOddId) continue;
     const JsonValue id = lists.id_value(token);
-    if (is_id(id)) continue;
+    if (is_token_id(id)) continue;
     out.push_back({fmt::format("{}.vocab: '{}'", place, token.text),
                    fmt::format("{}; expected a whole number", id.dump())});
     return;

@@ -27,22 +27,19 @@ bool is_added_token(const Look& look, const JsonValue& json) {
           (!needs_content && member(json, "content") == nullptr));
 }
 
-bool is_number_text(const std::string& text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+// 4.57 reads it where tokenizer_config.json has no added_tokens_decoder; else null.
+const Document* special_map(const Look& look) {
+  const bool is_read = look.profile.reads_old_tokenizers_alone() &&
+                       member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  return is_read ? look.on.checkpoint.find_document("special_tokens_map.json") : nullptr;
 }
 
-// 4.57 reads it where tokenizer_config.json has no added_tokens_decoder.
 void look_special_map(const Look& look) {
-  constexpr std::string_view kMap = "special_tokens_map.json";
-  if (!look.profile.reads_old_tokenizers_alone()) return;
-  const Document* document = look.on.checkpoint.find_document(kMap);
-  if (document == nullptr || member(look.on.tokenizer_config, "added_tokens_decoder") != nullptr) {
-    return;
-  }
+  const Document* document = special_map(look);
+  if (document == nullptr) return;
   const auto json = document->values();
   if (json && (*json)->is_object()) return;
-  look.report(std::string(kMap), json ? no_object(**json) : json.error().what);
+  look.report(document->path, json ? no_object(**json) : json.error().what);
 }
 
 // 4.57 takes the list out of tokenizer.json then.
@@ -58,12 +55,10 @@ void look_added_list(const Look& look) {
 
 // Its tokens go before those of tokenizer_config.json then.
 bool is_replaced(const Look& look, std::string_view key) {
-  const Document* document = look.on.checkpoint.find_document("special_tokens_map.json");
-  const bool is_read = look.profile.reads_old_tokenizers_alone() && document != nullptr &&
-                       member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
-  if (!is_read) return false;
+  const Document* document = special_map(look);
+  if (document == nullptr) return false;
   const auto json = document->values();
-  return json && (*json)->is_object() && member(**json, key) != nullptr;
+  return json && member(**json, key) != nullptr;
 }
 
 void look_special(const Look& look) {
@@ -80,7 +75,7 @@ void look_special(const Look& look) {
   const JsonValue* more = known(config, "additional_special_tokens");
   const bool are_tokens =
       more == nullptr || look.profile.has_tokenizers_of_5() ||
-      (more->is_array() && std::all_of(more->begin(), more->end(), [&](const JsonValue& item) {
+      (more->is_array() && std::ranges::all_of(*more, [&](const JsonValue& item) {
          return item.is_string() || is_added_token(look, item);
        }));
   if (!are_tokens) {
@@ -96,7 +91,7 @@ void look_special(const Look& look) {
 
 // The fault of one entry of added_tokens_decoder; empty: none.
 std::string fault_of(const std::string& id, const JsonValue& token) {
-  if (!is_number_text(id)) return "its key is not a token id";
+  if (!are_digits(id)) return "its key is not a token id";
   if (!token.is_object()) return "no object";
   const JsonValue* content = member(token, "content");
   if (content != nullptr && !content->is_string()) return "content is not a text";
@@ -155,11 +150,11 @@ void look_tokenizer_class(const Look& look) {
   const Examined& on = look.on;
   if (on.model_type.empty()) return;
   const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
-  if (name != nullptr && !name->is_string() && !name->is_null()) {
+  if (name != nullptr && name->is_string()) return;
+  if (name != nullptr && !name->is_null()) {
     return look.tell(fmt::format("{}: tokenizer_class", kPlace), "{}; expected a name",
                      name->dump());
   }
-  if (name != nullptr && name->is_string()) return;
   if (text_of(on.config, "tokenizer_class") != nullptr) return;
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
   // 4.57 knows a class without a fast form for them.
@@ -254,7 +249,7 @@ void look_generation_values(const Look& look) {
   if (!(*json)->is_object()) return look.report("generation_config.json", no_object(**json));
   look_generation_rules(look, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
-  if (pad == nullptr || pad->is_number() || pad->is_boolean()) return;
+  if (pad == nullptr || counts_as_number(*pad)) return;
   look.tell("generation_config.json: pad_token_id", "{}; expected a number", pad->dump());
 }
 
@@ -296,10 +291,6 @@ bool is_token(const JsonValue& value) {
   return value.is_string() || (type != nullptr && *type == "AddedToken");
 }
 
-bool has_all(const JsonValue& value, bool (*is_kind)(const JsonValue&)) {
-  return std::ranges::all_of(value, is_kind);
-}
-
 // A list [slow class, fast class], alone or below AutoTokenizer, which has one of the two; or the
 // slow class alone.
 bool names_code(const JsonValue& map) {
@@ -318,14 +309,12 @@ bool is_of_letter(const JsonValue& value, char letter) {
     case 'l': return value.is_array();
     case 'e': return value.is_structured() && value.empty();
     case 'd': return value.is_object();
-    case 't': return value.is_array() && has_all(value, is_token);
-    case 'K': return value.is_object() && has_all(value, is_token);
-    case 'x':
-      return value.is_object() &&
-             has_all(value, [](const JsonValue& item) { return item.is_string(); });
+    case 't': return value.is_array() && std::ranges::all_of(value, is_token);
+    case 'K': return value.is_object() && std::ranges::all_of(value, is_token);
+    case 'x': return value.is_object() && std::ranges::all_of(value, &JsonValue::is_string);
     case 'A': return names_code(value);
     default:
-      return value.is_object() && has_all(value, [](const JsonValue& item) {
+      return value.is_object() && std::ranges::all_of(value, [](const JsonValue& item) {
                return item.is_null() || is_token_or_object(item);
              });
   }
@@ -345,7 +334,7 @@ void look_older_files(const Look& look) {
     }
     const bool has_ids = std::string_view(path) == "added_tokens.json";
     for (const auto& [key, value] : (*json)->items()) {
-      const bool is_special = std::ranges::find(kSpecial, key) != kSpecial.end();
+      const bool is_special = std::ranges::count(kSpecial, key) != 0;
       const bool is_bad = has_ids ? !value.is_number_integer()
                                   : is_special && !value.is_null() && !is_token_or_object(value);
       if (is_bad) {

@@ -10,10 +10,10 @@
 // dimension than config.json says is cut without a word; and what they run as one counts as loaded
 // as soon as one piece of it was.
 #include <algorithm>
-#include <charconv>
 #include <ranges>
 
 #include "checks/subject/subject.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
@@ -24,8 +24,6 @@ constexpr size_t kNamesShown = 3;
 constexpr size_t kNamesDropped = 8;  // in one advised command
 
 using Rating = std::optional<Severity>;
-
-bool is_server(const Look& look) { return look.is(Program::kVllm) || look.is(Program::kSglang); }
 
 // transformers is asked for configurations, and for weights of floats.
 bool is_asked(const Look& look, ModelPart part) {
@@ -77,11 +75,10 @@ class Gathered {
                          });
     const std::string names =
         are_all ? fmt::format("{}", fmt::join(group.names, ",tensors=")) : std::string("GLOB");
-    return Fix{"", "",
-               fmt::format("ckpt convert IN OUT --step drop:tensors={}; or take config.json from "
-                           "the source model",
-                           names),
-               true, 0};
+    return advised(fmt::format("ckpt convert IN OUT --step drop:tensors={}; or take config.json "
+                               "from the source model",
+                               names),
+                   true);
   }
 
   std::array<Group, 4> groups_;  // by severity
@@ -182,7 +179,7 @@ bool has_natural_heads(const Look& look, const Deviation& wrong) {
 
 Rating rate_shape(const Look& look, const Deviation& wrong) {
   if (!is_asked(look, wrong.part)) return std::nullopt;
-  if (!is_server(look)) return Severity::kUnloaded;
+  if (!look.is_server()) return Severity::kUnloaded;
   if (look.is(Program::kVllm)) {
     if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
     const bool has_rows = std::ranges::count(wrong.expected, 0u) == 0;
@@ -231,16 +228,12 @@ void look_shapes(const Look& look) {
 
 // ---- that the model does not have ---------------------------------------------------------------
 
-bool names_fused_part(std::string_view name) {
-  for (const std::string_view word : {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"}) {
-    if (name.find(word) != name.npos) return true;
-  }
-  return false;
+bool names_any(std::string_view name, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words,
+                             [&](std::string_view word) { return name.find(word) != name.npos; });
 }
-
-bool names_attention_part(std::string_view name) {
-  return name.find(".q_proj") != name.npos || name.find(".k_proj") != name.npos ||
-         name.find(".v_proj") != name.npos;
+bool names_fused_part(std::string_view name) {
+  return names_any(name, {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"});
 }
 
 // "model.layers.61.mlp.gate": whether 61 is one of `count` numbers from `first` on.
@@ -248,11 +241,10 @@ bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
   constexpr std::string_view kLayers = "layers.";
   for (size_t at = name.find(kLayers); at != name.npos; at = name.find(kLayers, at)) {
     at += kLayers.size();
-    const std::string_view rest = name.substr(at);
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    const bool is_whole = error == std::errc() && end != rest.data() + rest.size() && *end == '.';
-    if (is_whole && number >= first && number - first < count) return true;
+    std::string_view rest = name.substr(at);
+    const auto number = take_leading<uint64_t>(rest);
+    const bool is_whole = number && rest.starts_with('.');
+    if (is_whole && *number >= first && *number - first < count) return true;
   }
   return false;
 }
@@ -293,7 +285,7 @@ bool is_refused(const Look& look, const Extra& extra) {
       if (look.profile.rules == Rules::kVllm32) return !extra.is_bias;
       if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
-      if (asks_for_attention) return names_attention_part(extra.name);
+      if (asks_for_attention) return names_any(extra.name, {".q_proj", ".k_proj", ".v_proj"});
       if (extra.is_bias) return has_quirk(look.on.text_type, "looks_up_biases");
       if (has_word(quirks, "refuses_nothing")) return false;
       if (extra.is_of_expert) return true;
@@ -376,8 +368,7 @@ void look_draft_layers(const Look& look) {
   look.report(
       fmt::format("config.json: {}", field),
       fmt::format("{}, but no tensor is called {}", declared, names), {}, {},
-      Fix{"", "", fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names),
-          true, 0});
+      advised(fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names), true));
 }
 
 constexpr Check kParameterChecks[] = {

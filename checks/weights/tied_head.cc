@@ -137,13 +137,10 @@ bool is_head_tied(const Examined& on) {
 }
 
 std::string head_not_checked(const Examined& on, const Profile& profile) {
-  const bool is_open = on.head_values == HeadValues::kUnknown;
-  const bool is_other =
-      profile.program == Program::kTensorrt && on.head_values == HeadValues::kDiffer;
-  if (is_open) {
+  if (on.head_values == HeadValues::kUnknown) {
     return "the head: lm_head.weight is tied to the embedding, but not compared with it";
   }
-  if (is_other) {
+  if (profile.program == Program::kTensorrt && on.head_values == HeadValues::kDiffer) {
     return "the head: lm_head.weight is tied to the embedding and differs; which of them this "
            "program uses is not known";
   }

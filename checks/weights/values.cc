@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/io/remote_files.h"
 
 namespace ckpt {
@@ -127,9 +128,9 @@ Status compare_shards(const Examined& on, const std::string& name, ValueFacts& o
     CKPT_ASSIGN(const auto input, scale_of(on, name + ".input_scale"));
     for (size_t i = 1; i < 3 && !group[i].empty(); ++i) {
       const std::string other = parent + std::string(group[i]);
-      const auto found = on.modules.find(other);
-      if (found == on.modules.end() || found->second.weight == nullptr) continue;
-      CKPT_ASSIGN(const auto other_weight, whole_scale(*found->second.weight));
+      const Module* found = find_mapped(on.modules, other);
+      if (found == nullptr || found->weight == nullptr) continue;
+      CKPT_ASSIGN(const auto other_weight, whole_scale(*found->weight));
       CKPT_ASSIGN(const auto other_input, scale_of(on, other + ".input_scale"));
       if (weight == other_weight && input == other_input) continue;
       out.unequal_scales.push_back(name);
@@ -192,10 +193,10 @@ void look_zero_rows(const Look& look) {
 void look_unequal(const Look& look) {
   const auto& found = look.on.values.unequal_scales;
   if (found.empty()) return;
-  look.tell(found.front(),
-            "{} groups that are run as one have unlike scales; the "
-            "server takes the largest for all",
-            found.size());
+  look.tell(
+      found.front(),
+      "{} groups that are run as one have unlike scales; the server takes the largest for all",
+      found.size());
 }
 
 void look_inputs(const Look& look) {

@@ -71,19 +71,15 @@ void look_prefix(const Look& look) {
 
 // Codes and scales of MXFP4: X_blocks next to X_scales.
 bool is_mxfp4_part(const Examined& on, const std::string& name) {
-  constexpr std::pair<std::string_view, std::string_view> kEnds[] = {{"_blocks", "_scales"},
-                                                                     {"_scales", "_blocks"}};
-  for (const auto& [end, other] : kEnds) {
-    if (!name.ends_with(end)) continue;
-    const std::string stem = name.substr(0, name.size() - end.size());
-    return on.tensor(stem + std::string(other)) != nullptr;
-  }
-  return false;
+  constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
+  const bool is_blocks = name.ends_with(kBlocks);
+  if (!is_blocks && !name.ends_with(kScales)) return false;
+  const std::string stem = name.substr(0, name.size() - kBlocks.size());
+  return on.tensor(stem + std::string(is_blocks ? kScales : kBlocks)) != nullptr;
 }
 
 void look_unknown(const Look& look) {
-  size_t count = 0;
-  std::string first;
+  Mismatch found;
   for (const Tensor* tensor : look.on.stray) {
     const std::string& name = tensor->name;
     const auto dtype = plain_dtype(*tensor->codec);
@@ -93,10 +89,10 @@ void look_unknown(const Look& look) {
                           name.ends_with("_amax") || name.find("_quantizer.") != name.npos;
     const bool is_packed = look.on.packed.parts.contains(name);
     if (look.on.is_gguf || is_usual || !is_codes || is_packed) continue;
-    if (is_mxfp4_part(look.on, name)) continue;
-    if (count++ == 0) first = name;
+    if (!is_mxfp4_part(look.on, name)) found.add(name);
   }
-  if (count != 0) look.tell(first, "{} tensors of codes without their scales", count);
+  if (found.count == 0) return;
+  look.tell(found.first, "{} tensors of codes without their scales", found.count);
 }
 
 void look_packed(const Look& look) {

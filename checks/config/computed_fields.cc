@@ -144,7 +144,7 @@ void look_computed_fields(const Look& look) {
 
 constexpr Check kComputedFieldChecks[] = {
     {"C43", "numbers that constructors compute with are numbers", "U: vllm*",
-     "unsupported operand type(s); ZeroDivisionError; AssertionError", "", kTakeConfig,
+     "unsupported operand type(s); ZeroDivisionError; AssertionError", kTakeConfig,
      look_computed_fields},
 };
 

@@ -153,18 +153,16 @@ void look_rope(const Look& look) {
     look.report(fmt::format("config.json: {}", key),
                 "next to text_config; rope belongs only inside text_config");
   }
-  const JsonValue* rope = known(on.text_config(), "rope_parameters");
-  if (rope == nullptr) rope = known(on.text_config(), "rope_scaling");
-  if (known(rope, "rope_theta") != nullptr || known(on.text_config(), "rope_theta") != nullptr) {
-    return;
-  }
+  const JsonValue* rope = on.text_field("rope_parameters");
+  if (rope == nullptr) rope = on.text_field("rope_scaling");
+  if (known(rope, "rope_theta") != nullptr || on.text_field("rope_theta") != nullptr) return;
   look.report("config.json: text_config.rope_parameters",
               "no rope_theta; the default of the class is 10000");
 }
 
 void look_rope_type(const Look& look) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    const JsonValue* rope = known(look.on.text_config(), key);
+    const JsonValue* rope = look.on.text_field(key);
     if (rope == nullptr) continue;
     const std::string* old_name = text_of(*rope, "type");
     const std::string* new_name = text_of(*rope, "rope_type");
@@ -205,7 +203,7 @@ constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 "
 
 void look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
-  const JsonValue* count = known(look.on.text_config(), "num_hidden_layers");
+  const JsonValue* count = look.on.text_field("num_hidden_layers");
   if (types.empty() || count == nullptr) return;
   const bool is_old = look.profile.reads_old_tokenizers_alone();
   // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
@@ -244,7 +242,7 @@ void look_vision_config(const Look& look) {
   const JsonValue* vision = known(on.config, "vision_config");
   if (vision == nullptr) return look.report("config.json: vision_config", "absent from a wrapper");
   const JsonValue* out = known(*vision, "out_hidden_size");
-  const JsonValue* hidden = known(on.text_config(), "hidden_size");
+  const JsonValue* hidden = on.text_field("hidden_size");
   if (out == nullptr || hidden == nullptr || *out == *hidden) return;
   // Without a tower nothing meets the text model.
   const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
@@ -256,14 +254,13 @@ void look_vision_config(const Look& look) {
 void look_interval(const Look& look) {
   const Examined& on = look.on;
   if (!has_quirk(on.text_type, "full_attention_interval") || !on.has_text_config()) return;
-  if (known(on.text_config(), "full_attention_interval") != nullptr) return;
+  if (on.text_field("full_attention_interval") != nullptr) return;
   look.report("config.json: text_config.full_attention_interval",
               "absent; the loader does not derive it from layer_types");
 }
 
 void look_no_vision(const Look& look) {
-  const Examined& on = look.on;
-  if (known(on.config, "vision_config") == nullptr || on.has_vision_tensors()) return;
+  if (known(look.on.config, "vision_config") == nullptr || look.on.has_vision_tensors()) return;
   look.report("config.json: vision_config", "the weights hold no vision tower");
 }
 
@@ -279,40 +276,39 @@ void look_remote_code(const Look& look) {
 
 constexpr Check kConfigChecks[] = {
     {"C01", "config.json can be read and names a model_type", "U: all",
-     "Unrecognized model; JSON errors", "", "copy config.json from the source model",
-     look_readable},
-    {"C02", "the program knows the model_type", "U: vllm* sglang transformers*", "", "vl-wrap", "",
-     look_model_type},
+     "Unrecognized model; JSON errors", "copy config.json from the source model", look_readable},
+    {"C02", "the program knows the model_type", "U: vllm* sglang transformers*", "", "",
+     look_model_type, "vl-wrap"},
     {"C03", "the program has the model class",
      "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4.57",
-     "unsupported architecture", "vl-wrap", "", look_model_class},
+     "unsupported architecture", "", look_model_class, "vl-wrap"},
     {"C04", "a wrapper's model_type or class has a text_config", "S: all",
-     "query, key and positions must have the same batch_size and seq_len; or wrong dimensions",
-     "vl-wrap", "", look_half_wrapped},
+     "query, key and positions must have the same batch_size and seq_len; or wrong dimensions", "",
+     look_half_wrapped, "vl-wrap"},
     {"C05", "text_config.model_type is the family's", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "Invalid model_type", "config", "", look_text_type},
+     "Invalid model_type", "", look_text_type, "config"},
     {"C06", "rope is complete, and only inside text_config",
      "S: vllm*, W: sglang tensorrt-llm llama.cpp transformers*",
      "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
-     "vl-wrap", "", look_rope},
+     "", look_rope, "vl-wrap"},
     {"C07", "one rope type", "U: vllm*, W: sglang tensorrt-llm transformers*",
-     "ValueError: conflicting rope types", "serving-config", "", look_rope_type},
+     "ValueError: conflicting rope types", "", look_rope_type, "serving-config"},
     {"C09", "config.json sets dtype", "W: vllm*, I: sglang tensorrt-llm llama.cpp transformers-5",
-     "weights in float32", "serving-config", "", look_dtype},
+     "weights in float32", "", look_dtype, "serving-config"},
     {"C11", "layer_types fit the layers",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*", "missing weights of linear_attn",
-     "", kTakeConfig, look_layer_types},
+     kTakeConfig, look_layer_types},
     {"C12", "vision_config fits the text model", "U: vllm* sglang, W: tensorrt-llm",
-     "errors while the tower is made", "vl-wrap", "", look_vision_config},
+     "errors while the tower is made", "", look_vision_config, "vl-wrap"},
     {"C14", "the vision tower's weights are there", "W: sglang, I: vllm* tensorrt-llm",
-     "parameters of the vision tower are never filled", "", "serve with --language-model-only",
+     "parameters of the vision tower are never filled", "serve with --language-model-only",
      look_no_vision},
     {"C15", "the folder needs no code of its own",
-     "U: llama.cpp, W: vllm* sglang tensorrt-llm transformers*", "asks for trust_remote_code", "",
+     "U: llama.cpp, W: vllm* sglang tensorrt-llm transformers*", "asks for trust_remote_code",
      "serve with --trust-remote-code, or use the native class", look_remote_code},
     {"C16", "full_attention_interval is there", "U: sglang",
-     "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "serving-config", "",
-     look_interval},
+     "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "", look_interval,
+     "serving-config"},
 };
 
 }  // namespace

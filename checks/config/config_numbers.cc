@@ -115,8 +115,7 @@ void look_refused(const Look& look) { look_numbers(look, 'U'); }
 void look_taken(const Look& look) { look_numbers(look, 'S'); }
 
 void look_length(const Look& look) {
-  const Examined& on = look.on;
-  const JsonValue* length = member(on.text_config(), "max_position_embeddings");
+  const JsonValue* length = member(look.on.text_config(), "max_position_embeddings");
   if (length == nullptr) return;
   if (*length == true) return;
   if (length->is_number() && *number(*length) >= 1) return;
@@ -126,21 +125,20 @@ void look_length(const Look& look) {
 
 const JsonValue* experts_of(const Examined& on) {
   for (const std::string_view key : split_words(kExpertCounts)) {
-    if (const JsonValue* said = known(on.text_config(), key)) return said;
+    if (const JsonValue* said = on.text_field(key)) return said;
   }
   return nullptr;
 }
 
 // DeepSeek and those like it choose groups of experts first.
 void look_groups(const Look& look) {
-  const Examined& on = look.on;
-  const uint64_t groups = whole(known(on.text_config(), "n_group")).value_or(0);
-  const uint64_t count = whole(experts_of(on)).value_or(0);
+  const uint64_t groups = whole(look.on.text_field("n_group")).value_or(0);
+  const uint64_t count = whole(experts_of(look.on)).value_or(0);
   if (groups == 0 || count == 0) return;  // C21, C42, C43
   if (count % groups != 0) {
     look.tell("config.json: n_group", "{}, which does not divide {} experts", groups, count);
   }
-  const auto most = whole(known(on.text_config(), "topk_group"));
+  const auto most = whole(look.on.text_field("topk_group"));
   if (!most || *most <= groups) return;
   look.tell("config.json: topk_group", "{}; there are {} groups (n_group)", *most, groups);
 }
@@ -148,8 +146,8 @@ void look_groups(const Look& look) {
 // The class makes its embedding with the row of this token.
 void look_padding(const Look& look) {
   const Examined& on = look.on;
-  const JsonValue* pad = known(on.text_config(), "pad_token_id");
-  const JsonValue* size = known(on.text_config(), "vocab_size");
+  const JsonValue* pad = on.text_field("pad_token_id");
+  const JsonValue* size = on.text_field("vocab_size");
   if (pad == nullptr || size == nullptr || !pad->is_number_integer()) return;
   const bool is_read = has_listed(look.profile, "embeddings with padding", on.text_type, false);
   const auto rows = number(*size);
@@ -171,12 +169,11 @@ std::string_view fields_of_key(const Family* family, std::string_view key) {
 
 // How many experts compute each token.
 void look_chosen_experts(const Look& look) {
-  const Examined& on = look.on;
-  const JsonValue* experts = experts_of(on);
+  const JsonValue* experts = experts_of(look.on);
   const uint64_t most = whole(experts).value_or(UINT64_MAX);
-  const Family* family = family_of_type(on.text_type);
+  const Family* family = family_of_type(look.on.text_type);
   for (const auto field : split_words(fields_of_key(family, "expert_used_count"))) {
-    const JsonValue* chosen = member(on.text_config(), field);
+    const JsonValue* chosen = member(look.on.text_config(), field);
     if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
     const auto count = whole(*chosen);
     if (count == 0 && most == 0) continue;  // a dense model of a class that may have experts
@@ -210,9 +207,9 @@ void look_theta_number(const Look& look) {
   const Examined& on = look.on;
   const bool is_class = !look.profile.serves();
   const JsonValue* theta =
-      is_class ? member(on.text_config(), "rope_theta") : known(on.text_config(), "rope_theta");
-  const JsonValue* rope = known(on.text_config(), "rope_scaling");
-  if (rope == nullptr) rope = known(on.text_config(), "rope_parameters");
+      is_class ? member(on.text_config(), "rope_theta") : on.text_field("rope_theta");
+  const JsonValue* rope = on.text_field("rope_scaling");
+  if (rope == nullptr) rope = on.text_field("rope_parameters");
   const bool reads_inner =
       !look.profile.reads_old_tokenizers_alone() || has_quirk(on.text_type, "theta_inside");
   const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
@@ -238,11 +235,10 @@ void look_base(const Look& look, const std::string& place, const JsonValue& base
 
 // Rotation divides by powers of these, wherever they are.
 void look_bases(const Look& look) {
-  const Examined& on = look.on;
-  const JsonValue& text = on.text_config();
+  const JsonValue& text = look.on.text_config();
   const JsonValue* positions = known(text, "position_embedding_type");
   if (positions != nullptr && *positions != "rope") return;
-  const std::string prefix = on.text_place();
+  const std::string prefix = look.on.text_place();
   for (const std::string_view key : {"rope_theta", "rope_local_base_freq", "local_rope_theta",
                                      "global_rope_theta", "rotary_emb_base"}) {
     if (const JsonValue* base = known(text, key)) look_base(look, prefix + std::string(key), *base);
@@ -259,26 +255,26 @@ void look_bases(const Look& look) {
 
 constexpr Check kConfigNumberChecks[] = {
     {"C21", "sizes are whole numbers above zero", "U: vllm* sglang llama.cpp, W: tensorrt-llm",
-     "Input should be a valid integer; unsupported operand type(s); negative dimension", "",
+     "Input should be a valid integer; unsupported operand type(s); negative dimension",
      kTakeConfig, look_refused},
     {"C22", "sizes are neither zero nor true or false",
      "S: vllm* sglang llama.cpp, W: tensorrt-llm",
-     "loads with a part of the weights, and answers nonsense", "", kTakeConfig, look_taken},
+     "loads with a part of the weights, and answers nonsense", kTakeConfig, look_taken},
     {"C23", "max_position_embeddings is a number of tokens",
      "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "'<' not supported between instances of 'str' and 'float'", "", kTakeConfig, look_length},
+     "'<' not supported between instances of 'str' and 'float'", kTakeConfig, look_length},
     {"C24", "numbers used only in computations have the right kind",
      "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
-     "errors with the first request, or nonsense", "", kTakeConfig, look_small_numbers},
+     "errors with the first request, or nonsense", kTakeConfig, look_small_numbers},
     {"C25", "rope_theta is a number", "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
-     "unsupported operand type(s) for **", "", kTakeConfig, look_theta_number},
-    {"C44", "rope_theta is above zero", "S: all", "NaN logits", "", kTakeConfig, look_bases},
+     "unsupported operand type(s) for **", kTakeConfig, look_theta_number},
+    {"C44", "rope_theta is above zero", "S: all", "NaN logits", kTakeConfig, look_bases},
     {"C45", "experts fall into groups of equal size",
      "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
-     "shape '[-1, 3]' is invalid for input of size; selected index k out of range", "", kTakeConfig,
+     "shape '[-1, 3]' is invalid for input of size; selected index k out of range", kTakeConfig,
      look_groups},
     {"C46", "pad_token_id is in the vocabulary", "U: transformers*",
-     "AssertionError: Padding_idx must be within num_embeddings", "", kTakeConfig, look_padding},
+     "AssertionError: Padding_idx must be within num_embeddings", kTakeConfig, look_padding},
 };
 
 }  // namespace

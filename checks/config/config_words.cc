@@ -133,13 +133,12 @@ bool is_same_activation(const std::string& name, std::string_view other) {
 
 // The classes of transformers compute what the field says; others compute the family's activation.
 void look_family_activation(const Look& look, const Family& family) {
-  const Examined& on = look.on;
   const std::string_view type = ruling_type(look);
   const bool is_vllm = look.is(Program::kVllm);
   const bool is_server = look.is_server();
   const bool is_asked = is_server && has_quirk(type, kOnlySilu);
   for (const std::string_view field : split_words(family.activation.fields)) {
-    const JsonValue* said = member(on.text_config(), field);
+    const JsonValue* said = member(look.on.text_config(), field);
     if (said == nullptr || (said->is_null() && !is_asked)) continue;
     const bool is_looked_up =
         std::ranges::any_of(kActivationRules, [&](const ActivationRule& rule) {
@@ -149,7 +148,7 @@ void look_family_activation(const Look& look, const Family& family) {
     const auto* name = said->get_ptr<const std::string*>();
     const std::string_view own = family.activation.name;
     if (name != nullptr && (is_asked ? *name == own : is_same_activation(*name, own))) continue;
-    const bool is_passed = is_vllm && !has_dense_part(on);
+    const bool is_passed = is_vllm && !has_dense_part(look.on);
     look.report(
         fmt::format("config.json: {}", field),
         fmt::format("{}; models of type {} have \"{}\"", said->dump(), type, own),
@@ -179,15 +178,14 @@ void look_activation_names(const Look& look, const Family& family) {
 }
 
 void look_activation(const Look& look) {
-  const Examined& on = look.on;
   if (look.profile.serves()) look_activation_rules(look);
   if (const Family* family = family_of_type(ruling_type(look))) {
     look.profile.serves() ? look_family_activation(look, *family)
                           : look_activation_names(look, *family);
   }
   if (!look.profile.serves()) return;
-  const JsonValue* vision = known(on.config, "vision_config");
-  const bool is_read = vision != nullptr && has_quirk(on.text_type, "strict_tower");
+  const JsonValue* vision = known(look.on.config, "vision_config");
+  const bool is_read = vision != nullptr && has_quirk(look.on.text_type, "strict_tower");
   const JsonValue* said = is_read ? member(*vision, "hidden_act") : nullptr;
   if (said == nullptr) return;
   const auto* name = said->get_ptr<const std::string*>();
@@ -197,7 +195,7 @@ void look_activation(const Look& look) {
 }
 
 void look_layer_words(const Look& look) {
-  const JsonValue* said = known(look.on.text_config(), "layer_types");
+  const JsonValue* said = look.on.text_field("layer_types");
   if (said == nullptr) return;
   const bool is_list = is_list_of_texts(*said);
   const JsonValue* count = member(look.on.text_config(), "num_hidden_layers");
@@ -360,24 +358,24 @@ void look_nesting(const Look& look) {
 constexpr Check kConfigWordChecks[] = {
     {"C26", "the dtype is one of PyTorch's",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp", "module 'torch' has no attribute",
-     "", "write \"bfloat16\" or the source model's", look_dtype_word},
+     "write \"bfloat16\" or the source model's", look_dtype_word},
     {"C27", "the activation is the family's",
      "U: vllm* sglang transformers*, S: llama.cpp, W: tensorrt-llm",
-     "Unsupported activation: ... Only silu is supported for now; KeyError", "", kTakeConfig,
+     "Unsupported activation: ... Only silu is supported for now; KeyError", kTakeConfig,
      look_activation},
-    {"C28", "layer_types is a list of names", "U: all", "The `layer_types` entries must be in", "",
+    {"C28", "layer_types is a list of names", "U: all", "The `layer_types` entries must be in",
      kTakeConfig, look_layer_words},
     {"C29", "architectures is a list of names",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*",
-     "architectures: Input should be a valid list", "", kTakeConfig, look_architectures},
+     "architectures: Input should be a valid list", kTakeConfig, look_architectures},
     {"C30", "the class reads configurations of this type",
      "U: vllm* sglang llama.cpp, S: transformers*, W: tensorrt-llm",
-     "object has no attribute; random weights", "", kTakeConfig, look_class_type},
+     "object has no attribute; random weights", kTakeConfig, look_class_type},
     {"C31", "parts of the configuration have the right kind", "U: all",
-     "object has no attribute 'text_config'", "", kTakeConfig, look_nesting},
+     "object has no attribute 'text_config'", kTakeConfig, look_nesting},
     {"C32", "a model that only decodes is not said to encode",
      "U: vllm*, W: sglang tensorrt-llm llama.cpp",
-     "max_num_batched_tokens is smaller than max_model_len", "", "remove is_encoder_decoder",
+     "max_num_batched_tokens is smaller than max_model_len", "remove is_encoder_decoder",
      look_encoder},
 };
 

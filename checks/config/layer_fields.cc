@@ -17,7 +17,7 @@ void look_dense_layers(const Look& look) {
   const Examined& on = look.on;
   const auto* rule = find_by(kDenseLayersByCount, &DenseLayersByCount::model_type, on.text_type);
   if (rule == nullptr) return;
-  const JsonValue* types = known(on.text_config(), "mlp_layer_types");
+  const JsonValue* types = on.text_field("mlp_layer_types");
   const bool is_listed = types != nullptr && types->is_array();
   uint64_t dense = 0, all_dense = 0;
   for (size_t i = 0; is_listed && i < types->size(); ++i) {
@@ -30,7 +30,7 @@ void look_dense_layers(const Look& look) {
                        "dense layers behind sparse ones; this server has them in front alone", {},
                        {}, advised("none: this server cannot run such a model"));
   }
-  const JsonValue* count = known(on.text_config(), "first_k_dense_replace");
+  const JsonValue* count = on.text_field("first_k_dense_replace");
   const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);
   if (count == nullptr && !counted) {
     look.tell(on.text_place("first_k_dense_replace"), "absent; expected {}",
@@ -43,7 +43,7 @@ void look_dense_layers(const Look& look) {
 
 void look_shared_cache(const Look& look) {
   const Examined& on = look.on;
-  const JsonValue* count = known(on.text_config(), "num_kv_shared_layers");
+  const JsonValue* count = on.text_field("num_kv_shared_layers");
   const bool shares = has_quirk(on.text_type, "shares_cache") || on.text_type == "gemma3n_text";
   if (count == nullptr || !shares) return;
   const std::vector<std::string> types = on.layer_types();
@@ -64,9 +64,9 @@ constexpr Check kLayerFieldChecks[] = {
     {"C40", "dense layers are counted as they are listed", "U: vllm*, W: sglang",
      "KeyError: 'layers.1.mlp.experts.routed_experts.w2_weight'; object has no attribute "
      "'first_k_dense_replace'",
-     "serving-config", "", look_dense_layers},
+     "", look_dense_layers, "serving-config"},
     {"C41", "layers that share keys and values have their source", "U: vllm* sglang",
-     "ValueError: 'full_attention' is not in list", "", kTakeConfig, look_shared_cache},
+     "ValueError: 'full_attention' is not in list", kTakeConfig, look_shared_cache},
 };
 
 }  // namespace

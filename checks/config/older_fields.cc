@@ -18,8 +18,8 @@ namespace {
 void look_expert_count(const Look& look) {
   const Examined& on = look.on;
   if (!has_word(kReadNumExperts, on.text_type)) return;
-  const JsonValue* count = known(on.text_config(), "num_local_experts");
-  if (count == nullptr || known(on.text_config(), "num_experts") != nullptr) return;
+  const JsonValue* count = on.text_field("num_local_experts");
+  if (count == nullptr || on.text_field("num_experts") != nullptr) return;
   look.tell(on.text_place("num_local_experts"),
             "{}, without num_experts; transformers 4.57 reads that alone, and takes "
             "its default instead",
@@ -28,8 +28,8 @@ void look_expert_count(const Look& look) {
 
 void look_rope_by_layer_type(const Look& look) {
   const Examined& on = look.on;
-  if (known(on.text_config(), "rope_scaling") != nullptr) return;
-  const JsonValue* rope = known(on.text_config(), "rope_parameters");
+  if (on.text_field("rope_scaling") != nullptr) return;
+  const JsonValue* rope = on.text_field("rope_parameters");
   const bool is_nested = rope != nullptr && rope->is_object() && !rope->empty() &&
                          std::ranges::all_of(rope->items(), [](auto& item) {
                            return item.key().ends_with("_attention") && item.value().is_object();
@@ -45,24 +45,22 @@ void look_rope_by_layer_type(const Look& look) {
 
 // Released configurations have both fields; 5 saves hidden_activation alone.
 void look_two_activations(const Look& look) {
-  const Examined& on = look.on;
-  if (!has_quirk(on.text_type, "two_activations")) return;
-  const JsonValue* value = known(on.text_config(), "hidden_act");
+  if (!has_quirk(look.on.text_type, "two_activations")) return;
+  const JsonValue* value = look.on.text_field("hidden_act");
   if (value != nullptr && *value == "gelu_pytorch_tanh") return;
-  look.tell(on.text_place("hidden_act"),
+  look.tell(look.on.text_place("hidden_act"),
             "{}; this server expects \"gelu_pytorch_tanh\" in it and in hidden_activation",
             value == nullptr ? "absent" : value->dump());
 }
 
 void look_unsaved_fields(const Look& look) {
-  const Examined& on = look.on;
   for (const UnsavedField& field : kUnsavedFields) {
     if (look.is(Program::kVllm) && field.is_optional_in_vllm) continue;
-    if (!has_word(field.model_types, on.text_type)) continue;
-    const JsonValue* said = known(on.text_config(), field.name);
+    if (!has_word(field.model_types, look.on.text_type)) continue;
+    const JsonValue* said = look.on.text_field(field.name);
     if (said != nullptr && !said->is_structured()) continue;
-    return look.tell(on.text_place(field.name), "absent, as transformers 5 omits it; expected {}",
-                     field.value);
+    return look.tell(look.on.text_place(field.name),
+                     "absent, as transformers 5 omits it; expected {}", field.value);
   }
 }
 
@@ -77,10 +75,9 @@ void look_vision_rope(const Look& look) {
 
 // The server runs the tower as Qwen3-VL's, whose list of mergers has three by default.
 void look_mergers(const Look& look) {
-  const Examined& on = look.on;
-  const JsonValue* vision = known(on.config, "vision_config");
+  const JsonValue* vision = known(look.on.config, "vision_config");
   if (vision == nullptr || !vision->is_object()) return;
-  const bool is_asked = has_quirk(on.text_type, "deepstack_list");
+  const bool is_asked = has_quirk(look.on.text_type, "deepstack_list");
   if (!is_asked || vision->contains("deepstack_visual_indexes")) return;
   look.report("config.json: vision_config.deepstack_visual_indexes",
               "absent, as transformers 5 omits it; this server makes three mergers of random "
@@ -90,23 +87,23 @@ void look_mergers(const Look& look) {
 constexpr Check kOlderFieldChecks[] = {
     {"C34", "the number of experts is where the reader looks",
      "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
-     "Tried to load weights of size torch.Size(...) to a parameter of size torch.Size(...)",
-     "serving-config", "", look_expert_count},
+     "Tried to load weights of size torch.Size(...) to a parameter of size torch.Size(...)", "",
+     look_expert_count, "serving-config"},
     {"C35", "rope by layer type is where the reader looks",
      "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
-     "rope_parameters should have a 'rope_type' key", "serving-config", "",
-     look_rope_by_layer_type},
+     "rope_parameters should have a 'rope_type' key", "", look_rope_by_layer_type,
+     "serving-config"},
     {"C36", "Gemma 2 names its activation twice", "U: vllm-0.16 vllm-0.17 sglang",
-     "'Gemma2Config' object has no attribute 'hidden_act'", "serving-config", "",
-     look_two_activations},
+     "'Gemma2Config' object has no attribute 'hidden_act'", "", look_two_activations,
+     "serving-config"},
     {"C37", "DeepSeek's experts are described", "U: vllm* sglang",
-     "object has no attribute 'moe_layer_freq'; KeyError: '...gate.e_score_correction_bias'",
-     "serving-config", "", look_unsaved_fields},
+     "object has no attribute 'moe_layer_freq'; KeyError: '...gate.e_score_correction_bias'", "",
+     look_unsaved_fields, "serving-config"},
     {"C38", "Pixtral's rope has a name that is known", "U: sglang",
-     "PixtralRotaryEmbedding does not support non-default RoPE", "serving-config", "",
-     look_vision_rope},
+     "PixtralRotaryEmbedding does not support non-default RoPE", "", look_vision_rope,
+     "serving-config"},
     {"C39", "Qwen3.5's tower has no mergers for deeper layers", "S: sglang",
-     "loads, and answers about images are noise", "serving-config", "", look_mergers},
+     "loads, and answers about images are noise", "", look_mergers, "serving-config"},
 };
 
 }  // namespace

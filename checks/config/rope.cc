@@ -68,13 +68,12 @@ struct Rope {
 
 // rope_scaling goes before rope_parameters; by layer type there is one each.
 std::vector<Rope> ropes_of(const Look& look) {
-  const Examined& on = look.on;
   const bool is_first = !look.profile.reads_old_tokenizers_alone();
   std::vector<Rope> out;
-  const JsonValue& text = on.text_config();
-  const std::string prefix = on.text_place();
+  const JsonValue& text = look.on.text_config();
+  const std::string prefix = look.on.text_place();
   // Of 4.57, where a class has a rope_scaling of its own, which goes before rope_parameters.
-  const bool has_own = !is_first && has_quirk(on.text_type, "own_rope_scaling");
+  const bool has_own = !is_first && has_quirk(look.on.text_type, "own_rope_scaling");
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const JsonValue* said = known(text, key);
     if (said == nullptr || (has_own && key == "rope_parameters")) continue;
@@ -449,7 +448,7 @@ void look_lone_share(const Look& look) {
   const bool is_unread = has_word(quirks, "ignores_partial_rotary_factor");
   const std::string_view unread = is_unread ? kShare : "";
   for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
-    const JsonValue* said = key == unread ? nullptr : known(look.on.text_config(), key);
+    const JsonValue* said = key == unread ? nullptr : look.on.text_field(key);
     if (said == nullptr) continue;
     const double share = *said == true ? 1 : number(*said).value_or(-1);
     if (share > 0 && share <= 1) return;
@@ -481,10 +480,9 @@ double default_theta(const Family& table) {
 // Classes of transformers 4.57 read rope_theta next to the dictionary; where it is only inside,
 // as 5.x writes it, their default goes before it.
 void look_theta(const Look& look) {
-  const Examined& on = look.on;
-  if (known(on.text_config(), "rope_theta") != nullptr) return;
-  if (!has_quirk(on.text_type, "theta_outside")) return;
-  const double usual = default_theta(*table_of_model_type(on.text_type));
+  if (look.on.text_field("rope_theta") != nullptr) return;
+  if (!has_quirk(look.on.text_type, "theta_outside")) return;
+  const double usual = default_theta(*table_of_model_type(look.on.text_type));
   for (const Rope& rope : ropes_of(look)) {
     const JsonValue* theta = known(*rope.said, "rope_theta");
     if (theta == nullptr || number(*theta) == usual) continue;
@@ -494,11 +492,10 @@ void look_theta(const Look& look) {
 }
 
 void look_both_ropes(const Look& look) {
-  const Examined& on = look.on;
-  const auto conflict = rope_conflict(on.text_config(), family_of_type(on.text_type));
+  const auto conflict = rope_conflict(look.on.text_config(), family_of_type(look.on.text_type));
   if (!conflict) return;
   const auto& [field, scaling, parameters, is_lost] = *conflict;
-  const std::string place = on.text_place("rope_scaling");
+  const std::string place = look.on.text_place("rope_scaling");
   const std::string used = scaling.is_null() ? "absent" : scaling.dump();
   if (!is_lost) {
     return look.tell(place, "{} is {}; rope_parameters, which readers ignore next to it, say {}",
@@ -515,16 +512,16 @@ constexpr Check kRopeChecks[] = {
     {"C17", "the rope type is known and complete",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
      "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
-     "", kTakeConfig, look_rope_words},
+     kTakeConfig, look_rope_words},
     {"C18", "mrope_section fits the rotary dimension",
-     "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", "", kTakeConfig,
+     "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", kTakeConfig,
      look_sections},
     {"C19", "partial_rotary_factor is a share", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "partial_rotary_factor must be between 0.0 and 1.0", "", kTakeConfig, look_share},
+     "partial_rotary_factor must be between 0.0 and 1.0", kTakeConfig, look_share},
     {"C20", "rope_theta is where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
-     "loads, and answers get worse the longer the text is", "serving-config", "", look_theta},
+     "loads, and answers get worse the longer the text is", "", look_theta, "serving-config"},
     {"C47", "rope_scaling and rope_parameters agree", "W: all",
-     "answers get worse the longer the text is", "",
+     "answers get worse the longer the text is",
      "remove one of them from config.json, or make them say the same", look_both_ropes},
 };
 

@@ -14,16 +14,12 @@
 namespace ckpt {
 namespace {
 
-bool are_whole(const JsonValue& list) {
-  return list.is_array() &&
-         std::ranges::all_of(list, [](const JsonValue& item) { return item.is_number_integer(); });
+bool are_texts(const JsonValue& values) {
+  return std::ranges::all_of(values, &JsonValue::is_string);
 }
-
-bool are_of_kind(const JsonValue& values, bool (*is_kind)(const JsonValue&)) {
-  return std::ranges::all_of(values, is_kind);
+bool are_whole(const JsonValue& values) {
+  return std::ranges::all_of(values, &JsonValue::is_number_integer);
 }
-bool is_word(const JsonValue& value) { return value.is_string(); }
-bool is_integer(const JsonValue& value) { return value.is_number_integer(); }
 
 // Python's int() takes more texts; a configuration that was saved has none of those.
 bool has_numbers_for_keys(const JsonValue& value) {
@@ -36,11 +32,9 @@ bool has_numbers_for_keys(const JsonValue& value) {
 // Letters of narrower kinds, which only some sections have.
 bool is_of_narrow(const JsonValue& value, char letter) {
   switch (letter) {
-    case 't': return value.is_array() && are_of_kind(value, is_word);
-    case 'k':
-      return value.is_object() && are_of_kind(value, is_word) && has_numbers_for_keys(value);
-    case 'v':
-      return value.is_object() && (are_of_kind(value, is_word) || are_of_kind(value, is_integer));
+    case 't': return is_list_of_texts(value);
+    case 'k': return value.is_object() && are_texts(value) && has_numbers_for_keys(value);
+    case 'v': return value.is_object() && (are_texts(value) || are_whole(value));
     case 'K': return value.is_object() && has_numbers_for_keys(value);
     case 'p':
       return value == "regression" || value == "single_label_classification" ||
@@ -57,7 +51,7 @@ char letter_of(const JsonValue& value) {
   if (value.is_string()) return 's';
   if (value.is_null()) return 'n';
   if (value.is_object()) return 'd';
-  return are_whole(value) ? 'L' : 'l';
+  return are_whole(value) ? 'L' : 'l';  // a list
 }
 
 std::string names_of(std::string_view letters) {
@@ -98,18 +92,6 @@ const Profile& reader_of(const Look& look) {
                                                                  : "transformers-5");
 }
 
-// The sections "START..." of the reader's profile that name `type`: what is behind START.
-std::vector<std::string_view> sections_of(const Look& look, std::string_view start,
-                                          std::string_view type) {
-  std::vector<std::string_view> out;
-  const auto& lists = reader_of(look).lists;
-  auto section = lists.lower_bound(start);
-  for (; section != lists.end() && section->first.starts_with(start); ++section) {
-    if (section->second.words.contains(type)) out.push_back(section->first.substr(start.size()));
-  }
-  return out;
-}
-
 bool is_of_types(const JsonValue& value, std::string_view letters) {
   const bool is_empty_list = value.is_array() && value.empty();
   const std::string own = is_empty_list ? "lL" : std::string(1, letter_of(value));
@@ -120,22 +102,23 @@ bool is_of_types(const JsonValue& value, std::string_view letters) {
 // The fault of a field in the class of this model type; empty: none.
 std::string fault_of_field(const Look& look, std::string_view key, const JsonValue& value,
                            std::string_view type) {
-  const auto types = sections_of(look, fmt::format("field {}=", key), type);
-  if (!types.empty() && !is_of_types(value, types[0])) {
-    return fmt::format("{}; expected {}", value.dump(), names_of(types[0]));
+  const Profile& reader = reader_of(look);
+  const auto types = section_with(reader, fmt::format("field {}=", key), type);
+  if (!types.empty() && !is_of_types(value, types)) {
+    return fmt::format("{}; expected {}", value.dump(), names_of(types));
   }
   if (look.profile.serves()) return {};  // C11, C21, C42, C43; SGLang has 5.6
-  const auto stops = sections_of(look, fmt::format("stops {}=", key), type);
-  if (!stops.empty() && stops[0].find(stop_letter(&value)) != stops[0].npos) {
+  const auto stops = section_with(reader, fmt::format("stops {}=", key), type);
+  if (stops.find(stop_letter(&value)) != stops.npos) {
     return fmt::format("{}; expected a number that this class can compute with", value.dump());
   }
-  const auto words = sections_of(look, fmt::format("words {}: ", key), type);
+  const auto words = section_with(reader, fmt::format("words {}: ", key), type);
   if (words.empty() || !value.is_array()) return {};
   for (const JsonValue& word : value) {
     const auto* text = word.get_ptr<const std::string*>();
     if (text == nullptr) return {};  // C28
-    if (has_word(fmt::format(" {} ", words[0]), *text)) continue;
-    return fmt::format("{}; the class knows {}", word.dump(), words[0]);
+    if (has_word(words, *text)) continue;
+    return fmt::format("{}; the class knows {}", word.dump(), words);
   }
   return {};
 }
@@ -187,9 +170,8 @@ constexpr Check kStrictTypeChecks[] = {
     {"C33", "fields have types, values and words that load",
      "U: vllm* sglang transformers*, W: tensorrt-llm",
      "StrictDataclassFieldValidationError: Validation error for field; unsupported operand "
-     "type(s); "
-     "entries must be in",
-     "", kTakeConfig, look_types},
+     "type(s); entries must be in",
+     kTakeConfig, look_types},
 };
 
 }  // namespace

@@ -81,8 +81,7 @@ void look_table_fields(const Look& look) {
   if (defaults == nullptr) defaults = report.table;
   const std::string prefix = on.text_place();
   look_nulls(look, prefix, on.text_config(), defaults->defaults);
-  const bool has_heads = !has_word(report.table->quirks, "no_head_dim");
-  if (has_heads) look_heads(look, prefix, *defaults);
+  if (!has_word(report.table->quirks, "no_head_dim")) look_heads(look, prefix, *defaults);
   look_zeros(look, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
   const TowerTable* tower = tower_of(on.model_type);
@@ -96,7 +95,7 @@ constexpr Check kTableFieldChecks[] = {
     {"C42", "fields that determine shapes are numbers", "U: vllm*",
      "unsupported operand type(s); Input should be a valid integer; num_heads is not divisible by "
      "num_kv_heads",
-     "", kTakeConfig, look_table_fields},
+     kTakeConfig, look_table_fields},
 };
 
 }  // namespace

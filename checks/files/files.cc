@@ -118,9 +118,8 @@ void look_trainer(const Look& look) {
 
 // Whether the program has no class of its own for what this code would be asked for.
 bool is_code_needed(const Look& look, std::string_view document) {
-  const Examined& on = look.on;
-  if (document == "config.json") return !knows_model_type(look.profile, on.model_type);
-  const std::string* name = text_of(on.tokenizer_config, "tokenizer_class");
+  if (document == "config.json") return !knows_model_type(look.profile, look.on.model_type);
+  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
   return document == "tokenizer_config.json" && name != nullptr &&
          !knows_tokenizer_class(look.profile, *name);
 }
@@ -151,28 +150,27 @@ void look_preferred(const Look& look) {
 
 constexpr Check kFileChecks[] = {
     {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
-     "metadata error in older readers", "", "ckpt convert IN OUT", look_format},
+     "metadata error in older readers", "ckpt convert IN OUT", look_format},
     {"W14", "the index of shards has metadata", "U: transformers*",
-     "KeyError: 'metadata'; no file named model.safetensors", "", "ckpt convert IN OUT",
-     look_index},
+     "KeyError: 'metadata'; no file named model.safetensors", "ckpt convert IN OUT", look_index},
     {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
-     "", "ckpt convert IN OUT", look_listed_files},
-    {"W17", "the program reads the weights that were checked",
-     "W: vllm* transformers*", "KeyError, or other weights than expected", "",
+     "ckpt convert IN OUT", look_listed_files},
+    {"W17", "the program reads the weights that were checked", "W: vllm* transformers*",
+     "KeyError, or other weights than expected",
      "move this file out of the folder, or check it alone", look_preferred},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
-     "JSON errors", "", "copy the file from the source model", look_documents},
-    {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it", "",
+     "JSON errors", "copy the file from the source model", look_documents},
+    {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it",
      "remove one of the two values", look_keys_set_twice},
     {"F03", "generation_config.json is valid", "W: vllm* sglang transformers*",
-     "errors when it is saved; sampling that is ignored", "serving-config", "", look_generation},
+     "errors when it is saved; sampling that is ignored", "", look_generation, "serving-config"},
     {"F04", "the writer is not newer than the reader", "I: vllm-0.16 vllm-0.17 transformers-4.57",
-     "", "", "", look_newer},
+     "", "", look_newer},
     {"F09", "code that documents name is there", "W: vllm* sglang transformers*",
-     "with --trust-remote-code: does not appear to have a file named ...", "",
+     "with --trust-remote-code: does not appear to have a file named ...",
      "copy these files from the source model, after reading them", look_code},
-    {"F06", "no state of a training", "I: vllm* sglang", "", "", "not needed for serving",
+    {"F06", "no state of a training", "I: vllm* sglang", "", "not needed for serving",
      look_trainer},
 };
 

@@ -60,18 +60,17 @@ constexpr Check kProcessorChecks[] = {
     {"P01", "a wrapper has preprocessor_config.json", "S: vllm* sglang, W: tensorrt-llm",
      "does not appear to have a file named preprocessor_config.json: the weights load, and the "
      "server stops when it makes its processor",
-     "preprocessor", "", look_present},
+     "", look_present, "preprocessor"},
     {"P02", "the image processor has a separate file",
      "S: vllm-0.16 vllm-0.17 sglang, W: tensorrt-llm, I: vllm",
-     "does not appear to have a file named preprocessor_config.json", "preprocessor", "",
-     look_nested},
+     "does not appear to have a file named preprocessor_config.json", "", look_nested,
+     "preprocessor"},
     {"P03", "image_processor_type is set", "W: vllm* sglang, I: tensorrt-llm",
-     "Unrecognized image processor", "preprocessor", "", look_type},
+     "Unrecognized image processor", "", look_type, "preprocessor"},
     {"P04", "patch sizes equal vision_config's", "W: vllm* sglang, I: tensorrt-llm",
-     "shape errors with images", "", "take preprocessor_config.json from the source model",
-     look_sizes},
-    {"P06", "video_preprocessor_config.json", "W: vllm* sglang", "no video processor",
-     "preprocessor", "", look_video},
+     "shape errors with images", "take preprocessor_config.json from the source model", look_sizes},
+    {"P06", "video_preprocessor_config.json", "W: vllm* sglang", "no video processor", "",
+     look_video, "preprocessor"},
 };
 
 }  // namespace

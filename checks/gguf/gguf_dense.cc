@@ -7,7 +7,7 @@
 namespace ckpt {
 namespace {
 
-using Rows = std::span<const GgufRow>;
+using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kBiasedAttentionRows[] = {
@@ -118,39 +118,12 @@ constexpr GgufRow kErnieRows[] = {
 };
 // clang-format on
 
-using gguf_rows::kAttention, gguf_rows::kDense, gguf_rows::kFrame;
-using gguf_rows::kGraniteShared, gguf_rows::kHead, gguf_rows::kHeadNorms;
-using gguf_rows::kLeading, gguf_rows::kLlamaFeed, gguf_rows::kNextn;
-using gguf_rows::kNorms, gguf_rows::kPostNorms, gguf_rows::kRope;
-using gguf_rows::kSquareAttention, gguf_rows::kTiedHead, gguf_rows::kWideAttention;
-
-const Rows kLlamaLists[] = {kFrame,        kTiedHead, kNorms,     kAttention,
-                            kOutputBiases, kRope,     kLlamaFeed, kGraniteShared};
-const Rows kSmolLm3Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kDense};
-const Rows kSeedOssLists[] = {kFrame, kTiedHead, kPostNorms, kAttention, kDense};
-const Rows kQwen2Lists[] = {kFrame, kTiedHead, kOutputBias, kNorms, kBiasedAttentionRows, kDense};
-const Rows kQwen3Lists[] = {kFrame,         kTiedHead,  kRanking, kNorms,
-                            kWideAttention, kHeadNorms, kDense};
-const Rows kOlmoLists[] = {kEmbeddingRows, kTiedHead, kSquareAttention, kDense};
-const Rows kOlmo2Lists[] = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kDense};
-const Rows kPhi2Lists[] = {kFrame, kHead, kSquareAttention, kPhi2Rows, kBiasedFeed};
-const Rows kPhi3Lists[] = {kFrame, kTiedHead, kNorms, kPhi3Rows};
-const Rows kGemmaLists[] = {kFrame, kNorms, kAttention, kDense};
-const Rows kGemma2Lists[] = {kFrame, kNorms, kAttention, kGemma2Rows, kDense};
-const Rows kGemma3Lists[] = {kFrame,     kTiedHead,  kGemma3Rows, kNorms,
-                             kAttention, kHeadNorms, kGemma2Rows, kDense};
-const Rows kGemma4Lists[] = {kFrame, kTiedHead, kNorms, kGemma2Rows, kGemma4Rows};
-const Rows kCommandLists[] = {kFrame, kInputNorm, kCommandRows, kSquareAttention, kDense};
-const Rows kCohere2Lists[] = {kFrame, kInputNorm, kSquareAttention, kDense};
-const Rows kStableLmLists[] = {kFrame, kHead, kSquareAttention, kStableLmRows, kDense};
-const Rows kStarcoder2Lists[] = {kFrame,           kTiedHead,       kNorms,
-                                 kSquareAttention, kStarcoder2Rows, kBiasedFeed};
-const Rows kGptNeoxLists[] = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows, kBiasedFeed};
-const Rows kExaone4Lists[] = {kFrame, kTiedHead, kExaone4Rows, kHeadNorms, kDense};
-const Rows kGlm4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn};
-const Rows kErnieLists[] = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense};
-const Rows kErnieMoeLists[] = {kFrame,        kTiedHead, kNorms,    kWideAttention,
-                               kOutputBiases, kLeading,  kErnieRows};
+constexpr RowLists kLlamaLists = {kFrame,        kTiedHead, kNorms,     kAttention,
+                                  kOutputBiases, kRope,     kLlamaFeed, kGraniteShared};
+constexpr RowLists kQwen2Lists = {kFrame, kTiedHead, kOutputBias, kNorms, kBiasedAttentionRows,
+                                  kDense};
+constexpr RowLists kQwen3Lists = {kFrame,         kTiedHead,  kRanking, kNorms,
+                                  kWideAttention, kHeadNorms, kDense};
 
 constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
 
@@ -166,52 +139,65 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " mistral3 ", .rows = kLlamaLists,
      .keys = "attention.temperature_scale rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
              " rope.scaling.yarn_log_multiplier", .graph = "turned_whole"},
-    {.names = " smollm3 ", .rows = kSmolLm3Lists, .graph = "turned_whole"},
-    {.names = " seed_oss ", .rows = kSeedOssLists, .graph = "turned_whole"},
+    {.names = " smollm3 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kDense},
+     .graph = "turned_whole"},
+    {.names = " seed_oss ", .rows = {kFrame, kTiedHead, kPostNorms, kAttention, kDense},
+     .graph = "turned_whole"},
     {.names = " qwen2 ", .rows = kQwen2Lists, .graph = "turned_whole"},
     {.names = " qwen2vl ", .rows = kQwen2Lists, .norm = "", .keys = "rope.dimension_sections!",
      .graph = "turned_whole"},
     {.names = " qwen3 ", .rows = kQwen3Lists, .graph = "turned_whole"},
     {.names = " qwen3vl ", .rows = kQwen3Lists,
      .keys = "rope.dimension_sections! n_deepstack_layers", .graph = "turned_whole deepstack"},
-    {.names = " olmo ", .rows = kOlmoLists, .norm = kLayerNorm, .keys = "attention.clamp_kqv",
-     .graph = "turned_whole"},
-    {.names = " olmo2 ", .rows = kOlmo2Lists,
+    {.names = " olmo ", .rows = {kEmbeddingRows, kTiedHead, kSquareAttention, kDense},
+     .norm = kLayerNorm, .keys = "attention.clamp_kqv", .graph = "turned_whole"},
+    {.names = " olmo2 ", .rows = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa",
      .graph = "turned_whole", .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
-    {.names = " phi2 ", .rows = kPhi2Lists, .norm = kLayerNorm},
-    {.names = " phi3 ", .rows = kPhi3Lists, .keys = "attention.sliding_window"},
-    {.names = " gemma ", .rows = kGemmaLists, .graph = "other_values"},
-    {.names = " gemma2 ", .rows = kGemma2Lists,
+    {.names = " phi2 ", .rows = {kFrame, kHead, kSquareAttention, kPhi2Rows, kBiasedFeed},
+     .norm = kLayerNorm},
+    {.names = " phi3 ", .rows = {kFrame, kTiedHead, kNorms, kPhi3Rows},
+     .keys = "attention.sliding_window"},
+    {.names = " gemma ", .rows = {kFrame, kNorms, kAttention, kDense}, .graph = "other_values"},
+    {.names = " gemma2 ", .rows = {kFrame, kNorms, kAttention, kGemma2Rows, kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
              " attn_logit_softcapping final_logit_softcapping", .graph = "other_values",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
-    {.names = " gemma3 ", .rows = kGemma3Lists,
+    {.names = " gemma3 ",
+     .rows = {kFrame, kTiedHead, kGemma3Rows, kNorms, kAttention, kHeadNorms, kGemma2Rows, kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
              " final_logit_softcapping", .graph = "other_values", .sliding = Sliding::kIfSaid,
      .sliding_pattern = 6},
-    {.names = " gemma4 ", .rows = kGemma4Lists,
+    {.names = " gemma4 ", .rows = {kFrame, kTiedHead, kNorms, kGemma2Rows, kGemma4Rows},
      .keys = "attention.sliding_window! attention.sliding_window_pattern:A!"
              " attention.shared_kv_layers rope.freq_base_swa expert_feed_forward_length"
              " embedding_length_per_layer_input! attention.key_length_swa!"
              " attention.value_length_swa! final_logit_softcapping", .graph = "sharing",
      .sliding = Sliding::kAlways},
-    {.names = " command-r ", .rows = kCommandLists, .norm = kLayerNorm, .keys = "logit_scale"},
-    {.names = " cohere2 ", .rows = kCohere2Lists, .norm = kLayerNorm,
+    {.names = " command-r ", .rows = {kFrame, kInputNorm, kCommandRows, kSquareAttention, kDense},
+     .norm = kLayerNorm, .keys = "logit_scale"},
+    {.names = " cohere2 ", .rows = {kFrame, kInputNorm, kSquareAttention, kDense},
+     .norm = kLayerNorm,
      .keys = "logit_scale! attention.sliding_window! attention.sliding_window_pattern"
              " rope.freq_base_swa", .sliding = Sliding::kAlways, .sliding_pattern = 4},
-    {.names = " stablelm ", .rows = kStableLmLists, .norm = kLayerNorm},
-    {.names = " starcoder2 ", .rows = kStarcoder2Lists, .norm = kLayerNorm,
-     .graph = "turned_whole"},
-    {.names = " gptneox ", .rows = kGptNeoxLists, .norm = kLayerNorm,
-     .keys = "use_parallel_residual!"},
-    {.names = " exaone4 ", .rows = kExaone4Lists, .keys = "attention.sliding_window",
-     .graph = "turned_whole", .has_nextn = true, .sliding = Sliding::kOf64Layers,
-     .sliding_pattern = 4},
-    {.names = " glm4 ", .rows = kGlm4Lists, .keys = "rope.dimension_sections", .has_nextn = true},
-    {.names = " ernie4_5 ", .rows = kErnieLists, .keys = "rope.dimension_sections",
-     .graph = "turned_whole"},
-    {.names = " ernie4_5-moe ", .rows = kErnieMoeLists,
+    {.names = " stablelm ", .rows = {kFrame, kHead, kSquareAttention, kStableLmRows, kDense},
+     .norm = kLayerNorm},
+    {.names = " starcoder2 ",
+     .rows = {kFrame, kTiedHead, kNorms, kSquareAttention, kStarcoder2Rows, kBiasedFeed},
+     .norm = kLayerNorm, .graph = "turned_whole"},
+    {.names = " gptneox ",
+     .rows = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows, kBiasedFeed},
+     .norm = kLayerNorm, .keys = "use_parallel_residual!"},
+    {.names = " exaone4 ", .rows = {kFrame, kTiedHead, kExaone4Rows, kHeadNorms, kDense},
+     .keys = "attention.sliding_window", .graph = "turned_whole", .has_nextn = true,
+     .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
+    {.names = " glm4 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn},
+     .keys = "rope.dimension_sections", .has_nextn = true},
+    {.names = " ernie4_5 ",
+     .rows = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense},
+     .keys = "rope.dimension_sections", .graph = "turned_whole"},
+    {.names = " ernie4_5-moe ",
+     .rows = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kLeading, kErnieRows},
      .keys = "rope.dimension_sections expert_feed_forward_length!"
              " expert_shared_feed_forward_length interleave_moe_layer_step!"
              " leading_dense_block_count", .graph = "turned_whole"},

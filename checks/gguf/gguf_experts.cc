@@ -5,7 +5,7 @@
 namespace ckpt {
 namespace {
 
-using Rows = std::span<const GgufRow>;
+using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kLlama4Rows[] = {
@@ -83,42 +83,30 @@ constexpr GgufRow kIndexerRows[] = {
 };
 // clang-format on
 
-using gguf_rows::kAttention, gguf_rows::kExperts, gguf_rows::kFrame;
-using gguf_rows::kHead, gguf_rows::kHeadNorms, gguf_rows::kLeading;
-using gguf_rows::kNextn, gguf_rows::kNorms, gguf_rows::kPostNorms;
-using gguf_rows::kSquareAttention, gguf_rows::kTiedHead, gguf_rows::kWideAttention;
-
-const Rows kLlama4Lists[] = {kFrame, kTiedHead, kNorms, kAttention, kLlama4Rows};
-const Rows kOlmoeLists[] = {kFrame, kHead, kNorms, kSquareAttention, kOlmoeRows, kPlainExpertRows};
-const Rows kPhiMoeLists[] = {kFrame,           kHead,       kNorms,
-                             kSquareAttention, kPhiMoeRows, kPlainExpertRows};
-const Rows kGptOssLists[] = {kFrame, kHead, kPostNorms, kGptOssRows};
-const Rows kMiniMaxLists[] = {kFrame,         kHead,        kNorms,
-                              kWideAttention, kMiniMaxRows, kPlainExpertRows};
-const Rows kQwen2MoeLists[] = {kFrame, kHead, kNorms, kQwen2MoeRows, kExperts};
-const Rows kQwen3MoeLists[] = {kFrame, kTiedHead, kNorms, kWideAttention, kHeadNorms, kExperts};
-const Rows kGlm4MoeLists[] = {kFrame,       kTiedHead, kAttention, kPostNorms,
-                              kGlm4MoeRows, kLeading,  kNextn};
-const Rows kDeepseek2Lists[] = {kFrame, kTiedHead, kNorms, kLatentRows, kLeading, kNextn};
-const Rows kGlmDsaLists[] = {kFrame,       kTiedHead, kNorms, kLatentRows,
-                             kIndexerRows, kLeading,  kNextn};
+constexpr RowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
+                                     kWideAttention, kHeadNorms, kExperts};
 
 // clang-format off
 const GgufArchitecture kExpertArchitectures[] = {
-    {.names = " llama4 ", .rows = kLlama4Lists,
+    {.names = " llama4 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kLlama4Rows},
      .keys = "expert_feed_forward_length! interleave_moe_layer_step! attention.sliding_window"
              " attention.sliding_window_pattern rope.freq_base_swa",
      .graph = "turned_whole rope_left_out", .needs_experts = true, .sliding = Sliding::kUnlessZero,
      .sliding_pattern = 4},
-    {.names = " olmoe ", .rows = kOlmoeLists, .graph = "turned_whole", .needs_experts = true},
-    {.names = " phimoe ", .rows = kPhiMoeLists, .graph = "other_values"},
-    {.names = " gpt-oss ", .rows = kGptOssLists,
+    {.names = " olmoe ",
+     .rows = {kFrame, kHead, kNorms, kSquareAttention, kOlmoeRows, kPlainExpertRows},
+     .graph = "turned_whole", .needs_experts = true},
+    {.names = " phimoe ",
+     .rows = {kFrame, kHead, kNorms, kSquareAttention, kPhiMoeRows, kPlainExpertRows},
+     .graph = "other_values"},
+    {.names = " gpt-oss ", .rows = {kFrame, kHead, kPostNorms, kGptOssRows},
      .keys = "expert_feed_forward_length! attention.sliding_window!"
              " attention.sliding_window_pattern rope.freq_base_swa",
      .graph = "turned_whole equal_sliding", .sliding = Sliding::kAlways, .sliding_pattern = 2},
-    {.names = " minimax-m2 ", .rows = kMiniMaxLists,
+    {.names = " minimax-m2 ",
+     .rows = {kFrame, kHead, kNorms, kWideAttention, kMiniMaxRows, kPlainExpertRows},
      .keys = "expert_feed_forward_length! expert_gating_func", .graph = "gates"},
-    {.names = " qwen2moe ", .rows = kQwen2MoeLists,
+    {.names = " qwen2moe ", .rows = {kFrame, kHead, kNorms, kQwen2MoeRows, kExperts},
      .keys = "expert_feed_forward_length expert_shared_feed_forward_length",
      .graph = "turned_whole", .needs_experts = true},
     {.names = " qwen3moe ", .rows = kQwen3MoeLists, .keys = "expert_feed_forward_length",
@@ -126,19 +114,21 @@ const GgufArchitecture kExpertArchitectures[] = {
     {.names = " qwen3vlmoe ", .rows = kQwen3MoeLists,
      .keys = "expert_feed_forward_length rope.dimension_sections! n_deepstack_layers",
      .graph = "turned_whole deepstack", .needs_experts = true},
-    {.names = " glm4moe ", .rows = kGlm4MoeLists,
+    {.names = " glm4moe ",
+     .rows = {kFrame, kTiedHead, kAttention, kPostNorms, kGlm4MoeRows, kLeading, kNextn},
      .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
              " leading_dense_block_count expert_weights_scale expert_weights_norm"
              " expert_gating_func", .needs_experts = true, .has_nextn = true,
      .may_lack_nextn = true},
-    {.names = " deepseek2 ", .rows = kDeepseek2Lists,
+    {.names = " deepseek2 ", .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kLeading, kNextn},
      .keys = "vocab_size leading_dense_block_count attention.kv_lora_rank!"
              " attention.key_length_mla attention.value_length_mla expert_feed_forward_length!"
              " expert_shared_count! expert_weights_scale expert_weights_norm expert_gating_func"
              " rope.scaling.yarn_log_multiplier attention.temperature_scale"
              " attention.temperature_length", .graph = "other_values low_rank", .has_nextn = true,
      .may_lack_nextn = true},
-    {.names = " glm-dsa ", .rows = kGlmDsaLists,
+    {.names = " glm-dsa ",
+     .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kIndexerRows, kLeading, kNextn},
      .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
              " leading_dense_block_count expert_weights_scale expert_weights_norm"
              " attention.q_lora_rank! attention.kv_lora_rank! attention.key_length_mla"

@@ -5,7 +5,7 @@
 namespace ckpt {
 namespace {
 
-using Rows = std::span<const GgufRow>;
+using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kGatedDeltaRows[] = {
@@ -79,52 +79,43 @@ constexpr GgufRow kLfm2MoeRows[] = {
 };
 // clang-format on
 
-using gguf_rows::kDense, gguf_rows::kFrame, gguf_rows::kGraniteShared;
-using gguf_rows::kLeading, gguf_rows::kLlamaFeed, gguf_rows::kNextn;
-using gguf_rows::kNorms, gguf_rows::kPostNorms, gguf_rows::kTiedHead;
-
-const Rows kQwen35Lists[] = {kFrame,       kTiedHead, kPostNorms, kGatedDeltaRows,
-                             kTwoGateRows, kDense,    kNextn};
-const Rows kQwen35MoeLists[] = {kFrame,       kTiedHead,         kPostNorms, kGatedDeltaRows,
-                                kTwoGateRows, kSharedExpertRows, kNextn};
-const Rows kQwen3NextLists[] = {kFrame,          kTiedHead,         kPostNorms, kGatedDeltaRows,
-                                kJoinedGateRows, kSharedExpertRows, kNextn};
-const Rows kGraniteHybridLists[] = {kFrame,     kTiedHead,     kMamba2Rows, kGraniteHybridRows,
-                                    kLlamaFeed, kGraniteShared};
-const Rows kNemotronLists[] = {kFrame, kTiedHead, kMamba2Rows, kNemotronRows};
-const Rows kLfm2Lists[] = {kTiedHead, kNorms, kLfm2Rows, kDense};
-const Rows kLfm2MoeLists[] = {kTiedHead, kNorms, kLfm2Rows, kLeading, kLfm2MoeRows};
-
 // clang-format off
 const GgufArchitecture kHybridArchitectures[] = {
-    {.names = " qwen35 ", .rows = kQwen35Lists,
+    {.names = " qwen35 ",
+     .rows = {kFrame, kTiedHead, kPostNorms, kGatedDeltaRows, kTwoGateRows, kDense, kNextn},
      .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"
              " ssm.time_step_rank! ssm.group_count! attention.recurrent_layers"
              " full_attention_interval", .graph = "hybrid gated_delta", .has_nextn = true},
-    {.names = " qwen35moe ", .rows = kQwen35MoeLists,
+    {.names = " qwen35moe ",
+     .rows = {kFrame, kTiedHead, kPostNorms, kGatedDeltaRows, kTwoGateRows, kSharedExpertRows,
+              kNextn},
      .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"
              " ssm.time_step_rank! ssm.group_count! attention.recurrent_layers"
              " full_attention_interval expert_feed_forward_length"
              " expert_shared_feed_forward_length", .graph = "hybrid gated_delta",
      .has_nextn = true},
-    {.names = " qwen3next ", .rows = kQwen3NextLists,
+    {.names = " qwen3next ",
+     .rows = {kFrame, kTiedHead, kPostNorms, kGatedDeltaRows, kJoinedGateRows, kSharedExpertRows,
+              kNextn},
      .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
              " ssm.group_count! attention.recurrent_layers full_attention_interval"
              " expert_feed_forward_length expert_shared_feed_forward_length",
      .graph = "hybrid gated_delta", .needs_experts = true, .has_nextn = true},
-    {.names = " granitehybrid ", .rows = kGraniteHybridLists,
+    {.names = " granitehybrid ",
+     .rows = {kFrame, kTiedHead, kMamba2Rows, kGraniteHybridRows, kLlamaFeed, kGraniteShared},
      .keys = "logit_scale residual_scale embedding_scale attention.scale ssm.conv_kernel!"
              " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
              " expert_shared_feed_forward_length", .graph = "hybrid no_rope double_inner"},
-    {.names = " nemotron_h nemotron_h_moe ", .rows = kNemotronLists, .norm = "",
+    {.names = " nemotron_h nemotron_h_moe ",
+     .rows = {kFrame, kTiedHead, kMamba2Rows, kNemotronRows}, .norm = "",
      .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
              " ssm.group_count! attention.layer_norm_epsilon! attention.layer_norm_rms_epsilon"
              " expert_feed_forward_length expert_shared_feed_forward_length expert_shared_count"
              " expert_weights_norm expert_weights_scale moe_latent_size", .graph = "hybrid no_rope",
      .has_nextn = true, .has_mlp_blocks = true},
-    {.names = " lfm2 ", .rows = kLfm2Lists, .keys = "shortconv.l_cache! attention.sliding_window",
-     .graph = "other_values hybrid"},
-    {.names = " lfm2moe ", .rows = kLfm2MoeLists,
+    {.names = " lfm2 ", .rows = {kTiedHead, kNorms, kLfm2Rows, kDense},
+     .keys = "shortconv.l_cache! attention.sliding_window", .graph = "other_values hybrid"},
+    {.names = " lfm2moe ", .rows = {kTiedHead, kNorms, kLfm2Rows, kLeading, kLfm2MoeRows},
      .keys = "shortconv.l_cache! leading_dense_block_count expert_feed_forward_length!"
              " expert_gating_func!", .graph = "other_values hybrid gates"},
 };

@@ -4,6 +4,7 @@
 //   keys of the file ── numbers of a layer ──▶ rows of the architecture ──▶ names and shapes
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +32,9 @@ struct GgufRow {
   std::string_view name, shape, when = {};
 };
 
+using Rows = std::span<const GgufRow>;
+using RowLists = std::array<Rows, 8>;  // the last ones may be empty
+
 // When key and value heads of a layer may have the sizes of sliding attention.
 enum class Sliding : uint8_t {
   kNever,
@@ -46,7 +50,7 @@ enum class Sliding : uint8_t {
 //           models/gguf_keys.cc, but where this architecture reads another kind: "name:kind"
 struct GgufArchitecture {
   std::string_view names;
-  std::span<const std::span<const GgufRow>> rows;
+  RowLists rows;
   std::string_view norm = "attention.layer_norm_rms_epsilon!";  // before `keys`
   std::string_view keys = {}, graph = {};
   bool needs_experts = false;

@@ -101,16 +101,16 @@ void look_split(const Look& look) {
 }
 
 constexpr Check kOllamaChecks[] = {
-    {"Q36", "the program converts weights of these types", "U: ollama", "", "", "",
+    {"Q36", "the program converts weights of these types", "U: ollama", "", "",
      look_converted_types},
     {"G09", "the chat template of a GGUF is used", "I: ollama",
-     "before 0.30 prompts are sent without the chat format", "",
+     "before 0.30 prompts are sent without the chat format",
      "REQUIRES 0.30.0 in the Modelfile; for older releases TEMPLATE too, in Go's syntax",
      look_ollama_template},
     {"G10", "`ollama create` keeps the bytes of a GGUF", "I: ollama",
-     "the model in Ollama has another SHA-256 than the file", "",
+     "the model in Ollama has another SHA-256 than the file",
      "of the folder that holds it: ckpt publish DIR --to ollama:NAME", look_same_bytes},
-    {"G11", "a GGUF is one file", "W: ollama", "split GGUF has 1 shards, expected more", "",
+    {"G11", "a GGUF is one file", "W: ollama", "split GGUF has 1 shards, expected more",
      "ckpt convert IN OUT", look_split},
 };
 

@@ -148,6 +148,15 @@ bool has_listed(const Profile& profile, std::string_view list, std::string_view 
   });
 }
 
+std::string_view section_with(const Profile& profile, std::string_view start,
+                              std::string_view word) {
+  auto at = profile.lists.lower_bound(start);
+  for (; at != profile.lists.end() && at->first.starts_with(start); ++at) {
+    if (at->second.words.contains(word)) return at->first.substr(start.size());
+  }
+  return {};
+}
+
 bool runs_by_fallback(const Profile& profile, std::string_view name) {
   if (has_listed(profile, "classes without code", name, false)) return true;
   return !knows_model_class(profile, name) && has_fallback_class(profile, name);

@@ -63,6 +63,10 @@ const Profile* find_profile(std::string_view name);
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
                 bool if_absent);
 
+// The rest after `start` of the name of the first section that has `word`; empty if none has it.
+std::string_view section_with(const Profile& profile, std::string_view start,
+                              std::string_view word);
+
 // model_type: config.json's. llama.cpp and TensorRT-LLM go by the class; true there.
 inline bool knows_model_type(const Profile& profile, std::string_view model_type) {
   return has_listed(profile, "model types", model_type, true);

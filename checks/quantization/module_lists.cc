@@ -82,9 +82,7 @@ bool names_a_class(std::string_view target) {
 }  // namespace
 
 bool is_of_tower(std::string_view name) {
-  constexpr std::string_view kWords[] = {"visual", "vision", "audio", "image", "multi_modal"};
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return name.find(word) != name.npos; });
+  return names_any(name, {"visual", "vision", "audio", "image", "multi_modal"});
 }
 
 bool has_module_lists(const Quantization& said) { return has_word(kListedMethods, said.method); }

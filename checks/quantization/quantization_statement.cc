@@ -8,24 +8,20 @@
 #include <algorithm>
 
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/name_list.h"
 #include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
-// Keys that a method's reader asks for; of two spellings one is enough.
+// Keys that a method's reader asks for, between spaces; of two spellings one is enough.
 struct Needs {
-  std::string_view method;
-  std::vector<std::vector<std::string_view>> keys;
+  std::string_view method, keys;
 };
-const std::vector<Needs>& needs() {
-  static const std::vector<Needs> kNeeds = {
-      {"fp8", {{"activation_scheme"}}},
-      {"gptq", {{"bits"}, {"group_size"}, {"desc_act"}}},
-      {"awq", {{"bits", "w_bit"}, {"group_size", "q_group_size"}, {"zero_point"}}}};
-  return kNeeds;
-}
+constexpr Needs kNeeds[] = {{"fp8", "activation_scheme"},
+                            {"gptq", "bits group_size desc_act"},
+                            {"awq", "bits|w_bit group_size|q_group_size zero_point"}};
 
 // The one that is in config.json, of any type; nullptr where there is none.
 const JsonValue* statement(const Examined& on) {
@@ -98,13 +94,12 @@ void look_statement_keys(const Look& look) {
   const auto report = [&](std::string_view key, std::string found) {
     look.report(fmt::format("config.json: quantization_config.{}", key), std::move(found));
   };
-  for (const Needs& entry : needs()) {
-    if (entry.method != said->method) continue;
-    for (const auto& spellings : entry.keys) {
-      const bool has = std::ranges::any_of(
-          spellings, [&](std::string_view key) { return member(*json, key) != nullptr; });
-      if (!has) report(spellings.front(), fmt::format("absent; {} needs it", said->method));
-    }
+  const Needs* needs = find_by(kNeeds, &Needs::method, said->method);
+  for (const std::string_view keys : split_words(needs == nullptr ? "" : needs->keys)) {
+    const std::string_view key = keys.substr(0, keys.find('|'));
+    const std::string_view other = keys.substr(keys.rfind('|') + 1);
+    if (member(*json, key) != nullptr || member(*json, other) != nullptr) continue;
+    report(key, fmt::format("absent; {} needs it", said->method));
   }
   if (said->method == "compressed-tensors" && look.is(Program::kVllm)) {
     for (const auto& [key, fault] : faults_of_groups(*json)) report(key, fault);
@@ -186,16 +181,16 @@ void look_layout(const Look& look, const Quantization& said) {
 
 constexpr Check kQuantizationStatementChecks[] = {
     {"Q25", "quantization_config is an object", "U: vllm* sglang transformers*, W: tensorrt-llm",
-     "'NoneType' object has no attribute 'to_dict'", "", kTakeConfig, look_object},
-    {"Q26", "the program has the quant_method", "U: vllm*", "Unknown quantization method", "",
+     "'NoneType' object has no attribute 'to_dict'", kTakeConfig, look_object},
+    {"Q26", "the program has the quant_method", "U: vllm*", "Unknown quantization method",
      "export the model again", look_statement_method},
     {"Q27", "the statement has what its method needs", "U: vllm* sglang, W: tensorrt-llm",
      "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "
      "be a list",
-     "", "export the model again", look_statement_keys},
+     "export the model again", look_statement_keys},
     {"Q28", "the quant_method is that of the weights",
      "U: vllm* sglang transformers*, W: tensorrt-llm",
-     "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
+     "No compressed-tensors compatible scheme was found; KeyError", "export the model again",
      stated<look_layout>},
 };
 

@@ -149,15 +149,15 @@ void look_parts_of_fp8(const Look& look, const Quantization& said) {
 
 constexpr Check kScaleShapeChecks[] = {
     {"Q29", "scales of a whole tensor are one number", "U: vllm* sglang, W: tensorrt-llm",
-     "AssertionError while the weights are loaded", "", "{again}", stated<look_numbers>},
+     "AssertionError while the weights are loaded", "{again}", stated<look_numbers>},
     {"Q30", "FP8 weights have one scale", "U: vllm* sglang, W: tensorrt-llm",
-     "KeyError '...weight_scale_2'", "", "{again}", look_second},
+     "KeyError '...weight_scale_2'", "{again}", look_second},
     {"Q35", "parts that are run as one are whole blocks of FP8", "U: vllm* sglang",
      "start (1) + length (1) exceeds dimension size (1); Weight output_partition_size is not "
      "divisible by weight quantization block_n = 128",
-     "", "ckpt convert IN OUT --to bf16", stated<look_parts_of_fp8>},
+     "ckpt convert IN OUT --to bf16", stated<look_parts_of_fp8>},
     {"Q31", "FP8 weights have their scale", "S: vllm* sglang tensorrt-llm llama.cpp",
-     "scales are never filled: noise", "", "{again}", stated<look_bare>},
+     "scales are never filled: noise", "{again}", stated<look_bare>},
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ void look_scheme(const Look& look, const Quantization& said) {
 
 constexpr Check kSchemeChecks[] = {
     {"Q38", "the scheme that is declared is that of the weights", "U: vllm* sglang",
-     "No compressed-tensors compatible scheme was found; KeyError", "", "export the model again",
+     "No compressed-tensors compatible scheme was found; KeyError", "export the model again",
      stated<look_scheme>},
 };
 

@@ -218,13 +218,12 @@ bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
 void look_joined_on_disk(const Look& look, const Quantization& said) {
-  const Examined& on = look.on;
   const bool is_sglang = look.is(Program::kSglang);
   Mismatch found;
   std::set<std::string_view> kept;
   Form form = Form::kNvfp4;
-  const std::string_view quirks = quirks_of(on.text_type);
-  for (const auto& [name, module] : on.modules) {
+  const std::string_view quirks = quirks_of(look.on.text_type);
+  for (const auto& [name, module] : look.on.modules) {
     for (const JoinedOnDisk& row : kJoinedOnDisk) {
       if (!name.ends_with(row.name)) continue;
       const bool is_of_type = row.is_usual || has_word(quirks, fmt::format("joined:{}", row.name));
@@ -274,28 +273,28 @@ void look_head(const Look& look) {
 }
 
 constexpr Check kServedChecks[] = {
-    {"Q07", "the lists say what the tensors are", "U: vllm* sglang", "", "serving-config",
-     "{again}", look_lists},
+    {"Q07", "the lists say what the tensors are", "U: vllm* sglang", "", "{again}", look_lists,
+     "serving-config"},
     {"Q37", "every quantized module has a group", "U: vllm* sglang",
-     "Unable to find matching target for ... in the compressed-tensors config", "",
+     "Unable to find matching target for ... in the compressed-tensors config",
      "export the model again", look_targets},
     {"Q11", "parts that are run as one are stored alike", "U: vllm* sglang",
-     "Detected some but not all shards of ... are quantized", "serving-config", "{again}",
-     look_shards},
+     "Detected some but not all shards of ... are quantized", "{again}", look_shards,
+     "serving-config"},
     {"Q14", "modules that only run in BF16 are not quantized", "U: vllm* sglang",
-     "assert param_data.shape == loaded_weight.shape", "", "{again} --preset mlp-only",
+     "assert param_data.shape == loaded_weight.shape", "{again} --preset mlp-only",
      look_forced_plain},
     {"Q33", "the class reads quantized weights", "U: sglang",
-     "'ModelOptFp4Config' object has no attribute 'get_cache_scale'", "",
+     "'ModelOptFp4Config' object has no attribute 'get_cache_scale'",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
     {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-0.16 vllm-0.17 sglang",
-     "noise, or not, from one start to the next: scales that nothing filled", "",
+     "noise, or not, from one start to the next: scales that nothing filled",
      "{again} --keep NAMES; or serve it with vLLM 0.32", stated<look_joined_on_disk>},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",
-     "KeyError: 'layers.0.mlp.experts.w2_bias'", "", "serve the MXFP4 model, or with TensorRT-LLM",
+     "KeyError: 'layers.0.mlp.experts.w2_bias'", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},
     {"Q15", "head and embedding are unquantized", "U: vllm* sglang tensorrt-llm, I: llama.cpp",
-     "There is no module or parameter named 'lm_head.input_scale'", "", "{again}", look_head},
+     "There is no module or parameter named 'lm_head.input_scale'", "{again}", look_head},
 };
 
 }  // namespace

@@ -98,8 +98,7 @@ std::string served_name(std::string_view name) {
   if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
     return child(parts.parent, "experts");
   for (const Fused& entry : fused()) {
-    const bool is_shard = std::ranges::count(entry.shards, parts.word) != 0;
-    if (is_shard) return child(parts.parent, entry.name);
+    if (std::ranges::count(entry.shards, parts.word) != 0) return child(parts.parent, entry.name);
   }
   return std::string(name);
 }
@@ -169,7 +168,7 @@ class Statement {
     if (word == "shared_expert_gate") return true;
     if (word == "gate" && has_quirk(on_.text_type, "float_router")) return true;
     if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
-    return name.find("vision_tower") != name.npos || name.find("vision_model") != name.npos;
+    return names_any(name, {"vision_tower", "vision_model"});
   }
 
   // Whole names, where a fused module needs all its shards named.
@@ -270,7 +269,7 @@ bool is_of_text(const Examined& on, std::string_view name) {
   constexpr std::string_view kLayers = ".layers.";
   const size_t at = name.find(kLayers);
   if (at == name.npos) return false;
-  const auto count = whole(known(on.text_config(), "num_hidden_layers"));
+  const auto count = whole(on.text_field("num_hidden_layers"));
   return !count || number_after(name.substr(at), kLayers).value_or(0) < *count;
 }
 
@@ -398,24 +397,23 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
       "the attention", "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
       "{again} --keep '*.self_attn.*'"};
   const Quantization* said = on.quantization();
-  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (said == nullptr) return nullptr;
-  const bool is_indexer = has(".indexer.wk") || has(".indexer.weights_proj");
+  const bool is_indexer = names_any(name, {".indexer.wk", ".indexer.weights_proj"});
   if (is_indexer && profile.rules == Rules::kVllm32 && said->method.starts_with("modelopt")) {
     return &kIndexer;
   }
   // vLLM 0.32 runs them quantized.
   const bool is_older = profile.program == Program::kVllm && profile.reads_old_tokenizers_alone();
   if (is_older && has_quirk(on.text_type, "plain_convolutions")) {
-    return has(".conv.") ? &kConvolutions : nullptr;
+    return names_any(name, {".conv."}) ? &kConvolutions : nullptr;
   }
   if (profile.program != Program::kSglang) return nullptr;
   if (has_quirk(on.model_type, "sglang_plain_attention")) {
-    return has(".self_attn.") ? &kAttention : nullptr;
+    return names_any(name, {".self_attn."}) ? &kAttention : nullptr;
   }
   const bool is_kept = has_quirk(on.text_type, "sglang_attention_of_floats");
   if (!is_kept || said->algo.find("FP4") == said->algo.npos) return nullptr;
-  return has(".linear_attn.") || has(".self_attn.") ? &kAttentionInFp4 : nullptr;
+  return names_any(name, {".linear_attn.", ".self_attn."}) ? &kAttentionInFp4 : nullptr;
 }
 
 ServedModules served_modules(const Examined& on, const Profile& profile) {

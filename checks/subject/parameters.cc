@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "checks/subject/subject.h"
@@ -11,18 +10,13 @@
 namespace ckpt {
 namespace {
 
-bool has_any(std::string_view name, std::span<const std::string_view> words) {
-  return std::ranges::any_of(
-      words, [name](std::string_view word) { return name.find(word) != name.npos; });
-}
-
 // Buffers that older programs saved; every loader passes over them.
-constexpr std::array<std::string_view, 6> kBuffers = {"rotary_emb.inv_freq",
-                                                      "rotary_pos_emb.inv_freq",
-                                                      "rotary_emb.cos_cached",
-                                                      "rotary_emb.sin_cached",
-                                                      ".attn.bias",
-                                                      ".attn.masked_bias"};
+constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",
+                                         "rotary_pos_emb.inv_freq",
+                                         "rotary_emb.cos_cached",
+                                         "rotary_emb.sin_cached",
+                                         ".attn.bias",
+                                         ".attn.masked_bias"};
 bool is_in_tower(std::string_view name) {
   return std::ranges::any_of(kTowerRoots,
                              [name](std::string_view root) { return name.starts_with(root); });
@@ -134,8 +128,8 @@ class Comparison {
     out.has_head = !on_.model_class.ends_with("Model");
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {
-      out.has_stacked_experts |= name.find(".mlp.experts.gate_up_proj") != name.npos ||
-                                 name.find(".mlp.experts.down_proj") != name.npos;
+      out.has_stacked_experts |=
+          names_any(name, {".mlp.experts.gate_up_proj", ".mlp.experts.down_proj"});
       out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
@@ -147,7 +141,7 @@ class Comparison {
   }
 
   uint64_t layer_count() const {
-    return whole(known(on_.text_config(), "num_hidden_layers")).value_or(UINT64_MAX);
+    return whole(on_.text_field("num_hidden_layers")).value_or(UINT64_MAX);
   }
 
   const Tensor* find(const std::string& name) {
@@ -233,7 +227,7 @@ class Comparison {
   }
 
   void judge_other(const Tensor& tensor) {
-    if (used_.count(&tensor) != 0 || has_any(tensor.name, kBuffers)) return;
+    if (used_.count(&tensor) != 0 || names_any(tensor.name, kBuffers)) return;
     if (on_.packed.parts.contains(tensor.name)) return;
     const std::string name = canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;

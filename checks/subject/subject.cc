@@ -243,7 +243,7 @@ void Examined::read_quantizations() {
 void Examined::collect_modules() {
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string& name = tensor.name;
-    if (name.find("visual.") != name.npos || name.find("vision_") != name.npos) has_vision_ = true;
+    has_vision_ |= names_any(name, {"visual.", "vision_"});
     const size_t dot = name.rfind('.');
     const std::string_view word = last_word(name);
     const bool is_stack = word == "gate_up_proj" || word == "down_proj";  // stacked experts
@@ -320,7 +320,7 @@ const Family* family_of_type(std::string_view model_type) {
 }
 
 bool rotates_nothing(const Examined& on) {
-  const JsonValue* position = known(on.text_config(), "position_embedding_type");
+  const JsonValue* position = on.text_field("position_embedding_type");
   return has_quirk(on.text_type, "may_rotate_nothing") &&
          (position == nullptr || *position != "rope");
 }

@@ -8,6 +8,7 @@
 // config.json, its text_config, hf_quant_config.json.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -169,6 +170,8 @@ class Examined {
 
   const JsonValue& text_config() const;  // config.text_config if it is an object, else config
   bool has_text_config() const { return &text_config() != &config; }
+  // Of text_config(); null where it is absent or null.
+  const JsonValue* text_field(std::string_view field) const { return known(text_config(), field); }
   // "config.json: text_config.hidden_size", for findings: where a field of text_config() is.
   std::string text_place(std::string_view field = {}) const {
     return fmt::format("config.json: {}{}", has_text_config() ? "text_config." : "", field);
@@ -271,9 +274,9 @@ bool rotates_nothing(const Examined& on);
 //             profile. Other profiles are not asked.
 struct Check {
   std::string_view id, title, ratings, symptom;
-  std::string_view step;    // that fixes it, or empty
   std::string_view advice;  // for a person
   void (*look)(const Look&);
+  std::string_view step = {};  // that fixes it
   bool is_deep = false;
 };
 
@@ -344,6 +347,12 @@ bool is_token_id(const JsonValue& json);
 inline bool is_true(const JsonValue& json, std::string_view key) {
   const JsonValue* value = member(json, key);
   return value != nullptr && *value == true;
+}
+// Whether some of the words is anywhere in the name.
+template <class Words = std::initializer_list<std::string_view>>
+bool names_any(std::string_view name, const Words& words) {
+  return std::ranges::any_of(
+      words, [name](std::string_view word) { return name.find(word) != name.npos; });
 }
 // At least one digit, and nothing else.
 inline bool are_digits(std::string_view text) {

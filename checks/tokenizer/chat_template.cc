@@ -75,7 +75,7 @@ void look_chat_template(const Look& look) {
 
 constexpr Check kChatTemplateChecks[] = {
     {"T22", "jinja2 compiles the chat template", "S: all",
-     "TemplateSyntaxError at every chat request; llama-server does not start", "",
+     "TemplateSyntaxError at every chat request; llama-server does not start",
      "take the chat template from the source model", look_chat_template},
 };
 

@@ -18,7 +18,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kClassPlace = "tokenizer_config.json: tokenizer_class";
+constexpr const char* kClassPlace = "tokenizer_config.json: tokenizer_class";
 constexpr std::string_view kSplitSection = "tokenizer pre_tokenizer ";
 // Classes that take all of tokenizer.json.
 constexpr std::string_view kBackends =
@@ -28,16 +28,6 @@ const Profile& five() { return *find_profile("transformers-5"); }
 
 bool is_listed(std::string_view list, std::string_view word) {
   return has_listed(five(), list, word, false);
-}
-
-// The rest after `start` of the name of the first section that has `word`; empty if none has it.
-std::string_view section_with(std::string_view start, std::string_view word) {
-  const auto& lists = five().lists;
-  for (auto at = lists.lower_bound(start); at != lists.end() && at->first.starts_with(start);
-       ++at) {
-    if (at->second.words.contains(word)) return at->first.substr(start.size());
-  }
-  return {};
 }
 
 std::string_view without_fast(std::string_view name) {
@@ -134,7 +124,7 @@ std::string_view longer_number(const TokenLists& lists, size_t most) {
 // The same kind of rules: bytes, cut in another way.
 void look_cuts(const Look& look, const std::string& name) {
   const JsonValue* cutter = known(look.on.tokenizer, "pre_tokenizer");
-  const std::string_view section = section_with(kSplitSection, name);
+  const std::string_view section = section_with(five(), kSplitSection, name);
   if (section.empty() || cutter == nullptr) return;
   const auto built = parse_json(five().name, section);
   if (!built || plain_rules(*built) == plain_rules(*cutter)) return;
@@ -145,13 +135,13 @@ void look_cuts(const Look& look, const std::string& name) {
                                     ? std::string_view()
                                     : longer_number(*look.on.token_lists, std::min(here, there));
   if (!lost.empty()) {
-    return look.tell(std::string(kClassPlace),
+    return look.tell(kClassPlace,
                      "'{}', for which transformers 5 builds its own pre-tokenizer: it cuts digits "
                      "differently from tokenizer.json, which has the token '{}'",
                      name, lost);
   }
   look.report(
-      std::string(kClassPlace),
+      kClassPlace,
       fmt::format("'{}', for which transformers 5 builds its own pre-tokenizer, which is not "
                   "that of tokenizer.json",
                   name),
@@ -182,12 +172,12 @@ void look_rebuilt_rules(const Look& look) {
   // Of GPT2Tokenizer: T21.
   if (adds != nullptr && adds->is_null() && name != "GPT2Tokenizer" &&
       is_listed("tokenizer classes that refuse null add_prefix_space", name)) {
-    return look.report(std::string(kClassPlace),
+    return look.report(kClassPlace,
                        fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
                        Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
   }
   if (outcome.has_list("refuse")) {
-    return look.report(std::string(kClassPlace),
+    return look.report(kClassPlace,
                        fmt::format("'{}', which is not made from a model of type {}, as "
                                    "tokenizer.json has it",
                                    name, json_of(look.on.tokenizer["model"]["type"])),
@@ -196,7 +186,7 @@ void look_rebuilt_rules(const Look& look) {
   const bool is_swapped = turns_bare(look, name) && outcome.kind != "bytes";
   const bool is_changed = is_swapped ? outcome.kind != "bare" : outcome.has_list("change");
   if (is_changed) {
-    return look.tell(std::string(kClassPlace),
+    return look.tell(kClassPlace,
                      "'{}', for which transformers 5 builds its own rules; those of tokenizer.json "
                      "are of another kind",
                      name);
@@ -204,7 +194,7 @@ void look_rebuilt_rules(const Look& look) {
   const bool is_edge = outcome.has_list("change edges of") && outcome.kind == "prefixed" &&
                        has_part(known(look.on.tokenizer, "normalizer"), "Prepend");
   if (is_edge) {
-    return look.report(std::string(kClassPlace),
+    return look.report(kClassPlace,
                        fmt::format("'{}', for which transformers 5 puts the space before a text in "
                                    "its own way",
                                    name),
@@ -216,8 +206,8 @@ void look_rebuilt_rules(const Look& look) {
 }
 
 constexpr Check kClassRuleChecks[] = {
-    {"T24", "transformers 5 gives the ids of tokenizer.json",
-     "S: vllm sglang transformers-5", "other ids than in training", "",
+    {"T24", "transformers 5 gives the ids of tokenizer.json", "S: vllm sglang transformers-5",
+     "other ids than in training",
      "ckpt patch IN --step tokenizer:for=transformers-4.57,class=PreTrainedTokenizerFast; or take "
      "the tokenizer's files from the source model",
      look_rebuilt_rules},
@@ -230,7 +220,7 @@ std::string tokenizer_class_of_5(const Examined& on) {
   if (keeps_all || names_own_code(on.tokenizer_config)) return {};
   const std::string* said = text_of(on.tokenizer_config, "tokenizer_class");
   if (said == nullptr) said = text_of(on.config, "tokenizer_class");
-  const std::string_view own = section_with("tokenizer class ", on.model_type);
+  const std::string_view own = section_with(five(), "tokenizer class ", on.model_type);
   if (said == nullptr) return std::string(is_backend(own) ? std::string_view() : own);
   const std::string_view named = without_fast(*said);
   const bool is_overruled = !own.empty() && own != "by model type" && own != named;
@@ -242,8 +232,8 @@ std::string tokenizer_class_of_5(const Examined& on) {
 
 bool rebuilds_tokenizer(const Examined& on) {
   const std::string name = tokenizer_class_of_5(on);
-  return !name.empty() && (!section_with("tokenizer classes that ", name).empty() ||
-                           !section_with(kSplitSection, name).empty());
+  return !name.empty() && (!section_with(five(), "tokenizer classes that ", name).empty() ||
+                           !section_with(five(), kSplitSection, name).empty());
 }
 
 std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
@@ -257,7 +247,7 @@ std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
       outcome.has_list("may change") ||
       (outcome.kind == "unigram" && outcome.has_list("change edges of")) ||
       (outcome.kind == "other" && (is_listed("tokenizer classes that change bytes", outcome.name) ||
-                                   !section_with(kSplitSection, outcome.name).empty()));
+                                   !section_with(five(), kSplitSection, outcome.name).empty()));
   if (!is_other && !is_open) return {};
   return fmt::format("the tokenizer: what '{}' of transformers 5 makes of this tokenizer.json",
                      outcome.name);

@@ -132,13 +132,12 @@ void look_lost_tokens(const Look& look) {
 }
 
 void look_named_tokens(const Look& look) {
-  const Examined& on = look.on;
-  if (member(on.tokenizer_config, kDecoder) != nullptr) return;
-  const auto map = object_at(on, "special_tokens_map.json");
+  if (member(look.on.tokenizer_config, kDecoder) != nullptr) return;
+  const auto map = object_at(look.on, "special_tokens_map.json");
   if (!map) return;
   for (const std::string_view key : {"eos_token", "bos_token", "pad_token", "unk_token"}) {
     const JsonValue* there = known(*map, key);
-    const JsonValue* here = known(on.tokenizer_config, key);
+    const JsonValue* here = known(look.on.tokenizer_config, key);
     if (there == nullptr || here == nullptr) continue;
     const std::string* theirs = text_of_token(*there);
     const std::string* ours = text_of_token(*here);
@@ -160,7 +159,7 @@ void look_token_files(const Look& look) {
 
 constexpr Check kTokenFileChecks[] = {
     {"T25", "the tokenizer's files agree", "S: vllm* sglang transformers*",
-     "added tokens get other IDs than in training", "", "take the tokenizer's files from one model",
+     "added tokens get other IDs than in training", "take the tokenizer's files from one model",
      look_token_files},
 };
 

@@ -134,7 +134,7 @@ std::optional<uint64_t> largest_id(const Examined& on, std::set<uint64_t>& added
 }
 
 void look_ids(const Look& look) {
-  const JsonValue* size = known(look.on.text_config(), "vocab_size");
+  const JsonValue* size = look.on.text_field("vocab_size");
   if (look.on.tokenizer.is_null() || size == nullptr) return;
   std::set<uint64_t> added;
   bool repeats = false;
@@ -191,37 +191,36 @@ void look_llama_ids(const Look& look) {
 }
 
 constexpr Check kTokenizerChecks[] = {
-    {"T01", "the tokenizer is there and can be read", "U: all", "cannot load the tokenizer", "",
+    {"T01", "the tokenizer is there and can be read", "U: all", "cannot load the tokenizer",
      "copy the tokenizer's files from the source model", look_tokenizer_present},
-    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4.57", "",
-     "tokenizer:for=transformers-4.57", "", look_class},
+    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4.57", "", "",
+     look_class, "tokenizer:for=transformers-4.57"},
     {"T03", "extra_special_tokens is as the reader expects", "U: vllm* sglang transformers*",
-     "'list' object has no attribute 'keys'", "tokenizer:for=transformers-4.57", "",
-     look_extra_tokens},
+     "'list' object has no attribute 'keys'", "", look_extra_tokens,
+     "tokenizer:for=transformers-4.57"},
     {"T04", "no keys of another version", "I: vllm-0.16 vllm-0.17 transformers-4.57",
-     "ignored by most readers", "tokenizer:for=transformers-4.57", "", look_clutter},
+     "ignored by most readers", "", look_clutter, "tokenizer:for=transformers-4.57"},
     {"T05", "a slow class has its files", "U: all",
-     "expected str, bytes or os.PathLike object, not NoneType", "",
+     "expected str, bytes or os.PathLike object, not NoneType",
      "copy tokenizer.json from the source model", look_slow_files},
     {"T06", "the pre-tokenizer is the family's", "S: all",
-     "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized", "",
+     "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_pattern},
     {"T13", "the class that is named keeps the file's rules", "S: vllm sglang transformers-5",
-     "combining marks are cut from their letters: other ids than in training",
-     "tokenizer:for=transformers-4.57", "", look_class_rules},
+     "combining marks are cut from their letters: other ids than in training", "", look_class_rules,
+     "tokenizer:for=transformers-4.57"},
     {"T07", "no truncation, padding or dropout left", "W: vllm* sglang tensorrt-llm transformers*",
-     "prompts are silently cut", "", "remove them from tokenizer.json", look_truncation},
-    {"T08", "token ids fit the vocabulary", "S: all", "index out of range", "",
+     "prompts are silently cut", "remove them from tokenizer.json", look_truncation},
+    {"T08", "token ids fit the vocabulary", "S: all", "index out of range",
      "take tokenizer and config.json from one model", look_ids},
-    {"T09", "generation stops where the chat ends", "W: all", "generation does not end",
-     "serving-config", "", look_end},
+    {"T09", "generation stops where the chat ends", "W: all", "generation does not end", "",
+     look_end, "serving-config"},
     {"T10", "one chat template", "W: vllm* sglang tensorrt-llm llama.cpp",
-     "wrong chat format, or none", "", "copy chat_template.jinja from the source model",
-     look_template},
-    {"T11", "which parser reads tool calls", "I: vllm* sglang", "tool calls stay in the text", "",
+     "wrong chat format, or none", "copy chat_template.jinja from the source model", look_template},
+    {"T11", "which parser reads tool calls", "I: vllm* sglang", "tool calls stay in the text",
      "see the serve command", look_tools},
     {"T19", "llama.cpp splits texts as the tokenizer does", "W: llama-server",
-     "other token ids than in training", "", "", look_llama_ids},
+     "other token ids than in training", "", look_llama_ids},
 };
 
 }  // namespace

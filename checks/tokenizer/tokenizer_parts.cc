@@ -273,10 +273,7 @@ bool look_part_type(std::string_view part, const std::string& place, const JsonV
 
 void look_part(std::string_view part, const std::string& place, const JsonValue& json,
                PartFaults& out) {
-  if (!json.is_object()) {
-    out.push_back({place, no_object(json)});
-    return;
-  }
+  if (!json.is_object()) return out.push_back({place, no_object(json)});
   if (!look_part_type(part, place, json, out)) return;
   look_values(place, json, out);
   for (const std::string_view list : {"normalizers", "pretokenizers", "processors", "decoders"}) {

@@ -19,8 +19,7 @@ using Faults = std::vector<TokenizerFault>;
 void look_added(const JsonValue& tokens, Faults& out) {
   const std::string place = "tokenizer.json: added_tokens";
   if (!tokens.is_array()) {
-    out.push_back({place, fmt::format("a JSON {}; expected a list", tokens.type_name())});
-    return;
+    return out.push_back({place, fmt::format("a JSON {}; expected a list", tokens.type_name())});
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
     const JsonValue* id = member(tokens[i], "id");
@@ -32,9 +31,8 @@ void look_added(const JsonValue& tokens, Faults& out) {
       if (value == nullptr || !value->is_boolean()) wrong = key;
     }
     if (wrong.empty()) continue;
-    out.push_back(
+    return out.push_back(
         {fmt::format("{}[{}]", place, i), fmt::format("no {}, or not of its type", wrong)});
-    return;
   }
 }
 
@@ -104,10 +102,7 @@ class MergeLookup {
 
 void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {
   const std::string place = "tokenizer.json: model.merges";
-  if (!lists.has_merges) {
-    out.push_back({place, "missing, or no list"});
-    return;
-  }
+  if (!lists.has_merges) return out.push_back({place, "missing, or no list"});
   const std::string* prefix = text_of(model, "continuing_subword_prefix");
   MergeLookup lookup(lists.index, prefix == nullptr ? 0 : prefix->size(), out);
   for (size_t i = 0; i < lists.merges.size(); ++i) {
@@ -116,8 +111,8 @@ void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {
     if (!parts || merge.is_pair() != lists.merges.front().is_pair()) {
       if (merge.is_text() && merge.left.starts_with("#version")) continue;
       if (!lookup.finish()) return;
-      out.push_back({fmt::format("{}[{}]", place, i), "is not made of two pieces, as the others"});
-      return;
+      return out.push_back(
+          {fmt::format("{}[{}]", place, i), "is not made of two pieces, as the others"});
     }
     if (!lookup.add(i, *parts)) return;
   }
@@ -127,8 +122,7 @@ void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {
 void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
   const std::string place = "tokenizer.json: model";
   if (model == nullptr || !model->is_object()) {
-    out.push_back({place, "missing, or no object"});
-    return;
+    return out.push_back({place, "missing, or no object"});
   }
   const std::string* type = text_of(*model, "type");
   const bool is_unigram = type != nullptr && *type == "Unigram";
@@ -136,17 +130,15 @@ void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
   const bool is_object = lists.vocabulary == Vocabulary::kNumbers;
   if (lists.vocabulary == Vocabulary::kNone ||
       (is_unigram ? is_object : type != nullptr && !is_object)) {
-    out.push_back({place + ".vocab", "missing, or of another type"});
-    return;
+    return out.push_back({place + ".vocab", "missing, or of another type"});
   }
   if (!is_object) return;
   for (const TokenLists::Token& token : lists.tokens) {
     if (token.id != TokenLists::kOddId) continue;
     const JsonValue id = lists.id_value(token);
     if (is_token_id(id)) continue;
-    out.push_back({fmt::format("{}.vocab: '{}'", place, token.text),
-                   fmt::format("{}; expected a whole number", id.dump())});
-    return;
+    return out.push_back({fmt::format("{}.vocab: '{}'", place, token.text),
+                          fmt::format("{}; expected a whole number", id.dump())});
   }
   if (type != nullptr && *type == "BPE") look_merges(*model, lists, out);
 }
@@ -220,13 +212,13 @@ void look_shared_ids(const Look& look) {
 
 constexpr Check kTokenizerSchemaChecks[] = {
     {"T14", "tokenizer.json has the form that tokenizers reads", "U: all",
-     "data did not match any variant of untagged enum; missing field; Token out of vocabulary", "",
+     "data did not match any variant of untagged enum; missing field; Token out of vocabulary",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_schema},
     {"T20", "added tokens are in the order of their IDs", "S: all",
-     "programs give the tokens different numbers", "",
+     "programs give the tokens different numbers",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_order},
     {"T23", "no two tokens have one ID", "S: llama.cpp, W: vllm* sglang tensorrt-llm transformers*",
-     "a GGUF loses one of them; the other is decoded for both", "",
+     "a GGUF loses one of them; the other is decoded for both",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_shared_ids},
 };
 

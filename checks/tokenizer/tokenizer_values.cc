@@ -416,26 +416,26 @@ void look_config_kinds(const Look& look) {
 
 constexpr Check kTokenizerValueChecks[] = {
     {"T15", "special tokens are texts", "U: all",
-     "Special token eos_token has to be either str or AddedToken", "",
+     "Special token eos_token has to be either str or AddedToken",
      "take tokenizer_config.json from the source model", look_special},
     {"T16", "added_tokens_decoder is of its form", "U: vllm* sglang transformers*",
-     "'NoneType' object has no attribute 'items'; invalid literal for int()", "",
+     "'NoneType' object has no attribute 'items'; invalid literal for int()",
      "take tokenizer_config.json from the source model", look_decoder},
     {"T17", "the class that is named finds what it asks for",
      "U: vllm-0.16 vllm-0.17 transformers-4.57",
      "add_bos_token = True but bos_token = None; the JSON object must be str, bytes or bytearray",
-     "", "take tokenizer_config.json from the source model", look_first_token},
+     "take tokenizer_config.json from the source model", look_first_token},
     {"T18", "tokenizer_class is set, or follows from the model",
      "U: vllm-0.16 vllm-0.17 transformers-4.57, W: vllm",
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",
-     "tokenizer:for=transformers-4.57", "", look_tokenizer_class},
+     "", look_tokenizer_class, "tokenizer:for=transformers-4.57"},
     {"T21", "tokenizer_config.json's fields are of their types", "U: vllm* sglang transformers*",
-     "TypeError; conflicts with the method", "", "take tokenizer_config.json from the source model",
+     "TypeError; conflicts with the method", "take tokenizer_config.json from the source model",
      look_config_kinds},
     {"F07", "generation_config.json is of its form",
      "U: vllm* sglang, W: tensorrt-llm transformers*",
-     "'NoneType' object does not support item assignment", "",
+     "'NoneType' object does not support item assignment",
      "take generation_config.json from the source model", look_generation_values},
 };
 

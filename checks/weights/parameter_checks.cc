@@ -88,8 +88,7 @@ class Gathered {
 
 // Whether a type has the quirk START with a part of `name`.
 bool names_part(std::string_view type, std::string_view start, std::string_view name) {
-  return std::ranges::any_of(words_after(quirks_of(type), start),
-                             [&](std::string_view part) { return name.find(part) != name.npos; });
+  return names_any(name, words_after(quirks_of(type), start));
 }
 
 // Biases that a field speaks of, and that either vLLM 0.17.1's class or transformers' lacks.
@@ -139,8 +138,7 @@ void look_missing(const Look& look) {
 // Larger along the dimension that servers cut, equal along all others.
 bool is_cut_silently(const Deviation& wrong) {
   if (wrong.cut == ServerCut::kWhole || wrong.found.size() != wrong.expected.size()) return false;
-  const bool is_of_experts = wrong.name.find("experts") != std::string::npos ||
-                             wrong.name.find("block_sparse_moe") != std::string::npos;
+  const bool is_of_experts = names_any(wrong.name, {"experts", "block_sparse_moe"});
   const size_t stack = wrong.expected.size() == 3 && is_of_experts;
   const size_t cut = stack + (wrong.cut == ServerCut::kColumns ? 1 : 0);
   for (size_t i = 0; i < wrong.expected.size(); ++i) {
@@ -182,8 +180,7 @@ Rating rate_shape(const Look& look, const Deviation& wrong) {
   if (!look.is_server()) return Severity::kUnloaded;
   if (look.is(Program::kVllm)) {
     if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
-    const bool has_rows = std::ranges::count(wrong.expected, 0u) == 0;
-    if (!has_rows) return Severity::kUnloaded;
+    if (std::ranges::count(wrong.expected, 0u) != 0) return Severity::kUnloaded;
   }
   if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
   if (look.is(Program::kVllm) && is_stack_of_one(wrong)) return Severity::kUnsound;
@@ -192,11 +189,10 @@ Rating rate_shape(const Look& look, const Deviation& wrong) {
 
 // Families without a table: the embedding alone.
 void look_embedding(const Look& look, Gathered& found) {
-  const Examined& on = look.on;
-  const JsonValue* vocab = known(on.text_config(), "vocab_size");
-  const JsonValue* hidden = known(on.text_config(), "hidden_size");
+  const JsonValue* vocab = look.on.text_field("vocab_size");
+  const JsonValue* hidden = look.on.text_field("hidden_size");
   if (vocab == nullptr || hidden == nullptr) return;
-  for (const auto& [name, module] : on.modules) {
+  for (const auto& [name, module] : look.on.modules) {
     if (!name.ends_with("embed_tokens") || module.weight == nullptr) continue;
     if (module.form != Form::kPlain || module.weight->shape.size() != 2) continue;
     const auto& shape = module.weight->shape;
@@ -228,10 +224,6 @@ void look_shapes(const Look& look) {
 
 // ---- that the model does not have ---------------------------------------------------------------
 
-bool names_any(std::string_view name, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words,
-                             [&](std::string_view word) { return name.find(word) != name.npos; });
-}
 bool names_fused_part(std::string_view name) {
   return names_any(name, {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"});
 }
@@ -261,9 +253,9 @@ bool is_head_skipped(const Look& look) {
 // and in some classes scales.
 bool is_passed_over(const Look& look, const Extra& extra) {
   const Examined& on = look.on;
-  const JsonValue* count = known(on.text_config(), "num_nextn_predict_layers");
+  const JsonValue* count = on.text_field("num_nextn_predict_layers");
   const bool counts = on.parameters.table->has_nextn && count != nullptr;
-  const JsonValue* layers = known(on.text_config(), "num_hidden_layers");
+  const JsonValue* layers = on.text_field("num_hidden_layers");
   if (extra.is_beyond && counts && layers != nullptr) {
     const uint64_t first = whole(*layers).value_or(UINT64_MAX);
     if (has_layer_in(extra.name, first, whole(*count).value_or(0))) return true;
@@ -305,11 +297,10 @@ bool is_refused(const Look& look, const Extra& extra) {
 // Classes of vLLM 0.17.1 may look up scales of a cache as they stand; of those of projections some
 // map the name to nothing, and continue.
 void look_cache_scales(const Look& look, Gathered& found) {
-  const Examined& on = look.on;
   const bool is_old = look.is(Program::kVllm) && look.profile.reads_old_tokenizers_alone();
-  if (!is_old || on.quantization() != nullptr) return;
-  const bool asks_for_all = runs_by_fallback(look.profile, on.model_class);
-  for (const Tensor* tensor : on.stray) {
+  if (!is_old || look.on.quantization() != nullptr) return;
+  const bool asks_for_all = runs_by_fallback(look.profile, look.on.model_class);
+  for (const Tensor* tensor : look.on.stray) {
     const std::string& name = tensor->name;
     if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
     if (asks_for_all) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
@@ -323,11 +314,10 @@ void look_cache_scales(const Look& look, Gathered& found) {
 // Classes of transformers 4.57 have no default for their number, and without one vLLM looks for
 // their tensors in the model.
 void look_uncounted(const Look& look) {
-  const Examined& on = look.on;
-  const bool is_counted = member(on.text_config(), "num_nextn_predict_layers") != nullptr;
+  const bool is_counted = member(look.on.text_config(), "num_nextn_predict_layers") != nullptr;
   const bool asks = look.is(Program::kVllm) && look.profile.reads_old_tokenizers_alone() &&
                     has_quirk(ruling_type(look), "nextn_uncounted");
-  if (!asks || is_counted || !on.parameters.has_nextn) return;
+  if (!asks || is_counted || !look.on.parameters.has_nextn) return;
   look.report("config.json: num_nextn_predict_layers",
               "absent, and there are layers behind the last", Severity::kUnloaded,
               "KeyError: 'model.layers.2.eh_proj.weight'");
@@ -356,13 +346,13 @@ void look_draft_layers(const Look& look) {
   if (table == nullptr) return;
   const bool is_mtp = table->has_mtp;
   const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
-  const uint64_t declared = whole(known(on.text_config(), field)).value_or(0);
+  const uint64_t declared = whole(on.text_field(field)).value_or(0);
   const bool is_mtp_there = std::ranges::any_of(
       on.checkpoint.tensors, [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
   if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
     return;
   }
-  const uint64_t first = whole(known(on.text_config(), "num_hidden_layers")).value_or(0);
+  const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(0);
   const std::string names =
       is_mtp ? std::string("mtp.*") : fmt::format("{}layers.{}.*", on.parameters.root, first);
   look.report(
@@ -373,14 +363,14 @@ void look_draft_layers(const Look& look) {
 
 constexpr Check kParameterChecks[] = {
     {"W02", "all tensors that the model has are there",
-     "U: vllm* tensorrt-llm llama.cpp, S: sglang transformers*", "", "",
-     "download or convert again", look_missing},
+     "U: vllm* tensorrt-llm llama.cpp, S: sglang transformers*", "", "download or convert again",
+     look_missing},
     {"W09", "all tensors have the shapes that config.json says", "U: all",
-     "shape mismatch; a number is expected", "", kTakeConfig, look_shapes},
+     "shape mismatch; a number is expected", kTakeConfig, look_shapes},
     {"W10", "every tensor belongs to the model",
-     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", "", look_extra},
+     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", look_extra},
     {"W13", "draft layers that config.json declares are there", "W: vllm* sglang",
-     "speculative decoding fails to start", "", "", look_draft_layers},
+     "speculative decoding fails to start", "", look_draft_layers},
 };
 
 }  // namespace

@@ -25,9 +25,7 @@ Ties ties_of(const Look& look) {
       !look.on.parameters.table->has_gguf_head) {
     return Ties::kAssertTied;  // a GGUF has no place for the head
   }
-  if (!look.is(Program::kVllm) || look.on.parameters.table == nullptr) {
-    return Ties::kAsSaid;
-  }
+  if (!look.is(Program::kVllm) || look.on.parameters.table == nullptr) return Ties::kAsSaid;
   for (const auto& [quirk, ties] : kTieQuirks) {
     if (has_quirk(ruling_type(look), quirk)) return ties;
   }
@@ -60,7 +58,7 @@ void look_tied(const Look& look) {
   const Examined& on = look.on;
   if (on.config.is_null()) return;
   const JsonValue* outer = known(on.config, "tie_word_embeddings");
-  const JsonValue* inner = known(on.text_config(), "tie_word_embeddings");
+  const JsonValue* inner = on.text_field("tie_word_embeddings");
   if (outer != nullptr && inner != nullptr && *outer != *inner) {
     return look.report("config.json: tie_word_embeddings",
                        "differs between the wrapper and text_config");
@@ -106,22 +104,22 @@ void look_head_values(const Look& look) {
       !head_not_checked(look.on, look.profile).empty())
     return;
   if (!fault_of_ties(look, true).empty()) return;  // C10
-  constexpr std::string_view kTied = "config.json: tie_word_embeddings";
+  constexpr const char* kTied = "config.json: tie_word_embeddings";
   constexpr std::string_view kFound =
       "the head is tied to the embedding, but lm_head.weight has other values";
   if (reads_tied_head(look)) {
-    return look.report(std::string(kTied),
+    return look.report(kTied,
                        fmt::format("{}; this program uses them, and others the embedding", kFound),
                        Severity::kWarning, "other answers than in vLLM and transformers 4.57");
   }
-  look.report(std::string(kTied), fmt::format("{}; this program uses the embedding", kFound));
+  look.report(kTied, fmt::format("{}; this program uses the embedding", kFound));
 }
 
 constexpr Check kTiedHeadChecks[] = {
-    {"C10", "tie_word_embeddings agrees with the tensors", "S: all", "a head of random weights",
-     "serving-config", "", look_tied},
+    {"C10", "tie_word_embeddings agrees with the tensors", "S: all", "a head of random weights", "",
+     look_tied, "serving-config"},
     {"C48", "a tied head has the embedding's values", "S: vllm* sglang transformers* llama.cpp",
-     "other answers than in transformers 5 and in a GGUF", "",
+     "other answers than in transformers 5 and in a GGUF",
      "if the head was trained: ckpt patch IN --step config:set=tie_word_embeddings=false; if not: "
      "ckpt convert IN OUT --step drop:tensors=lm_head.weight",
      look_head_values},

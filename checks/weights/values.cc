@@ -206,18 +206,18 @@ void look_inputs(const Look& look) {
 
 constexpr Check kValueChecks[] = {
     {"W07", "all values are finite", "S: vllm* sglang tensorrt-llm llama-server transformers-5",
-     "NaN logits", "", "download it again, or convert it again from the source", look_finite, true},
+     "NaN logits", "download it again, or convert it again from the source", look_finite, "", true},
     {"Q24", "scales are above zero", "S: vllm* sglang tensorrt-llm llama-server", "NaN or noise",
-     "", "{again}", look_scale_values},
+     "{again}", look_scale_values},
     {"Q21", "no quantized row is all zeros", "W: vllm* sglang tensorrt-llm llama-server",
-     "incoherent text", "", "{again}; or leave this module in BF16", look_zero_rows, true},
+     "incoherent text", "{again}; or leave this module in BF16", look_zero_rows, "", true},
     {"Q12", "parts that are run as one share their scales", "W: vllm* sglang tensorrt-llm",
-     "global scale for input or weight are different; quality is lost", "", "{again}", look_unequal,
+     "global scale for input or weight are different; quality is lost", "{again}", look_unequal, "",
      true},
-    {"Q13", "input scales differ as layers do", "W: vllm* sglang tensorrt-llm", "poor answers", "",
+    {"Q13", "input scales differ as layers do", "W: vllm* sglang tensorrt-llm", "poor answers",
      "ckpt convert BASE OUT --to nvfp4 --amax-from FILE.json; FILE.json holds maxima of real text "
      "(docs/collect_amax.py)",
-     look_inputs, true},
+     look_inputs, "", true},
 };
 
 }  // namespace

@@ -103,9 +103,8 @@ void look_packed(const Look& look) {
 
 // Some classes read stacks of experts; transformers 5 has all others' so in memory alone.
 void look_stacks(const Look& look) {
-  const Examined& on = look.on;
-  if (on.is_gguf || has_quirk(ruling_type(look), "stacked_experts")) return;
-  for (const Tensor& tensor : on.checkpoint.tensors) {
+  if (look.on.is_gguf || has_quirk(ruling_type(look), "stacked_experts")) return;
+  for (const Tensor& tensor : look.on.checkpoint.tensors) {
     if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
     return look.report(tensor.name,
                        "all experts in one tensor, as transformers 5 has them in memory");
@@ -114,16 +113,16 @@ void look_stacks(const Look& look) {
 
 constexpr Check kWeightChecks[] = {
     {"W01", "tensor names are those of the class", "U: vllm* tensorrt-llm, S: sglang",
-     "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "vl-wrap",
-     "", look_prefix},
+     "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "",
+     look_prefix, "vl-wrap"},
     {"W12", "experts are single where the program reads them so",
      "U: vllm-0.16 vllm-0.17, S: sglang transformers-4.57, W: vllm tensorrt-llm",
-     "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers",
-     "experts:to=single", "", look_stacks},
+     "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers", "", look_stacks,
+     "experts:to=single"},
     {"W03", "no codes without scales", "W: vllm* sglang tensorrt-llm llama.cpp transformers-5", "",
-     "", "quantize again", look_unknown},
+     "quantize again", look_unknown},
     {"W11", "parts of packed weights are there and fit", "U: all",
-     "KeyError; size mismatch; wrong answers", "",
+     "KeyError; size mismatch; wrong answers",
      "take config.json from the source model, or download the folder again", look_packed},
 };
 

@@ -184,10 +184,8 @@ void look_activation(const Look& look) {
                           : look_activation_names(look, *family);
   }
   if (!look.profile.serves()) return;
-  const JsonValue* vision = known(look.on.config, "vision_config");
-  const bool is_read = vision != nullptr && has_quirk(look.on.text_type, "strict_tower");
-  const JsonValue* said = is_read ? member(*vision, "hidden_act") : nullptr;
-  if (said == nullptr) return;
+  const JsonValue* said = member(known(look.on.config, "vision_config"), "hidden_act");
+  if (said == nullptr || !has_quirk(look.on.text_type, "strict_tower")) return;
   const auto* name = said->get_ptr<const std::string*>();
   if (name != nullptr && has_word(kActivations, *name)) return;
   look.tell("config.json: vision_config.hidden_act", "{}, which {} does not have", said->dump(),
@@ -346,10 +344,7 @@ void look_nesting(const Look& look) {
     look.tell("config.json: text_config",
               "model_type '{}' is a text model's, which has no text_config", on.model_type);
   }
-  const JsonValue* deep = nullptr;
-  if (const JsonValue* vision = known(on.config, "vision_config")) {
-    deep = member(*vision, "deepstack_visual_indexes");
-  }
+  const JsonValue* deep = member(known(on.config, "vision_config"), "deepstack_visual_indexes");
   if (deep != nullptr && !deep->is_structured() && !deep->is_string()) {
     look.report("config.json: vision_config.deepstack_visual_indexes", "no list");
   }

@@ -185,8 +185,7 @@ void look_quantization_scales(const Look& look, const Quantization& said) {
     if (!are_codes_alone(look.on, *tensor, said, module)) continue;
     return look.report(module, kAlone);
   }
-  const Mismatch found = without_input_scale(look.on, said);
-  if (found.count != 0) look.report(found.first, found.text_at_first("without an input_scale"));
+  look.report(without_input_scale(look.on, said), "without an input_scale");
 }
 
 void look_awq(const Look& look, const Quantization& said) {

@@ -45,8 +45,7 @@ constexpr std::string_view kStrategies =
     " tensor channel group block token tensor_group attn_head ";
 
 void look_statement_method(const Look& look) {
-  const JsonValue* said = statement(look.on);
-  const JsonValue* method = said == nullptr ? nullptr : member(*said, "quant_method");
+  const JsonValue* method = member(statement(look.on), "quant_method");
   if (method == nullptr) return;  // Q05
   const std::string& name = look.on.quantizations.empty() ? "" : look.on.quantizations[0].method;
   const bool is_known = has_listed(look.profile, "quantization methods", name, true);

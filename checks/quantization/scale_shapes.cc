@@ -41,7 +41,7 @@ void look_numbers(const Look& look, const Quantization& said) {
                               weight_beside(look.on, tensor.name, "weight_scale_2") != nullptr;
     if ((is_of_fp8 || is_of_tensor) && !is_one_number(tensor)) found.add(tensor.name);
   }
-  if (found.count != 0) look.report(found.first, found.text_at_first("no single number"));
+  look.report(found, "no single number");
 }
 
 void look_second(const Look& look) {
@@ -50,8 +50,7 @@ void look_second(const Look& look) {
     const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale_2");
     if (weight != nullptr && is_fp8(*weight)) found.add(tensor.name);
   }
-  if (found.count != 0)
-    look.report(found.first, found.text_at_first("next to an FP8 weight, which has none"));
+  look.report(found, "next to an FP8 weight, which has none");
 }
 
 // Whether a tensor is codes of FP8 with nothing that could scale them, in whatever shape.
@@ -72,8 +71,7 @@ void look_bare(const Look& look, const Quantization& said) {
     const bool is_of_fp8 = said.algo_of(module_of(tensor.name)) == "FP8";
     if (is_of_fp8 || !said.method.starts_with("modelopt")) found.add(tensor.name);
   }
-  if (found.count != 0)
-    look.report(found.first, found.text_at_first("of FP8 codes without a scale"));
+  look.report(found, "of FP8 codes without a scale");
 }
 
 constexpr uint64_t kBlockRows = 128;

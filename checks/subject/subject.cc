@@ -120,14 +120,9 @@ std::string fault_of(const Error& error, std::string_view path) {
 }  // namespace
 
 std::string_view form_name(Form form) {
-  switch (form) {
-    case Form::kPlain: return "floats";
-    case Form::kNvfp4: return "NVFP4";
-    case Form::kFp8: return "FP8";
-    case Form::kPackedNvfp4: return "compressed-tensors NVFP4";
-    case Form::kOther: return "other codes";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"floats", "NVFP4", "FP8", "compressed-tensors NVFP4",
+                                         "other codes"};  // in the order of Form
+  return kNames[static_cast<size_t>(form)];
 }
 
 bool Module::is_linear() const {

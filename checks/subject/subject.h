@@ -247,6 +247,10 @@ struct Look {
     out.push_back(
         {std::move(place), std::move(found), severity, std::move(symptom), std::move(fix)});
   }
+  // Nothing, if there is no mismatch.
+  void report(const Mismatch& found, std::string_view what) const {
+    if (found.count != 0) report(found.first, found.text_at_first(what));
+  }
 };
 
 // For a person; `rewrites_weights` is said of what the advice does.

@@ -72,7 +72,7 @@ bool holds(const JsonValue* part, std::string_view text) {
 // One of the words above; "other" for the rest.
 std::string_view kind_of_rules(const JsonValue& tokenizer) {
   const JsonValue* model = known(tokenizer, "model");
-  const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
+  const std::string* type = text_of(model, "type");
   if (type == nullptr) return "other";
   if (*type == "WordPiece") return "words";
   if (*type == "Unigram") return "unigram";

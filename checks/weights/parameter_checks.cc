@@ -253,13 +253,10 @@ bool is_head_skipped(const Look& look) {
 // and in some classes scales.
 bool is_passed_over(const Look& look, const Extra& extra) {
   const Examined& on = look.on;
-  const JsonValue* count = on.text_field("num_nextn_predict_layers");
-  const bool counts = on.parameters.table->has_nextn && count != nullptr;
-  const JsonValue* layers = on.text_field("num_hidden_layers");
-  if (extra.is_beyond && counts && layers != nullptr) {
-    const uint64_t first = whole(*layers).value_or(UINT64_MAX);
-    if (has_layer_in(extra.name, first, whole(*count).value_or(0))) return true;
-  }
+  const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
+  const uint64_t count = whole(on.text_field("num_nextn_predict_layers")).value_or(0);
+  const bool may_be_draft = extra.is_beyond && on.parameters.table->has_nextn;
+  if (may_be_draft && has_layer_in(extra.name, first, count)) return true;
   if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
   if (names_part(ruling_type(look), "passes_over:", extra.name)) return true;
   return extra.name.ends_with("_scale") && has_quirk(on.text_type, "passes_over_scales");

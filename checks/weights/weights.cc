@@ -61,11 +61,12 @@ void look_prefix(const Look& look) {
     if (is_wrapped && !on.has_text_config()) {
       whose = "names of a wrapper, but config.json has no text_config";
     }
-    Found found{root + "layers.*", fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
-                                               is_wrapper ? "model.language_model." : "model.")};
     // Of these one wrapper could be made, where others are renamed.
-    if (!has_quirk(on.text_type, "takes_wrapper_names")) found.fix = renaming(on);
-    look.out.push_back(std::move(found));
+    const bool is_wrapped_again = has_quirk(on.text_type, "takes_wrapper_names");
+    look.report(root + "layers.*",
+                fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
+                            is_wrapper ? "model.language_model." : "model."),
+                {}, {}, is_wrapped_again ? std::nullopt : std::optional(renaming(on)));
   }
 }
 

@@ -1,10 +1,11 @@
-#include "transforms/lora/into_quantized.h"
-
 #include <algorithm>
 #include <map>
 
+#include "core/base/nearest.h"
 #include "core/json/json_read.h"
+#include "core/model/name_index.h"
 #include "core/model/tensor_names.h"
+#include "transforms/lora/into_quantized.h"
 #include "transforms/lora/own_codecs.h"
 #include "transforms/modelopt_export/groups.h"
 
@@ -16,7 +17,9 @@ bool is_code(const Tensor& tensor) { return tensor.codec->scheme != Scheme::kPla
 class MergeIntoCodes {
  public:
   MergeIntoCodes(Checkpoint checkpoint, const QuantizedMerge& how)
-      : coded_(std::move(checkpoint)), own_(how.context, how.encoding) {}
+      : coded_(std::move(checkpoint)),
+        coded_names_(names_in<std::string_view>(coded_.tensors)),
+        own_(how.context, how.encoding) {}
 
   Result<Checkpoint> run(const MergeInto& merge) {
     floats_ = coded_;
@@ -75,7 +78,7 @@ class MergeIntoCodes {
   Status encode(size_t i) {
     const Tensor& like = coded_.tensors[i];
     const std::string scale = module_of(like.name) + ".pre_quant_scale";
-    if (coded_.find_tensor(scale) != nullptr) {
+    if (coded_names_.find(scale)) {
       return unsupported_hint(
           "--step dequantize before it, and --to for the type of the output",
           "tensor '{}' is {} of columns that '{}' scales; adapters are added to others", like.name,
@@ -88,9 +91,9 @@ class MergeIntoCodes {
   // Tensors that the merge added: a head that was the embeddings.
   Status add_head() {
     for (size_t i = coded_.tensors.size(); i < made_.tensors.size(); ++i) {
-      const Tensor* from = coded_.find_tensor(made_.tensors[i].source_name);
-      if (from == nullptr || !is_code(*from)) continue;
-      Tensor like = *from;
+      const auto from = coded_names_.find(made_.tensors[i].source_name);
+      if (!from || !is_code(coded_.tensors[*from])) continue;
+      Tensor like = coded_.tensors[*from];
       like.name = made_.tensors[i].name;
       CKPT_ASSIGN(made_.tensors[i], own_.encoded(like, made_.tensors[i]));
     }
@@ -105,7 +108,9 @@ class MergeIntoCodes {
     }
   }
 
-  Checkpoint coded_, floats_, made_;  // the same tensors, and those that were added
+  const Checkpoint coded_;
+  const NameIndex coded_names_;
+  Checkpoint floats_, made_;  // the same tensors, and those that were added
   OwnCodecs own_;
   std::set<size_t> chosen_;
   std::vector<std::vector<size_t>> joined_;

@@ -1,11 +1,11 @@
-#include "transforms/lora/into_quantized.h"
-
 #include <algorithm>
-#include <map>
 
+#include "core/base/nearest.h"
+#include "core/model/name_index.h"
 #include "models/models.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/llama_quantize/column_weights.h"
+#include "transforms/lora/into_quantized.h"
 #include "transforms/lora/own_codecs.h"
 
 namespace ckpt {
@@ -105,27 +105,26 @@ class MergeIntoGguf {
 
   // Those of `merged` that read what was added take the place of the file's.
   Status take(const std::vector<Tensor>& merged, const Sources& added) {
-    std::map<std::string, size_t, std::less<>> places;
-    for (size_t i = 0; i < floats_.tensors.size(); ++i) places[floats_.tensors[i].name] = i;
     const std::vector<Tensor> before = file_.tensors;
+    const NameIndex places(names_in<std::string_view>(before));
     for (const Tensor& made : merged) {
       const bool is_changed = share_any(added, all_sources(made));
       auto place = places.find(made.name);
-      const bool is_new = place == places.end();
+      const bool is_new = !place;
       if (is_new) place = places.find(kEmbeddingTensor);  // a head that was the embeddings
-      if (is_new && (made.name != kHeadTensor || place == places.end())) continue;
+      if (is_new && (made.name != kHeadTensor || !place)) continue;
       if (is_new) CKPT_TRY(check_has_head());
       if (!is_new && !is_changed) continue;
-      Tensor out = before[place->second];
+      Tensor out = before[*place];
       out.name = made.name;
       if (is_changed) {
-        CKPT_TRY(check_no_scale(out));
+        CKPT_TRY(check_no_scale(out, places));
         CKPT_ASSIGN(out, own_.encoded(out, made));
       }
       if (is_new) {
         file_.tensors.push_back(std::move(out));
       } else {
-        file_.tensors[place->second] = std::move(out);
+        file_.tensors[*place] = std::move(out);
       }
     }
     return {};
@@ -144,10 +143,10 @@ class MergeIntoGguf {
   }
 
   // Blocks of NVFP4 that are a part of their values alone.
-  Status check_no_scale(const Tensor& like) const {
+  static Status check_no_scale(const Tensor& like, const NameIndex& names) {
     if (plain_dtype(*like.codec) != Dtype::kNvfp4) return {};
     const std::string scale = like.name.substr(0, like.name.rfind('.')) + ".scale";
-    if (file_.find_tensor(scale) == nullptr) return {};
+    if (!names.find(scale)) return {};
     return unsupported_hint(
         "ckpt convert IN FOLDER, then ckpt convert FOLDER OUT.gguf --step dequantize "
         "--step lora:from=ADAPTER --to nvfp4-w4a16",

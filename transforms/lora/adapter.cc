@@ -97,8 +97,7 @@ void add_ends(const std::string& module, std::set<std::string>& out) {
 
 void note_unknown(const Adapter& adapter, const Context& context) {
   if (adapter.config.unknown.empty()) return;
-  const std::filesystem::path file =
-      std::filesystem::path(adapter.path).parent_path() / "adapter_config.json";
+  const auto file = std::filesystem::path(adapter.path).parent_path() / kAdapterDocument;
   context.note("lora: {}: not known and not used: {}", file.string(),
                fmt::join(adapter.config.unknown, ", "));
 }
@@ -142,8 +141,7 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
 Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
   for (const auto& [name, rows] : adapter.config.token_rows) {
     const auto has_rows = [&](const AdapterModule& module) {
-      const bool is_named = module.name == name || module.name.ends_with("." + name);
-      return is_named && has_any(module, {AdapterPart::kTokens});
+      return module.is_called(name) && module.find(AdapterPart::kTokens) != nullptr;
     };
     if (rows.empty() || std::ranges::any_of(adapter.modules, has_rows)) continue;
     return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them", name);
@@ -205,8 +203,7 @@ Result<Adapter> read_adapter(const std::string& place, const Context& context) {
     auto file = context.open(place);
     if (file && file->format == "gguf") return read_gguf_adapter(std::move(*file), place, context);
     if (has_ending(place, ".gguf")) {
-      return !file ? Result<Adapter>(Failure(std::move(file.error())))
-                   : misuse("{}: expected a GGUF", place);
+      return file ? misuse("{}: expected a GGUF", place) : Failure(std::move(file.error()));
     }
   }
   Adapter out;

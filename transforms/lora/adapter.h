@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/find.h"
 #include "core/base/regex.h"
 #include "core/model/transform.h"
 #include "transforms/lora/adapter_key.h"
@@ -67,10 +68,14 @@ struct AdapterModule {
   std::optional<std::pair<std::string, uint64_t>> rows = {};
 
   const Tensor* find(AdapterPart part) const {
-    const auto found = parts.find(part);
-    return found == parts.end() ? nullptr : found->second;
+    const auto* found = find_mapped(parts, part);
+    return found == nullptr ? nullptr : *found;
   }
   const std::string& first_tensor() const { return parts.begin()->second->name; }
+  // Whether `words` are its name, or the end of it behind a dot.
+  bool is_called(std::string_view words) const {
+    return name == words || name.ends_with(fmt::format(".{}", words));
+  }
 };
 
 struct Adapter {

@@ -25,9 +25,7 @@ Status check_excluded(const AdapterConfig& config, const AdapterModule& module) 
   const bool is_low_rank =
       module.find(AdapterPart::kA) != nullptr || module.find(AdapterPart::kEmbeddingA) != nullptr;
   if (!is_low_rank || is_stack_of_experts(module)) return {};
-  const auto is_named = [&](const std::string& name) {
-    return module.name == name || module.name.ends_with("." + name);
-  };
+  const auto is_named = [&](const std::string& words) { return module.is_called(words); };
   const bool is_excluded =
       std::ranges::any_of(config.excluded, is_named) ||
       (config.excluded_names && config.excluded_names->is_found_in(module.name));

@@ -5,9 +5,10 @@
 //   MLX: lora_parameters.scale is s itself; until the middle of 2024 mlx-lm multiplied it by
 //   alpha / rank, and wrote the alpha that it no longer used until April 2025
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "core/base/find.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/json/json_edit.h"
 #include "transforms/lora/adapter.h"
@@ -125,12 +126,13 @@ class AdapterConfigReader {
         "init_lora_weights is '{}', which changes the base as well", way);
   }
 
-  Result<std::optional<bool>> read_flag(std::string_view key) const {
+  Status read_flag(std::string_view key, bool& out) const {
     const JsonText* value = known(key);
-    if (value == nullptr) return std::nullopt;
+    if (value == nullptr) return {};
     const auto found = value->as_boolean();
     if (!found) return wrong(key, "true or false");
-    return found;
+    out = *found;
+    return {};
   }
 
   Result<double> read_number(std::string_view key) const {
@@ -148,17 +150,12 @@ class AdapterConfigReader {
   }
 
   Status read_numbers() {
-    CKPT_ASSIGN(const auto rslora, read_flag("use_rslora"));
-    CKPT_ASSIGN(const auto dora, read_flag("use_dora"));
-    CKPT_ASSIGN(const auto tied, read_flag("ensure_weight_tying"));
-    out_.has_rank_scale = rslora.value_or(false);
-    CKPT_ASSIGN(const auto biases, read_flag("lora_bias"));
-    out_.has_biases = biases.value_or(false);
-    out_.keeps_tie = tied.value_or(false);
-    out_.has_magnitudes = dora.value_or(false);
+    CKPT_TRY(read_flag("use_rslora", out_.has_rank_scale));
+    CKPT_TRY(read_flag("use_dora", out_.has_magnitudes));
+    CKPT_TRY(read_flag("ensure_weight_tying", out_.keeps_tie));
+    CKPT_TRY(read_flag("lora_bias", out_.has_biases));
     if (const JsonText* mlx = known("lora_parameters")) {
-      if (!mlx->is_object()) return wrong("lora_parameters", "an object");
-      return read_mlx(*mlx);
+      return mlx->is_object() ? read_mlx(*mlx) : wrong("lora_parameters", "an object");
     }
     CKPT_ASSIGN(out_.rank, read_rank("r"));
     CKPT_ASSIGN(out_.alpha, read_number("lora_alpha"));
@@ -286,12 +283,12 @@ class AdapterConfigReader {
     if (value == nullptr) return {};
     const std::string text = value->as_text().value_or(std::string());
     AdapterConfig::Version version = {};
-    const char* at = text.data();
-    const char* const end = at + text.size();
+    std::string_view rest = text;
     for (uint64_t& number : version) {
-      const auto [next, error] = std::from_chars(at, end, number);
-      if (error != std::errc()) return wrong("peft_version", "three numbers");
-      at = next == end ? end : next + 1;
+      const auto found = take_leading<uint64_t>(rest);
+      if (!found) return wrong("peft_version", "three numbers");
+      number = *found;
+      rest = rest.substr(std::min<size_t>(rest.size(), 1));
     }
     out_.peft_version = version;
     return {};
@@ -318,8 +315,8 @@ Result<Regex> module_regex(std::string_view key) {
 }
 
 double AdapterConfig::rank_of(std::string_view module) const {
-  const auto own = own_ranks.find(module);
-  return own != own_ranks.end() ? own->second : first_match(ranks, module, rank);
+  const double* own = find_mapped(own_ranks, module);
+  return own != nullptr ? *own : first_match(ranks, module, rank);
 }
 
 double AdapterConfig::alpha_of(std::string_view module) const {

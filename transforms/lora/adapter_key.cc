@@ -1,28 +1,15 @@
 #include "transforms/lora/adapter_key.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::array<std::string_view, 3> kAdapterWrappers = {
-    "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod."};
-
-void remove_every(std::string& text, std::string_view word) {
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at)) {
-    text.erase(at, word.size());
-  }
-}
-
-bool take_name_front(std::string& text, std::string_view word) {
-  if (!text.starts_with(word)) return false;
-  text.erase(0, word.size());
-  return true;
-}
-
-constexpr std::string_view kWeightEnding = ".weight";
+constexpr std::string_view kAdapterWrappers[] = {"_fsdp_wrapped_module.",
+                                                 "_checkpoint_wrapped_module.", "_orig_mod."};
 
 // The adapter's name in `tail`: "", ".weight" or ".default.weight" for `ending` ".weight"; "" or
 // ".default" for none. nullopt: another tail.
@@ -31,7 +18,7 @@ std::optional<std::string> name_in_tail(std::string_view tail, std::string_view 
   if (!tail.ends_with(ending)) return std::nullopt;
   tail.remove_suffix(ending.size());
   if (tail.size() < 2 || tail[0] != '.' || tail.find('.', 1) != tail.npos) return std::nullopt;
-  return tail == kWeightEnding ? "" : std::string(tail.substr(1));
+  return tail == kWeight ? "" : std::string(tail.substr(1));
 }
 
 struct PartWord {
@@ -39,11 +26,11 @@ struct PartWord {
   AdapterPart part;
 };
 constexpr PartWord kPartWords[] = {
-    {".lora_A", kWeightEnding, AdapterPart::kA},
-    {".lora_B", kWeightEnding, AdapterPart::kB},
+    {".lora_A", kWeight, AdapterPart::kA},
+    {".lora_B", kWeight, AdapterPart::kB},
     {".lora_embedding_A", "", AdapterPart::kEmbeddingA},
     {".lora_embedding_B", "", AdapterPart::kEmbeddingB},
-    {".lora_magnitude_vector", kWeightEnding, AdapterPart::kMagnitude},
+    {".lora_magnitude_vector", kWeight, AdapterPart::kMagnitude},
     {".lora_magnitude_vector", "", AdapterPart::kMagnitude},
     {".token_adapter.trainable_tokens_delta", "", AdapterPart::kTokens},
 };
@@ -76,9 +63,12 @@ constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
 
 std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
   std::string name(given);
-  for (const std::string_view wrapper : kAdapterWrappers) remove_every(name, wrapper);
-  take_name_front(name, "module.");
-  take_name_front(name, "base_model.model.");
+  for (const std::string_view word : kAdapterWrappers) {
+    for (size_t at = 0; (at = name.find(word, at)) != name.npos;) name.erase(at, word.size());
+  }
+  for (const std::string_view front : {"module.", "base_model.model."}) {
+    if (name.starts_with(front)) name.erase(0, front.size());
+  }
   if (auto key = parse_low_rank(name)) return key;
   if (name.find("lora_") != name.npos && !name.ends_with(".lora_a") && !name.ends_with(".lora_b")) {
     return std::nullopt;

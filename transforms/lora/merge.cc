@@ -22,6 +22,7 @@
 #include <array>
 
 #include "core/base/counted.h"
+#include "core/chunks/written_source.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
@@ -30,7 +31,6 @@
 #include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
-#include "transforms/lora/written_weights.h"
 #include "transforms/packed/packed.h"
 
 namespace ckpt {
@@ -97,13 +97,9 @@ class LoraMerge {
   }
 
  private:
-  Tensor* find(const std::string& module, std::string_view ending) {
-    return weights_.find(module, ending);
-  }
-
   // The tensor of the model that `part` changes.
   Result<Tensor*> target(const AdapterModule& module, const Tensor& part, std::string_view ending) {
-    if (Tensor* found = find(module.name, ending)) return found;
+    if (Tensor* found = weights_.find(module.name, ending)) return found;
     return corrupt("tensor '{}': the model has no '{}{}'", part.name, module.name, ending);
   }
 
@@ -158,7 +154,7 @@ class LoraMerge {
     const bool changes_one = std::ranges::any_of(
         adapter_.modules, [&](const AdapterModule& each) { return changes_tied(each); });
     const char* embedding_name = has_gguf_names() ? "token_embd" : "model.embed_tokens";
-    const Tensor* embeddings = find(embedding_name, kWeight);
+    const Tensor* embeddings = weights_.find(embedding_name, kWeight);
     if (!changes_one || embeddings == nullptr) return {};
     Tensor head = *embeddings;
     const bool is_inner = head.name.starts_with("language_model.model.");
@@ -233,7 +229,7 @@ class LoraMerge {
     const auto part = std::ranges::find(kParts, word);
     if (part == std::end(kParts)) return false;
     const std::string front = module.name.substr(0, module.name.size() - word.size());
-    Tensor* joined = find(front + "in_proj_qkv", kWeight);
+    Tensor* joined = weights_.find(front + "in_proj_qkv", kWeight);
     if (joined == nullptr) return false;
     const uint64_t rows = update.left.rows(), all = joined->rows();
     const uint64_t first = word == "in_proj_q" ? 0 : (word == "in_proj_k" ? rows : all - rows);
@@ -260,7 +256,9 @@ class LoraMerge {
       Tensor* const stack = weights_.find_exactly(module.rows->first);
       return weights_.merge_rows(*stack, module.rows->second, std::move(update));
     }
-    if (Tensor* weight = find(module.name, kWeight)) return merge(*weight, std::move(update));
+    if (Tensor* weight = weights_.find(module.name, kWeight)) {
+      return merge(*weight, std::move(update));
+    }
     if (!update.magnitudes) {
       CKPT_ASSIGN(const bool is_joined, add_to_joined(module, update));
       if (is_joined) return {};
@@ -332,7 +330,7 @@ class LoraMerge {
 
   Result<std::vector<uint64_t>> rows_of(const AdapterModule& module, const Tensor& values) const {
     for (const auto& [name, rows] : adapter_.config.token_rows) {
-      if (module.name != name && !module.name.ends_with("." + name)) continue;
+      if (!module.is_called(name)) continue;
       if (rows.size() == values.rows()) return rows;
       return corrupt("tensor '{}': {} rows; trainable_token_indices lists {}", values.name,
                      values.rows(), rows.size());
@@ -392,6 +390,38 @@ class LoraMerge {
   const Context& context_;
   ModelWeights weights_;
   uint64_t replaced_ = 0;
+};
+
+// Weights that earlier steps compute: an adapter is added to what those steps would have written,
+// so that one command equals two. Weights that no adapter changes stay as the steps left them.
+class WrittenWeights {
+ public:
+  // Makes all tensors Stored.
+  explicit WrittenWeights(Checkpoint& checkpoint) {
+    for (Tensor& tensor : checkpoint.tensors) {
+      if (tensor.is_stored()) continue;
+      Tensor written = stored_as_written(tensor);
+      computed_.emplace(first_source(written), tensor);
+      tensor = std::move(written);
+    }
+  }
+  // Those that still have these values become what they were.
+  void give_back(Checkpoint& checkpoint) const {
+    for (Tensor& tensor : checkpoint.tensors) {
+      if (!tensor.is_stored()) continue;
+      const Tensor* found = find_mapped(computed_, first_source(tensor));
+      if (found != nullptr && found->shape == tensor.shape) tensor.origin = found->origin;
+    }
+  }
+
+ private:
+  // nullptr: the first part is not in one place.
+  static const ByteSource* first_source(const Tensor& tensor) {
+    const std::vector<std::vector<Slice>>& parts = tensor.stored().parts;
+    return parts.empty() || parts[0].size() != 1 ? nullptr : parts[0][0].source.get();
+  }
+
+  std::map<const ByteSource*, Tensor> computed_;  // by the source of the first part
 };
 
 Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options) {

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/base/find.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/decoded_source.h"
 #include "transforms/lora/adapter_key.h"
@@ -58,8 +59,8 @@ ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context, bool 
 }
 
 Tensor* ModelWeights::find_exactly(const std::string& name) {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &checkpoint_.tensors[found->second];
+  const size_t* found = find_mapped(index_, name);
+  return found == nullptr ? nullptr : &checkpoint_.tensors[*found];
 }
 
 Tensor* ModelWeights::find(const std::string& module, std::string_view ending) {

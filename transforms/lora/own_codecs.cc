@@ -72,7 +72,7 @@ Status OwnCodecs::set_column_weights(Tensor& out) {
   if (type.importance == ImportanceUse::kIgnored) return {};
   if (context_.imatrix != nullptr) {
     CKPT_ASSIGN(recoded.weights, find_column_weights(*context_.imatrix, out));
-    if (recoded.weights == nullptr) without_weights_.push_back(out.name);
+    if (recoded.weights == nullptr) without_weights_.add(out.name);
   }
   if (recoded.weights != nullptr) return {};
   lacks_weights_ = true;
@@ -98,11 +98,9 @@ void OwnCodecs::note(const Metadata& metadata) const {
         "it to the changed weights",
         *matrix);
   }
-  if (!without_weights_.empty()) {
-    context_.note(
-        "lora: {} changed weights have no column weights in the importance matrix (the "
-        "first: '{}')",
-        without_weights_.size(), without_weights_[0]);
+  if (without_weights_.count() > 0) {
+    context_.note("lora: {}", without_weights_.text("changed weights have no column weights in "
+                                                    "the importance matrix"));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "core/base/counted.h"
 #include "core/computed/computed_source.h"
 #include "core/model/transform.h"
 
@@ -42,7 +42,7 @@ class OwnCodecs {
   Encoding how_;
   const Codec& f32_;
   std::set<std::string_view> types_;
-  std::vector<std::string> without_weights_;
+  NameCount without_weights_;
   size_t count_ = 0, searched_ = 0;
   bool lacks_weights_ = false;
 };

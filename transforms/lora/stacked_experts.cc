@@ -228,19 +228,16 @@ class StackMerge {
   }
 
   Status merge_single_experts() {
-    struct Part {
-      std::string_view name;
-      uint64_t first;
-    };
-    const uint64_t rows = name_ == kDownParameter ? place_.rows : place_.rows / 2;
-    const std::vector<Part> parts = name_ == kDownParameter
-                                        ? std::vector<Part>{{kDownParameter, 0}}
-                                        : std::vector<Part>{{"gate_proj", 0}, {"up_proj", rows}};
+    using Weights = std::vector<std::pair<std::string_view, uint64_t>>;  // and first rows
+    const bool is_down = name_ == kDownParameter;
+    const uint64_t rows = is_down ? place_.rows : place_.rows / 2;
+    const Weights parts =
+        is_down ? Weights{{kDownParameter, 0}} : Weights{{"gate_proj", 0}, {"up_proj", rows}};
     for (uint64_t expert = 0; expert < place_.experts; ++expert) {
-      for (const Part& part : parts) {
-        Tensor* weight = single(expert, part.name);
+      for (const auto& [name, first] : parts) {
+        Tensor* weight = single(expert, name);
         if (weight == nullptr) return no_parameter();
-        CKPT_ASSIGN(LowRankUpdate update, update_of(expert, part.first, rows));
+        CKPT_ASSIGN(LowRankUpdate update, update_of(expert, first, rows));
         CKPT_TRY(weights_.merge(*weight, std::move(update)));
       }
     }

@@ -15,21 +15,8 @@ constexpr Mixture kMixtures[] = {
 #undef CKPT_ROW
 };
 
-bool is_token_embedding(std::string_view name) {
-  return name == "token_embd.weight" || name == "per_layer_token_embd.weight";
-}
-
 bool is_like_v(Category category) {
   return category == Category::kV || category == Category::kQkv || category == Category::kKvB;
-}
-
-Result<uint64_t> expert_layer(std::string_view name, uint64_t layers) {
-  const int64_t block = block_of(name);
-  if (block < 0 || static_cast<uint64_t>(block) >= layers) {
-    return corrupt("tensor '{}': expected 'blk.N.' with N below the {} layers of the model", name,
-                   layers);
-  }
-  return static_cast<uint64_t>(block);
 }
 
 }  // namespace
@@ -60,7 +47,8 @@ Result<Dtype> fitting_type(Dtype target, uint64_t row_values) {
 }
 
 bool needs_column_weights(std::string_view name, Dtype target, const Mixture& mixture) {
-  if (is_token_embedding(name) || name == "output.weight") return false;
+  const Category category = category_of(name);
+  if (category == Category::kTokenEmbedding || category == Category::kOutput) return false;
   return info(target).importance == ImportanceUse::kNeeded ||
          (target == Dtype::kQ2K && mixture.file_type == FileType::kQ2KS);
 }
@@ -89,7 +77,12 @@ Result<uint64_t> MixtureChooser::layer_of(const MixtureTensor& tensor, uint64_t&
   // Experts of one layer may be in several tensors, so there counting would not do.
   const uint64_t counted = seen++;
   if (facts_.experts <= 1) return counted;
-  return expert_layer(tensor.name, facts_.layers);
+  const int64_t block = block_of(tensor.name);
+  if (block >= 0 && static_cast<uint64_t>(block) < facts_.layers) {
+    return static_cast<uint64_t>(block);
+  }
+  return corrupt("tensor '{}': expected 'blk.N.' with N below the {} layers of the model",
+                 tensor.name, facts_.layers);
 }
 
 Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category category) {
@@ -100,9 +93,7 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
   if (mixture_.file_type == FileType::kMxfp4Moe) return mxfp4_moe_type(tensor.shape);
   if (category == Category::kTokenEmbedding) return embedding_type(context);
   if (is_two_bit_mixture(mixture_.file_type)) {
-    const bool is_down = category == Category::kDown;
-    const uint64_t index = is_down ? down_seen_++ : 0;
-    return two_bit_type(context, category, index);
+    return two_bit_type(context, category, category == Category::kDown ? down_seen_++ : 0);
   }
   if (is_like_v(category)) return value_type(context, v_seen_++, v_count_);
   switch (category) {

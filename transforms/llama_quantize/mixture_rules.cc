@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <initializer_list>
+
 #include "transforms/llama_quantize/mixture.h"
 
 namespace ckpt {
@@ -18,6 +21,34 @@ Dtype falcon_down_type(const RuleContext& context, uint64_t index) {
   }
 }
 
+Dtype value_type_of_mixture(const RuleContext& context, uint64_t index, uint64_t count) {
+  // Few of these are large: where heads share keys and values they are a fraction of attn_q.
+  const bool shared = context.facts.heads_per_kv >= 4;
+  const Dtype base = context.mixture.base;
+  switch (context.mixture.file_type) {
+    case FileType::kQ2K: return shared ? Dtype::kQ4K : Dtype::kQ3K;
+    case FileType::kQ2KS:
+    case FileType::kIq3Xs:
+    case FileType::kIq3S: return shared ? Dtype::kQ4K : base;
+    case FileType::kIq3Xxs:
+      if (shared) return Dtype::kQ4K;
+      return context.has_imatrix ? base : Dtype::kIq3S;
+    case FileType::kIq3M: return Dtype::kQ4K;
+    case FileType::kQ3KM: return index < 2 ? Dtype::kQ5K : Dtype::kQ4K;
+    case FileType::kQ3KL: return Dtype::kQ5K;
+    case FileType::kIq4Nl:
+    case FileType::kIq4Xs: return shared ? Dtype::kQ5K : base;
+    case FileType::kQ4KM:
+    case FileType::kQ5KM: return gets_more_bits(index, count) ? Dtype::kQ6K : base;
+    case FileType::kQ4KS: return index < 4 ? Dtype::kQ5K : base;
+    default: return base;
+  }
+}
+
+bool is_any_of(FileType type, std::initializer_list<FileType> types) {
+  return std::ranges::find(types, type) != types.end();
+}
+
 }  // namespace
 
 bool gets_more_bits(uint64_t index, uint64_t count) {
@@ -26,49 +57,10 @@ bool gets_more_bits(uint64_t index, uint64_t count) {
 }
 
 Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count) {
-  // Few of these are large: where heads share keys and values they are a fraction of attn_q.
-  const bool shared = context.facts.heads_per_kv >= 4;
-  Dtype type = context.mixture.base;
-  switch (context.mixture.file_type) {
-    case FileType::kQ2K:
-      type = shared ? Dtype::kQ4K : Dtype::kQ3K;
-      break;
-    case FileType::kQ2KS:
-      if (shared) type = Dtype::kQ4K;
-      break;
-    case FileType::kIq3Xxs:
-      if (shared) type = Dtype::kQ4K;
-      if (!shared && !context.has_imatrix) type = Dtype::kIq3S;
-      break;
-    case FileType::kIq3Xs:
-    case FileType::kIq3S:
-      if (shared) type = Dtype::kQ4K;
-      break;
-    case FileType::kIq3M:
-      type = Dtype::kQ4K;
-      break;
-    case FileType::kQ3KM:
-      type = index < 2 ? Dtype::kQ5K : Dtype::kQ4K;
-      break;
-    case FileType::kQ3KL:
-      type = Dtype::kQ5K;
-      break;
-    case FileType::kIq4Nl:
-    case FileType::kIq4Xs:
-      if (shared) type = Dtype::kQ5K;
-      break;
-    case FileType::kQ4KM:
-    case FileType::kQ5KM:
-      if (gets_more_bits(index, count)) type = Dtype::kQ6K;
-      break;
-    case FileType::kQ4KS:
-      if (index < 4) type = Dtype::kQ5K;
-      break;
-    default: break;
-  }
+  if (context.has_8_experts()) return Dtype::kQ8_0;
+  const Dtype type = value_type_of_mixture(context, index, count);
   const bool small = type == Dtype::kQ3K || type == Dtype::kQ4K;
-  if (context.facts.is_70b && small) type = Dtype::kQ5K;
-  return context.has_8_experts() ? Dtype::kQ8_0 : type;
+  return context.facts.is_70b && small ? Dtype::kQ5K : type;
 }
 
 Dtype query_type(const RuleContext& context) {
@@ -149,20 +141,11 @@ Dtype attention_output_type(const RuleContext& context) {
   const Dtype base = context.mixture.base;
   if (context.is_falcon()) return file_type == FileType::kQ3KL ? Dtype::kQ4K : base;
   if (context.has_8_experts()) {
-    switch (file_type) {
-      case FileType::kQ2K:
-      case FileType::kIq3Xxs:
-      case FileType::kIq3Xs:
-      case FileType::kIq3S:
-      case FileType::kIq3M:
-      case FileType::kQ3KS:
-      case FileType::kQ3KM:
-      case FileType::kIq4Nl:
-      case FileType::kIq4Xs:
-      case FileType::kQ4KS:
-      case FileType::kQ4KM: return Dtype::kQ5K;
-      default: return base;
-    }
+    const bool more =
+        is_any_of(file_type, {FileType::kQ2K, FileType::kIq3Xxs, FileType::kIq3Xs, FileType::kIq3S,
+                              FileType::kIq3M, FileType::kQ3KS, FileType::kQ3KM, FileType::kIq4Nl,
+                              FileType::kIq4Xs, FileType::kQ4KS, FileType::kQ4KM});
+    return more ? Dtype::kQ5K : base;
   }
   switch (file_type) {
     case FileType::kQ2K: return Dtype::kQ3K;
@@ -175,15 +158,8 @@ Dtype attention_output_type(const RuleContext& context) {
 }
 
 bool is_two_bit_mixture(FileType file_type) {
-  switch (file_type) {
-    case FileType::kIq1S:
-    case FileType::kIq1M:
-    case FileType::kIq2Xxs:
-    case FileType::kIq2Xs:
-    case FileType::kIq2S:
-    case FileType::kIq2M: return true;
-    default: return false;
-  }
+  return is_any_of(file_type, {FileType::kIq1S, FileType::kIq1M, FileType::kIq2Xxs,
+                               FileType::kIq2Xs, FileType::kIq2S, FileType::kIq2M});
 }
 
 Dtype two_bit_type(const RuleContext& context, Category category, uint64_t index) {

@@ -1,5 +1,7 @@
 #include "transforms/llama_quantize/options.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,33 +16,23 @@ constexpr Choice kBlockSearches[] = {{"none", false}, {"best", true}};
 // Types whose blocks only exist in memory.
 bool is_compute_only(Dtype dtype) { return dtype == Dtype::kQ8_1 || dtype == Dtype::kQ8K; }
 
-std::string target_names(Codecs codecs) {
-  std::string out;
+Result<Dtype> parse_type(const std::string& text, std::string_view option, Codecs codecs) {
+  const std::string name = lower_case(text);
+  std::vector<std::string_view> names;
   for (uint32_t i = 0; i < kDtypeCount; ++i) {
     const auto dtype = static_cast<Dtype>(i);
     if (find_target_codec(codecs, dtype) == nullptr) continue;
-    if (!out.empty()) out += ", ";
-    out += info(dtype).name;
-  }
-  return out;
-}
-
-Result<Dtype> parse_type(const std::string& text, std::string_view option, Codecs codecs) {
-  const std::string name = lower_case(text);
-  for (uint32_t i = 0; i < kDtypeCount; ++i) {
-    const auto dtype = static_cast<Dtype>(i);
-    if (info(dtype).name == name && find_target_codec(codecs, dtype) != nullptr) return dtype;
+    if (info(dtype).name == name) return dtype;
+    names.push_back(info(dtype).name);
   }
   return misuse("{}: no type is called '{}'; expected one of {}", option, text,
-                target_names(codecs));
+                fmt::join(names, ", "));
 }
 
-Result<std::optional<Dtype>> find_type(const OptionValues& options, std::string_view key,
-                                       Codecs codecs) {
-  const auto text = options.find(key);
-  if (!text) return std::optional<Dtype>();
-  CKPT_ASSIGN(const Dtype type, parse_type(*text, key, codecs));
-  return std::optional<Dtype>(type);
+Status read_type(const OptionValues& options, std::string_view key, Codecs codecs,
+                 std::optional<Dtype>& out) {
+  if (const auto text = options.find(key)) CKPT_SET(out, parse_type(*text, key, codecs));
+  return {};
 }
 
 TypeRule make_rule(std::string text, std::string glob) {
@@ -143,11 +135,11 @@ Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codec
     CKPT_ASSIGN(rules.emplace_back(), parse_rule(value, codecs));
   }
   out.rules = TypeRules(std::move(rules));
-  CKPT_ASSIGN(out.mixture_options.output, find_type(options, "output-tensor-type", codecs));
-  CKPT_ASSIGN(out.mixture_options.token_embedding,
-              find_type(options, "token-embedding-type", codecs));
-  out.mixture_options.pure = options.yes("pure");
-  out.mixture_options.leave_output = options.yes("leave-output-tensor");
+  MixtureOptions& mixture = out.mixture_options;
+  CKPT_TRY(read_type(options, "output-tensor-type", codecs, mixture.output));
+  CKPT_TRY(read_type(options, "token-embedding-type", codecs, mixture.token_embedding));
+  mixture.pure = options.yes("pure");
+  mixture.leave_output = options.yes("leave-output-tensor");
   out.allow_requantize = options.yes("allow-requantize");
   out.searches = options.choice<bool>("search");
   out.moments = options.text("moments");

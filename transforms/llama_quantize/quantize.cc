@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/counted.h"
+#include "core/base/nearest.h"
 #include "core/chunks/repack.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
@@ -31,19 +32,23 @@ namespace {
 
 using SharedWeights = std::shared_ptr<const ColumnWeights>;
 
+struct RuleUse {
+  uint64_t matches = 0;  // tensors that a rule names ...
+  uint64_t effects = 0;  // ... and that are not copied in any case
+  uint64_t wins = 0;     // ... and that no later rule names
+};
+
 // State shared by all tensors, and counts for the notes.
 struct Job {
   const Context& context;
   const QuantizeOptions options;
-  const Imatrix* imatrix = nullptr;    // null, too, when it is empty
-  std::vector<uint64_t> rule_matches;  // tensors that a rule names ...
-  std::vector<uint64_t> rule_effects;  // ... and that are not copied in any case
-  std::vector<uint64_t> rule_wins;     // ... and that no later rule names
-  std::vector<std::string> without_weights;
-  std::vector<std::string> needing_weights;  // of a plan that is only shown
-  uint64_t searched = 0;                     // tensors
-  std::optional<Importance> moments = {};    // for error feedback, where they were given
-  std::string model_type = {};               // general.architecture
+  const Imatrix* imatrix = nullptr;  // null, too, when it is empty
+  std::vector<RuleUse> rule_uses = {};
+  std::vector<std::string> without_weights = {};
+  std::vector<std::string> needing_weights = {};  // of a plan that is only shown
+  uint64_t searched = 0;                          // tensors
+  std::optional<Importance> moments = {};         // for error feedback, where they were given
+  std::string model_type = {};                    // general.architecture
   std::vector<std::string> without_moments = {};
 
   // Weights that an adapter was added to, still in the types that they had: a person who adds to
@@ -55,14 +60,11 @@ struct Job {
 
 // "q2_k or q3_k": the types that a search improves in this way.
 std::string types_with(SearchUse use) {
-  std::vector<std::string_view> names;
-  for (uint32_t i = 0; i < kDtypeCount; ++i) {
-    const DtypeInfo& type = info(static_cast<Dtype>(i));
-    if (type.search == use) names.push_back(type.name);
+  std::vector<std::string> names;
+  for (const DtypeInfo& type : kDtypeInfos) {
+    if (type.search == use) names.emplace_back(type.name);
   }
-  const std::string_view last = names.back();
-  names.pop_back();
-  return fmt::format("{} or {}", fmt::join(names, ", "), last);
+  return alternatives(names);
 }
 
 // Whether the rule's tensor would be stored otherwise without it. Mixtures of blocks choose types
@@ -79,11 +81,11 @@ bool changes_type(const Job& job, const MixtureChooser& chooser, const Tensor& t
 const TypeRule* find_rule(Job& job, const MixtureChooser& chooser, const Tensor& tensor) {
   const std::vector<uint32_t> matching = job.options.rules.matching(tensor);
   for (const uint32_t i : matching) {
-    ++job.rule_matches[i];
-    if (changes_type(job, chooser, tensor, job.options.rules[i].type)) ++job.rule_effects[i];
+    ++job.rule_uses[i].matches;
+    if (changes_type(job, chooser, tensor, job.options.rules[i].type)) ++job.rule_uses[i].effects;
   }
   if (matching.empty()) return nullptr;
-  ++job.rule_wins[matching.back()];
+  ++job.rule_uses[matching.back()].wins;
   return &job.options.rules[matching.back()];
 }
 
@@ -241,20 +243,21 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
 Status check_rules(const Job& job) {
   for (size_t i = 0; i < job.options.rules.size(); ++i) {
     const TypeRule& rule = job.options.rules[i];
-    if (job.rule_matches[i] == 0 && rule.type) {
+    const RuleUse& use = job.rule_uses[i];
+    if (use.matches == 0 && rule.type) {
       return misuse_hint("names as ckpt show IN --tensors prints them", "{} matches no tensor",
                          rule.text);
     }
-    if (job.rule_matches[i] == 0) {
+    if (use.matches == 0) {
       job.context.note("{} matches no tensor", rule.text);
-    } else if (job.rule_effects[i] == 0) {
+    } else if (use.effects == 0) {
       job.context.note("{} has no effect: none of the {} tensors it matches {}", rule.text,
-                       job.rule_matches[i],
+                       use.matches,
                        rule.type ? "gets its type from a rule" : "would have another type");
-    } else if (job.rule_wins[i] == 0) {
+    } else if (use.wins == 0) {
       job.context.note(
           "{} has no effect: later rules match all of its {} tensors, and the last one wins",
-          rule.text, job.rule_matches[i]);
+          rule.text, use.matches);
     }
   }
   return {};
@@ -290,16 +293,8 @@ void note_sums(const Job& job) {
 Job make_job(QuantizeOptions options, const Context& context) {
   const bool has_imatrix = context.imatrix != nullptr && !context.imatrix->weights.empty();
   options.mixture_options.has_imatrix = has_imatrix;
-  const size_t rules = options.rules.size();
-  return {context,
-          std::move(options),
-          has_imatrix ? context.imatrix : nullptr,
-          std::vector<uint64_t>(rules),
-          std::vector<uint64_t>(rules),
-          std::vector<uint64_t>(rules),
-          {},
-          {},
-          0};
+  std::vector<RuleUse> uses(options.rules.size());
+  return {context, std::move(options), has_imatrix ? context.imatrix : nullptr, std::move(uses)};
 }
 
 // Requires: a checkpoint of format "gguf". Fails: kUsage for options and for requantizing without

@@ -101,8 +101,8 @@ constexpr ConvertOption kOptions[] = {
     {"fresh-weight-amax", "", kNvfp4, StepKey{"export", "fresh-weight-amax", "yes"}, kRecipeAndPlan,
      kPlan, kNoExport},
 
-    {"tensor-type", "", kGguf, StepKey{"quantize", "tensor-type"}, kRecipeAndPlan, kTaken,
-     kNoQuantizedGguf},
+    {"tensor-type", "", kGguf, StepKey{"quantize", "tensor-type"}, kRecipeAndPlan, kPlan,
+     kNoQuantizedGguf, "", "tensor-type="},
     {"output-tensor-type", "", kGguf, StepKey{"quantize", "output-tensor-type"}, kRecipeAndPlan,
      kPlan, kNoQuantizedGguf},
     {"token-embedding-type", "", kGguf, StepKey{"quantize", "token-embedding-type"}, kRecipeAndPlan,

@@ -9,6 +9,8 @@
 // transformers 5 has stacks in memory. Rows move, no value changes. Stacks with rows and columns
 // exchanged become single, and do not come back; of some families stacks alone are read.
 // Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -28,22 +30,14 @@ constexpr Choice kExpertForms[] = {{"single", ExpertForm::kSingle}, {"fused", Ex
 constexpr OptionRule kExpertsOptions[] = {
     option::choice("to", kExpertForms, "a tensor for each expert, or stacks of all").required()};
 
-constexpr std::string_view kGateWeight = "gate_proj.weight", kUpWeight = "up_proj.weight",
-                           kDownWeight = "down_proj.weight";
+constexpr std::string_view kExpertWeights[] = {"gate_proj.weight", "up_proj.weight",
+                                               "down_proj.weight"};
+enum : size_t { kGate, kUp, kDown };
 
 // The tensors of one projection, by number of the expert.
 using Projection = std::map<uint64_t, const Tensor*>;
-struct SingleExperts {
-  Projection gate, up, down;
-};
+using SingleExperts = std::array<Projection, std::size(kExpertWeights)>;
 using Containers = std::map<std::string, SingleExperts>;  // by "….experts."
-
-// Where a tensor stands; null for one that is none of the three.
-Projection* projection_of(std::string_view word, SingleExperts& experts) {
-  if (word == kGateWeight) return &experts.gate;
-  if (word == kUpWeight) return &experts.up;
-  return word == kDownWeight ? &experts.down : nullptr;
-}
 
 Status check_float_experts(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -62,14 +56,16 @@ Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     const auto expert = expert_name(tensor.name);
     if (!expert) continue;
-    SingleExperts& experts = out[std::string(expert->front)];
-    Projection* projection = projection_of(expert->rest, experts);
-    if (projection == nullptr || tensor.shape.size() != 2) {
+    const auto* word = std::ranges::find(kExpertWeights, expert->rest);
+    if (word == std::end(kExpertWeights) || tensor.shape.size() != 2) {
       return unsupported(
           "tensor '{}': [{}]; expected {}, {} or {} of two axes, which alone have a stack",
-          tensor.name, fmt::join(tensor.shape, ", "), kGateWeight, kUpWeight, kDownWeight);
+          tensor.name, fmt::join(tensor.shape, ", "), kExpertWeights[kGate], kExpertWeights[kUp],
+          kExpertWeights[kDown]);
     }
-    const auto [entry, is_new] = projection->emplace(expert->number, &tensor);
+    SingleExperts& experts = out[std::string(expert->front)];
+    Projection& projection = experts[static_cast<size_t>(word - kExpertWeights)];
+    const auto [entry, is_new] = projection.emplace(expert->number, &tensor);
     if (!is_new) {
       return corrupt("tensors '{}' and '{}' are both of expert {}; expected one",
                      entry->second->name, tensor.name, expert->number);
@@ -81,21 +77,17 @@ Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
 // All experts have all three, of one type and shape.
 Status check_whole(const std::string& front, const SingleExperts& experts) {
   uint64_t count = 0;
-  for (const Projection* each : {&experts.gate, &experts.up, &experts.down}) {
-    if (!each->empty()) count = std::max(count, each->rbegin()->first + 1);
+  for (const Projection& each : experts) {
+    if (!each.empty()) count = std::max(count, each.rbegin()->first + 1);
   }
-  const std::pair<const Projection*, std::string_view> all[] = {
-      {&experts.gate, kGateWeight}, {&experts.up, kUpWeight}, {&experts.down, kDownWeight}};
-  for (const auto& [projection, word] : all) {
-    const Tensor* like = projection == &experts.up && !experts.gate.empty()
-                             ? experts.gate.begin()->second
-                         : projection->empty() ? nullptr
-                                               : projection->begin()->second;
+  for (size_t i = 0; i < experts.size(); ++i) {
+    const Projection& first = experts[i == kUp && !experts[kGate].empty() ? kGate : i];
+    const Tensor* like = first.empty() ? nullptr : first.begin()->second;
     for (uint64_t e = 0; e < count; ++e) {
-      const auto found = projection->find(e);
-      if (found == projection->end()) {
+      const auto found = experts[i].find(e);
+      if (found == experts[i].end()) {
         return corrupt("'{}{}.{}' is missing; expected one of each of {} experts, from 0 on", front,
-                       e, word, count);
+                       e, kExpertWeights[i], count);
       }
       const Tensor& tensor = *found->second;
       if (tensor.shape == like->shape && tensor.codec == like->codec) continue;
@@ -110,10 +102,10 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
 // As many as config.json says, where it does: a stack of fewer would be loaded as if it were whole.
 Status check_counts(const Containers& containers, const ExportModel& model) {
   for (const auto& [front, experts] : containers) {
-    if (model.experts == 0 || experts.down.size() == model.experts) continue;
+    if (model.experts == 0 || experts[kDown].size() == model.experts) continue;
     return corrupt_hint("the whole folder, downloaded again",
                         "'{}*': {} experts; expected {}, as config.json says", front,
-                        experts.down.size(), model.experts);
+                        experts[kDown].size(), model.experts);
   }
   return {};
 }
@@ -153,21 +145,16 @@ Result<Tensor> stacked_rows(std::string name, const std::vector<const Tensor*>& 
   return out;
 }
 
-Result<Tensor> fused_gate_up(const std::string& front, const SingleExperts& experts,
-                             const Codec& f32) {
+// Requires: check_whole() found nothing.
+Result<Tensor> fused(const std::string& front, const SingleExperts& experts, bool is_down,
+                     const Codec& f32) {
   std::vector<const Tensor*> parts;
-  for (const auto& [number, gate] : experts.gate) {
-    parts.push_back(gate);
-    parts.push_back(experts.up.at(number));
+  for (const auto& [number, tensor] : experts[is_down ? kDown : kGate]) {
+    parts.push_back(tensor);
+    if (!is_down) parts.push_back(experts[kUp].at(number));
   }
-  return stacked_rows(front + "gate_up_proj", parts, experts.gate.size(), f32);
-}
-
-Result<Tensor> fused_down(const std::string& front, const SingleExperts& experts,
-                          const Codec& f32) {
-  std::vector<const Tensor*> parts;
-  for (const auto& [number, down] : experts.down) parts.push_back(down);
-  return stacked_rows(front + "down_proj", parts, experts.down.size(), f32);
+  return stacked_rows(front + (is_down ? "down_proj" : "gate_up_proj"), parts,
+                      experts[kDown].size(), f32);
 }
 
 // Each stack comes where the first of its experts stood.
@@ -185,11 +172,9 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
       continue;
     }
     const std::string front(expert->front);
-    const bool is_down = expert->rest == kDownWeight;
+    const bool is_down = expert->rest == kExpertWeights[kDown];
     if (!made.insert(front + (is_down ? "down" : "gate_up")).second) continue;
-    const SingleExperts& experts = containers.at(front);
-    CKPT_ASSIGN(out.emplace_back(),
-                is_down ? fused_down(front, experts, f32) : fused_gate_up(front, experts, f32));
+    CKPT_ASSIGN(out.emplace_back(), fused(front, containers.at(front), is_down, f32));
   }
   checkpoint.tensors = std::move(out);
   return {};
@@ -198,9 +183,9 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
 // transformers 4.57, and vLLM with it, reads num_experts where 5 saves num_local_experts.
 Status complete_expert_count(Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
-  if (!config) return {};
-  if (add_expert_count(text_level(*config)))
+  if (config && add_expert_count(text_level(*config))) {
     checkpoint.set_document("config.json", config->dump(2) + "\n");
+  }
   return {};
 }
 

@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/find.h"
 #include "core/base/glob.h"
 #include "core/base/nearest.h"
 #include "core/base/numbers.h"
@@ -51,34 +52,26 @@ constexpr MetaType kMetaTypes[] = {MetaType::kU8,  MetaType::kI8,  MetaType::kU1
                                    MetaType::kU32, MetaType::kI32, MetaType::kF32, MetaType::kBool,
                                    MetaType::kU64, MetaType::kI64, MetaType::kF64, MetaType::kText};
 
-template <class T>
-bool parse_whole(std::string_view text, T& out) {
-  const auto read = number_from<T>(text);
-  out = read.value_or(out);
-  return read.has_value();
-}
-
 std::optional<MetaValue> parse_number(MetaType type, std::string_view text) {
   const uint32_t bits = size_bytes(type) * 8;
   if (type == MetaType::kF32 || type == MetaType::kF64) {
-    double value = 0;
-    if (!parse_whole(text, value) || !std::isfinite(value)) return std::nullopt;
-    if (type == MetaType::kF64) return MetaValue{type, value};
-    if (std::fabs(value) > std::numeric_limits<float>::max()) return std::nullopt;
-    return MetaValue::f32(value);
+    const auto value = number_from<double>(text);
+    if (!value || !std::isfinite(*value)) return std::nullopt;
+    if (type == MetaType::kF64) return MetaValue{type, *value};
+    if (std::fabs(*value) > std::numeric_limits<float>::max()) return std::nullopt;
+    return MetaValue::f32(*value);
   }
   const bool is_signed = type == MetaType::kI8 || type == MetaType::kI16 ||
                          type == MetaType::kI32 || type == MetaType::kI64;
   if (is_signed) {
-    int64_t value = 0;
+    const auto value = number_from<int64_t>(text);
     const int64_t most = std::numeric_limits<int64_t>::max() >> (64 - bits);
-    if (!parse_whole(text, value) || value > most || value < -most - 1) return std::nullopt;
-    return MetaValue{type, value};
+    if (!value || *value > most || *value < -most - 1) return std::nullopt;
+    return MetaValue{type, *value};
   }
-  uint64_t value = 0;
-  const uint64_t most = std::numeric_limits<uint64_t>::max() >> (64 - bits);
-  if (!parse_whole(text, value) || value > most) return std::nullopt;
-  return MetaValue{type, value};
+  const auto value = number_from<uint64_t>(text);
+  if (!value || *value > std::numeric_limits<uint64_t>::max() >> (64 - bits)) return std::nullopt;
+  return MetaValue{type, *value};
 }
 
 // Appends the bytes of a number as they are stored.
@@ -168,9 +161,8 @@ std::string type_that_holds(std::string_view text) {
   const std::string value = is_flag ? lower_case(text) : std::string(text);
   const std::string_view digits = std::string_view(value).substr(value.starts_with('+') ? 1 : 0);
   for (const MetaType type : is_list ? std::span<const MetaType>(kOfList) : kOfOne) {
-    const bool holds =
-        is_list ? parse_list(type, digits).has_value() : parse_value(type, digits).has_value();
-    if (holds) return fmt::format("{}:{}", name(type), digits);
+    if (is_list ? parse_list(type, digits).has_value() : parse_value(type, digits).has_value())
+      return fmt::format("{}:{}", name(type), digits);
   }
   return {};
 }
@@ -202,8 +194,8 @@ class KeyedEntries {
   KeyedEntries& operator=(const KeyedEntries&) = delete;
 
   const MetaValue* find(const std::string& key) const {
-    const auto found = places_.find(key);
-    return found == places_.end() ? nullptr : &entries_[found->second].value;
+    const size_t* found = find_mapped(places_, key);
+    return found == nullptr ? nullptr : &entries_[*found].value;
   }
   void set(const std::string& key, MetaValue value) {
     const auto [place, is_new] = places_.emplace(key, entries_.size());
@@ -260,15 +252,10 @@ class KeySetter {
  public:
   KeySetter(KeyedEntries& metadata, const Context& context)
       : metadata_(metadata), context_(context) {
-    const auto text_of = [&](const char* key) {
-      const MetaValue* value = metadata_.find(key);
-      const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
-      return text == nullptr ? std::string() : *text;
-    };
-    architecture_ = text_of("general.architecture");
-    const MetaValue* tokens = metadata_.find("tokenizer.ggml.tokens");
-    const auto* list = tokens == nullptr ? nullptr : std::get_if<MetaArray>(&tokens->value);
-    if (list != nullptr) vocabulary_ = list->count();
+    const auto* name = find<std::string>("general.architecture");
+    if (name != nullptr) architecture_ = *name;
+    const auto* tokens = find<MetaArray>("tokenizer.ggml.tokens");
+    if (tokens != nullptr) vocabulary_ = tokens->count();
   }
 
   Status set(const std::string& key, const std::string& given) {
@@ -288,6 +275,12 @@ class KeySetter {
   }
 
  private:
+  template <class T>
+  const T* find(const std::string& key) const {
+    const MetaValue* value = metadata_.find(key);
+    return value == nullptr ? nullptr : std::get_if<T>(&value->value);
+  }
+
   // Of a key that no program has: what was meant, and of which type the value is.
   Status check_unknown(const std::string& key, const TypedValue& typed, bool is_file) const {
     if (metadata_.find(key) != nullptr) return {};
@@ -310,7 +303,7 @@ class KeySetter {
   Result<MetaValue> parse(const std::string& key, const std::optional<GgufKey>& known,
                           const TypedValue& typed) const {
     const MetaValue* old = metadata_.find(key);
-    const auto* old_list = old == nullptr ? nullptr : std::get_if<MetaArray>(&old->value);
+    const auto* old_list = find<MetaArray>(key);
     const bool is_list = typed.value.starts_with('[');
     const bool takes_list = known
                                 ? std::string_view("UTPASC").find(known->kind) != std::string::npos

@@ -22,15 +22,10 @@
 #include "transforms/facts/quant_statement.h"
 
 namespace ckpt {
+namespace {
 
 // The new name for a tensor or for a prefix; nullopt: it stays.
 using NewName = std::function<std::optional<std::string>(const std::string& name)>;
-// Renames by `rename` every entry of a list of modules (quant_lists.h) that is a module's name, a
-// glob with the star behind a name, or an expression that begins with a name. Returns the
-// expressions and globs that no prefix could be read from. Fails: kCorrupt: a document is not JSON.
-Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename);
-
-namespace {
 
 // A module: by the name of its weight, or as the front of longer names ("model.layers.0").
 std::optional<std::string> renamed_module(const std::string& name, const NewName& rename) {
@@ -77,8 +72,9 @@ std::optional<std::string> renamed_expression(const std::string& entry, const Ne
   return entry.substr(0, at) + (escapes ? escaped_dots(*out) : *out) + entry.substr(end);
 }
 
-}  // namespace
-
+// Renames by `rename` every entry of a list of modules (quant_lists.h) that is a module's name, a
+// glob with the star behind a name, or an expression that begins with a name. Returns the
+// expressions and globs that no prefix could be read from. Fails: kCorrupt: a document is not JSON.
 Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename) {
   std::set<std::string> unclear;
   const auto renamed = [&](const std::string& entry) {
@@ -98,8 +94,6 @@ Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const
   }));
   return unclear;
 }
-
-namespace {
 
 constexpr OptionRule kRenameOptions[] = {
     option::glob("from", "how names start, or a glob with one *")

@@ -1,5 +1,6 @@
 
 #include <algorithm>
+#include <functional>
 
 #include "core/computed/decoded_source.h"
 #include "transforms/from_gguf/rows.h"
@@ -20,8 +21,7 @@ std::vector<GridAxis> axes_of(const StridedGrid& grid) {
     if (grid.sizes[i] > 1) out.push_back({grid.sizes[i], grid.strides[i], gguf_stride});
     gguf_stride *= grid.sizes[i];
   }
-  std::ranges::stable_sort(
-      out, [](const GridAxis& a, const GridAxis& b) { return a.folder_stride > b.folder_stride; });
+  std::ranges::stable_sort(out, std::greater(), &GridAxis::folder_stride);
   return out;
 }
 
@@ -47,8 +47,7 @@ std::optional<GridTurns> turns_of(const std::vector<GridAxis>& axes, uint64_t fi
 }
 
 bool is_in_order(const std::vector<GridAxis>& axes) {
-  return std::ranges::is_sorted(
-      axes, [](const GridAxis& a, const GridAxis& b) { return a.gguf_stride > b.gguf_stride; });
+  return std::ranges::is_sorted(axes, std::greater(), &GridAxis::gguf_stride);
 }
 
 // The values of `from`, which has the order of the GGUF, in the order of the folder.
@@ -99,8 +98,7 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
 Result<std::vector<Strand>> strands_of(const Tensor& like, const std::vector<MovedGrid>& grids,
                                        const std::vector<const Tensor*>& found, const Codec& f32) {
   std::vector<MovedGrid> sorted = grids;
-  std::ranges::sort(
-      sorted, [](const MovedGrid& a, const MovedGrid& b) { return a.grid.first < b.grid.first; });
+  std::ranges::sort(sorted, {}, [](const MovedGrid& moved) { return moved.grid.first; });
   std::vector<Strand> out;
   std::optional<GridTurns> head;
   uint64_t next = 0;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
+#include "core/base/find.h"
 #include "core/chunks/repack.h"
 #include "core/model/tensor_names.h"
 #include "transforms/from_gguf/folder.h"
@@ -36,19 +38,17 @@ class Returner {
     const bool with_inputs = has_input_scales();
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < base_.tensors.size(); ++i) {
-      const auto found = map.find(i);
-      if (found == map.end()) {
-        tensors.push_back(base_.tensors[i]);
+      const Tensor& like = base_.tensors[i];
+      const std::vector<MovedRows>* rows = find_mapped(map, i);
+      if (rows == nullptr) {
+        tensors.push_back(like);
         continue;
       }
-      const Tensor& like = base_.tensors[i];
-      const std::vector<MovedRows>& rows = found->second;
-      CKPT_ASSIGN(tensors.emplace_back(), weight(like, rows));
+      CKPT_ASSIGN(tensors.emplace_back(), weight(like, *rows));
       if (!with_inputs) continue;
-      const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
-      const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
-      CKPT_ASSIGN(const float scale,
-                  number(gguf, ".input_scale", rows[0].gguf_first / matrix_rows));
+      const MovedRows& first = rows->front();
+      const Tensor& gguf = *find(forward_.tensors[first.gguf].name);
+      CKPT_ASSIGN(const float scale, number(gguf, ".input_scale", matrix_of(gguf, first)));
       tensors.push_back(
           make_f32_tensor(module_of(like.name) + ".input_scale", {}, {scale}, context_.codecs));
       tensors.back().home = like.home;
@@ -67,8 +67,8 @@ class Returner {
 
  private:
   const Tensor* find(const std::string& name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second;
+    const auto* found = find_mapped(by_name_, name);
+    return found == nullptr ? nullptr : *found;
   }
   bool is_nvfp4(const Tensor& tensor) const {
     return tensor.codec == &plain_codec(context_.codecs, Dtype::kNvfp4);
@@ -76,15 +76,13 @@ class Returner {
 
   // A norm that was trained tells models apart.
   Status check_norm() const {
-    const Tensor* theirs = find("output_norm.weight");
-    const auto ours = std::ranges::find_if(
-        forward_.tensors, [](const Tensor& t) { return t.name == "output_norm.weight"; });
-    if (theirs == nullptr || ours == forward_.tensors.end() ||
-        plain_dtype(*theirs->codec) != Dtype::kF32) {
+    const std::string name = "output_norm.weight";
+    const Tensor* theirs = find(name);
+    const Tensor* ours = find_by(forward_.tensors, &Tensor::name, name);
+    if (theirs == nullptr || ours == nullptr || plain_dtype(*theirs->codec) != Dtype::kF32) {
       return {};
     }
-    Tensor source = ours->stored_tensor();
-    CKPT_ASSIGN(std::vector<float> expected, read_values(source, kMaxNormValues));
+    CKPT_ASSIGN(std::vector<float> expected, read_values(ours->stored_tensor(), kMaxNormValues));
     for (const ValueOp& op : ours->ops()) {
       const auto* add = std::get_if<AddScalar>(&op);
       if (add == nullptr) return {};
@@ -93,9 +91,8 @@ class Returner {
     CKPT_ASSIGN(const std::vector<float> found, read_values(*theirs, kMaxNormValues));
     if (found == expected) return {};
     return misuse(
-        "'output_norm.weight' is not what '{}' of BASE becomes; BASE is not the model that this "
-        "file was made from",
-        ours->original_name());
+        "'{}' is not what '{}' of BASE becomes; BASE is not the model that this file was made from",
+        name, ours->original_name());
   }
 
   // Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.
@@ -110,33 +107,34 @@ class Returner {
       }
       out.push_back(i);
     }
-    const auto count = std::ranges::count_if(
-        file_.tensors, [&](const Tensor& tensor) { return is_nvfp4(tensor); });
-    if (static_cast<size_t>(count) == out.size()) return out;
+    std::set<std::string_view> found;
+    for (const size_t i : out) found.insert(forward_.tensors[i].name);
     for (const Tensor& tensor : file_.tensors) {
-      const bool known = std::ranges::any_of(
-          out, [&](size_t i) { return forward_.tensors[i].name == tensor.name; });
-      if (!is_nvfp4(tensor) || known) continue;
+      if (!is_nvfp4(tensor) || found.contains(tensor.name)) continue;
       return misuse("tensor '{}' is NVFP4; BASE has nothing that becomes it", tensor.name);
     }
     return out;
   }
 
+  // The matrix of a stack that the rows begin in.
+  static uint64_t matrix_of(const Tensor& gguf, const MovedRows& rows) {
+    return rows.gguf_first / gguf.shape[gguf.shape.size() - 2];
+  }
+
   // The rows of the file that are `like`'s, in its order, with their tensor scale.
   Result<Tensor> blocks(const Tensor& like, const std::vector<MovedRows>& rows) const {
     const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
-    const uint64_t matrix_rows = gguf.shape[gguf.shape.size() - 2];
+    const uint64_t matrix = matrix_of(gguf, rows[0]);
     std::vector<Tensor> runs;
     for (const MovedRows& run : rows) {
-      if (run.gguf != rows[0].gguf ||
-          run.gguf_first / matrix_rows != rows[0].gguf_first / matrix_rows) {
+      if (run.gguf != rows[0].gguf || matrix_of(gguf, run) != matrix) {
         return unsupported("tensor '{}': its rows have several scales in '{}'", like.name,
                            gguf.name);
       }
       CKPT_ASSIGN(runs.emplace_back(), take_rows(gguf, run.gguf_first, run.count));
     }
     CKPT_ASSIGN(Tensor out, concatenate_rows(runs));
-    CKPT_ASSIGN(const float scale, number(gguf, ".scale", rows[0].gguf_first / matrix_rows));
+    CKPT_ASSIGN(const float scale, number(gguf, ".scale", matrix));
     out.name = like.name;
     out.shape = like.shape;
     out.codec = &scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kGguf);
@@ -203,8 +201,8 @@ Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skelet
   std::unordered_map<std::string_view, const Tensor*> by_name;
   for (const Tensor& tensor : others) by_name[tensor.name] = &tensor;
   for (Tensor& tensor : out.tensors) {
-    const auto found = by_name.find(tensor.name);
-    if (found != by_name.end() && !tensor.has_scales()) tensor = *found->second;
+    const auto* found = find_mapped(by_name, std::string_view(tensor.name));
+    if (found != nullptr && !tensor.has_scales()) tensor = **found;
   }
   context.note("{} weights stay NVFP4", returner.weights());
   return out;

@@ -68,9 +68,7 @@ Status add_list(const Checkpoint& file, const char* name, const char* field, Jso
   if (tensor == nullptr) return {};
   CKPT_ASSIGN(const std::vector<float> values, read_values(*tensor, kMaxFactors));
   JsonValue list = JsonValue::array();
-  for (const float value : values) {
-    list.push_back(std::strtod(fmt::format("{}", value).c_str(), nullptr));
-  }
+  for (const float value : values) list.push_back(json_of(MetaValue::f32(value)));
   rope[field] = std::move(list);
   return {};
 }

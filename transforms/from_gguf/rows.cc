@@ -1,9 +1,15 @@
 #include "transforms/from_gguf/rows.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ckpt {
 namespace {
+
+// Of one axis, values are rows.
+uint64_t folder_rows(const Tensor& tensor) {
+  return tensor.shape.size() <= 1 ? tensor.values() : tensor.rows();
+}
 
 Failure no_rows(const Tensor& made) {
   return unsupported("tensor '{}': its rows are not those of one tensor of the folder", made.name);
@@ -18,8 +24,7 @@ Status map_tensor(const std::vector<Tensor>& folder, const FolderBytes& places, 
       const FolderBytes::Place* place = places.find(slice);
       if (place == nullptr) return no_rows(made);
       const Tensor& from = folder[place->tensor];
-      const uint64_t rows = from.shape.size() <= 1 ? from.values() : from.rows();
-      const uint64_t row_bytes = (place->end_byte - place->first_byte) / rows;
+      const uint64_t row_bytes = (place->end_byte - place->first_byte) / folder_rows(from);
       const uint64_t bytes = std::min(slice.size_bytes, place->end_byte - slice.offset_bytes);
       const uint64_t at = slice.offset_bytes - place->first_byte;
       const bool whole_rows = row_bytes > 0 && at % row_bytes == 0 && bytes % row_bytes == 0;
@@ -65,8 +70,7 @@ Result<RowMap> find_rows_of(const std::vector<Tensor>& folder, const std::vector
   RowMap map;
   for (const size_t i : wanted) CKPT_TRY(map_tensor(folder, places, made[i], i, map));
   for (auto& [tensor, runs] : map) {
-    std::ranges::sort(runs,
-                      [](const MovedRows& a, const MovedRows& b) { return a.first < b.first; });
+    std::ranges::sort(runs, {}, &MovedRows::first);
   }
   return map;
 }
@@ -81,7 +85,7 @@ Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vec
       next += run.count;
     }
     const Tensor& whole = folder[tensor];
-    if (next == (whole.shape.size() <= 1 ? whole.values() : whole.rows())) continue;
+    if (next == folder_rows(whole)) continue;
     return misuse("tensor '{}': only some of its rows become '{}'", whole.name,
                   made[runs[0].gguf].name);
   }
@@ -91,7 +95,7 @@ Result<RowMap> find_moved_rows(const std::vector<Tensor>& folder, const std::vec
 Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made) {
   if (made.ops().empty()) return std::nullopt;
   std::vector<uint32_t> columns(made.row_values());
-  for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<uint32_t>(i);
+  std::iota(columns.begin(), columns.end(), 0u);
   for (const ValueOp& op : made.ops()) {
     const auto* permute = std::get_if<PermuteColumns>(&op);
     if (permute == nullptr) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "core/computed/decoded_source.h"
 #include "transforms/from_gguf/folder.h"
@@ -29,38 +30,32 @@ Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, b
   return reorder_rows(column, runs);
 }
 
-void decode_where_types_differ(std::vector<Tensor>& pieces, const Codec& f32) {
-  const bool differ = std::ranges::any_of(
-      pieces, [&](const Tensor& piece) { return piece.codec != pieces[0].codec; });
-  if (!differ) return;
-  for (Tensor& piece : pieces) piece = stored_as_f32(piece, f32);
-}
+Tensor& tensor_of(Tensor& piece) { return piece; }
+Tensor& tensor_of(Strand& strand) { return strand.tensor; }
 
-// Woven parts must be of one type.
-void decode_where_types_differ(std::vector<Strand>& strands, const Codec& f32) {
-  const bool differ = std::ranges::any_of(strands, [&](const Strand& strand) {
-    return strand.tensor.codec != strands[0].tensor.codec;
-  });
+// What is joined or woven must be of one type.
+template <class Piece>
+void decode_where_types_differ(std::vector<Piece>& pieces, const Codec& f32) {
+  const bool differ = std::ranges::any_of(
+      pieces, [&](Piece& piece) { return tensor_of(piece).codec != tensor_of(pieces[0]).codec; });
   if (!differ) return;
-  for (Strand& strand : strands) strand.tensor = stored_as_f32(strand.tensor, f32);
+  for (Piece& piece : pieces) tensor_of(piece) = stored_as_f32(tensor_of(piece), f32);
 }
 
 // `joined` has the values of `like` in its order, as the file has them.
 Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
                         const TargetTypes& types) {
   CKPT_ASSIGN(Tensor out, reshape(std::move(joined), like.shape));
-  const std::string source = out.name;
-  out.name = like.name;
+  out.source_name = std::exchange(out.name, like.name);
   out.home = like.home;
-  out.source_name = source;
   if (!is_mxfp4(like)) {
     CKPT_ASSIGN(out, recode(std::move(out), types.target));
     return undone(std::move(out), made);
   }
   if (plain_dtype(*out.codec) == Dtype::kMxfp4) return out;
   return misuse_hint("no --base, which gives experts of one type with --to",
-                     "tensor '{}' is MXFP4 in BASE; '{}' of the file is {}", like.name, source,
-                     out.codec->name);
+                     "tensor '{}' is MXFP4 in BASE; '{}' of the file is {}", like.name,
+                     out.source_name, out.codec->name);
 }
 
 }  // namespace

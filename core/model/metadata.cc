@@ -119,7 +119,7 @@ MetaArray make_bool_array(const std::vector<bool>& flags) {
 }
 
 double number_at(const MetaArray& array, uint64_t index) {
-  CKPT_CHECK(array.element != MetaType::kText && array.element != MetaType::kArray);
+  CKPT_CHECK(array.holds_numbers());
   CKPT_CHECK(index < array.count());
   switch (array.element) {
     case MetaType::kU8:

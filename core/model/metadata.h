@@ -39,6 +39,7 @@ struct MetaArray {
   std::vector<std::string> texts;  // element == kText
   std::vector<MetaArray> arrays;   // element == kArray
   uint64_t count() const;
+  bool holds_numbers() const { return element != MetaType::kText && element != MetaType::kArray; }
   bool operator==(const MetaArray&) const = default;
 };
 

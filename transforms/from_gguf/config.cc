@@ -35,7 +35,7 @@ class ConfigReader {
     list_rules();
     for (int pass = 0; pass < 2; ++pass) {  // a product needs what a later row says
       for (size_t i = 0; i < rules_.size(); ++i) {
-        if (!is_replaced(i)) CKPT_TRY(take(*rules_[i]));
+        if (!is_replaced(i)) take(*rules_[i]);
       }
     }
     // A family may say the same context for all its models, by no field.
@@ -81,11 +81,13 @@ class ConfigReader {
     return std::string(take_word(fields));
   }
 
+  std::optional<uint64_t> count_at(std::string_view name) const {
+    return file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, name));
+  }
+
   uint64_t layers() const {
-    const std::string name(family_.name);
-    const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
-    const uint64_t nextn = file_.metadata.find_unsigned(name + ".nextn_predict_layers").value_or(0);
-    return blocks - std::min(blocks, nextn);
+    const uint64_t blocks = count_at("block_count").value_or(0);
+    return blocks - std::min(blocks, count_at("nextn_predict_layers").value_or(0));
   }
 
   void list_rules() {
@@ -115,10 +117,9 @@ class ConfigReader {
 
   // Numbers that parameters are multiplied by, before any of those is made.
   Status check_counts() const {
-    const std::string name(family_.name);
-    const uint64_t blocks = file_.metadata.find_unsigned(name + ".block_count").value_or(0);
+    const uint64_t blocks = count_at("block_count").value_or(0);
     if (blocks > kMaxModelLayers || blocks > file_.tensors.size()) {
-      return corrupt("{}.block_count is {}; the file has {} tensors", name, blocks,
+      return corrupt("{}.block_count is {}; the file has {} tensors", family_.name, blocks,
                      file_.tensors.size());
     }
     uint64_t largest = 0;
@@ -127,74 +128,55 @@ class ConfigReader {
       if (tensor.name.ends_with("_exps.weight")) largest = std::max<uint64_t>(largest, 1);
       if (tensor.shape.size() == 3) largest = std::max(largest, tensor.shape[0]);
     }
-    const uint64_t experts = file_.metadata.find_unsigned(name + ".expert_count").value_or(0);
+    const uint64_t experts = count_at("expert_count").value_or(0);
     if (experts <= largest) return {};
-    return corrupt("{}.expert_count is {}; the largest stack of experts has {}", name, experts,
-                   largest);
+    return corrupt("{}.expert_count is {}; the largest stack of experts has {}", family_.name,
+                   experts, largest);
   }
 
-  Status take(const KeyRule& rule) {
-    if (rule.source == KeySource::kRopeScaling) {
-      take_rope_scaling(file_, family_, rope_);
-      return {};
-    }
-    if (rule.key.starts_with("general.")) return {};
+  void take(const KeyRule& rule) {
+    if (rule.source == KeySource::kRopeScaling) return take_rope_scaling(file_, family_, rope_);
+    if (rule.key.starts_with("general.")) return;
     const MetaValue* value = key(rule.key);
-    if (value == nullptr) {
-      take_absent(rule);
-      return {};
-    }
+    if (value == nullptr) return take_absent(rule);
+    const std::string fields(rule.fields);
     const bool is_single = value->type != MetaType::kArray && value->type != MetaType::kText;
     switch (rule.source) {
       case KeySource::kField:
       case KeySource::kFieldOrZero:
       case KeySource::kFieldUnlessZero:
       case KeySource::kNextnSaid:
-        if (rule.fields == "attn_rotary_emb" && is_head_size(*value)) return {};
+        if (rule.fields == "attn_rotary_emb" && is_head_size(*value)) return;
         if (is_single) config_[field_of(rule.fields)] = json_of(*value);
-        return {};
-      case KeySource::kFieldIfTrue:
-        config_[std::string(rule.fields)] = true;
-        return {};
+        return;
+      case KeySource::kFieldIfTrue: config_[fields] = true; return;
       case KeySource::kNoWindow:  // 0: attention is full everywhere
-        config_[std::string(rule.fields)] = std::vector<std::string>(layers(), "full_attention");
-        return {};
+        config_[fields] = std::vector<std::string>(layers(), "full_attention");
+        return;
       case KeySource::kSlidingWindow:
         if (is_single) config_["sliding_window"] = json_of(*value);
-        return {};
+        return;
       case KeySource::kAttentionInterval:
-        if (is_single) config_[std::string(rule.fields)] = json_of(*value);
-        return {};
-      case KeySource::kBlockCount:
-        config_["num_hidden_layers"] = layers();
-        return {};
-      case KeySource::kCausal:
-        config_["is_causal"] = json_of(*value);
-        return {};
-      case KeySource::kRopeBase:
-        rope_["rope_theta"] = json_of(*value);
-        return {};
-      case KeySource::kRopeBaseSliding:
-        config_["rope_local_base_freq"] = json_of(*value);
-        return {};
+        if (is_single) config_[fields] = json_of(*value);
+        return;
+      case KeySource::kBlockCount: config_["num_hidden_layers"] = layers(); return;
+      case KeySource::kCausal: config_["is_causal"] = json_of(*value); return;
+      case KeySource::kRopeBase: rope_["rope_theta"] = json_of(*value); return;
+      case KeySource::kRopeBaseSliding: config_["rope_local_base_freq"] = json_of(*value); return;
       case KeySource::kNextnLayers:
         config_[family_.nextn == NextnLayers::kKept ? "num_nextn_predict_layers"
                                                     : "mtp_num_hidden_layers"] = json_of(*value);
-        return {};
+        return;
       case KeySource::kRopeField:
-      case KeySource::kRopeNeeded:
-        rope_[std::string(rule.fields)] = json_of(*value);
-        return {};
-      default:
-        take_computed(rule, *value);
-        return {};
+      case KeySource::kRopeNeeded: rope_[fields] = json_of(*value); return;
+      default: return take_computed(rule, *value);
     }
   }
 
   // Sources whose key is not a plain field.
   void take_computed(const KeyRule& rule, const MetaValue& value) {
     if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
-    const auto count = file_.metadata.find_unsigned(fmt::format("{}.{}", family_.name, rule.key));
+    const auto count = count_at(rule.key);
     switch (rule.source) {
       case KeySource::kRopeSections:
       case KeySource::kDefaultSections: return take_rope_sections(value, rope_);
@@ -207,9 +189,10 @@ class ConfigReader {
         return;
       case KeySource::kPartialRotary:
       case KeySource::kPartialHidden:
-        if (count)
+        if (count) {
           take_rotated(rule.fields == kLatentRotary ? kLatentRotary : "head_dim", *count, config_,
                        rope_);
+        }
         return;
       case KeySource::kRotaryPart:
         if (count) take_rotary_part(rule, *count);
@@ -223,8 +206,7 @@ class ConfigReader {
         return;
       case KeySource::kRopeTenth:
         if (const auto* tenth = std::get_if<double>(&value.value)) {
-          const auto all = MetaValue::f32(*tenth * 10);
-          rope_[std::string(rule.fields)] = json_of(all);
+          rope_[std::string(rule.fields)] = json_of(MetaValue::f32(*tenth * 10));
         }
         return;
       case KeySource::kDeepstack: {
@@ -235,8 +217,7 @@ class ConfigReader {
         config_["vision_config"] = {{std::string(rule.fields), std::move(layers)}};
         return;
       }
-      default:
-        return;  // follows from other keys
+      default: return;  // follows from other keys
     }
   }
 
@@ -270,25 +251,12 @@ class ConfigReader {
     }
     const std::string_view first = rule.fields.substr(0, sign);
     const std::string_view second = rule.fields.substr(sign + 1);
-    if (rule.fields[sign] == '+') return take_sum(first, second, number);
-    take_product(first, second, number);
-  }
-
-  // The factor that no other key says.
-  void take_product(std::string_view first, std::string_view second, uint64_t product) {
+    const bool is_sum = rule.fields[sign] == '+';
+    // The summand or factor that no other key says.
     for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
-      const uint64_t divisor = field_count(other);
-      if (config_.contains(std::string(wanted)) || divisor == 0) continue;
-      config_[std::string(wanted)] = product / divisor;
-    }
-  }
-
-  // The summand that no other key says.
-  void take_sum(std::string_view first, std::string_view second, uint64_t sum) {
-    for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
-      const uint64_t known_part = field_count(other);
-      if (config_.contains(std::string(wanted)) || known_part == 0 || known_part > sum) continue;
-      config_[std::string(wanted)] = sum - known_part;
+      const uint64_t part = field_count(other);
+      if (config_.contains(std::string(wanted)) || part == 0 || (is_sum && part > number)) continue;
+      config_[std::string(wanted)] = is_sum ? number - part : number / part;
     }
   }
 

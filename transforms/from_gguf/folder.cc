@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/mxfp4_parts.h"
@@ -63,12 +64,12 @@ Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made
   for (const Tensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
   std::vector<const Tensor*> out;
   for (const Tensor& tensor : made) {
-    const auto found = by_name.find(tensor.name);
-    if (found == by_name.end()) {
+    const auto* found = find_mapped(by_name, std::string_view(tensor.name));
+    if (found == nullptr) {
       return corrupt("tensor '{}' is missing; '{}' of the folder becomes it", tensor.name,
                      tensor.original_name());
     }
-    out.push_back(found->second);
+    out.push_back(*found);
   }
   return out;
 }
@@ -136,21 +137,18 @@ Status return_tensors(const Checkpoint& file, const ReturnedAs& as, ReturnedFold
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < found.folder.tensors.size(); ++i) {
     Tensor tensor = found.folder.tensors[i];
-    const auto grid = grids.find(i);
-    const auto run = rows.find(i);
-    const bool is_kept = grid == grids.end() && run == rows.end();
-    const size_t source = grid != grids.end() ? grid->second[0].gguf
-                          : run != rows.end() ? run->second[0].gguf
-                                              : SIZE_MAX;
-    const TargetTypes types{is_kept ? *tensor.codec : returned_type(tensor, *sources[source], as),
-                            f32};
     const bool is_packed = is_mxfp4(tensor);
-    if (is_kept) {
-      ++found.kept;
-    } else if (grid != grids.end()) {
-      CKPT_ASSIGN(tensor, returned_tensor(tensor, grid->second, {made, sources}, types));
+    const auto give = [&](const auto* moved) -> Status {
+      const TargetTypes types{returned_type(tensor, *sources[moved->front().gguf], as), f32};
+      CKPT_SET(tensor, returned_tensor(tensor, *moved, {made, sources}, types));
+      return {};
+    };
+    if (const auto* grid = find_mapped(grids, i)) {
+      CKPT_TRY(give(grid));
+    } else if (const auto* runs = find_mapped(rows, i)) {
+      CKPT_TRY(give(runs));
     } else {
-      CKPT_ASSIGN(tensor, returned_tensor(tensor, run->second, {made, sources}, types));
+      ++found.kept;
     }
     if (!is_packed) {
       tensors.push_back(std::move(tensor));

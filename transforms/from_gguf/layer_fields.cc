@@ -12,9 +12,7 @@ using LayerNumbers = std::vector<double>;
 LayerNumbers layer_numbers(const MetaValue& value) {
   const auto* array = std::get_if<MetaArray>(&value.value);
   LayerNumbers out;
-  if (array == nullptr || array->element == MetaType::kText || array->element == MetaType::kArray) {
-    return out;
-  }
+  if (array == nullptr || !array->holds_numbers()) return out;
   for (uint64_t i = 0; i < array->count(); ++i) out.push_back(number_at(*array, i));
   return out;
 }

@@ -111,9 +111,7 @@ void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& 
 
 void take_rope_sections(const MetaValue& value, JsonValue& rope) {
   const auto* array = std::get_if<MetaArray>(&value.value);
-  const bool is_list = array != nullptr && array->count() == 4 &&
-                       array->element != MetaType::kText && array->element != MetaType::kArray;
-  if (!is_list) return;
+  if (array == nullptr || array->count() != 4 || !array->holds_numbers()) return;
   JsonValue sections = JsonValue::array();
   for (uint64_t i = 0; i < 3; ++i) sections.push_back(static_cast<int64_t>(number_at(*array, i)));
   rope["mrope_section"] = std::move(sections);

@@ -32,9 +32,7 @@ class NoBytes final : public ByteSource {
 
 // Experts that stay MXFP4 lie as [out, in], unlike those of floats.
 bool stays_mxfp4(const Parameter& parameter, const JsonValue& config) {
-  const JsonValue* quantization = known(config, "quantization_config");
-  const std::string* method =
-      quantization == nullptr ? nullptr : text_of(*quantization, "quant_method");
+  const std::string* method = text_of(known(config, "quantization_config"), "quant_method");
   return method != nullptr && *method == "mxfp4" && parameter.shape.size() == 3 &&
          parameter.name.find(".experts.") != parameter.name.npos;
 }
@@ -142,12 +140,6 @@ Status check_partial(const Checkpoint& file, const Checkpoint& skeleton, const F
   return corrupt("the keys contradict the tensors: {}", checked.error().what);
 }
 
-std::set<std::string_view> names_of(const std::vector<Tensor>& tensors) {
-  std::set<std::string_view> out;
-  for (const Tensor& tensor : tensors) out.insert(tensor.name);
-  return out;
-}
-
 // A configuration that lies must not make the way there count to its numbers. What may be missing
 // and is larger than the file is missing.
 Status check_values(const Checkpoint& file, std::vector<Parameter>& parameters) {
@@ -189,7 +181,8 @@ Result<std::set<const ByteSource*>> left_out(const Checkpoint& file,
                                              const std::vector<Tensor>& made,
                                              const std::set<std::string>& optional,
                                              const Family& family) {
-  const std::set<std::string_view> names = names_of(file.tensors);
+  std::set<std::string_view> names;
+  for (const Tensor& tensor : file.tensors) names.insert(tensor.name);
   std::set<const ByteSource*> out;
   for (const Tensor& tensor : made) {
     if (names.contains(tensor.name)) continue;
@@ -211,27 +204,24 @@ std::string text_of_value(const MetaValue* value) {
   return json_of(*value).dump();
 }
 
-// Keys that say how the file was made, not what the model is.
-bool is_of_model(std::string_view key, std::string_view family) {
-  return key.starts_with(family) && key.size() > family.size() && key[family.size()] == '.';
-}
-
+// Keys of the family: others say how the file was made, not what the model is.
 Status check_keys(const Checkpoint& file, const Checkpoint& folder, const Model& model) {
   Metadata made;
   CKPT_TRY(add_early_keys(folder, model, made));
   CKPT_TRY(add_model_keys(folder, model, made));
+  const std::string prefix = fmt::format("{}.", model.family->name);
   const auto differs = [&](const std::string& key, const MetaValue* made_value) -> Status {
     return unsupported("key '{}' is {} in the file; a configuration made from it gives {}", key,
                        text_of_value(file.metadata.find(key)), text_of_value(made_value));
   };
   for (const MetaEntry& entry : made.entries) {
-    if (!is_of_model(entry.key, model.family->name)) continue;
+    if (!entry.key.starts_with(prefix)) continue;
     const MetaValue* found = file.metadata.find(entry.key);
     if (found == nullptr || *found != entry.value) return differs(entry.key, &entry.value);
   }
   for (const MetaEntry& entry : file.metadata.entries) {
-    if (!is_of_model(entry.key, model.family->name)) continue;
-    if (made.find(entry.key) == nullptr) return differs(entry.key, nullptr);
+    if (!entry.key.starts_with(prefix) || made.find(entry.key) != nullptr) continue;
+    return differs(entry.key, nullptr);
   }
   return {};
 }

@@ -19,10 +19,6 @@ const MetaArray* list_at(const Checkpoint& file, std::string_view name) {
   return file.metadata.find_array(fmt::format("tokenizer.ggml.{}", name));
 }
 
-bool holds_numbers(const MetaArray& list) {
-  return list.element != MetaType::kText && list.element != MetaType::kArray;
-}
-
 Status check_texts(const TokenTable& table) {
   std::unordered_set<std::string_view> seen;
   for (size_t id = 0; id < table.size(); ++id) {
@@ -72,11 +68,11 @@ Result<TokenTable> read_token_table(const Checkpoint& file) {
   out.tokens = &tokens->texts;
   const MetaArray* types = list_at(file, "token_type");
   for (size_t id = 0; id < out.size(); ++id) {
-    const bool is_there = types != nullptr && holds_numbers(*types) && id < types->count();
+    const bool is_there = types != nullptr && types->holds_numbers() && id < types->count();
     out.types.push_back(is_there ? static_cast<int32_t>(number_at(*types, id)) : 1);
   }
   if (const MetaArray* scores = list_at(file, "scores"); scores != nullptr) {
-    if (!holds_numbers(*scores) || scores->count() != out.size()) {
+    if (!scores->holds_numbers() || scores->count() != out.size()) {
       return corrupt("tokenizer.ggml.scores has {} numbers for {} tokens", scores->count(),
                      out.size());
     }

@@ -343,12 +343,13 @@ void add_chat_templates(const Checkpoint& file, Checkpoint& folder,
 Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
                                std::vector<std::string>& guessed) {
   CKPT_ASSIGN(const TokenTable table, read_token_table(file));
-  const std::string* model = file.metadata.find_text("tokenizer.ggml.model");
+  const std::string* said = file.metadata.find_text("tokenizer.ggml.model");
+  const std::string model = said == nullptr ? "absent" : *said;
   JsonValue config = tokenizer_config(file, table);
   JsonValue tokenizer;
-  if (model != nullptr && *model == "gpt2") {
+  if (model == "gpt2") {
     CKPT_ASSIGN(tokenizer, byte_level_tokenizer(file, table, guessed));
-  } else if (model != nullptr && *model == "llama" && !table.scores.empty()) {
+  } else if (model == "llama" && !table.scores.empty()) {
     const bool adds_prefix = tokenizer_flag(file, "add_space_prefix").value_or(true);
     tokenizer = piece_tokenizer(file, table, adds_prefix);
     tokenizer["model"]["merges"] = scored_merges(table);
@@ -369,12 +370,12 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
     if (const auto prefix = tokenizer_flag(file, "add_space_prefix")) {
       config["add_prefix_space"] = *prefix;
     }
-  } else if (model != nullptr && *model == "gemma4" && !table.scores.empty()) {
+  } else if (model == "gemma4" && !table.scores.empty()) {
     CKPT_ASSIGN(tokenizer, listed_piece_tokenizer(file, table, config));
   } else {
     return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
                             "tokenizer.ggml.model is '{}'; gpt2, llama and gemma4 are turned back",
-                            model == nullptr ? "absent" : *model);
+                            model);
   }
   folder.set_document("tokenizer.json", tokenizer.dump(2) + "\n");
   folder.set_document("tokenizer_config.json", config.dump(2) + "\n");

@@ -6,6 +6,7 @@
 // Objects on the way are made. The value is JSON, so text needs double quotes; a number keeps
 // the spelling it is given in.
 
+#include "core/base/printable.h"
 #include "core/json/json_path.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
@@ -20,21 +21,13 @@ constexpr OptionRule kConfigOptions[] = {
     option::text("file", "NAME", "the document").by_default("config.json"),
 };
 
-// The step with its value as text, in quotes that a shell leaves alone.
-std::string typed_step(const std::string& name, const std::string& value) {
-  std::string out = "--step 'config:set=";
-  for (const char c : name + "=" + JsonText::text(value).dump(0)) {
-    out += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return out + "'";
-}
-
 // Where the path ends and the value begins: the first '=', as keys with one are not known.
 Status set_member(JsonText& root, const std::string& text) {
   const auto [name, json] = split_pair(text);
   auto value = JsonText::parse(json);
   if (!value) {
-    return misuse_hint(typed_step(name, json),
+    const std::string step = fmt::format("config:set={}={}", name, JsonText::text(json).dump(0));
+    return misuse_hint(fmt::format("--step {}", shell_word(step)),
                        "set={}: the value is not JSON; text needs double quotes", text);
   }
   CKPT_TRY(in(fmt::format("set={}", name), check_numbers(*value)));

@@ -225,15 +225,11 @@ class KeyedEntries {
   std::vector<bool> is_removed_;
 };
 
-// "@FILE" is the text of that file.
-struct FileText {
-  bool is_file = false;
-  std::string text;
-};
-Result<FileText> text_of_file(const std::string& key, const std::string& typed,
-                              const Context& context) {
+// "@FILE" is the text of that file; nullopt: `typed` names none.
+Result<std::optional<std::string>> text_of_file(const std::string& key, const std::string& typed,
+                                                const Context& context) {
   constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
-  if (!typed.starts_with('@')) return FileText{false, typed};
+  if (!typed.starts_with('@')) return std::nullopt;
   const std::string path = typed.substr(1);
   auto text = path.empty() ? misuse("'@' names no file") : context.file_text(path, kMaxFileBytes);
   if (!text) {
@@ -244,7 +240,7 @@ Result<FileText> text_of_file(const std::string& key, const std::string& typed,
   if (!is_utf8(*text)) {
     return misuse("key '{}': {} is not text in UTF-8", key, path);
   }
-  return FileText{true, std::move(*text)};
+  return std::move(*text);
 }
 
 // Sets keys of one GGUF.
@@ -259,15 +255,14 @@ class KeySetter {
   }
 
   Status set(const std::string& key, const std::string& given) {
-    CKPT_ASSIGN(const FileText text, text_of_file(key, given, context_));
-    const TypedValue typed =
-        text.is_file ? TypedValue{std::nullopt, text.text} : split_type(text.text);
+    CKPT_ASSIGN(const std::optional<std::string> file, text_of_file(key, given, context_));
+    const TypedValue typed = file ? TypedValue{std::nullopt, *file} : split_type(given);
     if (typed.value.empty() && !typed.type) {
       return misuse_hint(fmt::format("{}=text: for an empty text", key),
                          "key '{}': no value; expected one, or to remove the key", key);
     }
     const auto known = find_gguf_key(architecture_, key);
-    if (!known) CKPT_TRY(check_unknown(key, typed, text.is_file));
+    if (!known) CKPT_TRY(check_unknown(key, typed, file.has_value()));
     CKPT_ASSIGN(MetaValue value, in(fmt::format("key '{}'", key), parse(key, known, typed)));
     CKPT_TRY(check_token(key, value));
     metadata_.set(key, std::move(value));
@@ -286,9 +281,8 @@ class KeySetter {
     if (metadata_.find(key) != nullptr) return {};
     const auto meant = meant_gguf_key(architecture_, key);
     if (meant && (meant->is_certain || !typed.type)) {
-      const std::string own = meant->is_certain
-                                  ? std::string()
-                                  : fmt::format("; {}=TYPE:VALUE to set it anyway", key);
+      const std::string own =
+          meant->is_certain ? std::string() : fmt::format("; {}=TYPE:VALUE to set it anyway", key);
       return misuse_hint(fmt::format("{}{}", meant->key, own), "key '{}' is not known{}", key,
                          architecture_.empty() ? "" : ", in a file of " + architecture_);
     }
@@ -417,8 +411,8 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
     KeyedEntries entries(metadata);
     for (const Edit& edit : edits) {
       if (edit.sets) {
-        CKPT_ASSIGN(FileText text, text_of_file(edit.key, edit.value, context));
-        entries.set(edit.key, MetaValue::text(std::move(text.text)));
+        CKPT_ASSIGN(const auto text, text_of_file(edit.key, edit.value, context));
+        entries.set(edit.key, MetaValue::text(text.value_or(edit.value)));
       } else {
         CKPT_TRY(remove_key(entries, edit.key, context));
       }

@@ -89,9 +89,8 @@ Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const
     if (is_unclear) unclear.insert(entry);
     return name.value_or(entry);
   };
-  CKPT_TRY(edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view) {
-    edit_module_lists(said, renamed);
-  }));
+  CKPT_TRY(edit_quant_statements(
+      checkpoint, [&](JsonText& said, std::string_view) { edit_module_lists(said, renamed); }));
   return unclear;
 }
 
@@ -104,7 +103,8 @@ constexpr OptionRule kRenameOptions[] = {
 };
 
 struct Rule {
-  std::string from, to;
+  std::string given;     // `from` as it was given
+  std::string from, to;  // with one star each
   bool used = false;
 };
 
@@ -117,7 +117,7 @@ struct Rules {
 std::string glob_of(const std::string& from) {
   std::string out;
   for (const char c : from) out += c == '[' || c == '?' ? std::string{'[', c, ']'} : std::string{c};
-  return from.find('*') == from.npos ? out + "*" : out;
+  return out;
 }
 
 Result<Rules> read_rules(const OptionValues& options) {
@@ -132,8 +132,9 @@ Result<Rules> read_rules(const OptionValues& options) {
     if (stars > 1 || stars != std::ranges::count(to[i], '*')) {
       return misuse("from={}, to={}; expected one * in both, or none", from[i], to[i]);
     }
-    rules.all.push_back({from[i], to[i]});
-    globs.push_back(glob_of(from[i]));
+    const char* star = stars == 0 ? "*" : "";  // behind a prefix
+    rules.all.push_back({from[i], from[i] + star, to[i] + star});
+    globs.push_back(glob_of(rules.all.back().from));
   }
   rules.globs = GlobList(globs);
   return rules;
@@ -142,10 +143,6 @@ Result<Rules> read_rules(const OptionValues& options) {
 // The new name; nullopt when the rule is about other names.
 std::optional<std::string> renamed(const Rule& rule, const std::string& name) {
   const size_t star = rule.from.find('*');
-  if (star == rule.from.npos) {
-    if (!name.starts_with(rule.from)) return std::nullopt;
-    return rule.to + name.substr(rule.from.size());
-  }
   const std::string_view head = std::string_view(rule.from).substr(0, star);
   const std::string_view tail = std::string_view(rule.from).substr(star + 1);
   if (name.size() < head.size() + tail.size() || !name.starts_with(head) || !name.ends_with(tail)) {
@@ -164,8 +161,8 @@ Status rename(Tensor& tensor, Rules& rules) {
     auto found = renamed(rule, tensor.name);
     if (!found) continue;
     if (by != nullptr) {
-      return misuse("tensor '{}' fits from={} and from={}; expected one", tensor.name, by->from,
-                    rule.from);
+      return misuse("tensor '{}' fits from={} and from={}; expected one", tensor.name, by->given,
+                    rule.given);
     }
     if (found->empty()) {
       return misuse("tensor '{}' would have no name", tensor.name);
@@ -191,7 +188,7 @@ Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& opt
     }
   }
   for (const Rule& rule : rules.all) {
-    if (!rule.used) return misuse("no tensor fits from={}", rule.from);
+    if (!rule.used) return misuse("no tensor fits from={}", rule.given);
   }
   const auto by_rules = [&](const std::string& name) -> std::optional<std::string> {
     for (const uint32_t number : rules.globs.matching(name)) {

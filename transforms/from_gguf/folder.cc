@@ -6,7 +6,6 @@
 #include "core/base/find.h"
 #include "core/base/words.h"
 #include "transforms/facts/torch_dtype.h"
-#include "transforms/from_gguf/mxfp4_parts.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/vl/families.h"

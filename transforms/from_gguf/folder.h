@@ -138,4 +138,38 @@ Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base, cons
 Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skeleton,
                                        const std::vector<Tensor>& others, const Context& context);
 
+// MXFP4 experts as folders store them (mxfp4_parts.cc).
+
+// Both tensors of `tensor`, which is Stored as MXFP4: in ggml's blocks, or in such parts already.
+std::vector<Tensor> split_mxfp4(const Tensor& tensor, Codecs codecs);
+// Whether all stacks of experts in the file are MXFP4, so that they can stay so.
+bool has_mxfp4_experts(const Checkpoint& file);
+// config.json's statement about them.
+void add_mxfp4_statement(JsonValue& config);
+
+// Keys tokenizer.* and general.sampling.* of a GGUF, next to those that a conversion of the folder
+// writes: none is lost in silence (returned_keys.cc).
+
+struct ReturnedKeys {
+  Metadata made;  // by a conversion of the folder
+  std::vector<std::string>
+      absent;  // the file's that `made` lacks, or has by other rules of splitting
+  std::vector<std::string> other;  // that have another value there
+  std::string first_difference;    // of `other`: "tokenizer.ggml.eos_token_id: 7 here, 6 there"
+};
+
+// `model`: of the folder. `is_own`: the folder's tokenizer is made of the file's keys, so that its
+// pre-tokenizer is the file's. Fails: as add_tokenizer_keys.
+Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint& folder,
+                                        const Model& model, bool is_own, const Context& context);
+
+// One note that lists the keys that the folder does not give back, if there are any.
+void note_lost_keys(const ReturnedKeys& keys, const Context& context);
+
+// Fails: kUsage: a key of the file that BASE contradicts, as a key of the architecture would.
+Status refuse_other_keys(const ReturnedKeys& keys);
+
+// Ids of config.json and generation_config.json that are another token in `made`.
+Status follow_token_ids(const Metadata& made, const Checkpoint& file, Checkpoint& folder);
+
 }  // namespace ckpt

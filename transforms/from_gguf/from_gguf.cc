@@ -13,8 +13,6 @@
 #include "core/model/transform.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/folder.h"
-#include "transforms/from_gguf/mxfp4_parts.h"
-#include "transforms/from_gguf/returned_keys.h"
 #include "transforms/tokenizer/files.h"
 
 namespace ckpt {
@@ -65,8 +63,10 @@ bool holds_nvfp4(const Checkpoint& file, const Context& context) {
                              [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
 }
 
-// Another folder's tokenizer in the place of the one at hand.
-Status take_tokenizer(const std::string& where, Checkpoint& folder, const Context& context) {
+// Another folder's tokenizer, where one is named, in the place of the one at hand.
+Status take_tokenizer(const OptionValues& options, Checkpoint& folder, const Context& context) {
+  const std::string where = options.text("tokenizer");
+  if (where.empty()) return {};
   CKPT_ASSIGN(const std::vector<Document> documents, context.documents(where));
   return take_tokenizer_files(documents, where, folder);
 }
@@ -80,16 +80,18 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 
-// Tensors with the file's values; NVFP4 stays packed, as ModelOpt stores it.
-Status take_values(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
-                   const Context& context) {
-  found.folder.set_document("generation_config.json",
-                            returned_generation_config(file).dump(2) + "\n");
-  if (!holds_nvfp4(file, context)) return return_tensors(file, as, found, context);
-  Checkpoint skeleton = found.folder;
-  CKPT_TRY(return_tensors(file, as, found, context));
-  CKPT_ASSIGN(found.folder,
-              nvfp4_into_skeleton(file, std::move(skeleton), found.folder.tensors, context));
+// Tensors with the file's values, as `type`, or as the folder has them where that is null; NVFP4
+// stays packed, as ModelOpt stores it.
+Status take_values(const Checkpoint& file, const Codec* type, const OptionValues& options,
+                   ReturnedFolder& found, const Context& context) {
+  KeepRules keep(options.all("keep"));
+  const Codec& unkept = plain_codec(context.codecs, type_of_matrices(file));
+  const Checkpoint skeleton = found.folder;
+  CKPT_TRY(return_tensors(file, {type, &keep, &unkept}, found, context));
+  if (holds_nvfp4(file, context)) {
+    CKPT_ASSIGN(found.folder, nvfp4_into_skeleton(file, skeleton, found.folder.tensors, context));
+  }
+  keep.note(context);
   return {};
 }
 
@@ -115,18 +117,14 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   const Codec& type = chosen_type(options, file, context);
   const bool keeps_mxfp4 = !options.has("type") && has_mxfp4_experts(file);
   CKPT_ASSIGN(ReturnedFolder found, find_folder(file, {type, keeps_mxfp4}, context));
-  KeepRules keep(options.all("keep"));
-  const Codec& unkept = plain_codec(context.codecs, type_of_matrices(file));
-  CKPT_TRY(take_values(file, {&type, &keep, &unkept}, found, context));
-  keep.note(context);
+  found.folder.set_document("generation_config.json",
+                            returned_generation_config(file).dump(2) + "\n");
+  CKPT_TRY(take_values(file, &type, options, found, context));
   std::vector<std::string> guessed;
-  const std::string tokenizer = options.text("tokenizer");
-  if (tokenizer.empty()) {
-    CKPT_TRY(add_tokenizer_documents(file, found.folder, guessed));
-  } else {
-    CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
-  }
-  CKPT_TRY(settle_keys(file, tokenizer.empty(), found, context));
+  const bool is_own = !options.has("tokenizer");
+  if (is_own) CKPT_TRY(add_tokenizer_documents(file, found.folder, guessed));
+  CKPT_TRY(take_tokenizer(options, found.folder, context));
+  CKPT_TRY(settle_keys(file, is_own, found, context));
   CKPT_ASSIGN(const std::string text_class, name_text_class(found));
   note_guesses(found, guessed, context);
   if (!text_class.empty()) {
@@ -134,13 +132,6 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
                  text_class, found.forward.model.architecture);
   }
   return std::move(found.folder);
-}
-
-// NVFP4 is moved, never decoded here.
-Status check_nvfp4_options(const OptionValues& options) {
-  if (!options.has("type")) return {};
-  return misuse_hint("from-gguf without type, then dequantize",
-                     "from-gguf: weights are NVFP4, which stay what they are");
 }
 
 // A key that BASE contradicts is refused as one of the architecture is, unless --tokenizer names
@@ -162,8 +153,7 @@ bool has_tokenizer(const Checkpoint& folder) {
 // The documents are those of BASE, but for the tokenizer and what NVFP4 says of itself.
 Result<Checkpoint> nvfp4_from_base(const Checkpoint& file, Checkpoint base,
                                    const OptionValues& options, const Context& context) {
-  const std::string tokenizer = options.text("tokenizer");
-  if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, base, context));
+  CKPT_TRY(take_tokenizer(options, base, context));
   Checkpoint documents;
   documents.format = base.format;
   documents.documents = base.documents;
@@ -184,13 +174,9 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   if (holds_nvfp4(file, context)) return nvfp4_from_base(file, std::move(base), options, context);
   const Codec* type = options.has("type") ? &chosen_type(options, file, context) : nullptr;
   CKPT_ASSIGN(ReturnedFolder found, folder_of_base(file, std::move(base), context));
-  KeepRules keep(options.all("keep"));
-  const Codec& unkept = plain_codec(context.codecs, type_of_matrices(file));
-  CKPT_TRY(return_tensors(file, {type, &keep, &unkept}, found, context));
-  keep.note(context);
+  CKPT_TRY(take_values(file, type, options, found, context));
   if (type != nullptr) CKPT_TRY(set_config_dtype(found.folder, *type));
-  const std::string tokenizer = options.text("tokenizer");
-  if (!tokenizer.empty()) CKPT_TRY(take_tokenizer(tokenizer, found.folder, context));
+  CKPT_TRY(take_tokenizer(options, found.folder, context));
   CKPT_TRY(settle_keys_of_base(file, found.folder, found.forward.model, options, context));
   context.note("names, configuration and tokenizer are BASE's; weights are the file's");
   if (found.kept != 0) {
@@ -219,7 +205,10 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
         tensor.name);
   }
   const std::string where = options.text("base");
-  if (holds_nvfp4(checkpoint, context)) CKPT_TRY(check_nvfp4_options(options));
+  if (options.has("type") && holds_nvfp4(checkpoint, context)) {
+    return misuse_hint("from-gguf without type, then dequantize",
+                       "from-gguf: weights are NVFP4, which stay what they are");
+  }
   if (!where.empty()) return from_base(checkpoint, where, options, context);
   return from_keys(checkpoint, options, context);
 }

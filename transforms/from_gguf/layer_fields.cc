@@ -109,12 +109,8 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLis
     case KeySource::kAttentionHeads:
       if (!numbers.empty()) take_heads(rule, numbers, lists, config);
       return true;
-    case KeySource::kMlpWidths:
-      take_widths(rule, numbers, config);
-      return true;
-    case KeySource::kFullOrSlidingHeads:
-      take_heads_of_kinds(numbers, config);
-      return true;
+    case KeySource::kMlpWidths: take_widths(rule, numbers, config); return true;
+    case KeySource::kFullOrSlidingHeads: take_heads_of_kinds(numbers, config); return true;
     case KeySource::kWideFeedForward:
       if (numbers.empty()) return true;  // one width, which another row takes
       config["use_double_wide_mlp"] = true;

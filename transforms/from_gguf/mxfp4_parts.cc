@@ -1,6 +1,10 @@
-#include "transforms/from_gguf/mxfp4_parts.h"
-
+// MXFP4 experts as folders store them (to_gguf/mxfp4.h, backwards).
+//
+//   X [n, rows, K]  ──▶  X_blocks U8 [n, rows, K/32, 16], X_scales U8 [n, rows, K/32]
+//
+// Source: transformers integrations/mxfp4.py, which loads no other layout.
 #include "core/computed/woven_source.h"
+#include "transforms/from_gguf/folder.h"
 
 namespace ckpt {
 

@@ -1,9 +1,8 @@
-#include "transforms/from_gguf/returned_keys.h"
-
 #include <algorithm>
 
 #include "core/model/json_documents.h"
 #include "transforms/from_gguf/config_fields.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/keys.h"

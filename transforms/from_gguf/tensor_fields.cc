@@ -12,16 +12,13 @@ class TensorFields {
     for (const Tensor& tensor : file.tensors) names_.insert(tensor.name);
   }
 
-  void add_common() {
+  void run(const Family& family) {
     if (const Tensor* tokens = file_.find_tensor("token_embd.weight")) {
       config_["vocab_size"] = tokens->rows();
     }
     config_["tie_word_embeddings"] = !names_.contains("output.weight");
     config_["attention_bias"] = has_anywhere("attn_q.bias");
     config_["mlp_bias"] = has_anywhere("ffn_up.bias");
-  }
-
-  void add_of(const Family& family) {
     const auto has_quirk = [&](std::string_view word) { return has_word(family.quirks, word); };
     if (has_quirk("lists_mlp_types")) add_mlp_types();
     if (has_quirk("per_layer_inputs")) add_layer_inputs();
@@ -85,9 +82,7 @@ class TensorFields {
 
 void add_tensor_fields(const Checkpoint& file, const Family& family, uint64_t layers,
                        JsonValue& config) {
-  TensorFields fields(file, layers, config);
-  fields.add_common();
-  fields.add_of(family);
+  TensorFields(file, layers, config).run(family);
 }
 
 }  // namespace ckpt

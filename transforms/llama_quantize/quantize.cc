@@ -218,8 +218,7 @@ Result<Tensor> drop_unit_axes(Tensor tensor) {
 Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor) {
   CKPT_ASSIGN(tensor, drop_unit_axes(std::move(tensor)));
   const TypeRule* rule = find_rule(job, chooser, tensor);
-  const bool is_kept =
-      (rule != nullptr && !rule->type) || !may_quantize(tensor.name, tensor.shape);
+  const bool is_kept = (rule != nullptr && !rule->type) || !may_quantize(tensor.name, tensor.shape);
   if (is_kept && !is_sum(tensor)) return tensor;
   const auto from = plain_dtype(*tensor.codec);
   if (!from) {

@@ -74,11 +74,6 @@ bool is_within(std::string_view module, std::string_view name) {
   return fmt::format(".{}.", module).find(fmt::format(".{}.", name)) != std::string::npos;
 }
 
-bool has_any(const AdapterModule& module, std::initializer_list<AdapterPart> parts) {
-  return std::ranges::any_of(
-      parts, [&](AdapterPart part) { return module.find(part) != nullptr; });
-}
-
 bool may_be_gguf(const std::filesystem::path& place) {
   std::error_code error;
   return std::filesystem::is_regular_file(place, error) ||
@@ -123,10 +118,8 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
                                  : std::ranges::any_of(ends, [&](const std::string& end) {
                                      return listed.contains(end);
                                    });
-    if (is_listed || may_be_parameter) continue;
-    if (has_any(module, {AdapterPart::kA, AdapterPart::kEmbeddingA})) {
-      unlisted.push_back(module.name);
-    }
+    if (is_listed || may_be_parameter || module.first_factor() == nullptr) continue;
+    unlisted.push_back(module.name);
   }
   if (!unused.empty()) {
     context.note("lora: the adapter has no tensors for {}, which target_modules lists",
@@ -152,8 +145,8 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
       return tensor.name.ends_with(kWeight) && is_within(module_of(tensor.name), name);
     };
     const auto is_saved = [&](const AdapterModule& module) {
-      return is_within(module.name, name) &&
-             has_any(module, {AdapterPart::kNewWeight, AdapterPart::kNewBias});
+      return is_within(module.name, name) && (module.find(AdapterPart::kNewWeight) != nullptr ||
+                                              module.find(AdapterPart::kNewBias) != nullptr);
     };
     // PEFT lists modules of any classifier, which most models lack.
     if (is_tied_head || std::ranges::none_of(model.tensors, is_of_model) ||

@@ -71,6 +71,11 @@ struct AdapterModule {
     const auto* found = find_mapped(parts, part);
     return found == nullptr ? nullptr : *found;
   }
+  // A, of a weight or of embeddings.
+  const Tensor* first_factor() const {
+    const Tensor* a = find(AdapterPart::kA);
+    return a != nullptr ? a : find(AdapterPart::kEmbeddingA);
+  }
   const std::string& first_tensor() const { return parts.begin()->second->name; }
   // Whether `words` are its name, or the end of it behind a dot.
   bool is_called(std::string_view words) const {

@@ -22,9 +22,7 @@ Status check_layer(const AdapterConfig& config, const AdapterModule& module) {
 
 // PEFT leaves such modules as they are, whatever the file has for them.
 Status check_excluded(const AdapterConfig& config, const AdapterModule& module) {
-  const bool is_low_rank =
-      module.find(AdapterPart::kA) != nullptr || module.find(AdapterPart::kEmbeddingA) != nullptr;
-  if (!is_low_rank || is_stack_of_experts(module)) return {};
+  if (module.first_factor() == nullptr || is_stack_of_experts(module)) return {};
   const auto is_named = [&](const std::string& words) { return module.is_called(words); };
   const bool is_excluded =
       std::ranges::any_of(config.excluded, is_named) ||
@@ -35,8 +33,7 @@ Status check_excluded(const AdapterConfig& config, const AdapterModule& module) 
                       module.first_tensor(), module.name);
 }
 
-Status check_magnitude(const AdapterConfig& config, const AdapterModule& module,
-                       bool has_product) {
+Status check_magnitude(const AdapterConfig& config, const AdapterModule& module, bool has_product) {
   const Tensor* magnitude = module.find(AdapterPart::kMagnitude);
   if (magnitude != nullptr && !has_product) {
     return corrupt("tensor '{}': '{}' has no lora_A", magnitude->name, module.name);
@@ -67,8 +64,8 @@ Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
     return corrupt("tensor '{}': '{}' has no {}", found->name, module.name, each.name);
   }
   const Tensor* b = module.find(AdapterPart::kB);
-  const bool lacks_bias = config.has_biases && b != nullptr &&
-                          !is_stack_of_experts(module) && !module.find(AdapterPart::kBBias);
+  const bool lacks_bias = config.has_biases && b != nullptr && !is_stack_of_experts(module) &&
+                          !module.find(AdapterPart::kBBias);
   if (lacks_bias) {
     return corrupt("tensor '{}': '{}' has no lora_B.bias; lora_bias is true", b->name, module.name);
   }

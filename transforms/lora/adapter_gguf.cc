@@ -52,8 +52,8 @@ Status check_adapter_keys(const Checkpoint& file) {
 
 Result<double> alpha_of_file(const Checkpoint& file, const Context& context) {
   const MetaValue* found = file.metadata.find(kAlphaKey);
-  if (found != nullptr && (found->type != MetaType::kF32 ||
-                           !std::isfinite(std::get<double>(found->value)))) {
+  if (found != nullptr &&
+      (found->type != MetaType::kF32 || !std::isfinite(std::get<double>(found->value)))) {
     return corrupt("{} is not a finite number of type f32", kAlphaKey);
   }
   const double alpha = found == nullptr ? 0 : std::get<double>(found->value);
@@ -65,8 +65,8 @@ Result<double> alpha_of_file(const Checkpoint& file, const Context& context) {
 }
 
 Result<AdapterKey> key_in_gguf(const std::string& name) {
-  for (const auto& [ending, part] : {std::pair(kFirstFactor, AdapterPart::kA),
-                                     std::pair(kSecondFactor, AdapterPart::kB)}) {
+  for (const auto& [ending, part] :
+       {std::pair(kFirstFactor, AdapterPart::kA), std::pair(kSecondFactor, AdapterPart::kB)}) {
     if (!name.ends_with(ending)) continue;
     const std::string weight = name.substr(0, name.size() - ending.size());
     if (!weight.ends_with(kWeight)) break;

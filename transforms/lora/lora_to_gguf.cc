@@ -77,8 +77,7 @@ class AdapterToGguf {
     std::vector<std::string> out;
     const double alpha = adapter_.config.alpha;
     for (const AdapterModule& module : adapter_.modules) {
-      const Tensor* a = module.find(AdapterPart::kA);
-      if (a == nullptr) a = module.find(AdapterPart::kEmbeddingA);
+      const Tensor* a = module.first_factor();
       if (a == nullptr) continue;
       const auto theirs =
           alpha == 0 ? 1.0f : static_cast<float>(alpha / static_cast<double>(a->rows()));
@@ -140,7 +139,7 @@ class AdapterToGguf {
       return {};
     }
     const bool is_embedding = module.find(AdapterPart::kEmbeddingA) != nullptr;
-    const Tensor* a = module.find(is_embedding ? AdapterPart::kEmbeddingA : AdapterPart::kA);
+    const Tensor* a = module.first_factor();
     const Tensor* b = module.find(is_embedding ? AdapterPart::kEmbeddingB : AdapterPart::kB);
     CKPT_TRY(check_factors(module, a, b));
     CKPT_TRY(check_rank(adapter_.config, module, *a, a->rows()));

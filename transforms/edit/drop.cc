@@ -2,8 +2,8 @@
 //
 // A glob sees whole names of tensors: of a quantized weight "….weight", whose scales go with it.
 
-#include "core/base/glob.h"
 #include "core/model/transform.h"
+#include "transforms/facts/keep_rules.h"
 
 namespace ckpt {
 namespace {
@@ -12,16 +12,11 @@ constexpr OptionRule kDropOptions[] = {
     option::glob("tensors", "the tensors to leave out").repeated().required()};
 
 Result<Checkpoint> drop(Checkpoint checkpoint, const OptionValues& options, const Context&) {
-  const std::vector<std::string> globs = options.all("tensors");
-  const GlobList list(globs);
-  std::vector<bool> is_used(globs.size());
-  std::erase_if(checkpoint.tensors, [&](const Tensor& tensor) {
-    const std::vector<uint32_t> fitting = list.matching(tensor.name);
-    for (const uint32_t number : fitting) is_used[number] = true;
-    return !fitting.empty();
-  });
-  for (size_t i = 0; i < globs.size(); ++i) {
-    if (!is_used[i]) return misuse("no tensor is called '{}'", globs[i]);
+  KeepRules dropped(options.all("tensors"));
+  std::erase_if(checkpoint.tensors,
+                [&](const Tensor& tensor) { return dropped.matches({tensor.name}, true); });
+  if (const std::string* glob = dropped.first_unmatched()) {
+    return misuse("no tensor is called '{}'", *glob);
   }
   if (checkpoint.tensors.empty()) return misuse("no tensor would be left");
   return checkpoint;

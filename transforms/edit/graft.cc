@@ -10,9 +10,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "core/base/glob.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "transforms/facts/keep_rules.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"
@@ -54,22 +54,6 @@ std::unordered_map<std::string, size_t> index_of(const Checkpoint& checkpoint,
   return out;
 }
 
-// The tensors of `from` that fit a glob; every glob must fit one.
-Result<std::vector<Tensor>> select(std::vector<Tensor> from, const std::vector<std::string>& globs,
-                                   const std::string& where) {
-  const GlobList list(globs);
-  std::vector<bool> is_used(globs.size());
-  std::erase_if(from, [&](const Tensor& tensor) {
-    const std::vector<uint32_t> fitting = list.matching(tensor.name);
-    for (const uint32_t number : fitting) is_used[number] = true;
-    return fitting.empty();
-  });
-  for (size_t i = 0; i < globs.size(); ++i) {
-    if (!is_used[i]) return misuse("{}: no tensor is called '{}'", where, globs[i]);
-  }
-  return from;
-}
-
 Failure refuse_same_name(const Tensor& ours, const Tensor& theirs) {
   const std::string shapes =
       ours.name != theirs.name ? fmt::format("the packed weight '{}'", theirs.name)
@@ -84,13 +68,17 @@ Failure refuse_same_name(const Tensor& ours, const Tensor& theirs) {
 Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
                          const Context& context) {
   const std::string where = options.text("from");
-  const std::vector<std::string> globs = options.all("tensors");
   CKPT_ASSIGN(Checkpoint other, context.open(where));
   if (other.format != checkpoint.format) {
     return misuse("{}: {}; expected {}, as the checkpoint it goes into", where, other.format,
                   checkpoint.format);
   }
-  CKPT_ASSIGN(std::vector<Tensor> taken, select(std::move(other.tensors), globs, where));
+  KeepRules taken(options.all("tensors"));
+  std::erase_if(other.tensors,
+                [&](const Tensor& tensor) { return !taken.matches({tensor.name}, true); });
+  if (const std::string* glob = taken.first_unmatched()) {
+    return misuse("{}: no tensor is called '{}'", where, *glob);
+  }
   const PackedForms packed = packed_forms(checkpoint);
   const std::unordered_map<std::string, size_t> index = index_of(checkpoint, packed);
   std::string home = new_file(checkpoint);
@@ -99,7 +87,7 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
   }
   std::vector<std::string> modules;
   std::set<std::string> replaced_parts;
-  for (Tensor& tensor : taken) {
+  for (Tensor& tensor : other.tensors) {
     const bool is_float_weight = !tensor.has_scales() && !may_be_codes(tensor);
     if (is_float_weight && is_matrix_of_module(tensor)) modules.push_back(module_of(tensor.name));
     const auto found = index.find(tensor.name);

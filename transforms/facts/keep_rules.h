@@ -1,6 +1,8 @@
-// The globs of keep=: tensors that keep their type, and notes about globs that keep nothing.
+// Globs that choose tensors, such as those of keep=, which keep their type, and those of them that
+// choose none.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -32,6 +34,12 @@ class KeepRules {
     return !found.empty();
   }
 
+  // The first that matched nothing; nullptr: all did.
+  const std::string* first_unmatched() const {
+    const auto found = std::ranges::find(matches_, uint64_t{0});
+    return found == matches_.end() ? nullptr
+                                   : &globs_[static_cast<size_t>(found - matches_.begin())];
+  }
   void note(const Context& context) const {
     for (size_t i = 0; i < globs_.size(); ++i) {
       if (matches_[i] == 0) {

@@ -175,7 +175,7 @@ class ConfigReader {
 
   // Sources whose key is not a plain field.
   void take_computed(const KeyRule& rule, const MetaValue& value) {
-    if (take_layer_list(rule, value, {family_, layers()}, config_)) return;
+    if (take_layer_list(rule, value, family_, layers(), config_)) return;
     const auto count = count_at(rule.key);
     switch (rule.source) {
       case KeySource::kRopeSections:

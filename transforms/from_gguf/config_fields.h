@@ -17,15 +17,11 @@ void add_token_ids(const Metadata& metadata, JsonValue& out);
 //
 //   head_count_kv  0 0 8 0   ──▶  layer_types  mamba mamba attention mamba, num_key_value_heads 8
 
-struct LayerLists {
-  const Family& family;
-  uint64_t layers;  // without those for multi-token prediction
-};
-
 // Takes the value of a row whose key has a number for each layer into `config`, which has what
-// earlier rows say. False: a row of another kind.
-bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLists& lists,
-                     JsonValue& config);
+// earlier rows say. `layers`: without those for multi-token prediction. False: a row of another
+// kind.
+bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& family,
+                     uint64_t layers, JsonValue& config);
 
 // rope.cc: Rotary positions from a file's keys, and from the tensors that hold their divisors
 // (to_gguf/rope.cc, backwards). `rope` becomes rope_parameters.

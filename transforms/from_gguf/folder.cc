@@ -46,9 +46,10 @@ std::vector<const Family*> families_named(std::string_view name, const Checkpoin
 }
 
 Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
-                                        const ReturnedTypes& types, const Context& context) {
-  CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(types.floats)));
-  if (types.keeps_mxfp4 && has_word(family.quirks, "keeps_mxfp4")) add_mxfp4_statement(config);
+                                        const Codec& floats, bool keeps_mxfp4,
+                                        const Context& context) {
+  CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(floats)));
+  if (keeps_mxfp4 && has_word(family.quirks, "keeps_mxfp4")) add_mxfp4_statement(config);
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
   CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
@@ -93,12 +94,12 @@ const Codec& returned_type(const Tensor& tensor, const Tensor& source, const Ret
 
 }  // namespace
 
-Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& types,
+Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, bool keeps_mxfp4,
                                    const Context& context) {
   const std::string_view name = file.metadata.architecture();
   std::optional<Error> first;
   for (const Family* family : families_named(name, file)) {
-    auto tried = folder_of_family(file, *family, types, context);
+    auto tried = folder_of_family(file, *family, floats, keeps_mxfp4, context);
     if (tried) return tried;
     if (!first) first = tried.error();
   }

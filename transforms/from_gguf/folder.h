@@ -22,15 +22,11 @@ struct ReturnedFolder {
   uint64_t kept = 0;  // tensors of the base that no GGUF of the text model has
 };
 
-struct ReturnedTypes {
-  const Codec& floats;
-  bool keeps_mxfp4 = false;  // experts stay so
-};
-
 // The first family of the file's architecture whose configuration gives the file's keys and
-// tensors. Several share one: Llama, Mistral and Mixtral. Fails: kUnsupported, naming the first key
-// or tensor that differs.
-Result<ReturnedFolder> find_folder(const Checkpoint& file, const ReturnedTypes& types,
+// tensors. Several share one: Llama, Mistral and Mixtral. `floats`: the type of its weights;
+// `keeps_mxfp4`: but experts stay so. Fails: kUnsupported, naming the first key or tensor that
+// differs.
+Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, bool keeps_mxfp4,
                                    const Context& context);
 
 // Fails: kUsage: the base is of another architecture than the file.

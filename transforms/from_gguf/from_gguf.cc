@@ -116,7 +116,7 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
                              const Context& context) {
   const Codec& type = chosen_type(options, file, context);
   const bool keeps_mxfp4 = !options.has("type") && has_mxfp4_experts(file);
-  CKPT_ASSIGN(ReturnedFolder found, find_folder(file, {type, keeps_mxfp4}, context));
+  CKPT_ASSIGN(ReturnedFolder found, find_folder(file, type, keeps_mxfp4, context));
   found.folder.set_document("generation_config.json",
                             returned_generation_config(file).dump(2) + "\n");
   CKPT_TRY(take_values(file, &type, options, found, context));

@@ -48,17 +48,17 @@ bool has_pattern(const Family& family) {
 
 // Layers without heads of keys have something else in the place of attention: Mamba or a
 // convolution; where there is a pattern, either Mamba or an MLP.
-void take_heads(const KeyRule& rule, const LayerNumbers& heads, const LayerLists& lists,
-                JsonValue& config) {
+void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& family,
+                uint64_t layers, JsonValue& config) {
   take_largest(heads, rule.fields, config);
-  if (has_pattern(lists.family)) {
+  if (has_pattern(family)) {
     std::string pattern;
     for (const double count : heads) pattern += count > 0 ? '*' : 'M';
     config["hybrid_override_pattern"] = pattern;
-  } else if (has_word(lists.family.quirks, "layer_type:mamba")) {
-    take_types(heads, lists.layers, "attention", "mamba", config);
+  } else if (has_word(family.quirks, "layer_type:mamba")) {
+    take_types(heads, layers, "attention", "mamba", config);
   } else {
-    take_types(heads, lists.layers, "full_attention", "conv", config);
+    take_types(heads, layers, "full_attention", "conv", config);
   }
 }
 
@@ -95,19 +95,19 @@ JsonValue json_of(const MetaValue& value) {
   return std::strtod(fmt::format("{}", static_cast<float>(*real)).c_str(), nullptr);
 }
 
-bool take_layer_list(const KeyRule& rule, const MetaValue& value, const LayerLists& lists,
-                     JsonValue& config) {
+bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& family,
+                     uint64_t layers, JsonValue& config) {
   const LayerNumbers numbers = layer_numbers(value);
   switch (rule.source) {
     case KeySource::kRecurrentLayers:
-      take_types(numbers, lists.layers, "linear_attention", "full_attention", config);
+      take_types(numbers, layers, "linear_attention", "full_attention", config);
       return true;
     case KeySource::kSlidingPattern:
     case KeySource::kSlidingLayers:
-      take_types(numbers, lists.layers, "sliding_attention", "full_attention", config);
+      take_types(numbers, layers, "sliding_attention", "full_attention", config);
       return true;
     case KeySource::kAttentionHeads:
-      if (!numbers.empty()) take_heads(rule, numbers, lists, config);
+      if (!numbers.empty()) take_heads(rule, numbers, family, layers, config);
       return true;
     case KeySource::kMlpWidths: take_widths(rule, numbers, config); return true;
     case KeySource::kFullOrSlidingHeads: take_heads_of_kinds(numbers, config); return true;

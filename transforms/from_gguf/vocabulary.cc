@@ -191,10 +191,8 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
   const bool adds_eos = tokenizer_flag(file, "add_eos_token").value_or(false);
   out["post_processor"] = adds_bos || adds_eos ? template_processor(file, table, adds_bos, adds_eos)
                                                : byte_level(false, false);
-  out["decoder"] = {{"type", "ByteLevel"},
-                    {"add_prefix_space", true},
-                    {"trim_offsets", true},
-                    {"use_regex", true}};
+  out["decoder"] = byte_level(true, true);
+  out["decoder"]["add_prefix_space"] = true;
   out["model"] = bpe_model(table, true);
   out["model"]["ignore_merges"] =
       tokenizer_flag(file, "ignore_merges")

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,10 +17,7 @@ void move_to_end(Metadata& metadata, const std::string& key, MetaValue value) {
   metadata.append(key, std::move(value));
 }
 
-void cut_at_nul(std::string& text) {
-  const size_t end = text.find('\0');
-  if (end != std::string::npos) text.resize(end);
-}
+void cut_at_nul(std::string& text) { text.resize(std::min(text.find('\0'), text.size())); }
 
 // The original copies texts as C strings, which end at their first NUL.
 void cut_texts_at_nul(Metadata& metadata) {
@@ -45,7 +43,7 @@ void write_true_as_one(Metadata& metadata) {
 
 MetaValue override_text(std::string text) {
   cut_at_nul(text);
-  if (text.size() > kOverrideBytes) text.resize(kOverrideBytes);
+  text.resize(std::min(text.size(), kOverrideBytes));
   return MetaValue::text(std::move(text));
 }
 

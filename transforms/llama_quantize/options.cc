@@ -77,8 +77,11 @@ constinit const OptionRule kQuantizeOptions[10] = {
     option::path("moments", "FILE", "second moments of the layers' inputs, for search=best"),
 };
 
-TypeRules::TypeRules(std::vector<TypeRule> rules)
-    : rules_(std::move(rules)), on_either_(globs_of(false)), on_output_(globs_of(true)) {}
+TypeRules::TypeRules(std::vector<TypeRule> rules) : rules_(std::move(rules)) {
+  std::vector<std::string> globs;
+  for (const TypeRule& rule : rules_) globs.push_back(rule.glob);
+  globs_ = GlobList(globs);
+}
 
 void TypeRules::take_regexes(const std::vector<Tensor>& tensors) {
   std::vector<bool> is_glob(rules_.size());
@@ -91,25 +94,13 @@ void TypeRules::take_regexes(const std::vector<Tensor>& tensors) {
   }
 }
 
-TypeRules::Globs TypeRules::globs_of(bool sees_output_name) const {
-  std::vector<std::string> globs;
-  std::vector<uint32_t> numbers;
-  for (uint32_t i = 0; i < rules_.size(); ++i) {
-    if (rules_[i].sees_output_name != sees_output_name) continue;
-    globs.push_back(rules_[i].glob);
-    numbers.push_back(i);
-  }
-  return {GlobList(globs), std::move(numbers)};
-}
-
 std::vector<uint32_t> TypeRules::matching(const Tensor& tensor) const {
-  std::vector<uint32_t> out;
-  const auto add = [&](const Globs& globs, std::string_view name) {
-    for (const uint32_t i : globs.list.matching(name)) out.push_back(globs.rules[i]);
-  };
-  add(on_either_, tensor.name);
-  if (!tensor.source_name.empty()) add(on_either_, tensor.source_name);
-  add(on_output_, tensor.name);
+  std::vector<uint32_t> out = globs_.matching(tensor.name);
+  if (!tensor.source_name.empty()) {
+    for (const uint32_t i : globs_.matching(tensor.source_name)) {
+      if (!rules_[i].sees_output_name) out.push_back(i);
+    }
+  }
   for (uint32_t i = 0; i < rules_.size(); ++i) {
     if (rules_[i].regex && rules_[i].regex->is_found_in(tensor.name)) out.push_back(i);
   }

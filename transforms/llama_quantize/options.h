@@ -48,14 +48,8 @@ class TypeRules {
   std::vector<uint32_t> matching(const Tensor& tensor) const;
 
  private:
-  struct Globs {
-    GlobList list;
-    std::vector<uint32_t> rules;  // by number in the list
-  };
-  Globs globs_of(bool sees_output_name) const;
-
   std::vector<TypeRule> rules_;
-  Globs on_either_, on_output_;
+  GlobList globs_;  // of all
 };
 
 struct QuantizeOptions {

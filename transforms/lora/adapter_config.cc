@@ -88,11 +88,9 @@ class AdapterConfigReader {
                     .value_or(root_.find_text("model").value_or(std::string()));
     CKPT_TRY(read_layout());
     for (const auto& [key, value] : root_.members()) {
-      const bool is_refused = std::ranges::find(kRefusedKeys, key) != std::end(kRefusedKeys);
-      if (is_given(value) && !is_refused && !has_word(kReadKeys, key) &&
-          !has_word(kTrainingKeys, key)) {
-        out_.unknown.push_back(key);
-      }
+      // Those of kRefusedKeys are not given.
+      if (!is_given(value) || has_word(kReadKeys, key) || has_word(kTrainingKeys, key)) continue;
+      out_.unknown.push_back(key);
     }
     return std::move(out_);
   }

@@ -76,7 +76,8 @@ class MergeIntoGguf {
   Result<Checkpoint> returned_folder() const {
     ReturnedFolder found;
     if (how_.base.empty()) {
-      auto made = find_folder(floats_, {plain_codec(how_.context.codecs, Dtype::kBF16)}, quiet());
+      auto made =
+          find_folder(floats_, plain_codec(how_.context.codecs, Dtype::kBF16), false, quiet());
       if (!made) {
         Error error = std::move(made.error());
         if (!error.hint.empty()) error.hint = "base=DIR, the folder that the file was made from";

@@ -93,7 +93,7 @@ Result<bool> name_tokens(const Checkpoint& file, std::span<const std::string> ke
 // The tensors of a folder from those of a GGUF: to-gguf's changes, undone.
 //
 //   folder's q_proj, rows 0 1 2 3 ──▶ GGUF's attn_q, rows 0 2 1 3
-//   with_rows_of(attn_q, "0 2 1 3") ──▶ q_proj, in the GGUF's own type or decoded
+//   attn_q's rows 0 2 1 3         ──▶ q_proj, in the GGUF's own type or decoded
 //
 // Rows move as bytes of the file, whatever their type; columns, sums and exponentials are undone in
 // F32 and rounded once. Values whose axes were exchanged move as bytes too where they are plain,

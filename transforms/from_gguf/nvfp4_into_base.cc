@@ -20,8 +20,9 @@ constexpr uint64_t kMaxNormValues = 1 << 20;
 
 class Returner {
  public:
-  Returner(const Checkpoint& file, Checkpoint base, const Context& context)
-      : file_(file), base_(std::move(base)), context_(context) {
+  // `has_values`: the tensors of the base have bytes, by which it is known to be the file's.
+  Returner(const Checkpoint& file, Checkpoint base, bool has_values, const Context& context)
+      : file_(file), base_(std::move(base)), has_values_(has_values), context_(context) {
     for (const Tensor& tensor : file_.tensors) by_name_[tensor.name] = &tensor;
   }
 
@@ -62,8 +63,6 @@ class Returner {
   }
 
   uint64_t weights() const { return weights_; }
-  // Whether the tensors of the folder have bytes, by which it is known to be the file's.
-  void set_has_values(bool has_values) { has_values_ = has_values; }
 
  private:
   const Tensor* find(const std::string& name) const {
@@ -176,10 +175,10 @@ class Returner {
 
   const Checkpoint& file_;
   Checkpoint base_;
+  bool has_values_;
   const Context& context_;
   std::unordered_map<std::string, const Tensor*> by_name_;
   Forward forward_;
-  bool has_values_ = true;
   uint64_t weights_ = 0;  // that are NVFP4
 };
 
@@ -187,7 +186,7 @@ class Returner {
 
 Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base,
                                    const Context& context) {
-  Returner returner(file, std::move(base), context);
+  Returner returner(file, std::move(base), true, context);
   CKPT_ASSIGN(Checkpoint out, returner.run());
   context.note("{} weights are the file's; all else is BASE's", returner.weights());
   return out;
@@ -195,8 +194,7 @@ Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base,
 
 Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skeleton,
                                        const std::vector<Tensor>& others, const Context& context) {
-  Returner returner(file, std::move(skeleton), context);
-  returner.set_has_values(false);
+  Returner returner(file, std::move(skeleton), false, context);
   CKPT_ASSIGN(Checkpoint out, returner.run());
   std::unordered_map<std::string_view, const Tensor*> by_name;
   for (const Tensor& tensor : others) by_name[tensor.name] = &tensor;

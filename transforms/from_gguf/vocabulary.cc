@@ -48,10 +48,9 @@ JsonValue added_tokens(const TokenTable& table, bool is_byte_level) {
   JsonValue out = JsonValue::array();
   for (size_t id = 0; id < table.size(); ++id) {
     const bool is_unknown = !is_byte_level && table.type(id) == TokenType::kUnknown;
-    if (is_added(table.type(id))) out.push_back(added_token(table, id, is_byte_level));
-    if (!is_unknown) continue;
+    if (!is_unknown && !is_added(table.type(id))) continue;
     out.push_back(added_token(table, id, is_byte_level));
-    out.back()["special"] = true;
+    if (is_unknown) out.back()["special"] = true;
   }
   return out;
 }
@@ -234,12 +233,6 @@ JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool 
   return out;
 }
 
-JsonValue scored_merges(const TokenTable& table) {
-  JsonValue out = JsonValue::array();
-  for (auto& [left, right] : merges_of_scores(table)) out.push_back({left, right});
-  return out;
-}
-
 // Gemma 4's has its merges, and no special tokens but those that tokenizer_config.json names.
 Result<JsonValue> listed_piece_tokenizer(const Checkpoint& file, const TokenTable& table,
                                          JsonValue& config) {
@@ -350,7 +343,7 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   } else if (model == "llama" && !table.scores.empty()) {
     const bool adds_prefix = tokenizer_flag(file, "add_space_prefix").value_or(true);
     tokenizer = piece_tokenizer(file, table, adds_prefix);
-    tokenizer["model"]["merges"] = scored_merges(table);
+    tokenizer["model"]["merges"] = merges_of_scores(table);
     if (!has_scores(table)) {
       guessed.push_back(
           "tokenizer.json: merges by the order of ids, because all scores are equal and tell no "

@@ -35,20 +35,15 @@ Status read_type(const OptionValues& options, std::string_view key, Codecs codec
   return {};
 }
 
-TypeRule make_rule(std::string text, std::string glob) {
-  TypeRule rule;
-  rule.text = std::move(text);
-  rule.sees_output_name = glob.starts_with("out:");
-  rule.glob = rule.sees_output_name ? glob.substr(4) : std::move(glob);
-  return rule;
-}
-
 Result<TypeRule> parse_rule(const OptionValues::Value& value, Codecs codecs) {
-  const std::string& text = value.text;
-  if (value.rule->name == "keep") return make_rule("keep=" + text, text);
-  const size_t equals = text.rfind('=');
-  TypeRule rule = make_rule("tensor-type=" + text, text.substr(0, equals));
-  CKPT_ASSIGN(rule.type, parse_type(text.substr(equals + 1), value.rule->name, codecs));
+  const bool is_kept = value.rule->name == "keep";
+  const size_t end = is_kept ? value.text.size() : value.text.rfind('=');
+  TypeRule rule{fmt::format("{}={}", value.rule->name, value.text), value.text.substr(0, end)};
+  rule.sees_output_name = rule.glob.starts_with("out:");
+  if (rule.sees_output_name) rule.glob.erase(0, 4);
+  if (!is_kept) {
+    CKPT_ASSIGN(rule.type, parse_type(value.text.substr(end + 1), value.rule->name, codecs));
+  }
   return rule;
 }
 

@@ -29,7 +29,7 @@ struct TypeRule {
   std::string text;  // as given, for messages
   std::string glob;
   bool sees_output_name = false;
-  std::optional<Dtype> type;
+  std::optional<Dtype> type = {};
   std::optional<Regex> regex = {};  // in place of the glob, on names in the output
 };
 

@@ -1,6 +1,7 @@
 #include "transforms/lora/adapter_key.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/model/tensor_names.h"
@@ -85,29 +86,20 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
 }
 
 std::vector<std::string> model_names(const std::string& module) {
-  constexpr std::string_view kFronts[] = {"model.language_model.", "language_model.model.",
-                                          "model."};
-  std::vector<std::string> out = {module};
-  const auto add = [&](std::string name) {
-    if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
-  };
   std::string_view inner = module;
-  for (const std::string_view front : kFronts) {
+  for (const std::string_view front :
+       {"model.language_model.", "language_model.model.", "model."}) {
     if (!inner.starts_with(front)) continue;
     inner.remove_prefix(front.size());
     break;
   }
   for (const std::string_view head : {"lm_head", "language_model.lm_head", "unembed_tokens"}) {
-    if (module != head && inner != head) continue;
-    add("lm_head");
-    add("language_model.lm_head");
-    return out;
+    if (module == head || inner == head) return {module, "lm_head", "language_model.lm_head"};
   }
-  for (const std::string_view front :
-       {"model.", "model.language_model.", "language_model.model."}) {
-    add(std::string(front) + std::string(inner));
+  std::vector<std::string> out = {module};
+  for (const char* front : {"model.", "model.language_model.", "language_model.model.", ""}) {
+    out.push_back(fmt::format("{}{}", front, inner));
   }
-  add(std::string(inner));
   return out;
 }
 

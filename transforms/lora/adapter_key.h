@@ -38,7 +38,7 @@ struct AdapterKey {
 // nullopt: not the name of anything that an adapter holds.
 std::optional<AdapterKey> parse_adapter_key(std::string_view name);
 
-// Names under which a model may have the module, likeliest first: text classes and the
+// Names under which a model may have the module, likeliest first, some twice: text classes and the
 // vision-language classes around them name the same layers differently.
 std::vector<std::string> model_names(const std::string& module);
 

@@ -53,7 +53,7 @@ class AdapterToGguf {
   // In the order of the adapter's file.
   Result<std::vector<Tensor>> run(Dtype type) {
     std::vector<Tensor> out;
-    std::map<const Tensor*, const AdapterModule*> firsts;
+    std::map<const Tensor*, const AdapterModule*> firsts;  // of one list, so in its order
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_parts(module));
       CKPT_TRY(check_module(adapter_, module));
@@ -64,11 +64,7 @@ class AdapterToGguf {
       }
       if (first != nullptr) firsts.emplace(first, &module);
     }
-    for (const Tensor& tensor : adapter_.tensors) {
-      const auto found = firsts.find(&tensor);
-      if (found == firsts.end()) continue;
-      CKPT_TRY(add_module(*found->second, type, out));
-    }
+    for (const auto& [first, module] : firsts) CKPT_TRY(add_module(*module, type, out));
     return out;
   }
 

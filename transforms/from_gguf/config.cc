@@ -146,7 +146,7 @@ class ConfigReader {
       case KeySource::kFieldOrZero:
       case KeySource::kFieldUnlessZero:
       case KeySource::kNextnSaid:
-        if (rule.fields == "attn_rotary_emb" && is_head_size(*value)) return;
+        if (rule.fields == "attn_rotary_emb" && json_of(*value) == head_size()) return;
         if (is_single) config_[field_of(rule.fields)] = json_of(*value);
         return;
       case KeySource::kFieldIfTrue: config_[fields] = true; return;
@@ -195,7 +195,10 @@ class ConfigReader {
         }
         return;
       case KeySource::kRotaryPart:
-        if (count) take_rotary_part(rule, *count);
+        if (count && head_size() > 0) {
+          config_[std::string(rule.fields)] =
+              static_cast<double>(*count) / static_cast<double>(head_size());
+        }
         return;
       case KeySource::kNumber:
       case KeySource::kProduct:
@@ -264,17 +267,10 @@ class ConfigReader {
     return whole(known(config_, field)).value_or(0);
   }
 
-  // The file's facts about a head where config.json has none.
-  bool is_head_size(const MetaValue& value) const {
+  // The file's facts about a head where config.json has none; 0: it tells nothing.
+  uint64_t head_size() const {
     const uint64_t heads = field_count("num_attention_heads");
-    return heads > 0 && json_of(value) == field_count("hidden_size") / heads;
-  }
-
-  void take_rotary_part(const KeyRule& rule, uint64_t turned) {
-    const uint64_t heads = field_count("num_attention_heads");
-    const uint64_t head = heads == 0 ? 0 : field_count("hidden_size") / heads;
-    if (head == 0) return;
-    config_[std::string(rule.fields)] = static_cast<double>(turned) / static_cast<double>(head);
+    return heads == 0 ? 0 : field_count("hidden_size") / heads;
   }
 
   void take_names(std::string_view dtype) {

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/model/json_documents.h"
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/folder.h"

@@ -81,11 +81,6 @@ void add_turned_share(const std::vector<float>& divisors, JsonValue& rope) {
       static_cast<double>(turned) / static_cast<double>(divisors.size());
 }
 
-void set_part_of_head(double part, JsonValue& config, JsonValue& rope) {
-  rope["partial_rotary_factor"] = part;
-  config["partial_rotary_factor"] = part;
-}
-
 }  // namespace
 
 void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& rope) {
@@ -122,17 +117,15 @@ void take_rotated(std::string_view field, uint64_t count, JsonValue& config, Jso
   const auto number_of = [&](std::string_view name) {
     return number(known(config, name)).value_or(0);
   };
+  const bool is_head = field == "head_dim";  // others are said only where they are a part
+  const auto turned = static_cast<double>(count);
   double all = number_of(field);
-  if (field != "head_dim") {  // said only where it is a part
-    if (all > 0 && all != static_cast<double>(count)) {
-      set_part_of_head(static_cast<double>(count) / all, config, rope);
-    }
-    return;
-  }
-  if (all == 0 && number_of("num_attention_heads") > 0) {
+  if (is_head && all == 0 && number_of("num_attention_heads") > 0) {
     all = number_of("hidden_size") / number_of("num_attention_heads");
   }
-  if (all > 0) set_part_of_head(static_cast<double>(count) / all, config, rope);
+  if (all <= 0 || (!is_head && all == turned)) return;
+  rope["partial_rotary_factor"] = turned / all;
+  config["partial_rotary_factor"] = turned / all;
 }
 
 // Two bases, for two kinds of attention, have old names that both read.

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 

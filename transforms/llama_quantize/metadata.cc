@@ -19,24 +19,18 @@ void move_to_end(Metadata& metadata, const std::string& key, MetaValue value) {
 
 void cut_at_nul(std::string& text) { text.resize(std::min(text.find('\0'), text.size())); }
 
-// The original copies texts as C strings, which end at their first NUL.
-void cut_texts_at_nul(Metadata& metadata) {
+// The original copies texts as C strings, which end at their first NUL; it reads any byte but 0 as
+// true, and writes true as 1.
+void copy_as_original(Metadata& metadata) {
   for (MetaEntry& entry : metadata.entries) {
     if (auto* text = std::get_if<std::string>(&entry.value.value)) cut_at_nul(*text);
-    if (auto* array = std::get_if<MetaArray>(&entry.value.value)) {
-      for (std::string& text : array->texts) cut_at_nul(text);
-    }
-  }
-}
-
-// The original reads any byte but 0 as true, and writes true as 1.
-void write_true_as_one(Metadata& metadata) {
-  for (MetaEntry& entry : metadata.entries) {
     if (entry.value.type == MetaType::kBool) {
       entry.value = MetaValue::boolean(std::get<uint64_t>(entry.value.value) != 0);
     }
     auto* array = std::get_if<MetaArray>(&entry.value.value);
-    if (array == nullptr || array->element != MetaType::kBool) continue;
+    if (array == nullptr) continue;
+    for (std::string& text : array->texts) cut_at_nul(text);
+    if (array->element != MetaType::kBool) continue;
     for (std::byte& flag : array->numbers) flag = std::byte{flag != std::byte{0}};
   }
 }
@@ -50,8 +44,7 @@ MetaValue override_text(std::string text) {
 }  // namespace
 
 void update_quantized_metadata(Metadata& metadata, FileType file_type, const Imatrix* imatrix) {
-  cut_texts_at_nul(metadata);
-  write_true_as_one(metadata);
+  copy_as_original(metadata);
   move_to_end(metadata, "general.quantization_version", MetaValue::u32(kQuantizationVersion));
   move_to_end(metadata, "general.file_type", MetaValue::u32(static_cast<uint32_t>(file_type)));
   for (const char* key : {"split.no", "split.count", "split.tensors.count"}) metadata.remove(key);

@@ -252,6 +252,15 @@ bool reads_sum(const ByteSource& source) {
   return found;
 }
 
+bool is_sum(const Tensor& tensor) {
+  const auto type = plain_dtype(*tensor.codec);
+  if (tensor.is_stored() || !type || !is_block_type(*type)) return false;
+  bool found = false;
+  each_slice(*tensor.recoded().from,
+             [&](const Slice& slice) { found = found || reads_sum(*slice.source); });
+  return found;
+}
+
 Result<Tensor> with_low_rank(const Tensor& base, LowRankUpdate update, LowRankProduct product) {
   CKPT_TRY(check_factor(base));
   CKPT_TRY(check_factor(update.left));

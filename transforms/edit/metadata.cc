@@ -19,6 +19,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -184,11 +185,10 @@ class KeyedEntries {
  public:
   explicit KeyedEntries(Metadata& metadata) : entries_(metadata.entries) {
     for (size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].key, i);
-    is_removed_.resize(entries_.size());
   }
   ~KeyedEntries() {
     size_t place = 0;
-    std::erase_if(entries_, [&](const MetaEntry&) { return is_removed_[place++]; });
+    std::erase_if(entries_, [&](const MetaEntry&) { return removed_.contains(place++); });
   }
   KeyedEntries(const KeyedEntries&) = delete;
   KeyedEntries& operator=(const KeyedEntries&) = delete;
@@ -199,17 +199,13 @@ class KeyedEntries {
   }
   void set(const std::string& key, MetaValue value) {
     const auto [place, is_new] = places_.emplace(key, entries_.size());
-    if (is_new) {
-      entries_.push_back({key, std::move(value)});
-      is_removed_.push_back(false);
-    } else {
-      entries_[place->second].value = std::move(value);
-    }
+    if (is_new) entries_.push_back({key, {}});
+    entries_[place->second].value = std::move(value);
   }
   bool remove(const std::string& key) {  // true when it was there
     const auto found = places_.find(key);
     if (found == places_.end()) return false;
-    is_removed_[found->second] = true;
+    removed_.insert(found->second);
     places_.erase(found);
     return true;
   }
@@ -222,7 +218,7 @@ class KeyedEntries {
  private:
   std::vector<MetaEntry>& entries_;
   std::map<std::string, size_t> places_;
-  std::vector<bool> is_removed_;
+  std::set<size_t> removed_;
 };
 
 // "@FILE" is the text of that file; nullopt: `typed` names none.

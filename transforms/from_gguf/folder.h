@@ -11,10 +11,38 @@
 #include "models/models.h"
 #include "transforms/facts/keep_rules.h"
 #include "transforms/from_gguf/rows.h"
-#include "transforms/from_gguf/skeleton.h"
+#include "transforms/to_gguf/model.h"
 #include "transforms/vl/families.h"
 
 namespace ckpt {
+
+// A folder's headers without its bytes (skeleton.cc): what to-gguf is run on, to learn what it does
+// with each tensor and to prove a configuration.
+//
+//   config.json ─▶ parameters of the model ─▶ tensors without bytes ─▶ to-gguf ─▶ names, changes
+
+// The output of to-gguf for a folder, from its headers.
+struct Forward {
+  Model model;
+  std::vector<Tensor> tensors;
+};
+Result<Forward> run_forward(const Checkpoint& folder, const Context& context);
+
+// The folder that `config` describes: config.json, and a tensor for each parameter that the GGUF
+// `file` has the values of; of a family without a whole table of parameters those that rows of
+// names give of the file's tensors. Experts are MXFP4 where `config` says so. The bytes are never
+// there; reading them fails.
+// Fails: kCorrupt: parameters that `file` has no tensor for.
+Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config,
+                                 const Family& family, const Context& context);
+
+// Parameters that checkpoints hold in F32 whatever the type of the others (transformers
+// _keep_in_fp32_modules_strict).
+bool keeps_f32(std::string_view name);
+
+// Proves that `forward`, made from a folder, has the tensors and keys of `file`; names the first
+// that differs. Fails: kUnsupported.
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, const Forward& forward);
 
 struct ReturnedFolder {
   Checkpoint folder;  // headers and config.json; return_tensors gives them the file's values

@@ -8,7 +8,6 @@
 #include "core/model/tensor_names.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/from_gguf/rows.h"
-#include "transforms/from_gguf/skeleton.h"
 #include "transforms/modelopt_export/export.h"
 #include "transforms/modelopt_export/select.h"
 #include "transforms/nvfp4/layout_config.h"

@@ -1,5 +1,3 @@
-#include "transforms/from_gguf/skeleton.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "core/base/arithmetic.h"
 #include "transforms/from_gguf/config_fields.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"

@@ -17,6 +17,7 @@
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
 #include "core/chunks/repack.h"
+#include "core/computed/low_rank_source.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
@@ -24,7 +25,6 @@
 #include "transforms/llama_quantize/column_weights.h"
 #include "transforms/llama_quantize/mixture.h"
 #include "transforms/llama_quantize/options.h"
-#include "transforms/llama_quantize/sums.h"
 #include "transforms/modelopt_export/importance.h"
 
 namespace ckpt {

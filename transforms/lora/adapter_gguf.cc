@@ -15,7 +15,6 @@
 #include "core/model/transform.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/from_gguf/folder.h"
-#include "transforms/from_gguf/skeleton.h"
 #include "transforms/lora/adapter.h"
 #include "transforms/to_gguf/select.h"
 

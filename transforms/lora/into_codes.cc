@@ -6,7 +6,6 @@
 #include "core/model/name_index.h"
 #include "core/model/tensor_names.h"
 #include "transforms/lora/into_quantized.h"
-#include "transforms/lora/own_codecs.h"
 #include "transforms/modelopt_export/groups.h"
 
 namespace ckpt {

@@ -6,7 +6,6 @@
 #include "transforms/from_gguf/folder.h"
 #include "transforms/llama_quantize/column_weights.h"
 #include "transforms/lora/into_quantized.h"
-#include "transforms/lora/own_codecs.h"
 
 namespace ckpt {
 namespace {

@@ -1,11 +1,10 @@
-#include "transforms/lora/own_codecs.h"
-
 #include <fmt/ranges.h>
 
 #include "core/base/counted.h"
 #include "core/computed/decoded_source.h"
+#include "core/computed/low_rank_source.h"
 #include "transforms/llama_quantize/column_weights.h"
-#include "transforms/llama_quantize/sums.h"
+#include "transforms/lora/into_quantized.h"
 
 namespace ckpt {
 

@@ -1,10 +1,9 @@
-#include "transforms/lora/adapter_key.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "core/model/tensor_names.h"
+#include "transforms/lora/adapter.h"
 
 namespace ckpt {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/base/find.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/decoded_source.h"
-#include "transforms/lora/adapter_key.h"
+#include "transforms/lora/adapter.h"
 
 namespace ckpt {
 namespace {

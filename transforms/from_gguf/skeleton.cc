@@ -175,27 +175,6 @@ std::span<const uint64_t> bare_shape(const std::vector<uint64_t>& shape) {
   return out;
 }
 
-// Parameters that may be missing, and whose tensors `file` does not have.
-Result<std::set<const ByteSource*>> left_out(const Checkpoint& file,
-                                             const std::vector<Tensor>& made,
-                                             const std::set<std::string>& optional,
-                                             const Family& family) {
-  std::set<std::string_view> names;
-  for (const Tensor& tensor : file.tensors) names.insert(tensor.name);
-  std::set<const ByteSource*> out;
-  for (const Tensor& tensor : made) {
-    if (names.contains(tensor.name)) continue;
-    const ByteSource* source = bytes_behind(tensor);
-    if (source != nullptr && optional.contains(source->name())) {
-      out.insert(source);
-      continue;
-    }
-    return corrupt("tensor '{}' is missing, which models of the family {} have (as '{}')",
-                   tensor.name, family.name, tensor.original_name());
-  }
-  return out;
-}
-
 std::string text_of_value(const MetaValue* value) {
   if (value == nullptr) return "absent";
   if (value->type == MetaType::kArray) return "another list";
@@ -270,12 +249,20 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
     out.tensors.push_back(std::move(tensor));
   }
   CKPT_ASSIGN(const Forward forward, run_forward(out, context));
-  CKPT_ASSIGN(const std::set<const ByteSource*> unwanted,
-              left_out(file, forward.tensors, optional, family));
+  std::set<std::string_view> names;
+  for (const Tensor& tensor : file.tensors) names.insert(tensor.name);
   std::set<const ByteSource*> used;
+  std::set<const ByteSource*> unwanted;  // may be missing, and are in no tensor of `file`
   for (const Tensor& tensor : forward.tensors) {
     const Stored& stored = tensor.stored_tensor().stored();
     for (const Slice& slice : stored.parts[0]) used.insert(slice.source.get());
+    if (names.contains(tensor.name)) continue;
+    const ByteSource* source = bytes_behind(tensor);
+    if (source == nullptr || !optional.contains(source->name())) {
+      return corrupt("tensor '{}' is missing, which models of the family {} have (as '{}')",
+                     tensor.name, family.name, tensor.original_name());
+    }
+    unwanted.insert(source);
   }
   std::erase_if(out.tensors, [&](const Tensor& tensor) {
     const ByteSource* source = tensor.stored().parts[0][0].source.get();

@@ -62,8 +62,7 @@ Result<TokenTable> read_token_table(const Checkpoint& file) {
   TokenTable out;
   const MetaArray* tokens = list_at(file, "tokens");
   if (tokens == nullptr || tokens->element != MetaType::kText || tokens->texts.empty()) {
-    return misuse_hint("--tokenizer DIR, a folder with the model's tokenizer",
-                       "the file has no tokens");
+    return misuse_hint(kOtherTokenizer, "the file has no tokens");
   }
   out.tokens = &tokens->texts;
   const MetaArray* types = list_at(file, "token_type");

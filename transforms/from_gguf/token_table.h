@@ -10,6 +10,9 @@
 
 namespace ckpt {
 
+inline constexpr const char* kOtherTokenizer =
+    "--tokenizer DIR, a folder with the model's tokenizer";
+
 struct TokenTable {
   const std::vector<std::string>* tokens = nullptr;
   std::vector<int32_t> types;

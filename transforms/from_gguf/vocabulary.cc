@@ -110,7 +110,7 @@ JsonValue pre_tokenizer_step(std::string_view step) {
 Result<JsonValue> pre_tokenizer_named(std::string_view name) {
   std::string_view steps = pre_tokenizer_steps(name);
   if (steps.empty()) {
-    return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
+    return unsupported_hint(kOtherTokenizer,
                             "tokenizer.ggml.pre is '{}', whose rules are not known here", name);
   }
   JsonValue list = JsonValue::array();
@@ -175,8 +175,7 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
                                        std::vector<std::string>& guessed) {
   const std::string* name = file.metadata.find_text("tokenizer.ggml.pre");
   if (name == nullptr) {
-    return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
-                            "the file has no tokenizer.ggml.pre");
+    return unsupported_hint(kOtherTokenizer, "the file has no tokenizer.ggml.pre");
   }
   JsonValue out = tokenizer_json(table, true);
   const bool is_nfc = pre_normalizes_to_nfc(*name);
@@ -364,7 +363,7 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   } else if (model == "gemma4" && !table.scores.empty()) {
     CKPT_ASSIGN(tokenizer, listed_piece_tokenizer(file, table, config));
   } else {
-    return unsupported_hint("--tokenizer DIR, a folder with the model's tokenizer",
+    return unsupported_hint(kOtherTokenizer,
                             "tokenizer.ggml.model is '{}'; gpt2, llama and gemma4 are turned back",
                             model);
   }

@@ -162,8 +162,9 @@ std::string type_that_holds(std::string_view text) {
   const std::string value = is_flag ? lower_case(text) : std::string(text);
   const std::string_view digits = std::string_view(value).substr(value.starts_with('+') ? 1 : 0);
   for (const MetaType type : is_list ? std::span<const MetaType>(kOfList) : kOfOne) {
-    if (is_list ? parse_list(type, digits).has_value() : parse_value(type, digits).has_value())
+    if (is_list ? parse_list(type, digits).has_value() : parse_value(type, digits).has_value()) {
       return fmt::format("{}:{}", name(type), digits);
+    }
   }
   return {};
 }

@@ -30,15 +30,42 @@ class HostGate {
   static constexpr double kMostAtOnce = 32;
 
   // That of the origin of `url`, for the whole run.
-  static HostGate& of(const Url& url);
+  static HostGate& of(const Url& url) {
+    static std::mutex mutex;
+    static auto* const gates =
+        new std::map<std::string, HostGate>;  // outlives threads that end late
+    const std::lock_guard lock(mutex);
+    return (*gates)[url.origin()];
+  }
 
   // A request that is on its way; made when there is room for it.
   class Turn {
    public:
-    explicit Turn(HostGate& gate);
+    explicit Turn(HostGate& gate) : gate_(gate) {
+      std::unique_lock lock(gate_.mutex_);
+      gate_.freed_.wait(lock, [&] { return gate_.at_work_ < gate_.limit_; });
+      ++gate_.at_work_;
+      round_ = gate_.round_;
+    }
+
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    ~Turn();
+
+    // Requests that were under way together are refused together, which counts once.
+    ~Turn() {
+      {
+        const std::lock_guard lock(gate_.mutex_);
+        --gate_.at_work_;
+        if (is_refused_ && round_ == gate_.round_) {
+          gate_.limit_ = std::max(1.0, gate_.limit_ / 2);
+          ++gate_.round_;
+        } else if (is_good_ && !is_refused_) {
+          gate_.limit_ = std::min(kMostAtOnce, gate_.limit_ + 1 / gate_.limit_);
+        }
+      }
+      gate_.freed_.notify_all();
+    }
+
     // The server answered, or asked for fewer requests: 429, 503, a connection that it refused.
     void went_well() { is_good_ = true; }
     void was_refused() { is_refused_ = true; }
@@ -56,35 +83,6 @@ class HostGate {
   unsigned at_work_ = 0;
   uint64_t round_ = 0;  // how often the limit was lowered
 };
-
-HostGate& HostGate::of(const Url& url) {
-  static std::mutex mutex;
-  static auto* const gates = new std::map<std::string, HostGate>;  // outlives threads that end late
-  const std::lock_guard lock(mutex);
-  return (*gates)[url.origin()];
-}
-
-HostGate::Turn::Turn(HostGate& gate) : gate_(gate) {
-  std::unique_lock lock(gate_.mutex_);
-  gate_.freed_.wait(lock, [&] { return gate_.at_work_ < gate_.limit_; });
-  ++gate_.at_work_;
-  round_ = gate_.round_;
-}
-
-// Requests that were under way together are refused together, which counts once.
-HostGate::Turn::~Turn() {
-  {
-    const std::lock_guard lock(gate_.mutex_);
-    --gate_.at_work_;
-    if (is_refused_ && round_ == gate_.round_) {
-      gate_.limit_ = std::max(1.0, gate_.limit_ / 2);
-      ++gate_.round_;
-    } else if (is_good_ && !is_refused_) {
-      gate_.limit_ = std::min(kMostAtOnce, gate_.limit_ + 1 / gate_.limit_);
-    }
-  }
-  gate_.freed_.notify_all();
-}
 
 // State of a request between tries.
 struct Progress {
@@ -122,17 +120,125 @@ class Attempt {
   Attempt(const HttpRequest& request, Progress& progress)
       : request_(request), progress_(progress), asked_(range()) {}
 
-  Result<Outcome> run();
+  Result<Outcome> run() {
+    Url url = request_.url;
+    for (int redirects = 0;; ++redirects) {
+      CKPT_ASSIGN(Outcome out, in(url.shown(), send_to(url)));
+      if (!out.cut.empty() || !is_followed(request_, out.response.status) ||
+          out.response.header("location") == nullptr) {
+        return out;
+      }
+      if (redirects == request_.max_redirects) {
+        return bad_answer("{}: more than {} redirects", request_.url.shown(), redirects);
+      }
+      CKPT_ASSIGN(url, redirect_target(out.response));
+    }
+  }
 
  private:
-  std::optional<HttpRange> range() const;
-  Result<Outcome> send_to(const Url& url);
-  HttpHeaders headers_for(const HttpHeaders& credentials) const;
-  HttpHeaders credentials_for(const Url& url) const;
-  Status on_headers(const HttpResponse& response);
-  Status on_body(std::span<const std::byte> bytes);
-  Status check_expected(const HttpResponse& response) const;
-  Status check_version(const HttpResponse& response);
+  std::optional<HttpRange> range() const {
+    if (!request_.range) return {};
+    HttpRange left = *request_.range;
+    left.offset_bytes += progress_.received_bytes;
+    left.size_bytes -= progress_.received_bytes;
+    return left;
+  }
+
+  Result<Outcome> send_to(const Url& url) {
+    HttpTransfer what;
+    what.method = request_.method;
+    what.url = url;
+    HttpHeaders credentials = credentials_for(url);
+    what.headers = headers_for(credentials);
+    what.body = request_.body ? &*request_.body : nullptr;
+    what.stall_seconds = request_.stall_seconds;
+    what.on_headers = [this](const HttpResponse& response) { return on_headers(response); };
+    what.on_body = [this](std::span<const std::byte> bytes) { return on_body(bytes); };
+    body_.clear();
+    got_bytes_ = 0;
+    CKPT_ASSIGN(TransferResult done, transfer(what));
+    Outcome out{std::move(done.response), std::move(done.cut), done.may_pass};
+    out.response.body = std::move(body_);
+    out.response.credentials = std::move(credentials);
+    const bool is_range = is_good_ && asked_ && request_.method != "HEAD";
+    if (is_range && got_bytes_ == limit_bytes_) out.cut.clear();  // however the connection ended
+    if (is_range && got_bytes_ < limit_bytes_ && out.cut.empty()) {
+      out.cut = fmt::format("{} of {} bytes were sent", got_bytes_, limit_bytes_);
+      out.may_pass = true;
+    }
+    return out;
+  }
+
+  HttpHeaders headers_for(const HttpHeaders& credentials) const {
+    HttpHeaders headers = request_.headers;
+    headers.emplace_back("Accept-Encoding", "identity");
+    if (asked_) {
+      headers.emplace_back("Range", fmt::format("bytes={}-{}", asked_->offset_bytes,
+                                                asked_->offset_bytes + asked_->size_bytes - 1));
+    }
+    headers.insert(headers.end(), credentials.begin(), credentials.end());
+    return headers;
+  }
+
+  HttpHeaders credentials_for(const Url& url) const {
+    if (!url.is_same_origin(request_.url)) return {};
+    HttpHeaders out = request_.credentials;
+    if (!request_.sign) return out;
+    for (auto& header : request_.sign(request_)) out.push_back(std::move(header));
+    return out;
+  }
+
+  Status on_headers(const HttpResponse& response) {
+    CKPT_TRY(check_headers(response));
+    CKPT_TRY(check_expected(response));
+    is_good_ = response.is_good();
+    limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
+    if (!asked_) return {};
+    if (!is_good_) return check_no_range(response, *asked_);
+    CKPT_TRY(check_version(response));
+    HttpRange asked = *asked_;
+    asked.file_bytes = progress_.file_bytes;
+    CKPT_ASSIGN(const RangeAnswer answer, range_answer(response, asked));
+    progress_.file_bytes = answer.file_bytes;
+    limit_bytes_ = answer.size_bytes;
+    return {};
+  }
+
+  Status on_body(std::span<const std::byte> bytes) {
+    if (bytes.size() > limit_bytes_ - got_bytes_) {
+      return bad_answer("the server sent more than {} bytes", limit_bytes_);
+    }
+    if (is_good_ && request_.sink) {
+      CKPT_TRY(request_.sink((asked_ ? progress_.received_bytes : got_bytes_), bytes));
+    } else if (is_good_ || got_bytes_ < kKeptErrorBytes) {
+      std::string& to = is_good_ && asked_ ? progress_.body : body_;
+      to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    got_bytes_ += bytes.size();
+    if (is_good_ && asked_) progress_.received_bytes += bytes.size();
+    return {};
+  }
+
+  Status check_expected(const HttpResponse& response) const {
+    if (!response.url.is_same_origin(request_.url) || response.status >= 400) return {};
+    for (const auto& [name, value] : request_.expected) {
+      for (const auto& [found, is] : response.headers) {
+        if (found == name && is != value) {
+          return bad_answer("the server sent {} '{}'; expected '{}'", name,
+                            foreign_text(is, {}, 80), value);
+        }
+      }
+    }
+    return {};
+  }
+
+  Status check_version(const HttpResponse& response) {
+    FileVersion now = FileVersion::of(response);
+    CKPT_TRY(request_.version.check_same(now));
+    CKPT_TRY(progress_.version.check_same(now));
+    progress_.version = std::move(now);
+    return {};
+  }
 
   const HttpRequest& request_;
   Progress& progress_;
@@ -141,125 +247,6 @@ class Attempt {
   uint64_t got_bytes_ = 0, limit_bytes_ = 0;
   bool is_good_ = false;
 };
-
-std::optional<HttpRange> Attempt::range() const {
-  if (!request_.range) return {};
-  HttpRange left = *request_.range;
-  left.offset_bytes += progress_.received_bytes;
-  left.size_bytes -= progress_.received_bytes;
-  return left;
-}
-
-Status Attempt::check_expected(const HttpResponse& response) const {
-  if (!response.url.is_same_origin(request_.url) || response.status >= 400) return {};
-  for (const auto& [name, value] : request_.expected) {
-    for (const auto& [found, is] : response.headers) {
-      if (found == name && is != value) {
-        return bad_answer("the server sent {} '{}'; expected '{}'", name, foreign_text(is, {}, 80),
-                          value);
-      }
-    }
-  }
-  return {};
-}
-
-Status Attempt::check_version(const HttpResponse& response) {
-  FileVersion now = FileVersion::of(response);
-  CKPT_TRY(request_.version.check_same(now));
-  CKPT_TRY(progress_.version.check_same(now));
-  progress_.version = std::move(now);
-  return {};
-}
-
-Status Attempt::on_headers(const HttpResponse& response) {
-  CKPT_TRY(check_headers(response));
-  CKPT_TRY(check_expected(response));
-  is_good_ = response.is_good();
-  limit_bytes_ = is_good_ ? request_.max_response_bytes : kMaxErrorBytes;
-  if (!asked_) return {};
-  if (!is_good_) return check_no_range(response, *asked_);
-  CKPT_TRY(check_version(response));
-  HttpRange asked = *asked_;
-  asked.file_bytes = progress_.file_bytes;
-  CKPT_ASSIGN(const RangeAnswer answer, range_answer(response, asked));
-  progress_.file_bytes = answer.file_bytes;
-  limit_bytes_ = answer.size_bytes;
-  return {};
-}
-
-Status Attempt::on_body(std::span<const std::byte> bytes) {
-  if (bytes.size() > limit_bytes_ - got_bytes_) {
-    return bad_answer("the server sent more than {} bytes", limit_bytes_);
-  }
-  if (is_good_ && request_.sink) {
-    CKPT_TRY(request_.sink((asked_ ? progress_.received_bytes : got_bytes_), bytes));
-  } else if (is_good_ || got_bytes_ < kKeptErrorBytes) {
-    std::string& to = is_good_ && asked_ ? progress_.body : body_;
-    to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  got_bytes_ += bytes.size();
-  if (is_good_ && asked_) progress_.received_bytes += bytes.size();
-  return {};
-}
-
-HttpHeaders Attempt::credentials_for(const Url& url) const {
-  if (!url.is_same_origin(request_.url)) return {};
-  HttpHeaders out = request_.credentials;
-  if (!request_.sign) return out;
-  for (auto& header : request_.sign(request_)) out.push_back(std::move(header));
-  return out;
-}
-
-HttpHeaders Attempt::headers_for(const HttpHeaders& credentials) const {
-  HttpHeaders headers = request_.headers;
-  headers.emplace_back("Accept-Encoding", "identity");
-  if (asked_) {
-    headers.emplace_back("Range", fmt::format("bytes={}-{}", asked_->offset_bytes,
-                                              asked_->offset_bytes + asked_->size_bytes - 1));
-  }
-  headers.insert(headers.end(), credentials.begin(), credentials.end());
-  return headers;
-}
-
-Result<Outcome> Attempt::send_to(const Url& url) {
-  HttpTransfer what;
-  what.method = request_.method;
-  what.url = url;
-  HttpHeaders credentials = credentials_for(url);
-  what.headers = headers_for(credentials);
-  what.body = request_.body ? &*request_.body : nullptr;
-  what.stall_seconds = request_.stall_seconds;
-  what.on_headers = [this](const HttpResponse& response) { return on_headers(response); };
-  what.on_body = [this](std::span<const std::byte> bytes) { return on_body(bytes); };
-  body_.clear();
-  got_bytes_ = 0;
-  CKPT_ASSIGN(TransferResult done, transfer(what));
-  Outcome out{std::move(done.response), std::move(done.cut), done.may_pass};
-  out.response.body = std::move(body_);
-  out.response.credentials = std::move(credentials);
-  const bool is_range = is_good_ && asked_ && request_.method != "HEAD";
-  if (is_range && got_bytes_ == limit_bytes_) out.cut.clear();  // however the connection ended
-  if (is_range && got_bytes_ < limit_bytes_ && out.cut.empty()) {
-    out.cut = fmt::format("{} of {} bytes were sent", got_bytes_, limit_bytes_);
-    out.may_pass = true;
-  }
-  return out;
-}
-
-Result<Outcome> Attempt::run() {
-  Url url = request_.url;
-  for (int redirects = 0;; ++redirects) {
-    CKPT_ASSIGN(Outcome out, in(url.shown(), send_to(url)));
-    if (!out.cut.empty() || !is_followed(request_, out.response.status) ||
-        out.response.header("location") == nullptr) {
-      return out;
-    }
-    if (redirects == request_.max_redirects) {
-      return bad_answer("{}: more than {} redirects", request_.url.shown(), redirects);
-    }
-    CKPT_ASSIGN(url, redirect_target(out.response));
-  }
-}
 
 milliseconds usual_wait(int idle_tries) {
   return std::min(kFirstWait * (1 << std::min(idle_tries, 6)) / 2, kLongestWait);

@@ -60,13 +60,94 @@ class HubRoot final : public RemoteRoot {
     pinned_ = fmt::format("{}{}@{}", kHubScheme, name_.repository, commit_);
   }
 
-  Status read_tree();
-  Result<HttpRequest> request(const std::string& path, bool was_refused) const override;
-  Result<SharedSource> local(const std::string& path) const override;
+  Status read_tree() {
+    HttpRequest request =
+        ask_commit(fmt::format("/api/models/{}/tree/{}", name_.repository, commit_));
+    request.url.query = "recursive=true&expand=false";
+    request.max_response_bytes = kMaxPageBytes;
+    std::set<std::string> seen{request.url.text()};
+    for (size_t pages = 0; pages <= kMaxHubFiles / 100; ++pages) {
+      CKPT_ASSIGN(const HttpResponse response, ask_hub(request));
+      CKPT_TRY(in(request.url.shown(), add_hub_page(response.body, files_)));
+      CKPT_ASSIGN(const std::string next, in(request.url.shown(), next_link(response.headers)));
+      if (next.empty()) return {};
+      CKPT_ASSIGN(const Url url, in(request.url.shown(), resolve_url(request.url, next)));
+      if (!url.is_same_origin(access_.endpoint)) {
+        return corrupt("{}: the next page of the list is on another host ({})", request.url.shown(),
+                       url.shown());
+      }
+      if (!seen.insert(url.text()).second) {
+        return corrupt("{}: the list of files names a next page that was read already",
+                       request.url.shown());
+      }
+      request.url = url;
+    }
+    return corrupt("{}: the list of files has no end", request.url.shown());
+  }
+
+  Result<HttpRequest> request(const std::string& path, bool was_refused) const override {
+    HttpRequest out = ask_commit("/");
+    std::optional<Url> known;
+    if (!was_refused) {
+      const std::lock_guard lock(mutex_);
+      const auto found = resolved_.find(path);
+      if (found != resolved_.end()) known = found->second;
+    }
+    if (!known) {
+      CKPT_ASSIGN(known, resolve(path));
+      const std::lock_guard lock(mutex_);
+      resolved_.insert_or_assign(path, *known);
+    }
+    out.url = std::move(*known);
+    if (!out.url.is_same_origin(access_.endpoint)) {
+      out.credentials.clear();
+      out.expected.clear();
+    }
+    return out;
+  }
+
+  Result<SharedSource> local(const std::string& path) const override {
+    const std::string cache = hub_cache_folder();
+    const RemoteFile& file = files_.at(path);
+    const std::string& blob = file.sha256.empty() ? file.git_id : file.sha256;
+    if (cache.empty() || blob.empty()) return SharedSource();
+    std::string folder = "models--" + name_.repository;
+    folder.replace(folder.find('/'), 1, "--");
+    const fs::path kept = fs::path(cache) / folder / "blobs" / blob;
+    const auto exists = is_there(kept, Links::kFollow);
+    if (!exists || !*exists) return SharedSource();
+    CKPT_ASSIGN(SharedSource source, open_file(kept));
+    return source->size_bytes() == file.size_bytes ? source : SharedSource();
+  }
 
  private:
-  HttpRequest ask_commit(std::string_view path) const;
-  Result<Url> resolve(const std::string& path) const;
+  // Not every hub names the commit in its answers, but none may name another one.
+  HttpRequest ask_commit(std::string_view path) const {
+    HttpRequest out = hub_request(access_, path);
+    out.expected = {{"x-repo-commit", commit_}};
+    return out;
+  }
+
+  // Where the bytes are: large files are on another host, by a URL that runs out.
+  Result<Url> resolve(const std::string& path) const {
+    HttpRequest request = ask_commit(
+        fmt::format("/{}/resolve/{}/{}", name_.repository, commit_, percent_encoded(path, "/")));
+    request.max_redirects = 0;
+    request.range = HttpRange{0, 1};
+    const RemoteFile& file = files_.at(path);
+    CKPT_ASSIGN(const HttpResponse response, http_send(request));
+    if (response.is_good()) return request.url;
+    if (response.status < 300 || response.status >= 400) {
+      const std::string* const said = response.header("x-error-message");
+      return http_failure(response, said == nullptr ? "" : *said);
+    }
+    const std::string* const etag = response.header("x-linked-etag");
+    if (etag != nullptr && !file.sha256.empty() && unquoted(*etag) != file.sha256) {
+      return corrupt("{}: the file has another SHA-256 than the list of files says",
+                     request.url.shown());
+    }
+    return redirect_target(response);
+  }
 
   const HubAccess access_;
   const HubName name_;
@@ -74,94 +155,6 @@ class HubRoot final : public RemoteRoot {
   mutable std::mutex mutex_;
   mutable std::map<std::string, Url> resolved_;
 };
-
-// Not every hub names the commit in its answers, but none may name another one.
-HttpRequest HubRoot::ask_commit(std::string_view path) const {
-  HttpRequest out = hub_request(access_, path);
-  out.expected = {{"x-repo-commit", commit_}};
-  return out;
-}
-
-Status HubRoot::read_tree() {
-  HttpRequest request =
-      ask_commit(fmt::format("/api/models/{}/tree/{}", name_.repository, commit_));
-  request.url.query = "recursive=true&expand=false";
-  request.max_response_bytes = kMaxPageBytes;
-  std::set<std::string> seen{request.url.text()};
-  for (size_t pages = 0; pages <= kMaxHubFiles / 100; ++pages) {
-    CKPT_ASSIGN(const HttpResponse response, ask_hub(request));
-    CKPT_TRY(in(request.url.shown(), add_hub_page(response.body, files_)));
-    CKPT_ASSIGN(const std::string next, in(request.url.shown(), next_link(response.headers)));
-    if (next.empty()) return {};
-    CKPT_ASSIGN(const Url url, in(request.url.shown(), resolve_url(request.url, next)));
-    if (!url.is_same_origin(access_.endpoint)) {
-      return corrupt("{}: the next page of the list is on another host ({})", request.url.shown(),
-                     url.shown());
-    }
-    if (!seen.insert(url.text()).second) {
-      return corrupt("{}: the list of files names a next page that was read already",
-                     request.url.shown());
-    }
-    request.url = url;
-  }
-  return corrupt("{}: the list of files has no end", request.url.shown());
-}
-
-// Where the bytes are: large files are on another host, by a URL that runs out.
-Result<Url> HubRoot::resolve(const std::string& path) const {
-  HttpRequest request = ask_commit(
-      fmt::format("/{}/resolve/{}/{}", name_.repository, commit_, percent_encoded(path, "/")));
-  request.max_redirects = 0;
-  request.range = HttpRange{0, 1};
-  const RemoteFile& file = files_.at(path);
-  CKPT_ASSIGN(const HttpResponse response, http_send(request));
-  if (response.is_good()) return request.url;
-  if (response.status < 300 || response.status >= 400) {
-    const std::string* const said = response.header("x-error-message");
-    return http_failure(response, said == nullptr ? "" : *said);
-  }
-  const std::string* const etag = response.header("x-linked-etag");
-  if (etag != nullptr && !file.sha256.empty() && unquoted(*etag) != file.sha256) {
-    return corrupt("{}: the file has another SHA-256 than the list of files says",
-                   request.url.shown());
-  }
-  return redirect_target(response);
-}
-
-Result<HttpRequest> HubRoot::request(const std::string& path, bool was_refused) const {
-  HttpRequest out = ask_commit("/");
-  std::optional<Url> known;
-  if (!was_refused) {
-    const std::lock_guard lock(mutex_);
-    const auto found = resolved_.find(path);
-    if (found != resolved_.end()) known = found->second;
-  }
-  if (!known) {
-    CKPT_ASSIGN(known, resolve(path));
-    const std::lock_guard lock(mutex_);
-    resolved_.insert_or_assign(path, *known);
-  }
-  out.url = std::move(*known);
-  if (!out.url.is_same_origin(access_.endpoint)) {
-    out.credentials.clear();
-    out.expected.clear();
-  }
-  return out;
-}
-
-Result<SharedSource> HubRoot::local(const std::string& path) const {
-  const std::string cache = hub_cache_folder();
-  const RemoteFile& file = files_.at(path);
-  const std::string& blob = file.sha256.empty() ? file.git_id : file.sha256;
-  if (cache.empty() || blob.empty()) return SharedSource();
-  std::string folder = "models--" + name_.repository;
-  folder.replace(folder.find('/'), 1, "--");
-  const fs::path kept = fs::path(cache) / folder / "blobs" / blob;
-  const auto exists = is_there(kept, Links::kFollow);
-  if (!exists || !*exists) return SharedSource();
-  CKPT_ASSIGN(SharedSource source, open_file(kept));
-  return source->size_bytes() == file.size_bytes ? source : SharedSource();
-}
 
 }  // namespace
 

@@ -33,20 +33,133 @@ class RemoteSource final : public ByteSource {
   }
 
   // Asks for the size where the listing does not say it.
-  Status open();
+  Status open() {
+    const bool is_listed = file_.size_bytes && (has_digest() || version_.is_known());
+    if (!is_listed && file_.size_bytes != uint64_t{0}) {
+      std::vector<std::byte> first(kFirstWindowBytes);
+      CKPT_ASSIGN(const HttpResponse response, ask({0, first.size(), file_.size_bytes}, first));
+      state_.shows_changes = version_.is_known();
+      file_.size_bytes = response.file_bytes;
+      first.resize(std::min<uint64_t>(first.size(), size_bytes()));
+      if (first.size() == size_bytes()) CKPT_TRY(check_whole(first));
+      window_ = std::move(first);
+    }
+    // Differs for another content: the digest, or all that the server sends.
+    const std::string content = file_.sha256 + file_.git_id + version_.text();
+    const std::string identity = sha256_of(root_->pinned() + "\n" + path_ + "\n" + content);
+    std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
+    // Plans compare times, not inodes.
+    state_.modified_ns = content.empty() ? kTimeUnknown : static_cast<int64_t>(state_.inode);
+    state_.size_bytes = size_bytes();
+    state_.has_listed_digest = has_digest();
+    return {};
+  }
 
-  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
+  Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
+    if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
+      return corrupt("{}: bytes {} to {} lie past the end ({} bytes)", name_, offset_bytes,
+                     offset_bytes + out.size(), size_bytes());
+    }
+    if (out.empty() || take_known(offset_bytes, out)) return {};
+    return out.size() < kSmallBytes ? read_small(offset_bytes, out) : read_range(offset_bytes, out);
+  }
+
   uint64_t size_bytes() const override { return *file_.size_bytes; }
   const std::string& name() const override { return name_; }
   const FileState* file_state() const override { return &state_; }
 
  private:
   bool has_digest() const { return !file_.sha256.empty() || !file_.git_id.empty(); }
-  bool take_known(uint64_t offset_bytes, std::span<std::byte> out) const;
-  Status read_small(uint64_t offset_bytes, std::span<std::byte> out) const;
-  Status read_range(uint64_t offset_bytes, std::span<std::byte> out) const;
-  Result<HttpResponse> ask(HttpRange range, std::span<std::byte> out) const;
-  Status check_whole(std::span<const std::byte> bytes) const;
+
+  bool take_known(uint64_t offset_bytes, std::span<std::byte> out) const {
+    const std::lock_guard lock(window_mutex_);
+    const bool is_known = offset_bytes >= window_start_ &&
+                          offset_bytes + out.size() <= window_start_ + window_.size();
+    if (is_known) {
+      std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
+    }
+    return is_known;
+  }
+
+  // Reads that continue the window wait for each other: they are of one header.
+  Status read_small(uint64_t offset_bytes, std::span<std::byte> out) const {
+    std::unique_lock lock(window_mutex_);
+    const uint64_t end = window_start_ + window_.size();
+    const bool continues = offset_bytes >= window_start_ && offset_bytes <= end;
+    if (!continues && !window_.empty()) {
+      lock.unlock();
+      return read_range(offset_bytes, out);
+    }
+    if (offset_bytes + out.size() > end) {
+      const uint64_t from = window_.empty() ? offset_bytes : end;
+      if (!window_.empty()) window_bytes_ = std::min(2 * window_bytes_, kMaxWindowBytes);
+      const uint64_t needed = offset_bytes + out.size() - from;
+      const uint64_t wanted = out.size() < kTinyBytes ? std::max(needed, window_bytes_) : needed;
+      std::vector<std::byte> more(std::min(wanted, size_bytes() - from));
+      CKPT_TRY(read_range(from, more));
+      // A header's beginning is read again, by who asks what kind of file it is.
+      const bool keeps_all = !window_.empty() && window_.size() + more.size() <= kMaxWindowBytes;
+      const uint64_t start = keeps_all ? window_start_ : offset_bytes;
+      if (!window_.empty()) {
+        const auto dropped = static_cast<ptrdiff_t>(start - window_start_);
+        window_.erase(window_.begin(), window_.begin() + dropped);
+      }
+      window_.insert(window_.end(), more.begin(), more.end());
+      window_start_ = start;
+    }
+    std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
+    return {};
+  }
+
+  Status read_range(uint64_t offset_bytes, std::span<std::byte> out) const {
+    CKPT_TRY(ask({offset_bytes, out.size(), file_.size_bytes}, out));
+    return out.size() == file_.size_bytes ? check_whole(out) : Status();
+  }
+
+  // All of `range` into `out`; the file may end earlier where its size is not known.
+  Result<HttpResponse> ask(HttpRange range, std::span<std::byte> out) const {
+    for (bool was_refused = false;; was_refused = true) {
+      CKPT_ASSIGN(HttpRequest request, root_->request(path_, was_refused));
+      request.range = range;
+      request.range->is_listed = is_size_listed_;
+      {
+        const std::lock_guard lock(mutex_);
+        request.version = version_;
+      }
+      request.sink = [&](uint64_t at, std::span<const std::byte> bytes) -> Status {
+        std::memcpy(out.data() + at, bytes.data(), bytes.size());
+        return {};
+      };
+      CKPT_ASSIGN(HttpResponse response, in(name_, http_send(request)));
+      if (!response.is_good() && response.status == 403 && !was_refused) continue;
+      if (response.status == 416 && !file_.size_bytes) {  // of an empty file, which has no range
+        response.file_bytes = 0;
+        return response;
+      }
+      if ((response.status == 404 || response.status == 410) && !file_.sha256.empty()) {
+        return corrupt("{}: missing, though the list of files names it; the server answered {}",
+                       name_, response.status);
+      }
+      if (!response.is_good()) return in(name_, Result<HttpResponse>(http_failure(response)));
+      // The first answers may come together: each is compared with the one that was noted first.
+      FileVersion version = FileVersion::of(response);
+      const std::lock_guard lock(mutex_);
+      CKPT_TRY(in(name_, version_.check_same(version)));
+      if (!version_.is_known()) version_ = std::move(version);
+      return response;
+    }
+  }
+
+  Status check_whole(std::span<const std::byte> bytes) const {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const bool is_same = !file_.sha256.empty()   ? sha256_of(text) == file_.sha256
+                         : !file_.git_id.empty() ? git_id_of(text) == file_.git_id
+                                                 : true;
+    if (is_same) return {};
+    return corrupt_hint("again; the server or what is in between changed them",
+                        "{}: the bytes that came have another {} than the list of files says",
+                        name_, file_.sha256.empty() ? "git blob id" : "SHA-256");
+  }
 
   const std::string name_;
   const SharedRoot root_;
@@ -60,127 +173,6 @@ class RemoteSource final : public ByteSource {
   mutable uint64_t window_start_ = 0, window_bytes_ = kFirstWindowBytes;
   mutable std::vector<std::byte> window_;
 };
-
-// All of `range` into `out`; the file may end earlier where its size is not known.
-Result<HttpResponse> RemoteSource::ask(HttpRange range, std::span<std::byte> out) const {
-  for (bool was_refused = false;; was_refused = true) {
-    CKPT_ASSIGN(HttpRequest request, root_->request(path_, was_refused));
-    request.range = range;
-    request.range->is_listed = is_size_listed_;
-    {
-      const std::lock_guard lock(mutex_);
-      request.version = version_;
-    }
-    request.sink = [&](uint64_t at, std::span<const std::byte> bytes) -> Status {
-      std::memcpy(out.data() + at, bytes.data(), bytes.size());
-      return {};
-    };
-    CKPT_ASSIGN(HttpResponse response, in(name_, http_send(request)));
-    if (!response.is_good() && response.status == 403 && !was_refused) continue;
-    if (response.status == 416 && !file_.size_bytes) {  // of an empty file, which has no range
-      response.file_bytes = 0;
-      return response;
-    }
-    if ((response.status == 404 || response.status == 410) && !file_.sha256.empty()) {
-      return corrupt("{}: missing, though the list of files names it; the server answered {}",
-                     name_, response.status);
-    }
-    if (!response.is_good()) return in(name_, Result<HttpResponse>(http_failure(response)));
-    // The first answers may come together: each is compared with the one that was noted first.
-    FileVersion version = FileVersion::of(response);
-    const std::lock_guard lock(mutex_);
-    CKPT_TRY(in(name_, version_.check_same(version)));
-    if (!version_.is_known()) version_ = std::move(version);
-    return response;
-  }
-}
-
-Status RemoteSource::check_whole(std::span<const std::byte> bytes) const {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const bool is_same = !file_.sha256.empty()     ? sha256_of(text) == file_.sha256
-                       : !file_.git_id.empty() ? git_id_of(text) == file_.git_id
-                                                 : true;
-  if (is_same) return {};
-  return corrupt_hint("again; the server or what is in between changed them",
-                      "{}: the bytes that came have another {} than the list of files says", name_,
-                      file_.sha256.empty() ? "git blob id" : "SHA-256");
-}
-
-Status RemoteSource::read_range(uint64_t offset_bytes, std::span<std::byte> out) const {
-  CKPT_TRY(ask({offset_bytes, out.size(), file_.size_bytes}, out));
-  return out.size() == file_.size_bytes ? check_whole(out) : Status();
-}
-
-bool RemoteSource::take_known(uint64_t offset_bytes, std::span<std::byte> out) const {
-  const std::lock_guard lock(window_mutex_);
-  const bool is_known = offset_bytes >= window_start_ &&
-                        offset_bytes + out.size() <= window_start_ + window_.size();
-  if (is_known) {
-    std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
-  }
-  return is_known;
-}
-
-// Reads that continue the window wait for each other: they are of one header.
-Status RemoteSource::read_small(uint64_t offset_bytes, std::span<std::byte> out) const {
-  std::unique_lock lock(window_mutex_);
-  const uint64_t end = window_start_ + window_.size();
-  const bool continues = offset_bytes >= window_start_ && offset_bytes <= end;
-  if (!continues && !window_.empty()) {
-    lock.unlock();
-    return read_range(offset_bytes, out);
-  }
-  if (offset_bytes + out.size() > end) {
-    const uint64_t from = window_.empty() ? offset_bytes : end;
-    if (!window_.empty()) window_bytes_ = std::min(2 * window_bytes_, kMaxWindowBytes);
-    const uint64_t needed = offset_bytes + out.size() - from;
-    const uint64_t wanted = out.size() < kTinyBytes ? std::max(needed, window_bytes_) : needed;
-    std::vector<std::byte> more(std::min(wanted, size_bytes() - from));
-    CKPT_TRY(read_range(from, more));
-    // A header's beginning is read again, by who asks what kind of file it is.
-    const bool keeps_all = !window_.empty() && window_.size() + more.size() <= kMaxWindowBytes;
-    const uint64_t start = keeps_all ? window_start_ : offset_bytes;
-    if (!window_.empty()) {
-      const auto dropped = static_cast<ptrdiff_t>(start - window_start_);
-      window_.erase(window_.begin(), window_.begin() + dropped);
-    }
-    window_.insert(window_.end(), more.begin(), more.end());
-    window_start_ = start;
-  }
-  std::memcpy(out.data(), window_.data() + (offset_bytes - window_start_), out.size());
-  return {};
-}
-
-Status RemoteSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
-  if (offset_bytes > size_bytes() || out.size() > size_bytes() - offset_bytes) {
-    return corrupt("{}: bytes {} to {} lie past the end ({} bytes)", name_, offset_bytes,
-                   offset_bytes + out.size(), size_bytes());
-  }
-  if (out.empty() || take_known(offset_bytes, out)) return {};
-  return out.size() < kSmallBytes ? read_small(offset_bytes, out) : read_range(offset_bytes, out);
-}
-
-Status RemoteSource::open() {
-  const bool is_listed = file_.size_bytes && (has_digest() || version_.is_known());
-  if (!is_listed && file_.size_bytes != uint64_t{0}) {
-    std::vector<std::byte> first(kFirstWindowBytes);
-    CKPT_ASSIGN(const HttpResponse response, ask({0, first.size(), file_.size_bytes}, first));
-    state_.shows_changes = version_.is_known();
-    file_.size_bytes = response.file_bytes;
-    first.resize(std::min<uint64_t>(first.size(), size_bytes()));
-    if (first.size() == size_bytes()) CKPT_TRY(check_whole(first));
-    window_ = std::move(first);
-  }
-  // Differs for another content: the digest, or all that the server sends.
-  const std::string content = file_.sha256 + file_.git_id + version_.text();
-  const std::string identity = sha256_of(root_->pinned() + "\n" + path_ + "\n" + content);
-  std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
-  // Plans compare times, not inodes.
-  state_.modified_ns = content.empty() ? kTimeUnknown : static_cast<int64_t>(state_.inode);
-  state_.size_bytes = size_bytes();
-  state_.has_listed_digest = has_digest();
-  return {};
-}
 
 }  // namespace
 

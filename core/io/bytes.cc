@@ -57,8 +57,29 @@ class File final : public ByteSource {
     }
     return {};
   }
+
+  // Bytes in the page cache are copied from there; others are read past it, so that a
+  // model larger than memory neither fills the cache nor pays for a copy.
   Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
-                                           AlignedBuffer& scratch) const override;
+                                           AlignedBuffer& scratch) const override {
+    CKPT_TRY(check_range(offset_bytes, size_bytes));
+    if (size_bytes < kMinDirectBytes) {
+      return ByteSource::fetch(offset_bytes, size_bytes, scratch);
+    }
+    CKPT_ASSIGN(const OpenOnDemand::Lease file, files_.use());
+    if (!file->direct.is_open() || (in_page_cache(file->plain, offset_bytes) &&
+                                    in_page_cache(file->plain, offset_bytes + size_bytes - 1))) {
+      return ByteSource::fetch(offset_bytes, size_bytes, scratch);
+    }
+    const uint64_t first = offset_bytes / kPageBytes * kPageBytes;
+    const uint64_t span_bytes = round_up(offset_bytes + size_bytes - first, kPageBytes);
+    std::byte* memory = scratch.reserve(span_bytes);
+    if (!read_direct(file->direct, first, memory, span_bytes)) {
+      return ByteSource::fetch(offset_bytes, size_bytes, scratch);
+    }
+    return std::span<const std::byte>(memory + (offset_bytes - first), size_bytes);
+  }
+
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
   const FileState* file_state() const override { return &state_; }
@@ -76,9 +97,29 @@ class File final : public ByteSource {
     CKPT_TRY(in(path_, check_same_file(file, status_)));
     return with_direct(std::move(file));
   }
-  bool in_page_cache(const Descriptor& file, uint64_t offset_bytes) const;
+
+  bool in_page_cache(const Descriptor& file, uint64_t offset_bytes) const {
+    std::byte probe[64];
+    const iovec target{probe, std::min<uint64_t>(sizeof probe, size_bytes_ - offset_bytes)};
+    return ::preadv2(file.get(), &target, 1, static_cast<off_t>(offset_bytes), RWF_NOWAIT) > 0;
+  }
+
+  // Whole pages into aligned memory. False when the device would rather not; the caller then reads
+  // through the page cache, which also finds the words for what is wrong.
   bool read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte* out,
-                   uint64_t size_bytes) const;
+                   uint64_t size_bytes) const {
+    const uint64_t end = std::min(offset_bytes + size_bytes, size_bytes_);
+    while (offset_bytes < end) {
+      const ssize_t got = ::pread(file.get(), out, round_up(end - offset_bytes, kPageBytes),
+                                  static_cast<off_t>(offset_bytes));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      offset_bytes += static_cast<uint64_t>(got);
+      out += got;
+      if (offset_bytes < end && offset_bytes % kPageBytes != 0) return false;
+    }
+    return true;
+  }
 
   std::string path_;
   struct stat status_;
@@ -86,51 +127,6 @@ class File final : public ByteSource {
   uint64_t size_bytes_;
   mutable OpenOnDemand files_;
 };
-
-bool File::in_page_cache(const Descriptor& file, uint64_t offset_bytes) const {
-  std::byte probe[64];
-  const iovec target{probe, std::min<uint64_t>(sizeof probe, size_bytes_ - offset_bytes)};
-  return ::preadv2(file.get(), &target, 1, static_cast<off_t>(offset_bytes), RWF_NOWAIT) > 0;
-}
-
-// Whole pages into aligned memory. False when the device would rather not; the caller then reads
-// through the page cache, which also finds the words for what is wrong.
-bool File::read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte* out,
-                       uint64_t size_bytes) const {
-  const uint64_t end = std::min(offset_bytes + size_bytes, size_bytes_);
-  while (offset_bytes < end) {
-    const ssize_t got = ::pread(file.get(), out, round_up(end - offset_bytes, kPageBytes),
-                                static_cast<off_t>(offset_bytes));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    offset_bytes += static_cast<uint64_t>(got);
-    out += got;
-    if (offset_bytes < end && offset_bytes % kPageBytes != 0) return false;
-  }
-  return true;
-}
-
-// Bytes in the page cache are copied from there; others are read past it, so that a
-// model larger than memory neither fills the cache nor pays for a copy.
-Result<std::span<const std::byte>> File::fetch(uint64_t offset_bytes, uint64_t size_bytes,
-                                               AlignedBuffer& scratch) const {
-  CKPT_TRY(check_range(offset_bytes, size_bytes));
-  if (size_bytes < kMinDirectBytes) {
-    return ByteSource::fetch(offset_bytes, size_bytes, scratch);
-  }
-  CKPT_ASSIGN(const OpenOnDemand::Lease file, files_.use());
-  if (!file->direct.is_open() || (in_page_cache(file->plain, offset_bytes) &&
-                                  in_page_cache(file->plain, offset_bytes + size_bytes - 1))) {
-    return ByteSource::fetch(offset_bytes, size_bytes, scratch);
-  }
-  const uint64_t first = offset_bytes / kPageBytes * kPageBytes;
-  const uint64_t span_bytes = round_up(offset_bytes + size_bytes - first, kPageBytes);
-  std::byte* memory = scratch.reserve(span_bytes);
-  if (!read_direct(file->direct, first, memory, span_bytes)) {
-    return ByteSource::fetch(offset_bytes, size_bytes, scratch);
-  }
-  return std::span<const std::byte>(memory + (offset_bytes - first), size_bytes);
-}
 
 class Blob final : public ByteSource {
  public:

@@ -22,13 +22,90 @@ class Stager {
       : patch_(patch), options_(options), staging_(staging_of(patch.path)) {}
 
   // Everything new is in the staging folder, synced.
-  Result<ExecuteReport> stage();
-  Journal journal() const;
+  Result<ExecuteReport> stage() {
+    Plan plan;
+    plan.outputs.push_back(staged_output());
+    step(options_.hook, "write files");
+    CKPT_ASSIGN(ExecuteReport report, execute(plan, options_.execute));
+    // As many reports as staged files, in their order.
+    size_t next = 0;
+    for (const PatchedFile& file : patch_.files) {
+      if (file.change == FileChange::kRemoved || clones(file)) continue;
+      FileReport& staged = report.files[next++];
+      staged.path = (base_of(patch_.path) / file.path).string();
+      staged.size_bytes = laid(file).size_bytes;
+      if (!is_whole(file)) staged.sha256.clear();  // only its header was seen
+    }
+    CKPT_TRY(clone_shifted());
+    CKPT_TRY(check_files_read());
+    CKPT_TRY(close_to_others());
+    return report;
+  }
+
+  Journal journal() const {
+    Journal journal;
+    for (size_t i = 0; i < patch_.files.size(); ++i) {
+      const PatchedFile& file = patch_.files[i];
+      JournalLine& line = journal.emplace_back();
+      line.path = file.path;
+      line.staged = i;
+      line.kind = JournalLine::Kind::kReplace;
+      if (file.change != FileChange::kRemoved) line.staged_bytes = laid(file).size_bytes;
+      if (file.change == FileChange::kRemoved) {
+        line.kind = JournalLine::Kind::kRemove;
+      } else if (!is_whole(file) && !clones(file)) {
+        line.kind = file.shift_bytes == 0 ? JournalLine::Kind::kHeader : JournalLine::Kind::kInsert;
+        line.new_size_bytes = laid(file).size_bytes;
+        line.size_bytes = line.new_size_bytes - file.shift_bytes;
+        line.staged_bytes = laid(file).header.size();
+      }
+    }
+    return journal;
+  }
 
  private:
-  Output staged_output() const;
-  Status clone_shifted();
-  Status close_to_others() const;
+  // The engine's share: new files under their numbers; of the others the headers.
+  Output staged_output() const {
+    Output out{staging_ / "files", patch_.after.checkpoint, {}};
+    out.layout.is_folder = true;
+    for (size_t i = 0; i < patch_.files.size(); ++i) {
+      const PatchedFile& file = patch_.files[i];
+      if (file.change == FileChange::kRemoved || clones(file)) continue;
+      OutputFile& staged = out.layout.files.emplace_back();
+      if (is_whole(file)) {
+        staged = laid(file);
+      } else {
+        staged.header = laid(file).header;
+        staged.size_bytes = staged.header.size();
+      }
+      staged.path = std::to_string(i);
+    }
+    return out;
+  }
+
+  Status clone_shifted() {
+    bool cloned = false;
+    CKPT_ASSIGN(const OpenFolder staged, OpenFolder::open(staging_ / "files", true));
+    for (size_t i = 0; i < patch_.files.size(); ++i) {
+      const PatchedFile& file = patch_.files[i];
+      if (!clones(file)) continue;
+      step(options_.hook, "clone");
+      cloned = true;
+      CKPT_TRY(clone_with_header(base_of(patch_.path) / file.path, {staged, std::to_string(i)},
+                                 file.shift_bytes, laid(file).header));
+    }
+    return cloned ? staged.sync() : Status{};
+  }
+
+  // The engine has given the files the modes of outputs; until they are some, they are nobody's
+  // business.
+  Status close_to_others() const {
+    CKPT_ASSIGN(const OpenFolder staging, OpenFolder::open(staging_, true));
+    CKPT_ASSIGN(const Descriptor files, staging.open_file("files", O_RDONLY | O_DIRECTORY));
+    (void)!::fchmod(files.get(), 0700);
+    return {};
+  }
+
   const OutputFile& laid(const PatchedFile& file) const {
     return patch_.after.layout.files[file.file];
   }
@@ -40,89 +117,6 @@ class Stager {
   const PatchOptions& options_;
   fs::path staging_;
 };
-
-// The engine's share: new files under their numbers; of the others the headers.
-Output Stager::staged_output() const {
-  Output out{staging_ / "files", patch_.after.checkpoint, {}};
-  out.layout.is_folder = true;
-  for (size_t i = 0; i < patch_.files.size(); ++i) {
-    const PatchedFile& file = patch_.files[i];
-    if (file.change == FileChange::kRemoved || clones(file)) continue;
-    OutputFile& staged = out.layout.files.emplace_back();
-    if (is_whole(file)) {
-      staged = laid(file);
-    } else {
-      staged.header = laid(file).header;
-      staged.size_bytes = staged.header.size();
-    }
-    staged.path = std::to_string(i);
-  }
-  return out;
-}
-
-Status Stager::clone_shifted() {
-  bool cloned = false;
-  CKPT_ASSIGN(const OpenFolder staged, OpenFolder::open(staging_ / "files", true));
-  for (size_t i = 0; i < patch_.files.size(); ++i) {
-    const PatchedFile& file = patch_.files[i];
-    if (!clones(file)) continue;
-    step(options_.hook, "clone");
-    cloned = true;
-    CKPT_TRY(clone_with_header(base_of(patch_.path) / file.path, {staged, std::to_string(i)},
-                               file.shift_bytes, laid(file).header));
-  }
-  return cloned ? staged.sync() : Status{};
-}
-
-Result<ExecuteReport> Stager::stage() {
-  Plan plan;
-  plan.outputs.push_back(staged_output());
-  step(options_.hook, "write files");
-  CKPT_ASSIGN(ExecuteReport report, execute(plan, options_.execute));
-  // As many reports as staged files, in their order.
-  size_t next = 0;
-  for (const PatchedFile& file : patch_.files) {
-    if (file.change == FileChange::kRemoved || clones(file)) continue;
-    FileReport& staged = report.files[next++];
-    staged.path = (base_of(patch_.path) / file.path).string();
-    staged.size_bytes = laid(file).size_bytes;
-    if (!is_whole(file)) staged.sha256.clear();  // only its header was seen
-  }
-  CKPT_TRY(clone_shifted());
-  CKPT_TRY(check_files_read());
-  CKPT_TRY(close_to_others());
-  return report;
-}
-
-// The engine has given the files the modes of outputs; until they are some, they are nobody's
-// business.
-Status Stager::close_to_others() const {
-  CKPT_ASSIGN(const OpenFolder staging, OpenFolder::open(staging_, true));
-  CKPT_ASSIGN(const Descriptor files, staging.open_file("files", O_RDONLY | O_DIRECTORY));
-  (void)!::fchmod(files.get(), 0700);
-  return {};
-}
-
-Journal Stager::journal() const {
-  Journal journal;
-  for (size_t i = 0; i < patch_.files.size(); ++i) {
-    const PatchedFile& file = patch_.files[i];
-    JournalLine& line = journal.emplace_back();
-    line.path = file.path;
-    line.staged = i;
-    line.kind = JournalLine::Kind::kReplace;
-    if (file.change != FileChange::kRemoved) line.staged_bytes = laid(file).size_bytes;
-    if (file.change == FileChange::kRemoved) {
-      line.kind = JournalLine::Kind::kRemove;
-    } else if (!is_whole(file) && !clones(file)) {
-      line.kind = file.shift_bytes == 0 ? JournalLine::Kind::kHeader : JournalLine::Kind::kInsert;
-      line.new_size_bytes = laid(file).size_bytes;
-      line.size_bytes = line.new_size_bytes - file.shift_bytes;
-      line.staged_bytes = laid(file).header.size();
-    }
-  }
-  return journal;
-}
 
 // Everything is staged: make it so. One file that takes its name is all or nothing by itself.
 Status decide(const fs::path& path, const Journal& journal, const StepHook& hook) {

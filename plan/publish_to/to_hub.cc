@@ -44,34 +44,6 @@ struct HubUpload {
   std::string finish, verify;  // URLs; may be empty
 };
 
-// One branch of a model repository. Thread-safe. All fail as requests do.
-class HubRepository {
- public:
-  HubRepository(HubAccess access, std::string name, std::string branch)
-      : access_(std::move(access)), name_(std::move(name)), branch_(std::move(branch)) {}
-
-  // The commit that the branch is at. Fails: kUsage if the repository does not exist.
-  Result<std::string> head() const;
-  // Says of each file whether it is LFS and whether the branch has it already.
-  Status ask(std::vector<HubFile>& files) const;
-  // Uploads of LFS files that the hub does not have.
-  Result<std::vector<HubUpload>> uploads(const std::vector<HubFile>& files) const;
-  // The ETag.
-  Result<std::string> put_part(const Url& url, const HttpBody& body) const;
-  Status finish(const HubUpload& upload, const HubFile& file,
-                const std::vector<std::string>& etags) const;
-  // All files appear at once, on top of `parent`. Returns the commit. Fails: kUsage where the
-  // branch has moved.
-  Result<std::string> commit(const std::string& lines) const;
-
- private:
-  Result<JsonValue> post(const std::string& path, const std::string& body,
-                         const std::string& type) const;
-
-  const HubAccess access_;
-  const std::string name_, branch_;
-};
-
 constexpr size_t kMostFilesOfACall = 256;
 constexpr uint64_t kMaxHubAnswerBytes = uint64_t{64} << 20;
 constexpr std::string_view kLfsJson = "application/vnd.git-lfs+json";
@@ -130,141 +102,156 @@ Result<HubUpload> upload_of(const Url& hub, size_t index, const HubFile& file,
   return out;
 }
 
-// All calls but the commit may come twice.
-Result<JsonValue> HubRepository::post(const std::string& path, const std::string& body,
-                                      const std::string& type) const {
-  HttpRequest post = hub_request(access_, path);
-  post.method = "POST";
-  post.max_response_bytes = kMaxHubAnswerBytes;
-  post.headers = {{"Content-Type", type}, {"Accept", type}};
-  post.body = HttpBody::of(body);
-  post.may_repeat = !path.starts_with("/api/models/" + name_ + "/commit/");
-  CKPT_ASSIGN(const HttpResponse response, http_send(post));
-  if (!response.is_good()) return refused_by_hub(response);
-  return parse_json(response.url.shown(), response.body);
-}
+// One branch of a model repository. Thread-safe. All fail as requests do.
+class HubRepository {
+ public:
+  HubRepository(HubAccess access, std::string name, std::string branch)
+      : access_(std::move(access)), name_(std::move(name)), branch_(std::move(branch)) {}
 
-Result<std::string> HubRepository::head() const {
-  return hub_commit(access_, {name_, branch_, ""});
-}
+  // The commit that the branch is at. Fails: kUsage if the repository does not exist.
+  Result<std::string> head() const { return hub_commit(access_, {name_, branch_, ""}); }
 
-Status HubRepository::ask(std::vector<HubFile>& files) const {
-  for (size_t from = 0; from < files.size(); from += kMostFilesOfACall) {
-    const size_t end = std::min(files.size(), from + kMostFilesOfACall);
-    std::map<std::string, HubFile*> by_path;
-    HubJson asked = HubJson::array();
-    for (size_t i = from; i < end; ++i) {
-      by_path[files[i].path] = &files[i];
-      asked.push_back({{"path", files[i].path},
-                       {"sample", base64(files[i].sample)},
-                       {"size", files[i].size_bytes}});
-    }
-    CKPT_ASSIGN(const JsonValue answer,
-                post(fmt::format("/api/models/{}/preupload/{}", name_, percent_encoded(branch_)),
-                     dumped({{"files", std::move(asked)}}), "application/json"));
-    const JsonValue* const listed = known(answer, "files");
-    for (const JsonValue& one : listed == nullptr ? JsonValue::array() : *listed) {
-      const std::string* const path = text_of(one, "path");
-      const auto file = path == nullptr ? by_path.end() : by_path.find(*path);
-      const std::string* const mode = text_of(one, "uploadMode");
-      if (file == by_path.end() || mode == nullptr) continue;
-      HubFile& known_file = *file->second;
-      known_file.is_lfs = *mode == "lfs" && known_file.size_bytes > 0;
-      const std::string* const oid = text_of(one, "oid");
-      known_file.is_there =
-          oid != nullptr && *oid == (known_file.is_lfs ? known_file.sha256 : known_file.git_id);
-      by_path.erase(file);
-    }
-    if (by_path.empty()) continue;
-    return corrupt("{}: the hub did not say how to upload it", by_path.begin()->first);
-  }
-  return {};
-}
-
-Result<std::vector<HubUpload>> HubRepository::uploads(const std::vector<HubFile>& files) const {
-  std::map<std::string, size_t> wanted;  // by SHA-256: equal files are one object
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (files[i].is_lfs && !files[i].is_there) wanted.emplace(files[i].sha256, i);
-  }
-  std::vector<HubUpload> out;
-  for (auto at = wanted.begin(); at != wanted.end();) {
-    HubJson objects = HubJson::array();
-    for (; at != wanted.end() && objects.size() < kMostFilesOfACall; ++at) {
-      objects.push_back({{"oid", at->first}, {"size", files[at->second].size_bytes}});
-    }
-    CKPT_ASSIGN(const JsonValue answer, post(fmt::format("/{}.git/info/lfs/objects/batch", name_),
-                                             dumped({{"operation", "upload"},
-                                                     {"transfers", {"basic", "multipart"}},
-                                                     {"objects", std::move(objects)},
-                                                     {"hash_algo", "sha256"},
-                                                     {"ref", {{"name", branch_}}}}),
-                                             std::string(kLfsJson)));
-    const JsonValue* const listed = known(answer, "objects");
-    for (const JsonValue& one : listed == nullptr ? JsonValue::array() : *listed) {
-      const std::string* const oid = text_of(one, "oid");
-      const auto file = oid == nullptr ? wanted.end() : wanted.find(*oid);
-      if (file == wanted.end()) continue;
-      if (const JsonValue* error = known(one, "error")) {
-        const std::string* const message = text_of(*error, "message");
-        return misuse("{}: refused by the hub: {}", files[file->second].path,
-                      message == nullptr ? "no reason given" : *message);
+  // Says of each file whether it is LFS and whether the branch has it already.
+  Status ask(std::vector<HubFile>& files) const {
+    for (size_t from = 0; from < files.size(); from += kMostFilesOfACall) {
+      const size_t end = std::min(files.size(), from + kMostFilesOfACall);
+      std::map<std::string, HubFile*> by_path;
+      HubJson asked = HubJson::array();
+      for (size_t i = from; i < end; ++i) {
+        by_path[files[i].path] = &files[i];
+        asked.push_back({{"path", files[i].path},
+                         {"sample", base64(files[i].sample)},
+                         {"size", files[i].size_bytes}});
       }
-      const JsonValue* const actions = known(one, "actions");
-      if (actions == nullptr) continue;  // the hub has it
-      CKPT_ASSIGN(out.emplace_back(),
-                  upload_of(access_.endpoint, file->second, files[file->second], *actions));
+      CKPT_ASSIGN(const JsonValue answer,
+                  post(fmt::format("/api/models/{}/preupload/{}", name_, percent_encoded(branch_)),
+                       dumped({{"files", std::move(asked)}}), "application/json"));
+      const JsonValue* const listed = known(answer, "files");
+      for (const JsonValue& one : listed == nullptr ? JsonValue::array() : *listed) {
+        const std::string* const path = text_of(one, "path");
+        const auto file = path == nullptr ? by_path.end() : by_path.find(*path);
+        const std::string* const mode = text_of(one, "uploadMode");
+        if (file == by_path.end() || mode == nullptr) continue;
+        HubFile& known_file = *file->second;
+        known_file.is_lfs = *mode == "lfs" && known_file.size_bytes > 0;
+        const std::string* const oid = text_of(one, "oid");
+        known_file.is_there =
+            oid != nullptr && *oid == (known_file.is_lfs ? known_file.sha256 : known_file.git_id);
+        by_path.erase(file);
+      }
+      if (by_path.empty()) continue;
+      return corrupt("{}: the hub did not say how to upload it", by_path.begin()->first);
     }
+    return {};
   }
-  return out;
-}
 
-// Signed URLs of a store, which refuses requests that carry the token too.
-Result<std::string> HubRepository::put_part(const Url& url, const HttpBody& body) const {
-  HttpRequest put;
-  put.method = "PUT";
-  put.url = url;
-  put.body = body;
-  put.stall_seconds = 300;
-  CKPT_ASSIGN(const HttpResponse response, http_send(put));
-  if (!response.is_good()) return refused_by_hub(response);
-  const std::string* const etag = response.header("etag");
-  return etag == nullptr ? std::string() : *etag;
-}
+  // Uploads of LFS files that the hub does not have.
+  Result<std::vector<HubUpload>> uploads(const std::vector<HubFile>& files) const {
+    std::map<std::string, size_t> wanted;  // by SHA-256: equal files are one object
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (files[i].is_lfs && !files[i].is_there) wanted.emplace(files[i].sha256, i);
+    }
+    std::vector<HubUpload> out;
+    for (auto at = wanted.begin(); at != wanted.end();) {
+      HubJson objects = HubJson::array();
+      for (; at != wanted.end() && objects.size() < kMostFilesOfACall; ++at) {
+        objects.push_back({{"oid", at->first}, {"size", files[at->second].size_bytes}});
+      }
+      CKPT_ASSIGN(const JsonValue answer, post(fmt::format("/{}.git/info/lfs/objects/batch", name_),
+                                               dumped({{"operation", "upload"},
+                                                       {"transfers", {"basic", "multipart"}},
+                                                       {"objects", std::move(objects)},
+                                                       {"hash_algo", "sha256"},
+                                                       {"ref", {{"name", branch_}}}}),
+                                               std::string(kLfsJson)));
+      const JsonValue* const listed = known(answer, "objects");
+      for (const JsonValue& one : listed == nullptr ? JsonValue::array() : *listed) {
+        const std::string* const oid = text_of(one, "oid");
+        const auto file = oid == nullptr ? wanted.end() : wanted.find(*oid);
+        if (file == wanted.end()) continue;
+        if (const JsonValue* error = known(one, "error")) {
+          const std::string* const message = text_of(*error, "message");
+          return misuse("{}: refused by the hub: {}", files[file->second].path,
+                        message == nullptr ? "no reason given" : *message);
+        }
+        const JsonValue* const actions = known(one, "actions");
+        if (actions == nullptr) continue;  // the hub has it
+        CKPT_ASSIGN(out.emplace_back(),
+                    upload_of(access_.endpoint, file->second, files[file->second], *actions));
+      }
+    }
+    return out;
+  }
 
-Status HubRepository::finish(const HubUpload& upload, const HubFile& file,
-                             const std::vector<std::string>& etags) const {
-  const auto send = [&](const std::string& url, const HubJson& body) -> Status {
-    HttpRequest post;
+  // The ETag.
+  // Signed URLs of a store, which refuses requests that carry the token too.
+  Result<std::string> put_part(const Url& url, const HttpBody& body) const {
+    HttpRequest put;
+    put.method = "PUT";
+    put.url = url;
+    put.body = body;
+    put.stall_seconds = 300;
+    CKPT_ASSIGN(const HttpResponse response, http_send(put));
+    if (!response.is_good()) return refused_by_hub(response);
+    const std::string* const etag = response.header("etag");
+    return etag == nullptr ? std::string() : *etag;
+  }
+
+  Status finish(const HubUpload& upload, const HubFile& file,
+                const std::vector<std::string>& etags) const {
+    const auto send = [&](const std::string& url, const HubJson& body) -> Status {
+      HttpRequest post;
+      post.method = "POST";
+      CKPT_ASSIGN(post.url, named_url(access_.endpoint, url));
+      post.headers = {{"Content-Type", std::string(kLfsJson)}, {"Accept", std::string(kLfsJson)}};
+      const bool is_hub = post.url.is_same_origin(access_.endpoint) && url == upload.verify;
+      if (is_hub) post.credentials = access_.credentials();
+      post.body = HttpBody::of(dumped(body));
+      post.may_repeat = true;
+      post.stall_seconds = 300;
+      CKPT_ASSIGN(const HttpResponse response, http_send(post));
+      return response.is_good() ? Status() : refused_by_hub(response);
+    };
+    if (!upload.finish.empty()) {
+      HubJson parts = HubJson::array();
+      for (size_t i = 0; i < etags.size(); ++i) {
+        parts.push_back({{"partNumber", i + 1}, {"etag", etags[i]}});
+      }
+      CKPT_TRY(send(upload.finish, {{"oid", file.sha256}, {"parts", std::move(parts)}}));
+    }
+    if (upload.verify.empty()) return {};
+    return send(upload.verify, {{"oid", file.sha256}, {"size", file.size_bytes}});
+  }
+
+  // All files appear at once, on top of `parent`. Returns the commit. Fails: kUsage where the
+  // branch has moved.
+  Result<std::string> commit(const std::string& lines) const {
+    CKPT_ASSIGN(const JsonValue answer,
+                post(fmt::format("/api/models/{}/commit/{}", name_, percent_encoded(branch_)),
+                     lines, "application/x-ndjson"));
+    const std::string* const oid = text_of(answer, "commitOid");
+    if (oid != nullptr) return *oid;
+    return corrupt("{}: expected the commit as \"commitOid\"", name_);
+  }
+
+ private:
+  // All calls but the commit may come twice.
+  Result<JsonValue> post(const std::string& path, const std::string& body,
+                         const std::string& type) const {
+    HttpRequest post = hub_request(access_, path);
     post.method = "POST";
-    CKPT_ASSIGN(post.url, named_url(access_.endpoint, url));
-    post.headers = {{"Content-Type", std::string(kLfsJson)}, {"Accept", std::string(kLfsJson)}};
-    const bool is_hub = post.url.is_same_origin(access_.endpoint) && url == upload.verify;
-    if (is_hub) post.credentials = access_.credentials();
-    post.body = HttpBody::of(dumped(body));
-    post.may_repeat = true;
-    post.stall_seconds = 300;
+    post.max_response_bytes = kMaxHubAnswerBytes;
+    post.headers = {{"Content-Type", type}, {"Accept", type}};
+    post.body = HttpBody::of(body);
+    post.may_repeat = !path.starts_with("/api/models/" + name_ + "/commit/");
     CKPT_ASSIGN(const HttpResponse response, http_send(post));
-    return response.is_good() ? Status() : refused_by_hub(response);
-  };
-  if (!upload.finish.empty()) {
-    HubJson parts = HubJson::array();
-    for (size_t i = 0; i < etags.size(); ++i) {
-      parts.push_back({{"partNumber", i + 1}, {"etag", etags[i]}});
-    }
-    CKPT_TRY(send(upload.finish, {{"oid", file.sha256}, {"parts", std::move(parts)}}));
+    if (!response.is_good()) return refused_by_hub(response);
+    return parse_json(response.url.shown(), response.body);
   }
-  if (upload.verify.empty()) return {};
-  return send(upload.verify, {{"oid", file.sha256}, {"size", file.size_bytes}});
-}
 
-Result<std::string> HubRepository::commit(const std::string& lines) const {
-  CKPT_ASSIGN(const JsonValue answer,
-              post(fmt::format("/api/models/{}/commit/{}", name_, percent_encoded(branch_)), lines,
-                   "application/x-ndjson"));
-  const std::string* const oid = text_of(answer, "commitOid");
-  if (oid != nullptr) return *oid;
-  return corrupt("{}: expected the commit as \"commitOid\"", name_);
-}
+  const HubAccess access_;
+  const std::string name_, branch_;
+};
 
 constexpr uint64_t kSampleBytes = 512;
 constexpr uint64_t kMaxSmallBytes = uint64_t{64} << 20;  // of a file that is part of the commit

@@ -8,6 +8,7 @@
 #include "core/base/numbers.h"
 #include "fuzz/fuzz.h"
 #include "remote/foreign_text.h"
+#include "remote/http.h"
 #include "remote/response_headers.h"
 
 using namespace ckpt;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "core/base/find.h"
 #include "core/base/lines.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
@@ -126,14 +127,14 @@ Result<Section> aws_profile(const std::string& name) {
 }
 
 void take(std::string& value, const Section& profile, const char* key) {
-  const auto found = profile.find(key);
-  if (value.empty() && found != profile.end()) value = found->second;
+  const std::string* const found = find_mapped(profile, key);
+  if (value.empty() && found != nullptr) value = *found;
 }
 
 Status check_profile(const Section& profile, const std::string& name) {
   for (const char* const key :
        {"credential_process", "sso_session", "sso_start_url", "role_arn", "source_profile"}) {
-    if (profile.find(key) == profile.end()) continue;
+    if (!profile.contains(key)) continue;
     return misuse_hint("eval \"$(aws configure export-credentials --format env)\"",
                        "AWS profile '{}': gets its keys by {}; expected aws_access_key_id", name,
                        key);

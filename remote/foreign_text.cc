@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <vector>
 
 #include "core/base/printable.h"
 #include "core/base/url_secrets.h"
@@ -41,8 +42,7 @@ std::string basic_password(const std::string& login) {
 }
 
 // The longest first: no part of one remains behind another.
-std::vector<std::string> secrets_of(
-    const std::vector<std::pair<std::string, std::string>>& credentials) {
+std::vector<std::string> secrets_of(const HttpHeaders& credentials) {
   constexpr std::string_view kBasic = "Basic ";
   std::vector<std::string> out;
   for (const auto& [name, value] : credentials) {
@@ -71,8 +71,7 @@ std::vector<std::string> login_parts(const std::string& proxy) {
 
 }  // namespace
 
-std::string foreign_text(std::string_view text,
-                         const std::vector<std::pair<std::string, std::string>>& credentials,
+std::string foreign_text(std::string_view text, const HttpHeaders& credentials,
                          size_t limit_bytes) {
   std::string out(text);
   for (const std::string& secret : secrets_of(credentials)) {

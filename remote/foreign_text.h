@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "remote/http_message.h"
 
 namespace ckpt {
 
@@ -15,8 +15,7 @@ constexpr size_t kMaxQuotedBytes = 300;
 // One printable line of at most `limit_bytes` bytes of `text`, with "..." in place of secrets of
 // URLs and of `credentials`, the headers that the request carried: their values, the tokens and
 // signatures in them, and the password of "Basic".
-std::string foreign_text(std::string_view text,
-                         const std::vector<std::pair<std::string, std::string>>& credentials = {},
+std::string foreign_text(std::string_view text, const HttpHeaders& credentials = {},
                          size_t limit_bytes = kMaxQuotedBytes);
 
 // `words`, libcurl's account of a failure; or `usual`, its text for all failures of that kind, and

@@ -92,13 +92,6 @@ struct Progress {
   std::optional<uint64_t> file_bytes;
 };
 
-// How one try ended.
-struct Outcome {
-  HttpResponse response;
-  std::string cut;  // empty: `response` is whole
-  bool may_pass = false;
-};
-
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
@@ -120,10 +113,10 @@ class Attempt {
   Attempt(const HttpRequest& request, Progress& progress)
       : request_(request), progress_(progress), asked_(range()) {}
 
-  Result<Outcome> run() {
+  Result<TransferResult> run() {
     Url url = request_.url;
     for (int redirects = 0;; ++redirects) {
-      CKPT_ASSIGN(Outcome out, in(url.shown(), send_to(url)));
+      CKPT_ASSIGN(TransferResult out, in(url.shown(), send_to(url)));
       if (!out.cut.empty() || !is_followed(request_, out.response.status) ||
           out.response.header("location") == nullptr) {
         return out;
@@ -144,20 +137,18 @@ class Attempt {
     return left;
   }
 
-  Result<Outcome> send_to(const Url& url) {
-    HttpTransfer what;
-    what.method = request_.method;
-    what.url = url;
+  Result<TransferResult> send_to(const Url& url) {
     HttpHeaders credentials = credentials_for(url);
-    what.headers = headers_for(credentials);
-    what.body = request_.body ? &*request_.body : nullptr;
-    what.stall_seconds = request_.stall_seconds;
-    what.on_headers = [this](const HttpResponse& response) { return on_headers(response); };
-    what.on_body = [this](std::span<const std::byte> bytes) { return on_body(bytes); };
+    const HttpTransfer what{request_.method,
+                            url,
+                            headers_for(credentials),
+                            request_.body ? &*request_.body : nullptr,
+                            request_.stall_seconds,
+                            [this](const HttpResponse& response) { return on_headers(response); },
+                            [this](std::span<const std::byte> bytes) { return on_body(bytes); }};
     body_.clear();
     got_bytes_ = 0;
-    CKPT_ASSIGN(TransferResult done, transfer(what));
-    Outcome out{std::move(done.response), std::move(done.cut), done.may_pass};
+    CKPT_ASSIGN(TransferResult out, transfer(what));
     out.response.body = std::move(body_);
     out.response.credentials = std::move(credentials);
     const bool is_range = is_good_ && asked_ && request_.method != "HEAD";
@@ -256,10 +247,10 @@ Failure no_answer(const HttpRequest& request, const std::string& cut) {
   return fail(ErrorCode::kIo, "{}: {}", request.url.shown(), cut);
 }
 
-Result<Outcome> try_once(const HttpRequest& request, Progress& progress) {
+Result<TransferResult> try_once(const HttpRequest& request, Progress& progress) {
   HostGate::Turn turn(HostGate::of(request.url));
   const uint64_t before = progress.received_bytes;
-  CKPT_ASSIGN(Outcome out, Attempt(request, progress).run());
+  CKPT_ASSIGN(TransferResult out, Attempt(request, progress).run());
   const bool is_dropped =
       !out.cut.empty() && out.may_pass && progress.received_bytes - before < kBytesOfTry;
   if (is_dropped || out.response.status == 429 || out.response.status == 503) {
@@ -280,32 +271,6 @@ HttpBody HttpBody::of(std::string text) {
           }};
 }
 
-const std::string* HttpResponse::header(std::string_view lower_case_name) const {
-  const auto found = std::ranges::find_if(
-      headers, [&](const auto& header) { return header.first == lower_case_name; });
-  return found == headers.end() ? nullptr : &found->second;
-}
-
-FileVersion FileVersion::of(const HttpResponse& response) {
-  const std::string* const etag = response.header("etag");
-  const std::string* const modified = response.header("last-modified");
-  return {etag == nullptr ? "" : *etag, modified == nullptr ? "" : *modified};
-}
-
-Status FileVersion::check_same(const FileVersion& now) const {
-  if (!is_known()) return {};
-  const bool have_etags = !etag.empty() && !now.etag.empty();
-  const bool have_times = !modified.empty() && !now.modified.empty();
-  if (!have_etags && !have_times) {
-    return bad_answer("the server sent no {}; an earlier answer had one",
-                      etag.empty() ? "Last-Modified" : "ETag");
-  }
-  if (have_etags ? etag == now.etag : modified == now.modified) return {};
-  return changed_on_server(
-      fmt::format("the file changed on the server while it was read (another {})",
-                  have_etags ? "ETag" : "Last-Modified"));
-}
-
 Result<Url> named_url(const Url& from, std::string_view reference, bool scheme_may_change) {
   CKPT_ASSIGN(Url url, in(from.shown() + ": redirect", resolve_url(from, reference)));
   if (url.scheme != from.scheme && !scheme_may_change) {
@@ -320,8 +285,7 @@ Result<Url> named_url(const Url& from, std::string_view reference, bool scheme_m
 }
 
 Result<Url> redirect_target(const HttpResponse& response) {
-  const std::string* const location = response.header("location");
-  return named_url(response.url, location == nullptr ? "" : *location);
+  return named_url(response.url, response.value("location"));
 }
 
 Result<HttpResponse> http_send(const HttpRequest& request) {
@@ -330,7 +294,7 @@ Result<HttpResponse> http_send(const HttpRequest& request) {
   int idle_tries = 0;  // since bytes of a range came
   for (uint64_t tries = 1;; ++tries) {
     const uint64_t before = progress.received_bytes;
-    CKPT_ASSIGN(Outcome out, try_once(request, progress));
+    CKPT_ASSIGN(TransferResult out, try_once(request, progress));
     idle_tries = progress.received_bytes > before ? 0 : idle_tries + 1;
     const bool passes = out.cut.empty() ? is_passing(out.response.status) : out.may_pass;
     const uint64_t most =

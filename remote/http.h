@@ -14,15 +14,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "core/base/result.h"
+#include "remote/http_message.h"
 #include "remote/url.h"
 
 namespace ckpt {
-
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 // Bytes to send. read(offset, out) fills `out`; called again from any offset if a request is
 // repeated.
@@ -33,33 +30,9 @@ struct HttpBody {
   static HttpBody of(std::string text);
 };
 
-struct HttpRange {
-  uint64_t offset_bytes = 0, size_bytes = 0;  // size: at least 1
-  // The size of the file, if known: an answer for another size is rejected. Otherwise a range that
-  // exceeds the end is cut.
-  std::optional<uint64_t> file_bytes = {};
-  // A list says that size. A file of another size is not the listed one, which is a verdict on it;
-  // else it changed since an earlier answer.
-  bool is_listed = false;
-};
-
 // A server that stays below it for `stall_seconds` is left, and asked again for what is missing. So
 // no server holds a run for longer than the size of its answers justifies.
 constexpr long kSlowestBytesPerSecond = 1 << 10;
-
-struct HttpResponse;
-
-// How a server tells one state of a file from another: both headers, where it sends them.
-struct FileVersion {
-  std::string etag, modified = {};
-  static FileVersion of(const HttpResponse& response);
-  bool is_known() const { return !etag.empty() || !modified.empty(); }
-  // Differs for another state; "" if that is not known.
-  const std::string& text() const { return etag.empty() ? modified : etag; }
-  // Compares the ETags; where one of the two has none, Last-Modified. Fails: kIo for another
-  // version, also if `now` has nothing to compare.
-  Status check_same(const FileVersion& now) const;
-};
 
 struct HttpRequest {
   std::string method = "GET";
@@ -88,19 +61,6 @@ struct HttpRequest {
   int max_redirects = 8;
   int tries = 6;            // without progress in between
   long stall_seconds = 30;  // slower than kSlowestBytesPerSecond
-};
-
-struct HttpResponse {
-  int status = 0;
-  HttpHeaders headers;  // names in lower case
-  std::string body;
-  Url url;                             // that answered, after redirects
-  std::optional<uint64_t> file_bytes;  // of a range: how long the file is
-  HttpHeaders credentials;             // of the request that it answers, never part of a message
-  const std::string* header(std::string_view lower_case_name) const;
-  bool is_good() const { return status >= 200 && status < 300; }
-  // A refusal that another try does not change.
-  bool is_final() const { return status >= 400 && status < 500 && status != 408 && status != 429; }
 };
 
 // Every status is an answer, after 408, 429 and 5xx were tried again. Fails: kIo if there is no

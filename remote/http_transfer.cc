@@ -102,6 +102,7 @@ class HandlePool {
 // Shared by the callbacks of one transfer.
 struct Exchange {
   const HttpTransfer& what;
+  CURL* handle;
   TransferResult result;
   std::optional<Error> failed;
   HeaderReader headers;
@@ -120,27 +121,22 @@ size_t on_header_line(char* data, size_t, size_t count, void* user) {
   return exchange.check(exchange.headers.add(line)) ? count : 0;
 }
 
-bool begin(Exchange& exchange, CURL* handle) {
+bool begin(Exchange& exchange) {
   if (exchange.is_begun) return true;
   long status = 0;
-  Curl::loaded().get(handle, CURLINFO_RESPONSE_CODE, &status);
+  Curl::loaded().get(exchange.handle, CURLINFO_RESPONSE_CODE, &status);
   exchange.result.response.status = static_cast<int>(status);
   exchange.result.response.headers = std::move(exchange.headers.headers());
   exchange.is_begun = true;
   return exchange.check(exchange.what.on_headers(exchange.result.response));
 }
 
-struct Callbacks {
-  Exchange& exchange;
-  CURL* handle;
-};
-
 size_t on_body_bytes(char* data, size_t, size_t count, void* user) {
-  const Callbacks& to = *static_cast<Callbacks*>(user);
-  if (!begin(to.exchange, to.handle)) return 0;
+  Exchange& exchange = *static_cast<Exchange*>(user);
+  if (!begin(exchange)) return 0;
   const auto bytes = std::as_bytes(std::span(data, count));
   keep_to_rate(count);
-  return to.exchange.check(to.exchange.what.on_body(bytes)) ? count : 0;
+  return exchange.check(exchange.what.on_body(bytes)) ? count : 0;
 }
 
 size_t on_wanted_bytes(char* data, size_t, size_t count, void* user) {
@@ -181,8 +177,9 @@ long slowest_bytes_per_second() {
                            : static_cast<long>(std::min<uint64_t>(share, kSlowestBytesPerSecond));
 }
 
-void set_body(CURL* handle, Exchange& exchange) {
+void set_body(Exchange& exchange) {
   const auto set = Curl::loaded().set;
+  CURL* const handle = exchange.handle;
   if (exchange.what.body->size_bytes == 0 && exchange.what.method == "POST") {
     set(handle, CURLOPT_POSTFIELDS, "");
     set(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t{0});
@@ -197,8 +194,9 @@ void set_body(CURL* handle, Exchange& exchange) {
   set(handle, CURLOPT_UPLOAD_BUFFERSIZE, buffer_bytes());
 }
 
-void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
+void set_options(Exchange& exchange) {
   const HttpTransfer& what = exchange.what;
+  CURL* const handle = exchange.handle;
   const auto set = Curl::loaded().set;
   set(handle, CURLOPT_URL, what.url.text().c_str());
   set(handle, CURLOPT_PROTOCOLS_STR, what.url.scheme.c_str());
@@ -216,13 +214,13 @@ void set_options(CURL* handle, Exchange& exchange, Callbacks& callbacks) {
     set(handle, CURLOPT_OPENSOCKETDATA, &exchange);
   }
   if (what.method == "HEAD") set(handle, CURLOPT_NOBODY, 1L);
-  if (what.body != nullptr) set_body(handle, exchange);
+  if (what.body != nullptr) set_body(exchange);
   if (what.method != "HEAD") set(handle, CURLOPT_CUSTOMREQUEST, what.method.c_str());
   set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // of a proxy
   set(handle, CURLOPT_HEADERFUNCTION, on_header_line);
   set(handle, CURLOPT_HEADERDATA, &exchange);
   set(handle, CURLOPT_WRITEFUNCTION, on_body_bytes);
-  set(handle, CURLOPT_WRITEDATA, &callbacks);
+  set(handle, CURLOPT_WRITEDATA, &exchange);
 }
 
 // A libcurl that is linked in knows no place of certificates, one of a distribution does.
@@ -283,10 +281,9 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   }
   CURL* const handle = HandlePool::shared().take();
   if (handle == nullptr) return fail(ErrorCode::kIo, "libcurl cannot be started");
-  Exchange exchange{what, {}, {}, {}, 0, false};
+  Exchange exchange{what, handle, {}, {}, {}, 0, false};
   exchange.result.response.url = what.url;
-  Callbacks callbacks{exchange, handle};
-  set_options(handle, exchange, callbacks);
+  set_options(exchange);
   if (Status done = set_certificates(handle, what.url); !done) {
     HandlePool::shared().give(handle);
     return Failure(std::move(done.error()));
@@ -296,7 +293,7 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   char words[CURL_ERROR_SIZE] = "";
   curl.set(handle, CURLOPT_ERRORBUFFER, words);
   const CURLcode code = curl.perform(handle);
-  if (code == CURLE_OK) begin(exchange, handle);  // an answer without a body
+  if (code == CURLE_OK) begin(exchange);  // an answer without a body
   HandlePool::shared().give(handle);
   curl.free_list(headers);
   if (exchange.failed) return Failure(std::move(*exchange.failed));

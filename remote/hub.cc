@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/find.h"
 #include "core/base/hex.h"
 #include "core/base/lines.h"
 #include "core/base/url_secrets.h"
@@ -90,8 +91,7 @@ class HubRoot final : public RemoteRoot {
     std::optional<Url> known;
     if (!was_refused) {
       const std::lock_guard lock(mutex_);
-      const auto found = resolved_.find(path);
-      if (found != resolved_.end()) known = found->second;
+      if (const Url* const found = find_mapped(resolved_, path)) known = *found;
     }
     if (!known) {
       CKPT_ASSIGN(known, resolve(path));
@@ -138,8 +138,7 @@ class HubRoot final : public RemoteRoot {
     CKPT_ASSIGN(const HttpResponse response, http_send(request));
     if (response.is_good()) return request.url;
     if (response.status < 300 || response.status >= 400) {
-      const std::string* const said = response.header("x-error-message");
-      return http_failure(response, said == nullptr ? "" : *said);
+      return http_failure(response, response.value("x-error-message"));
     }
     const std::string* const etag = response.header("x-linked-etag");
     if (etag != nullptr && !file.sha256.empty() && unquoted(*etag) != file.sha256) {
@@ -210,13 +209,11 @@ HttpRequest hub_request(const HubAccess& access, std::string_view path) {
 Result<HttpResponse> ask_hub(const HttpRequest& request) {
   CKPT_ASSIGN(HttpResponse response, http_send(request));
   if (response.is_good()) return response;
-  const std::string* const code = response.header("x-error-code");
-  const std::string* const said = response.header("x-error-message");
-  auto failure = http_failure(response, said == nullptr ? "" : *said);
-  Error error = std::move(failure.value());
-  if (response.status == 401 || (code != nullptr && *code == "RepoNotFound")) {
+  const std::string_view code = response.value("x-error-code");
+  Error error = http_failure(response, response.value("x-error-message")).value();
+  if (response.status == 401 || code == "RepoNotFound") {
     error.hint = "checking the name; HF_TOKEN or `hf auth login` for a private repository";
-  } else if (code != nullptr && *code == "GatedRepo") {
+  } else if (code == "GatedRepo") {
     error.hint = "asking for access on the page of the model, with HF_TOKEN set";
   }
   return Failure(std::move(error));
@@ -224,12 +221,10 @@ Result<HttpResponse> ask_hub(const HttpRequest& request) {
 
 Result<std::string> hub_commit(const HubAccess& access, const HubName& name) {
   const std::string revision = name.revision.empty() ? "main" : name.revision;
-  const HttpRequest request = [&] {
-    HttpRequest out = hub_request(access, fmt::format("/api/models/{}/revision/{}", name.repository,
-                                                      percent_encoded(revision)));
-    out.max_response_bytes = kMaxPageBytes;
-    return out;
-  }();
+  HttpRequest request = hub_request(
+      access,
+      fmt::format("/api/models/{}/revision/{}", name.repository, percent_encoded(revision)));
+  request.max_response_bytes = kMaxPageBytes;
   CKPT_ASSIGN(const HttpResponse response, ask_hub(request));
   CKPT_ASSIGN(const JsonValue about, parse_json(request.url.shown(), response.body));
   const std::string* const commit = text_of(about, "sha");

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/find.h"
 #include "core/base/url_secrets.h"
 #include "core/io/cursor.h"
 #include "core/io/remote_files.h"
@@ -80,8 +81,7 @@ class OpenedUrls final : public RemoteFiles {
     if (place.path.ends_with(kShardEnding)) open_shards(url, place);
     {
       const std::lock_guard lock(opened_mutex_);
-      const auto found = opened_.find(url);
-      if (found != opened_.end()) return found->second;
+      if (const SharedSource* const found = find_mapped(opened_, url)) return *found;
     }
     return open_remote(url, place.root, place.path);
   }
@@ -98,9 +98,8 @@ class OpenedUrls final : public RemoteFiles {
     const std::lock_guard lock(mutex_);
     for (size_t end = url.size(); end != url.npos && end > url.find("://") + 2;
          end = url.rfind('/', end - 1)) {
-      const auto known = roots_.find(url.substr(0, end));
-      if (known != roots_.end())
-        return Place{known->second, url.substr(std::min(end + 1, url.size()))};
+      const SharedRoot* const known = find_mapped(roots_, url.substr(0, end));
+      if (known != nullptr) return Place{*known, url.substr(std::min(end + 1, url.size()))};
     }
     CKPT_TRY(refuse_url_secrets(typed));  // names that a root lists may look like queries
     const std::string key = url.starts_with("hf://") ? repository_of(url) : url;

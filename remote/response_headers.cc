@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/find.h"
 #include "core/base/lines.h"
 #include "core/base/numbers.h"
 #include "core/base/printable.h"
@@ -28,18 +29,12 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, *size};
 }
 
-// "" for a header that is missing.
-std::string_view value_of(const HttpResponse& response, std::string_view name) {
-  const std::string* const value = response.header(name);
-  return value == nullptr ? std::string_view() : *value;
-}
-
 // The last byte that was asked for.
 uint64_t last_of(const HttpRange& asked) { return asked.offset_bytes + asked.size_bytes - 1; }
 
 // 200 is all of the file.
 Result<ContentRange> range_of_whole_file(const HttpResponse& response, const HttpRange& asked) {
-  const auto size = number_from<uint64_t>(value_of(response, "content-length"));
+  const auto size = number_from<uint64_t>(response.value("content-length"));
   if (!size || *size == 0 || asked.offset_bytes != 0 || *size > asked.size_bytes) {
     return bad_answer(
         "the server answered {} where bytes {} to {} were asked for; expected 206, from a server "
@@ -50,7 +45,7 @@ Result<ContentRange> range_of_whole_file(const HttpResponse& response, const Htt
 }
 
 Result<ContentRange> range_of_part(const HttpResponse& response) {
-  const std::string_view said = value_of(response, "content-range");
+  const std::string_view said = response.value("content-range");
   const auto range = parse_content_range(said);
   if (!range) {
     return bad_answer("the server sent 206 with Content-Range '{}'", foreign_text(said, {}, 80));
@@ -82,6 +77,34 @@ std::optional<uint64_t> seconds_of_ratelimit(std::string_view text) {
 }
 
 }  // namespace
+
+const std::string* HttpResponse::header(std::string_view lower_case_name) const {
+  const auto* const found = find_by(headers, &HttpHeaders::value_type::first, lower_case_name);
+  return found == nullptr ? nullptr : &found->second;
+}
+
+std::string_view HttpResponse::value(std::string_view lower_case_name) const {
+  const std::string* const found = header(lower_case_name);
+  return found == nullptr ? std::string_view() : *found;
+}
+
+FileVersion FileVersion::of(const HttpResponse& response) {
+  return {std::string(response.value("etag")), std::string(response.value("last-modified"))};
+}
+
+Status FileVersion::check_same(const FileVersion& now) const {
+  if (!is_known()) return {};
+  const bool have_etags = !etag.empty() && !now.etag.empty();
+  const bool have_times = !modified.empty() && !now.modified.empty();
+  if (!have_etags && !have_times) {
+    return bad_answer("the server sent no {}; an earlier answer had one",
+                      etag.empty() ? "Last-Modified" : "ETag");
+  }
+  if (have_etags ? etag == now.etag : modified == now.modified) return {};
+  return changed_on_server(
+      fmt::format("the file changed on the server while it was read (another {})",
+                  have_etags ? "ETag" : "Last-Modified"));
+}
 
 Failure changed_on_server(std::string what) {
   return Failure(Error{ErrorCode::kIo, {}, std::move(what), "again when nobody writes to it"});
@@ -120,14 +143,14 @@ Status check_headers(const HttpResponse& response) {
     return bad_answer("the server sent two headers {}: '{}' and '{}'", name,
                       foreign_text(first, {}, 80), foreign_text(value, {}, 80));
   }
-  const std::string_view encoding = value_of(response, "content-encoding");
+  const std::string_view encoding = response.value("content-encoding");
   if (encoding.empty() || encoding == "identity") return {};
   return bad_answer("the server sent Content-Encoding '{}'; expected none",
                     foreign_text(encoding, {}, 40));
 }
 
 Status check_no_range(const HttpResponse& response, const HttpRange& asked) {
-  const std::string_view said = value_of(response, "content-range");
+  const std::string_view said = response.value("content-range");
   constexpr std::string_view kNone = "bytes */";
   if (response.status != 416 || asked.offset_bytes != 0 || !said.starts_with(kNone)) return {};
   if (number_from<uint64_t>(said.substr(kNone.size())) == uint64_t{0}) return {};
@@ -139,7 +162,7 @@ Status check_no_range(const HttpResponse& response, const HttpRange& asked) {
 Result<RangeAnswer> range_answer(const HttpResponse& response, const HttpRange& asked) {
   const bool is_part = response.status == 206;
   const bool is_empty =
-      !is_part && number_from<uint64_t>(value_of(response, "content-length")) == uint64_t{0};
+      !is_part && number_from<uint64_t>(response.value("content-length")) == uint64_t{0};
   if (is_empty && asked.offset_bytes == 0 && asked.file_bytes.value_or(0) == 0) {
     return RangeAnswer{};
   }
@@ -159,8 +182,8 @@ bool is_passing(int status) {
 
 std::optional<uint64_t> asked_seconds(const HttpResponse& response) {
   if (!is_passing(response.status)) return {};
-  const auto seconds = number_from<uint64_t>(value_of(response, "retry-after"));
-  return seconds ? seconds : seconds_of_ratelimit(value_of(response, "ratelimit"));
+  const auto seconds = number_from<uint64_t>(response.value("retry-after"));
+  return seconds ? seconds : seconds_of_ratelimit(response.value("ratelimit"));
 }
 
 Result<std::string> next_link(const HttpHeaders& headers) {

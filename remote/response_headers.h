@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/result.h"
-#include "remote/http.h"
+#include "remote/http_message.h"
 
 namespace ckpt {
 

@@ -193,8 +193,7 @@ class HubRepository {
     put.stall_seconds = 300;
     CKPT_ASSIGN(const HttpResponse response, http_send(put));
     if (!response.is_good()) return refused_by_hub(response);
-    const std::string* const etag = response.header("etag");
-    return etag == nullptr ? std::string() : *etag;
+    return std::string(response.value("etag"));
   }
 
   Status finish(const HubUpload& upload, const HubFile& file,

@@ -85,9 +85,8 @@ class S3Writer {
     }
     if (response.status == 404) return std::optional<S3Object>();
     if (!response.is_good()) return refused_by_s3(response);
-    const std::string* const length = response.header("content-length");
-    const std::string* const sha256 = response.header(kDigestHeader);
-    return S3Object{length == nullptr ? 0 : number_in(*length), sha256 == nullptr ? "" : *sha256};
+    return S3Object{number_in(response.value("content-length")),
+                    std::string(response.value(kDigestHeader))};
   }
 
   // The object appears whole. `may_replace`: else one that exists stays.

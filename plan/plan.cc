@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/base/threads.h"
 #include "core/engine/execute.h"
 #include "core/io/files_read.h"
 #include "core/io/remembered.h"
@@ -20,10 +21,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-bool is_cancelled(const Observer& observer) {
-  return observer.cancelled() != nullptr && observer.cancelled()->load();
-}
 
 Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
                                  const ConvertOptions& options) {
@@ -68,7 +65,7 @@ Result<Converted> convert(const fs::path& in, const fs::path& out, const Convert
   CKPT_ASSIGN(Conversion conversion, conversion_of(in, out, options));
   CKPT_TRY(settle_moments(conversion, told));
   CKPT_ASSIGN(conversion, with_target(std::move(conversion), options.threads, told));
-  if (is_cancelled(told)) return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
+  CKPT_TRY(check_not_interrupted(told.cancelled(), "; nothing was written"));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
   for (const std::string& note : planned.notes) told.note(note);
   const std::unique_ptr<Progress> progress = told.progress(out.filename().string());

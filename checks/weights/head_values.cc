@@ -11,6 +11,7 @@
 #include <bit>
 
 #include "checks/subject/subject.h"
+#include "core/base/threads.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -85,9 +86,7 @@ Result<HeadValues> compare_rows(const Tensor& head, const Tensor& embedding,
   }
   const uint64_t many = std::max<uint64_t>(kHeadPieceValues / head.row_values(), 1);
   for (uint64_t row = 0; row < rows; row += many) {
-    if (examination.interrupted != nullptr && *examination.interrupted) {
-      return fail(ErrorCode::kInterrupted, "interrupted");
-    }
+    CKPT_TRY(check_not_interrupted(examination.interrupted));
     CKPT_ASSIGN(const bool is_equal,
                 have_equal_rows(head, embedding, row, std::min(many, rows - row)));
     if (!is_equal) return HeadValues::kDiffer;

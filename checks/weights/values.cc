@@ -8,6 +8,7 @@
 
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
+#include "core/base/threads.h"
 #include "core/io/remote_files.h"
 
 namespace ckpt {
@@ -44,9 +45,7 @@ struct Reading {
   uint64_t done_bytes = 0, total_bytes = 0;
 
   Status add(uint64_t bytes) {
-    if (examination.interrupted != nullptr && *examination.interrupted) {
-      return fail(ErrorCode::kInterrupted, "interrupted");
-    }
+    CKPT_TRY(check_not_interrupted(examination.interrupted));
     done_bytes += bytes;
     if (examination.progress != nullptr) examination.progress->advanced(done_bytes, total_bytes);
     return {};

@@ -35,4 +35,9 @@ unsigned cores_or(unsigned threads) {
   return threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
+Status check_not_interrupted(const std::atomic<bool>* interrupted, std::string_view more) {
+  if (interrupted == nullptr || !*interrupted) return {};
+  return fail(ErrorCode::kInterrupted, "interrupted{}", more);
+}
+
 }  // namespace ckpt

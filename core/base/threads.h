@@ -1,9 +1,13 @@
-// Starts as many threads as the system allows.
+// Starts as many threads as the system allows, and ends their work early.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <string_view>
 #include <thread>
 #include <vector>
+
+#include "core/base/result.h"
 
 namespace ckpt {
 
@@ -22,5 +26,8 @@ void run_on_threads(size_t count, const std::function<void()>& work);
 
 // `threads`, or one for each core where that is 0.
 unsigned cores_or(unsigned threads);
+
+// Fails: kInterrupted, "interrupted" and `more`, once `interrupted` is true, which may be null.
+Status check_not_interrupted(const std::atomic<bool>* interrupted, std::string_view more = {});
 
 }  // namespace ckpt

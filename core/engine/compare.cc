@@ -66,7 +66,7 @@ Result<std::string> hash_file(const std::filesystem::path& path,
   std::vector<std::span<const std::byte>> parts;
   Sha256 sha256;
   for (uint64_t at = 0; at < size_bytes; at += parts.size() * kReadBytes) {
-    if (interrupted != nullptr && *interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    CKPT_TRY(check_not_interrupted(interrupted));
     parts.resize(std::min<uint64_t>(buffers.size(), divide_up(size_bytes - at, kReadBytes)));
     CKPT_TRY(for_each_parallel(parts.size(), kReadsOfServer, [&](size_t i) -> Status {
       const uint64_t start = at + i * kReadBytes, here = std::min(kReadBytes, size_bytes - start);

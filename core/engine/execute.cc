@@ -288,10 +288,8 @@ class Engine {
     }
     const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
     worker.is_scanning = task.kind == Task::Kind::kScan;
-    const bool is_interrupted = options_.interrupted != nullptr && *options_.interrupted;
-    Status status = is_interrupted ? Status(fail(ErrorCode::kInterrupted, "interrupted"))
-                    : is_done      ? pass_over(task)
-                                   : run_task(task, worker);
+    Status status = check_not_interrupted(options_.interrupted);
+    if (status) status = is_done ? pass_over(task) : run_task(task, worker);
     scans_->ended(jobs_, task, status);
     if (!status) {
       failed(task.order, std::move(status.error()));

@@ -172,9 +172,7 @@ Status ValueChunks::visit(const CompareOptions& options,
   ScratchPool pool;
   ChunkProgress progress(total_bytes_, count(), options.progress);
   return for_each_parallel(count(), thread_count(options), [&](size_t index) -> Status {
-    if (options.interrupted != nullptr && *options.interrupted) {
-      return fail(ErrorCode::kInterrupted, "interrupted");
-    }
+    CKPT_TRY(check_not_interrupted(options.interrupted));
     std::unique_ptr<Scratch> scratch = pool.take();
     CKPT_TRY(visit_chunk(index, *scratch, visitor));
     pool.give(std::move(scratch));

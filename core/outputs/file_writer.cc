@@ -12,6 +12,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/printable.h"
+#include "core/base/threads.h"
 #include "core/base/trace.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
@@ -181,9 +182,7 @@ Status FileWriter::read_back(uint64_t offset_bytes, uint64_t size_bytes) {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   AlignedBuffer buffer = pool_.take(kReadBackBytes);
   while (size_bytes > 0) {
-    if (mode_.interrupted != nullptr && *mode_.interrupted) {
-      return fail(ErrorCode::kInterrupted, "interrupted");
-    }
+    CKPT_TRY(check_not_interrupted(mode_.interrupted));
     const uint64_t here = std::min(size_bytes, kReadBackBytes);
     std::byte* memory = buffer.reserve(here);
     if (size_bytes > here) {  // the disk works while this step is hashed

@@ -1,6 +1,7 @@
 // A patched checkpoint written elsewhere: what does not change is linked or copied (patch.h).
 #include <set>
 
+#include "core/base/threads.h"
 #include "core/io/files_read.h"
 #include "core/outputs/place.h"
 #include "core/patch/patch.h"
@@ -89,9 +90,7 @@ class Elsewhere {
   Status link_others(const std::set<size_t>& written, const OpenFolder& root) {
     for (size_t i = 0; i < out_.layout.files.size(); ++i) {
       if (written.count(i) != 0) continue;
-      if (options_.execute.interrupted != nullptr && *options_.execute.interrupted) {
-        return fail(ErrorCode::kInterrupted, "interrupted");
-      }
+      CKPT_TRY(check_not_interrupted(options_.execute.interrupted));
       CKPT_TRY(make_folder_of(i, root));
       const FileBelow to{root, out_.layout.files[i].path};
       const PatchedFile* changed = change_of(i);

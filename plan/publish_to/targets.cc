@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/base/sha256.h"
+#include "core/base/threads.h"
 #include "core/base/url_secrets.h"
 #include "plan/publish_to/body.h"
 
@@ -37,9 +38,7 @@ Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
   return HttpBody{
       source->size_bytes(),
       [source, cancelled, sent](uint64_t offset_bytes, std::span<std::byte> out) -> Status {
-        if (cancelled != nullptr && *cancelled) {
-          return fail(ErrorCode::kInterrupted, "interrupted");
-        }
+        CKPT_TRY(check_not_interrupted(cancelled));
         if (sent != nullptr) sent->add(out.size());
         return source->read(offset_bytes, out);
       }};

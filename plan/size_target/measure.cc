@@ -102,9 +102,7 @@ Result<std::vector<double>> measure(const TypesToMeasure& tensor, const MeasureO
   const std::vector<MatrixRows> matrices = split_by_matrix(tensor, sample);
   std::vector<double> out;
   for (const Codec* codec : tensor.codecs) {
-    if (options.interrupted != nullptr && options.interrupted->load()) {
-      return fail(ErrorCode::kInterrupted, "interrupted; nothing was written");
-    }
+    CKPT_TRY(check_not_interrupted(options.interrupted, "; nothing was written"));
     out.push_back(error_of(*codec, matrices, tensor.search));
   }
   return out;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/counted.h"
+#include "core/base/threads.h"
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
 #include "core/io/files_read.h"
@@ -165,7 +166,7 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   ProgressLine progress(console, "comparing");
   std::mutex mutex;  // of the progress
   const auto advanced = [&](uint64_t bytes) -> Status {
-    if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    CKPT_TRY(check_not_interrupted(&interrupted));
     const std::lock_guard lock(mutex);
     progress.advanced(done_bytes += 2 * bytes, total_bytes);
     return {};

@@ -55,7 +55,7 @@ Status read_frames(const ByteSource& source, const std::vector<PlacedFrame>& fra
                    unsigned workers, const ZstdStream::Out& out) {
   std::vector<std::vector<std::byte>> compressed(workers), contents(workers);
   const auto make = [&](size_t worker, size_t i) -> Status {
-    if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    CKPT_TRY(check_not_interrupted(&interrupted));
     const Frame& frame = frames[i].frame;
     compressed[worker].resize(frame.compressed_bytes);
     contents[worker].resize(frame.size_bytes);
@@ -71,7 +71,7 @@ Status read_stream(const ByteSource& source, const ZstdStream::Out& out) {
   ZstdStream stream(source.size_bytes());
   std::vector<std::byte> bytes;
   for (uint64_t at = 0; at < source.size_bytes(); at += kReadBytes) {
-    if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    CKPT_TRY(check_not_interrupted(&interrupted));
     bytes.resize(std::min(kReadBytes, source.size_bytes() - at));
     CKPT_TRY(source.read(at, bytes));
     CKPT_TRY(stream.add(bytes, out));

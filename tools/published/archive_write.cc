@@ -230,7 +230,7 @@ Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<F
   std::vector<Frame> frames;
   ProgressLine progress(console, "archiving");
   const auto make = [&](size_t worker, size_t i) -> Status {
-    if (interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
+    CKPT_TRY(check_not_interrupted(&interrupted));
     const uint64_t offset = i * kFrameBytes;
     contents[worker].resize(std::min(kFrameBytes, tar.size_bytes() - offset));
     CKPT_TRY(tar.read(offset, contents[worker]));

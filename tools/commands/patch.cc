@@ -1,5 +1,6 @@
 // ckpt patch PATH --step STEP: edits a checkpoint where it stands.
 #include "core/io/remote_files.h"
+#include "formats/formats.h"
 #include "plan/conversion/targets.h"
 #include "plan/text/recipe.h"
 #include "tools/commands/carry_patch.h"
@@ -53,6 +54,9 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
   if (!is_url(run.path)) CKPT_SET(found, patch_state(run.path));
   const bool finishes_only = run.steps.empty() && found != PatchState::kNone && !run.elsewhere;
   if (run.steps.empty() && !finishes_only) {
+    std::error_code ignored;
+    const bool exists = is_url(run.path) || std::filesystem::exists(run.path, ignored);
+    if (!exists) CKPT_TRY(recognize(run.path));
     return misuse_hint("ckpt list steps", "{}: no --step, and no interrupted patch to finish",
                        run.path.string());
   }

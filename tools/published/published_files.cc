@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether `cp -rL` can copy what the link leads to: not nothing, a loop, or `folder` again.
+// Whether a copy can take the place of the link, which may lead to nothing or to `folder` again.
 bool leads_to_files(const fs::path& link, const fs::path& folder) {
   std::error_code error;
   const fs::path target = fs::canonical(link, error);
@@ -32,6 +32,20 @@ bool leads_to_files(const fs::path& link, const fs::path& folder) {
   const fs::path place = real_place(link.parent_path());
   return fs::is_directory(target, error) && !is_within(real_place(folder), target) &&
          !is_within(place, target);
+}
+
+// The advice is about this link alone, and nothing is copied unseen: anybody may have made it lead
+// to a secret that only this user can read.
+Failure link_among_files(const fs::path& folder, const FolderEntry& entry) {
+  const fs::path link = folder / entry.path, target = link.parent_path() / entry.target;
+  const bool has_files = leads_to_files(link, folder);
+  const std::string shown = shell_path(link.string());
+  const std::string copy =
+      fmt::format(" && {} {} {}, after looking at what that copies",
+                  is_folder(target) ? "cp -rH" : "cp", shell_path(target.string()), shown);
+  return misuse_hint(fmt::format("rm {}{}", shown, has_files ? copy : ""),
+                     "{}: a symbolic link to {}{}; a published folder holds files", link.string(),
+                     entry.target, has_files ? "" : ", which cannot be copied");
 }
 
 // Whether Windows has no file of this name: one of a device, or with characters that it keeps.
@@ -84,18 +98,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
   CKPT_ASSIGN(auto entries, list_publishable(folder, ignored));
   for (const FolderEntry& entry : entries) {
     const std::string where = (folder / entry.path).string();
-    if (entry.kind == FolderEntry::Kind::kLink && !leads_to_files(folder / entry.path, folder)) {
-      return misuse_hint(
-          fmt::format("rm {}", shell_path(where)),
-          "{}: a symbolic link to {}, which cannot be copied; a published folder holds files",
-          where, entry.target);
-    }
-    if (entry.kind == FolderEntry::Kind::kLink) {
-      const std::string plain = fs::path(folder / "").parent_path().string();
-      return misuse_hint(fmt::format("cp -rL {0} {1} && ckpt publish {1}", shell_path(plain),
-                                     shell_path(plain + "-files")),
-                         "{}: a symbolic link; a published folder holds files", where);
-    }
+    if (entry.kind == FolderEntry::Kind::kLink) return link_among_files(folder, entry);
     if (entry.kind == FolderEntry::Kind::kOther) {
       return misuse("{}: neither file nor folder", where);
     }

@@ -44,7 +44,6 @@ struct PatchedFile {
   size_t file = 0;           // in Patch::after's layout; not of kRemoved
   uint64_t shift_bytes = 0;  // kShifted; 0: only the header changes, in a clone
   uint64_t written_bytes = 0;
-  bool has_tensors = false;
 };
 
 struct Patch {
@@ -66,8 +65,8 @@ Layout lay_out_documents(const Checkpoint& checkpoint);
 // without leaving the folder; kIo.
 Result<Patch> plan_patch(const std::filesystem::path& path, const Output& before, Output after,
                          const ShiftAbility& shift);
-// Adds the removal of a file of the folder, if it exists; returns whether it does. Fails: kIo.
-Result<bool> remove_also(Patch& patch, const std::string& name);
+// Adds the removal of a file of the folder, if it exists. Fails: kIo.
+Status remove_also(Patch& patch, const std::string& name);
 
 // Fails as apply_patch() does before it writes anything, also for a patch that is only shown: kIo
 // if this user may not write the files or the folder; kUsage for a staging folder that another

@@ -98,7 +98,6 @@ Result<bool> has_content(const fs::path& path, const std::vector<std::byte>& con
 
 void plan_tensors(const Patch& patch, const OutputFile& file, const OnDisk& disk,
                   PatchedFile& out) {
-  out.has_tensors = true;
   out.change = FileChange::kRewritten;
   out.written_bytes = file.size_bytes;
   const auto shift = disk.exists ? shift_of(patch.after, file, disk) : std::nullopt;
@@ -153,14 +152,8 @@ Status plan_file(Patch& patch, const Output& before, const OutputFile* old, size
 }  // namespace
 
 std::string_view name(FileChange change) {
-  switch (change) {
-    case FileChange::kWritten: return "written";
-    case FileChange::kHeader: return "header";
-    case FileChange::kShifted: return "shifted";
-    case FileChange::kRewritten: return "rewritten";
-    case FileChange::kRemoved: return "removed";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"written", "header", "shifted", "rewritten", "removed"};
+  return kNames[static_cast<size_t>(change)];
 }
 
 uint64_t Patch::written_bytes() const {
@@ -200,19 +193,15 @@ Result<Patch> plan_patch(const fs::path& path, const Output& before, Output afte
   for (const OutputFile& file : before.layout.files) {
     if (kept.count(file.path) != 0) continue;
     CKPT_TRY(check_inside(base_of(path), file.path));
-    CKPT_ASSIGN(const bool removes, remove_also(patch, file.path));
-    if (removes) patch.files.back().has_tensors = !file.extents.empty();
+    CKPT_TRY(remove_also(patch, file.path));
   }
   return patch;
 }
 
-Result<bool> remove_also(Patch& patch, const std::string& name) {
+Status remove_also(Patch& patch, const std::string& name) {
   CKPT_ASSIGN(const bool exists, is_there(base_of(patch.path) / name));
-  if (!exists) return false;
-  PatchedFile& out = patch.files.emplace_back();
-  out.path = name;
-  out.change = FileChange::kRemoved;
-  return true;
+  if (exists) patch.files.push_back({name, FileChange::kRemoved});
+  return {};
 }
 
 }  // namespace ckpt

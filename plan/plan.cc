@@ -14,8 +14,7 @@
 #include "plan/conversion/pipeline.h"
 #include "plan/size_target/folder_target.h"
 #include "plan/size_target/size_target.h"
-#include "plan/text/profile_names.h"
-#include "plan/text/settled_names.h"
+#include "plan/text/type_names.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

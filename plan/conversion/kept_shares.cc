@@ -1,5 +1,8 @@
-#include "plan/conversion/kept_shares.h"
-
+// How much of what adapters add is left in the types that an output stores, measured on a sample of
+// each weight that has a product added.
+//
+//   base (F32) ── + products, not rounded ─▶ merged        both with the operations of the output
+//   share = sum of (stored - base) (merged - base)  /  sum of (merged - base) squared
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include "core/computed/decoded_source.h"
 #include "core/computed/low_rank_source.h"
 #include "core/engine/compare.h"
+#include "plan/conversion/pipeline.h"
 #include "quantizers/quantizers.h"
 
 namespace ckpt {

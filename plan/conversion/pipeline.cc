@@ -13,7 +13,6 @@
 #include "plan/conversion/advice.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/option_table.h"
-#include "plan/conversion/small_values.h"
 #include "plan/conversion/targets.h"
 #include "plan/conversion/uncopied.h"
 #include "quantizers/quantizers.h"

@@ -8,9 +8,16 @@
 #include "core/model/plan.h"
 #include "core/model/transform.h"
 #include "plan/conversion/conversion.h"
-#include "plan/conversion/kept_shares.h"
 
 namespace ckpt {
+
+// A weight of an output into which adapters were merged.
+struct MergedWeight {
+  std::string out, tensor;
+  const Codec* codec;      // that it is stored in
+  double kept;             // share of the change that is left in it
+  bool is_below_rounding;  // the error of storing the weight exceeds the change, or undoes half
+};
 
 struct PlannedConversion {
   Plan plan;
@@ -33,5 +40,16 @@ Result<PlannedConversion> plan_conversion(const Conversion& conversion);
 
 // `error` with the input in front, unless it begins with it or with a file in it.
 Error in_input(Error error, const std::filesystem::path& input);
+
+// ---- what notes are about, for the pipeline alone (kept_shares.cc, small_values.cc) ------------
+
+// Of those whose values come from rows of the base. Fails: kIo, kCorrupt, as reading them.
+Result<std::vector<MergedWeight>> measure_merged(const Output& output);
+
+// About quantized weights, and about floats if the change is below their rounding; else empty.
+std::string note_of(const std::vector<MergedWeight>& merged);
+
+// Empty if no weight lost much. Fails: kIo, kCorrupt, as reading them.
+Result<std::string> note_of_small_values(const Output& output);
 
 }  // namespace ckpt

@@ -9,7 +9,7 @@
 #include "core/json/json_edit.h"
 #include "core/resume/found_ledgers.h"
 #include "plan/conversion/option_table.h"
-#include "plan/text/url_logins.h"
+#include "plan/text/recipe.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {

@@ -1,10 +1,9 @@
-#include "plan/text/profile_names.h"
-
 #include <algorithm>
 #include <cctype>
 
 #include "checks/checks.h"
 #include "core/base/nearest.h"
+#include "plan/text/type_names.h"
 
 namespace ckpt {
 namespace {

@@ -9,7 +9,6 @@
 #include "core/json/json_edit.h"
 #include "core/readers/yaml.h"
 #include "plan/conversion/option_table.h"
-#include "plan/text/url_logins.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -278,6 +277,16 @@ Result<Recipe> read_recipe(const fs::path& path) {
   }
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxRecipeFileBytes));
   return in(path.string(), parse_recipe(path, text));
+}
+
+Status refuse_url_logins(const JsonText& json) {
+  if (const auto text = json.as_text()) CKPT_TRY(refuse_url_login(*text));
+  for (const JsonText& item : json.items()) CKPT_TRY(refuse_url_logins(item));
+  for (const auto& [name, value] : json.members()) {
+    CKPT_TRY(refuse_url_login(name));
+    CKPT_TRY(refuse_url_logins(value));
+  }
+  return {};
 }
 
 }  // namespace ckpt

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/json/json_edit.h"
 #include "plan/conversion/steps.h"
 
 namespace ckpt {
@@ -43,5 +44,9 @@ Result<std::vector<std::filesystem::path>> preset_files(const Recipe& recipe);
 
 // `json` with comments replaced by blanks, so that positions do not change.
 std::string without_comments(std::string json);
+
+// Requires that no text of `json`, a recipe or a plan file, has a login in a URL, names of members
+// included: these files hold what could have been typed. Fails: kUsage.
+Status refuse_url_logins(const JsonText& json);
 
 }  // namespace ckpt

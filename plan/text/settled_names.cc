@@ -1,10 +1,8 @@
-#include "plan/text/settled_names.h"
-
 #include <utility>
 
 #include "plan/conversion/imatrix_fit.h"
+#include "plan/conversion/observer.h"
 #include "plan/conversion/option_table.h"
-#include "plan/text/profile_names.h"
 #include "plan/text/type_names.h"
 
 namespace ckpt {

@@ -1,4 +1,5 @@
-// Names of types as people write them: in any case, with or without signs between the letters.
+// Names of types and profiles as people write them: in any case, with or without signs between the
+// letters.
 #pragma once
 
 #include <string>
@@ -8,6 +9,9 @@
 #include "core/base/result.h"
 
 namespace ckpt {
+
+class Observer;
+struct Conversion;
 
 // Values of --to, as `ckpt list types` shows them.
 struct TargetType {
@@ -27,10 +31,28 @@ std::string rule_with_type_named(std::string_view rule);
 // The same for one tensor's type.
 std::string tensor_type_named(std::string_view text);
 
-struct Conversion;
 // Makes one output for each type in `conversion.to`, and replaces {type} and {ftype} in OUT by the
 // type. Fails: kUsage: an unknown type; several types and an OUT without {type} or {ftype}; OUT is
 // the name of a type.
 Status spread_types(Conversion& conversion);
+
+// ---- profiles (profile_names.cc) ---------------------------------------------------------------
+
+// "a,b" is a and b; empty words count.
+std::vector<std::string> words_between_commas(std::string_view text);
+
+// "vLLM" is vllm, "llamacpp" is llama.cpp, "vllm-0.17.1" and "vllm==0.17" are vllm-0.17, and
+// "vllm,sglang" are two, "all" is every one. Each once. Fails: kUsage, with the nearest.
+Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts);
+
+// ---- all of a conversion (settled_names.cc) ----------------------------------------------------
+
+// Types and profiles in ckpt's spelling. Fails: kUsage: an unknown name, with the nearest; a value
+// that its option does not accept.
+Status settle_names(Conversion& conversion);
+
+// An importance matrix that was given as --moments is treated as --imatrix, because it is the
+// diagonal of second moments. Fails: kUsage: two importance matrices.
+Status settle_moments(Conversion& conversion, Observer& observer);
 
 }  // namespace ckpt

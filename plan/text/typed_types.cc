@@ -7,7 +7,6 @@
 #include "core/base/words.h"
 #include "core/io/folder.h"
 #include "plan/conversion/conversion.h"
-#include "plan/text/profile_names.h"
 #include "plan/text/type_names.h"
 
 namespace ckpt {

@@ -12,7 +12,6 @@
 #include "plan/size_target/folder_target.h"
 #include "plan/size_target/size_target.h"
 #include "plan/text/recipe.h"
-#include "plan/text/settled_names.h"
 #include "plan/text/type_names.h"
 #include "tools/commands/carry_out.h"
 #include "tools/commands/made_record.h"

@@ -18,7 +18,7 @@
 #include "plan/conversion/patching.h"
 #include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
-#include "plan/text/profile_names.h"
+#include "plan/text/type_names.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"

@@ -22,7 +22,6 @@
 #include "tools/published/folder_digests.h"
 #include "tools/published/listing.h"
 #include "tools/published/published_files.h"
-#include "tools/published/source_commit.h"
 #include "tools/published/unpublished.h"
 #include "tools/report/page.h"
 #include "tools/say/findings.h"

@@ -1,5 +1,9 @@
-#include "tools/published/as_hashed.h"
-
+// Whether a folder is still what its sums say, while other programs may change it.
+//
+// A patch and a publication have no common lock: each looks for the other once it shows itself.
+//
+//   publish   write sums     ▸ is a patch at work, or a file not as it was hashed? then no sums
+//   patch     lock staging   ▸ have sums appeared since the patch was planned? then no patch
 #include <string_view>
 
 #include "core/base/printable.h"

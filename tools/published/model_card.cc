@@ -1,5 +1,8 @@
-#include "tools/published/model_card.h"
-
+// A block of Markdown for a model card: what the folder holds, type by type, and its hashes.
+//
+//   <!-- ckpt: begin -->   the text between the two lines is rewritten each time; the rest of
+//   ...                    the card is a person's and stays
+//   <!-- ckpt: end -->
 #include <cstdint>
 #include <map>
 
@@ -10,6 +13,7 @@
 #include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
 #include "quantizers/quantizers.h"
+#include "tools/published/published_files.h"
 #include "tools/say/console.h"
 
 namespace ckpt {

@@ -1,13 +1,18 @@
 // The files of a folder that is about to be shipped.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
+#include "publish/publish.h"
 #include "tools/say/console.h"
 
 namespace ckpt {
@@ -45,5 +50,30 @@ inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
 // The name that the file `path` has among those that are published of `folder`; empty where it is
 // none of them.
 std::string published_name(const std::filesystem::path& folder, const std::filesystem::path& path);
+
+// ---- a folder that other programs may change (as_hashed.cc) ------------------------------------
+
+// Fails: kUsage if a patch of the folder, or of a file or folder in it, is at work or was
+// interrupted; kIo.
+Status refuse_patches(const std::filesystem::path& folder);
+
+// Requires that the files of the folder are those in `states` by name, as they were, and those in
+// `made`. Fails: as refuse_patches() and check_unchanged(); kIo for a file that appeared.
+Status check_as_hashed(const std::filesystem::path& folder,
+                       const std::map<std::string, FileState>& states,
+                       const std::set<std::string>& made);
+
+// ---- the block of a model card (model_card.cc) -------------------------------------------------
+
+// Of every checkpoint in `folder`: the folder itself, or the .gguf files in it; with its two
+// lines around it. Files that `ckpt publish` writes itself are not listed. Fails: as reading does.
+Result<std::string> render_model_card(const std::filesystem::path& folder,
+                                      const std::vector<FileDigest>& files);
+
+// The card at `path` (read_card() of plan/conversion/targets.h) with the block of `folder`. Where
+// the card is one of `files`, its name there is `own_name`: it cannot list its own hash. Fails: as
+// render_model_card(), and kUsage for a card that cannot be edited.
+Result<std::string> edited_card(const std::filesystem::path& path, std::string_view own_name,
+                                const std::filesystem::path& folder, std::vector<FileDigest> files);
 
 }  // namespace ckpt

@@ -1,11 +1,10 @@
-#include "tools/published/source_commit.h"
-
 #include <algorithm>
 #include <set>
 
 #include "core/base/hex.h"
 #include "core/io/remembered.h"
 #include "remote/remote.h"
+#include "tools/published/folder_digests.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

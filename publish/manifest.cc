@@ -106,15 +106,11 @@ Result<Manifested> parse_manifest(std::string_view where, std::string_view text)
                    where);
   }
   CKPT_TRY(in(where, check_kind(json, is_index)));
-  if (!is_index) {
-    CKPT_ASSIGN(out.blobs.emplace_back(), in(where, blob_named_by(*config)));
-  }
+  if (!is_index) CKPT_SET(out.blobs.emplace_back(), in(where, blob_named_by(*config)));
   std::map<std::string, std::string> digests;  // by name
   for (const JsonValue& one : *listed) {
     CKPT_ASSIGN(NamedBlob blob, in(where, blob_named_by(one)));
-    if (!is_index) {
-      CKPT_ASSIGN(blob.name, in(where, name_of(one, blob.digest)));
-    }
+    if (!is_index) CKPT_SET(blob.name, in(where, name_of(one, blob.digest)));
     const auto [first, is_new] = digests.try_emplace(blob.name, blob.digest);
     if (!is_new && first->second != blob.digest) {
       return corrupt("{}: two layers with the name '{}'", where, blob.name);

@@ -228,9 +228,7 @@ Status set_certificates(CURL* handle, const Url& url) {
   if (url.scheme != "https") return {};
   TrustedCertificates trusted = typed_certificates();
 #ifdef CKPT_CURL_STATIC
-  if (trusted.file.empty() && trusted.folder.empty()) {
-    CKPT_ASSIGN(trusted, system_certificates());
-  }
+  if (trusted.file.empty() && trusted.folder.empty()) CKPT_SET(trusted, system_certificates());
 #endif
   const auto set = Curl::loaded().set;
   if (!trusted.file.empty()) {

@@ -209,9 +209,7 @@ class RegexParser {
     out.most = out.least;
     if (take(',')) {
       out.most = kNoLimit;
-      if (!is_at('}')) {
-        CKPT_ASSIGN(out.most, count());
-      }
+      if (!is_at('}')) CKPT_SET(out.most, count());
     }
     if (!take('}') || out.most < out.least) return wrong("'{' that is not {N}, {N,} or {N,M}");
     return {};
@@ -247,9 +245,7 @@ class RegexParser {
       case RegexNode::Kind::kEnd:
         return add({Regex::Kind::kEnd, next, 0, 0});
       case RegexNode::Kind::kSequence:
-        for (size_t i = node.parts.size(); i-- > 0;) {
-          CKPT_ASSIGN(next, build(node.parts[i], next));
-        }
+        for (size_t i = node.parts.size(); i-- > 0;) CKPT_SET(next, build(node.parts[i], next));
         return next;
       case RegexNode::Kind::kChoice: return build_choice(node, next);
       case RegexNode::Kind::kRepeat: return build_repeat(node, next);
@@ -280,9 +276,7 @@ class RegexParser {
         next = add({Regex::Kind::kFork, body, end, 0});
       }
     }
-    for (uint32_t i = 0; i < node.least; ++i) {
-      CKPT_ASSIGN(next, build(part, next));
-    }
+    for (uint32_t i = 0; i < node.least; ++i) CKPT_SET(next, build(part, next));
     return next;
   }
 

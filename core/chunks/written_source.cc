@@ -103,9 +103,7 @@ class Written {
     CKPT_ASSIGN(const FeedbackCache::Shared feedback, this->feedback());
     CKPT_ASSIGN(const auto loaded, behind_.load(first, rows));
     std::vector<float> block_amax;
-    if (block_amax_) {
-      CKPT_ASSIGN(block_amax, load_block_amax(tensor_, *block_amax_, first, rows));
-    }
+    if (block_amax_) CKPT_SET(block_amax, load_block_amax(tensor_, *block_amax_, first, rows));
     Parts out;
     std::vector<std::span<std::byte>> views;
     for (const PartRule& rule : tensor_.codec->parts) {

@@ -129,9 +129,7 @@ Tensor stored_as_f32(const Tensor& tensor, const Codec& f32) {
 Result<Tensor> StoredValues::back(Tensor rows) const {
   if (!is_computed()) return rows;
   CKPT_ASSIGN(Tensor out, recode(std::move(rows), *codec));
-  for (const ValueOp& op : ops) {
-    CKPT_ASSIGN(out, with_op(std::move(out), op));
-  }
+  for (const ValueOp& op : ops) CKPT_SET(out, with_op(std::move(out), op));
   return out;
 }
 

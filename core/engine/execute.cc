@@ -176,9 +176,7 @@ class Engine {
     if (!options_.cache_folder.empty()) {
       CKPT_ASSIGN(disk_, DiskCache::open(options_.cache_folder, options_.cache_bytes));
     }
-    if (options_.resume.enabled) {
-      CKPT_ASSIGN(resume_, Resume::begin(plan_, options_));
-    }
+    if (options_.resume.enabled) CKPT_SET(resume_, Resume::begin(plan_, options_));
     const Leftovers leftovers = resume_ != nullptr ? resume_->leftovers() : Leftovers::kRemove;
     // An output that an earlier run was about to rename may have its final name already.
     const bool force = options_.force || leftovers == Leftovers::kPublish;

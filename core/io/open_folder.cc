@@ -280,9 +280,7 @@ Result<bool> OpenFolder::has(const std::string& name) const {
 
 Status OpenFolder::sync(const std::string& name) const {
   Descriptor below;
-  if (!name.empty()) {
-    CKPT_ASSIGN(below, resolve(name, kFolderFlags));
-  }
+  if (!name.empty()) CKPT_SET(below, resolve(name, kFolderFlags));
   const int number = name.empty() ? descriptor_.get() : below.get();
   if (retried([&] { return ::fsync(number); }) == 0) return {};
   // Some file systems cannot sync a folder; they have no later moment to do it either.

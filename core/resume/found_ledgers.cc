@@ -115,9 +115,7 @@ Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead
     found.content = std::move(*content);
     found.is_ours = found.content.head.plan == head.plan &&
                     changed_input(found.content.head.inputs, head.inputs, false).empty();
-    if (found.is_ours) {
-      CKPT_ASSIGN(found.is_complete, is_complete(plan, found.content));
-    }
+    if (found.is_ours) CKPT_SET(found.is_complete, is_complete(plan, found.content));
   }
   return out;
 }

@@ -275,9 +275,7 @@ Status Resume::add(const LedgerContent& content) {
       amax = std::max(amax, std::bit_cast<float>(static_cast<uint32_t>(numbers[3])));
     }
     const LedgerKeeper::FileNumber file{numbers[0], numbers[1]};
-    if (entry.kind == Kind::kFile) {
-      CKPT_ASSIGN(is_there[file], is_same_partial(plan_, entry));
-    }
+    if (entry.kind == Kind::kFile) CKPT_SET(is_there[file], is_same_partial(plan_, entry));
     if (entry.kind == Kind::kWrote && is_there[file]) written_[file].add(numbers[2], numbers[3]);
     if (entry.kind == Kind::kHashed && is_there[file]) hashed_[file] = {numbers[2], entry.sha256};
   }

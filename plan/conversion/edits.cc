@@ -253,9 +253,7 @@ Status add_document_edit(Documents& documents, const KeyEdit& edit, StepsByFile&
     return steps.add(at.file, "remove", at.key);
   }
   std::string value = edit.value;
-  if (!is_weights) {
-    CKPT_ASSIGN(value, value_to_set(documents, at, edit.value));
-  }
+  if (!is_weights) CKPT_SET(value, value_to_set(documents, at, edit.value));
   return steps.add(at.file, "set", fmt::format("{}={}", at.key, value));
 }
 

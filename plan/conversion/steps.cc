@@ -120,9 +120,7 @@ Result<Step> parse_step(std::string_view text) {
 
 Result<std::vector<Step>> parse_steps(const std::vector<std::string>& texts) {
   std::vector<Step> steps;
-  for (const std::string& text : texts) {
-    CKPT_ASSIGN(steps.emplace_back(), parse_step(text));
-  }
+  for (const std::string& text : texts) CKPT_SET(steps.emplace_back(), parse_step(text));
   return steps;
 }
 

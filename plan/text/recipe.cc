@@ -54,9 +54,7 @@ Status read_option(Step& step, const std::string& key, const JsonText& value) {
     const bool as_json = rule->value_name.ends_with("JSON");
     for (const auto& [name, member] : value.members()) {
       std::string text = member.dump(0);
-      if (!as_json) {
-        CKPT_ASSIGN(text, option_text(*rule, member));
-      }
+      if (!as_json) CKPT_SET(text, option_text(*rule, member));
       CKPT_TRY(add_option(step, key, fmt::format("{}={}", name, text)));
     }
     return {};

@@ -8,9 +8,7 @@
 namespace ckpt {
 
 Status settle_names(Conversion& conversion) {
-  if (!conversion.to.empty()) {
-    CKPT_ASSIGN(conversion.to, target_type_named("--to ", conversion.to));
-  }
+  if (!conversion.to.empty()) CKPT_SET(conversion.to, target_type_named("--to ", conversion.to));
   for (AlsoOutput& also : conversion.also) {
     CKPT_ASSIGN(also.to, target_type_named(fmt::format("--also {}=", also.out.string()), also.to));
   }

@@ -402,9 +402,7 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   if (!typed.moments.empty()) CKPT_TRY(recognize(typed.moments));
   FixDone done{typed.path, std::nullopt};
   if (typed.fix) {
-    if (!typed.out.empty()) {
-      CKPT_ASSIGN(typed.out, target_path(typed.out));
-    }
+    if (!typed.out.empty()) CKPT_SET(typed.out, target_path(typed.out));
     CKPT_ASSIGN(done, apply_fixes(typed, console, common));
   }
   const std::filesystem::path& path = done.path;
@@ -416,9 +414,7 @@ Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOption
   }
   show_diagnosis(console, report);
   bool fits = true;
-  if (sums) {
-    CKPT_ASSIGN(fits, show_statistics(path, *sums, typed.reading, console));
-  }
+  if (sums) CKPT_SET(fits, show_statistics(path, *sums, typed.reading, console));
   if (!typed.moments.empty()) {
     CKPT_ASSIGN(const bool are_its, show_moments(path, typed.moments, typed.reading, console));
     fits = fits && are_its;

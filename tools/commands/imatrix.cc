@@ -161,9 +161,7 @@ Result<ImatrixSums> merge_imatrices(std::vector<ImatrixSums> files, uint64_t chu
   for (const ImatrixSums& file : files) CKPT_TRY(refuse_filled(file));
   ImatrixSums out;
   out.chunk_size = chunk_size;
-  if (chunk_size == 0) {
-    CKPT_ASSIGN(out.chunk_size, common_chunk_size(files));
-  }
+  if (chunk_size == 0) CKPT_SET(out.chunk_size, common_chunk_size(files));
   out.other_keys = common_keys(files, notes);
   bool loses_inputs = false;
   for (ImatrixSums& file : files) {

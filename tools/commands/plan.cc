@@ -223,9 +223,7 @@ Result<int> split(const TypedSplit& typed, const Console& console, const CommonO
                          ? fmt::format("{}", threads)
                          : fmt::format("$((($(nproc) + {} - 1) / {}))", typed.parts, typed.parts));
   std::string job = filled(typed.scheduler == "slurm" ? kSlurm : kShell, words);
-  if (typed.scheduler == "k8s") {
-    CKPT_ASSIGN(job, kubernetes_job(std::move(words), plan, file));
-  }
+  if (typed.scheduler == "k8s") CKPT_SET(job, kubernetes_job(std::move(words), plan, file));
   console.answer_lines(job);
   console.object("job", {{"for", typed.scheduler}, {"parts", typed.parts}, {"text", job}});
   return 0;

@@ -184,9 +184,7 @@ Result<std::vector<FolderEntry>> entries_of(const fs::path& folder,
     });
     return out;
   }
-  for (const std::string& name : names) {
-    CKPT_ASSIGN(out.emplace_back(), entry_of(folder, name));
-  }
+  for (const std::string& name : names) CKPT_SET(out.emplace_back(), entry_of(folder, name));
   return out;
 }
 
@@ -252,9 +250,7 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
   }
   CKPT_ASSIGN(const auto entries, entries_of(folder, files.present));
   auto listing = hub_listing(folder, entries, findings);
-  if (!is_of_hub(folder)) {
-    CKPT_ASSIGN(listing, sums_of(folder, files, findings));
-  }
+  if (!is_of_hub(folder)) CKPT_SET(listing, sums_of(folder, files, findings));
   // The reader of GGUF has said it, and so will the comparison of those that the sums list.
   if (!is_gguf)
     tell_missing(files.missing, listing ? listing->listed : std::vector<FileDigest>(), findings);

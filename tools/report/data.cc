@@ -505,12 +505,8 @@ struct Measured {
 
 Result<Measured> read_measured(const ReportQuestion& question) {
   Measured out;
-  if (!question.imatrix.empty()) {
-    CKPT_ASSIGN(out.imatrix, read_imatrix_sums(question.imatrix));
-  }
-  if (!question.evaluation.empty()) {
-    CKPT_ASSIGN(out.evaluation, read_evaluation(question.evaluation));
-  }
+  if (!question.imatrix.empty()) CKPT_SET(out.imatrix, read_imatrix_sums(question.imatrix));
+  if (!question.evaluation.empty()) CKPT_SET(out.evaluation, read_evaluation(question.evaluation));
   return out;
 }
 

@@ -34,6 +34,11 @@ Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std:
   return std::optional(JsonDocument{*root, json_style_of(document->text())});
 }
 
+Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(auto document, read_json(checkpoint, "config.json"));
+  return document ? std::optional(std::move(document->root)) : std::nullopt;
+}
+
 void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document) {
   if (const Document* old = checkpoint.find_document(path)) {
     const auto said = old->tree();

@@ -30,6 +30,8 @@ struct JsonDocument {
 // A copy of the document at `path`, to be edited; nullopt if it does not exist. Fails: as
 // read_object.
 Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path);
+// config.json as a JSON object; nullopt when there is none. Fails: as read_object.
+Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint);
 // Stores the document in `checkpoint`; if its content did not change, it keeps every byte.
 void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document);
 

@@ -215,11 +215,6 @@ JsonText make_quantization_config(const QuantConfig& config) {
   return out;
 }
 
-Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint) {
-  CKPT_ASSIGN(auto document, read_json(checkpoint, kModelConfigName));
-  return document ? std::optional(std::move(document->root)) : std::nullopt;
-}
-
 Result<std::optional<QuantConfig>> read_quant_config(const Checkpoint& checkpoint) {
   if (const Document* document = checkpoint.find_document(kQuantConfigName)) {
     CKPT_ASSIGN(const auto json, document->tree());

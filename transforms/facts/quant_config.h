@@ -19,6 +19,7 @@
 
 #include "core/json/json_edit.h"
 #include "core/model/checkpoint.h"
+#include "core/model/json_documents.h"
 #include "core/model/quant_lists.h"
 
 namespace ckpt {
@@ -58,9 +59,6 @@ Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config);
 Result<bool> remove_quant_config(Checkpoint& checkpoint);
 // The same for a further field of DeepSeek-V4's config.json: the type of its experts.
 Status remove_expert_type(Checkpoint& checkpoint);
-
-// config.json as a JSON object; nullopt when there is none. Fails: kCorrupt.
-Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint);
 
 // ModelOpt's exclude_modules: the shortest prefixes of `unquantized` that match no name of
 // `quantized`; each "prefix*", "prefix.*" or a whole name; sorted by byte.

@@ -3,7 +3,7 @@
 #include <ranges>
 
 #include "core/model/json_documents.h"
-#include "transforms/facts/quant_config.h"
+#include "core/model/quant_lists.h"
 
 namespace ckpt {
 namespace {

@@ -67,9 +67,8 @@ std::string near_hint(std::string_view word, const std::vector<std::string>& can
   return near.empty() ? std::string(otherwise) : fmt::format("{}{}", before, near);
 }
 
-std::string first_names(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 3;
-  const size_t shown = std::min(names.size(), kShown);
+std::string first_names(const std::vector<std::string>& names, size_t most) {
+  const size_t shown = std::min(names.size(), most);
   return fmt::format(
       "{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
       shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "");

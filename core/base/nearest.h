@@ -34,7 +34,7 @@ std::vector<Text> names_in(const List& list) {
 // "a, b or c", for the expected words in a message.
 std::string alternatives(const std::vector<std::string>& words);
 // "a, b, c and 4 more".
-std::string first_names(const std::vector<std::string>& names);
+std::string first_names(const std::vector<std::string>& names, size_t most = 3);
 
 // Whether both are equal except for the case of letters.
 bool is_same_word(std::string_view a, std::string_view b);

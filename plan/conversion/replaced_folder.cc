@@ -18,6 +18,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/base/nearest.h"
 #include "core/base/sha256.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
@@ -47,13 +48,10 @@ std::string shown(const std::vector<std::string>& paths) {
   }
   std::vector<std::string> names;
   for (const auto& [name, count] : files) {
-    if (names.size() == kShownNames) break;
     names.push_back(folders.contains(name) ? fmt::format("{}/ ({})", name, counted(count, "file"))
                                            : name);
   }
-  const size_t left = files.size() - names.size();
-  return fmt::format("{}{}", fmt::join(names, ", "),
-                     left == 0 ? "" : fmt::format(" and {} more", left));
+  return first_names(names, kShownNames);
 }
 
 // Folders with nothing in them, with a slash at the end.

@@ -126,8 +126,7 @@ class HubRepository {
       CKPT_ASSIGN(const JsonValue answer,
                   post(fmt::format("/api/models/{}/preupload/{}", name_, percent_encoded(branch_)),
                        dumped({{"files", std::move(asked)}}), "application/json"));
-      const JsonValue* const listed = known(answer, "files");
-      for (const JsonValue& one : listed == nullptr ? JsonValue::array() : *listed) {
+      for (const JsonValue& one : list_in(answer, "files")) {
         const std::string* const path = text_of(one, "path");
         const auto file = path == nullptr ? by_path.end() : by_path.find(*path);
         const std::string* const mode = text_of(one, "uploadMode");
@@ -164,8 +163,7 @@ class HubRepository {
                                                        {"hash_algo", "sha256"},
                                                        {"ref", {{"name", branch_}}}}),
                                                std::string(kLfsJson)));
-      const JsonValue* const listed = known(answer, "objects");
-      for (const JsonValue& one : listed == nullptr ? JsonValue::array() : *listed) {
+      for (const JsonValue& one : list_in(answer, "objects")) {
         const std::string* const oid = text_of(one, "oid");
         const auto file = oid == nullptr ? wanted.end() : wanted.find(*oid);
         if (file == wanted.end()) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/io/remote_files.h"
 #include "core/model/tensor_names.h"
 #include "formats/formats.h"
 #include "plan/conversion/option_table.h"
@@ -155,10 +154,7 @@ Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder
       one.codecs = {&nvfp4, &fp8};
     }
   }
-  const std::unique_ptr<Progress> progress = observer.progress("measuring");
-  const MeasureOptions options{threads, observer.cancelled(), progress.get(),
-                               is_url(conversion.in)};
-  return measure_types_once(conversion.target_cache, asked, options, observer);
+  return measure_types_once(conversion, asked, observer, threads);
 }
 
 // Layers in the order of groups. An expert has its part of what the stack of all counts.

@@ -18,9 +18,11 @@
 #include "core/io/files_read.h"
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
+#include "core/io/remote_files.h"
 #include "core/io/shift.h"
 #include "core/io/temporary.h"
 #include "core/resume/plan_digest.h"
+#include "plan/conversion/conversion.h"
 #include "plan/conversion/version.h"
 
 namespace ckpt {
@@ -166,8 +168,12 @@ bool holds_all(const KeptErrors& kept, const std::string& key, const TypesToMeas
 }  // namespace
 
 Result<std::vector<std::vector<double>>> measure_types_once(
-    const fs::path& file, const std::vector<TypesToMeasure>& tensors, const MeasureOptions& options,
-    Observer& observer) {
+    const Conversion& conversion, const std::vector<TypesToMeasure>& tensors, Observer& observer,
+    unsigned threads) {
+  const fs::path& file = conversion.target_cache;
+  const std::unique_ptr<Progress> progress = observer.progress("measuring");
+  const MeasureOptions options{threads, observer.cancelled(), progress.get(),
+                               is_url(conversion.in)};
   if (file.empty()) return measure_types(tensors, options);
   CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent_of(file)));
   CKPT_ASSIGN(KeptErrors kept, read_kept(folder, file, observer));

@@ -26,6 +26,8 @@
 
 namespace ckpt {
 
+struct Conversion;
+
 // The error of each type for each tensor: encoded, decoded and compared, on a sample of its rows.
 
 // About how many values of a tensor are measured, in evenly spread rows, the same in every run. 128
@@ -56,12 +58,12 @@ struct MeasureOptions {
 Result<std::vector<std::vector<double>>> measure_types(const std::vector<TypesToMeasure>& tensors,
                                                        const MeasureOptions& options);
 
-// As measure_types(), which is called for entries that `file` does not contain; they are then
-// added. An empty path: measure_types(). A damaged file or one of another format is replaced, with
-// a note; a note also reports a file that cannot be written. Fails: kUsage: `file` is a link, a
-// folder, another user's or has other content; as measure_types().
+// As measure_types(), which is called for entries that `target_cache` of the conversion does not
+// contain; they are then added. An empty path: measure_types(). A damaged file or one of another
+// format is replaced, with a note; a note also reports a file that cannot be written. Fails:
+// kUsage: the file is a link, a folder, another user's or has other content; as measure_types().
 Result<std::vector<std::vector<double>>> measure_types_once(
-    const std::filesystem::path& file, const std::vector<TypesToMeasure>& tensors,
-    const MeasureOptions& options, Observer& observer);
+    const Conversion& conversion, const std::vector<TypesToMeasure>& tensors, Observer& observer,
+    unsigned threads);
 
 }  // namespace ckpt

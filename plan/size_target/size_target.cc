@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "plan/conversion/sizes.h"
 #include "plan/size_target/choice.h"
@@ -221,11 +220,7 @@ Status measure(const FreeModel& model, const Conversion& conversion,
     one.weights = std::exchange(recoded.weights, nullptr);
     for (const TypeOffer& offer : tensors[i].offers) one.codecs.push_back(offer.codec);
   }
-  const std::unique_ptr<Progress> progress = observer.progress("measuring");
-  const MeasureOptions options{threads, observer.cancelled(), progress.get(),
-                               is_url(conversion.in)};
-  CKPT_ASSIGN(const auto errors,
-              measure_types_once(conversion.target_cache, asked, options, observer));
+  CKPT_ASSIGN(const auto errors, measure_types_once(conversion, asked, observer, threads));
   for (size_t i = 0; i < tensors.size(); ++i) {
     for (size_t k = 0; k < tensors[i].offers.size(); ++k) {
       tensors[i].offers[k].error = errors[i][k];

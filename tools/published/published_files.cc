@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/glob.h"
+#include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"
@@ -156,15 +157,12 @@ void note_foreign_names(const fs::path& folder, const std::vector<FolderEntry>& 
     if (!is_new) equal.push_back(fmt::format("{} and {}", first->second, entry.path));
     if (is_no_name_of_windows(entry.path)) impossible.push_back(entry.path);
   }
-  const auto tell = [&](std::vector<std::string> names, std::string_view what) {
+  const auto tell = [&](const std::vector<std::string>& names, std::string_view what) {
     if (names.empty()) return;
-    const size_t more = names.size() - std::min(names.size(), kShown);
-    names.resize(names.size() - more);
-    console.warn(fmt::format("{}: {}: {}{}", folder.string(), what, fmt::join(names, ", "),
-                             more == 0 ? std::string() : fmt::format(" and {} more", more)));
+    console.warn(fmt::format("{}: {}: {}", folder.string(), what, first_names(names, kShown)));
   };
-  tell(std::move(equal), "names that macOS and Windows do not tell apart");
-  tell(std::move(impossible), "names that Windows does not have");
+  tell(equal, "names that macOS and Windows do not tell apart");
+  tell(impossible, "names that Windows does not have");
 }
 
 void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& entries,

@@ -7,6 +7,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/glob.h"
+#include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
@@ -153,12 +154,9 @@ void note_unserved(const fs::path& folder, const std::vector<FolderEntry>& entri
     names.push_back(entry.path);
   }
   if (names.empty()) return;
-  const size_t count = names.size();
-  names.resize(std::min(count, kShownUnserved));
-  console.warn(fmt::format(
-      "{}: {}, {}, that no server reads: {}{}", folder.string(), counted(count, "file"),
-      human_bytes(size_bytes), fmt::join(names, ", "),
-      count > names.size() ? fmt::format(" and {} more", count - names.size()) : std::string()));
+  console.warn(fmt::format("{}: {}, {}, that no server reads: {}", folder.string(),
+                           counted(names.size(), "file"), human_bytes(size_bytes),
+                           first_names(names, kShownUnserved)));
 }
 
 }  // namespace ckpt

@@ -277,8 +277,7 @@ Status check_values(const RecodeInput& input, uint64_t row, FloatRows values, fl
   const uint64_t in_tensor = (input.first_row + row) * values.row_values + bad;
   if (is_finite_f64(input, row * values.row_values + bad)) {
     return corrupt(
-        "tensor '{}': the value at row {}, column {} is too large for F32, as which F64 "
-        "is read",
+        "tensor '{}': the value at row {}, column {} is too large for F32, as which F64 is read",
         input.tensor.original_name(), in_tensor / input.tensor.row_values(),
         in_tensor % input.tensor.row_values());
   }

@@ -127,8 +127,7 @@ std::string changed_input(const std::vector<InputFile>& before, const std::vecto
     }
     if (b.modified_ns == kTimeUnknown) {
       return fmt::format(
-          "{}: its server sends neither ETag nor Last-Modified, so it may have been "
-          "replaced",
+          "{}: its server sends neither ETag nor Last-Modified, so it may have been replaced",
           b.path);
     }
     if (a.modified_ns != b.modified_ns) {

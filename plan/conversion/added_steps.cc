@@ -109,8 +109,7 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& 
   if (may_requantize) planning.use.add("allow-requantize");
   if (!is_float_type(conversion.to) && !may_requantize) {
     return misuse_hint(
-        "no --to, which keeps them, the checkpoint they were made from, or "
-        "--allow-requantize",
+        "no --to, which keeps them, the checkpoint they were made from, or --allow-requantize",
         "weights are NVFP4; making them {} would round them a second time", conversion.to);
   }
   return run_step("dequantize", {}, std::move(checkpoint), planning);

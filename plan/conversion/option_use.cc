@@ -45,7 +45,7 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
     if (row == nullptr || row->unused.empty() || use.has(given.name)) continue;
     if (!seen.insert(given.name).second) continue;
     if (given.is_from_recipe || is_offer(row->effect)) {
-      context.note(fmt::format("--{} has no effect: {}", given.name, row->unused));
+      context.note("--{} has no effect: {}", given.name, row->unused);
       continue;
     }
     const auto same =

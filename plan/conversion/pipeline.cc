@@ -49,8 +49,7 @@ Status check_whole_model(const Checkpoint& checkpoint, const Conversion& convers
     return in(conversion.in.string(), require_model(checkpoint, other));
   }
   if (!is_gguf_path(conversion.out)) {
-    context.note(
-        fmt::format("{} is a {}, not a model; it is copied as one", conversion.in.string(), what));
+    context.note("{} is a {}, not a model; it is copied as one", conversion.in.string(), what);
   }
   return {};
 }
@@ -81,8 +80,8 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
   if (conversion.profiles.empty()) return checkpoint;
   const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
   if (profiles.empty()) {
-    context.note(fmt::format("--for {} does not apply to the GGUF output",
-                             fmt::join(conversion.profiles, ", ")));
+    context.note("--for {} does not apply to the GGUF output",
+                 fmt::join(conversion.profiles, ", "));
     return checkpoint;
   }
   CKPT_ASSIGN(Fixed fixed,
@@ -93,22 +92,20 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
   }
   const std::string unchanged =
       fixed.left.is_good() ? "no fixes needed" : "no step can fix the findings";
-  context.note(
-      fmt::format("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps));
+  context.note("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps);
   for (const Finding& finding : fixed.left.findings) {
     if (finding.severity < Severity::kUnsound) continue;
     const bool needs_base = finding.fix.needs.starts_with("BASE") && conversion.base.empty();
     const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
                               : finding.fix.needs.empty() ? advice_for(finding, conversion)
                                                           : finding.fix.needs;
-    context.note(fmt::format("{} will not {} it: {}: {}: {}{}{}", finding.profile,
-                             finding.severity == Severity::kUnloaded ? "load" : "run",
-                             finding.check, finding.place, finding.found, needs.empty() ? "" : "; ",
-                             needs));
+    context.note("{} will not {} it: {}: {}: {}{}{}", finding.profile,
+                 finding.severity == Severity::kUnloaded ? "load" : "run", finding.check,
+                 finding.place, finding.found, needs.empty() ? "" : "; ", needs);
   }
   for (const Verdict& verdict : fixed.left.verdicts) {
     if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
-      context.note(fmt::format("{}: not checked: {}", verdict.profile, verdict.not_checked));
+      context.note("{}: not checked: {}", verdict.profile, verdict.not_checked);
     }
     planning.verdicts.push_back({conversion.out, verdict});
   }

@@ -101,17 +101,17 @@ void note_unchecked_sources(std::span<const Output> outputs, const Context& cont
                : fmt::format("{} (and {})", *names.begin(), counted(names.size() - 1, "more file"));
   };
   if (!changing.empty()) {
-    context.note(fmt::format(
+    context.note(
         "{}: the server sends neither ETag nor Last-Modified, so ckpt does not notice when it is "
         "replaced during the run{}",
-        named(changing), may_resume ? "" : ", and cannot resume the run"));
+        named(changing), may_resume ? "" : ", and cannot resume the run");
   }
   if (!in_pieces.empty()) {
     const std::string& first = *in_pieces.begin();
     context.note(
-        fmt::format("{}: read in pieces, so not compared with the digest that the server lists; "
-                    "'ckpt verify {}' compares it",
-                    named(in_pieces), shell_word(first.substr(0, first.rfind('/') + 1))));
+        "{}: read in pieces, so not compared with the digest that the server lists; "
+        "'ckpt verify {}' compares it",
+        named(in_pieces), shell_word(first.substr(0, first.rfind('/') + 1)));
   }
 }
 

@@ -84,7 +84,7 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
         output.layout.is_folder ? shell_path(output.path.string()) : first_path(output);
     const std::string command =
         serve_command(profile, output.checkpoint, path, projector_path(planned.plan));
-    if (!command.empty()) console.talk(fmt::format("{}: {}", profile, command));
+    if (!command.empty()) console.talk("{}: {}", profile, command);
   }
 }
 
@@ -110,16 +110,15 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
                  const std::vector<std::string>& profiles) {
   for (const FileReport& file : report.files) show_file(console, file);
   const double seconds = std::max(report.seconds, 1e-3);
-  console.talk(
-      fmt::format("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
-                  human_bytes(report.written_bytes), human_seconds(report.seconds),
-                  human_bytes(static_cast<uint64_t>(
-                      static_cast<double>(report.read_bytes + report.written_bytes) / seconds))));
+  console.talk("{} read, {} written in {} ({}/s)", human_bytes(report.read_bytes),
+               human_bytes(report.written_bytes), human_seconds(report.seconds),
+               human_bytes(static_cast<uint64_t>(
+                   static_cast<double>(report.read_bytes + report.written_bytes) / seconds)));
   std::set<std::string> said;  // one Next for outputs of a kind
   for (const Output& output : plan.outputs) {
     const std::string next = next_command(output, plan, profiles);
     const bool is_new = !next.empty() && said.insert(next.substr(0, next.find(' '))).second;
-    if (is_new) console.talk(fmt::format("Next: {}", next));
+    if (is_new) console.talk("Next: {}", next);
     show_moves(console, output);
     const MovedBlocks moved = count_moved(output.checkpoint.tensors);
     console.object("summary", {{"out", output.path.string()},
@@ -158,7 +157,7 @@ int show_share(const Console& console, const ExecuteOptions& options, const Exec
   if (report.is_ended_elsewhere)
     state = "all are done; another ckpt gives the final names just now";
   if (report.was_made) state = "the output is complete already";
-  console.answer(fmt::format("share {} done; {}", share, state));
+  console.answer("share {} done; {}", share, state);
   console.object("share", {{"share", share},
                            {"written_bytes", report.written_bytes},
                            {"missing", report.missing_shares},
@@ -234,8 +233,7 @@ int show_made(const PlannedConversion& planned, const std::vector<FileReport>& f
               const Console& console) {
   for (const FileReport& file : files) show_file(console, file);
   for (const Output& output : planned.plan.outputs) {
-    console.talk(
-        fmt::format("{}: up to date; nothing was written (--if-needed)", output.path.string()));
+    console.talk("{}: up to date; nothing was written (--if-needed)", output.path.string());
     console.object("summary", {{"out", output.path.string()},
                                {"dry_run", false},
                                {"up_to_date", true},
@@ -313,11 +311,11 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
     bytes += output.layout.size_bytes();
     files += output.layout.files.size();
   }
-  console.answer(fmt::format("{}: {} file(s), {}", path.string(), files, human_bytes(bytes)));
+  console.answer("{}: {} file(s), {}", path.string(), files, human_bytes(bytes));
   console.object(
       "plan-file",
       {{"path", path.string()}, {"digest", file.digest}, {"files", files}, {"size_bytes", bytes}});
-  console.talk(fmt::format("Next: ckpt execute {}", shell_path(path.string())));
+  console.talk("Next: ckpt execute {}", shell_path(path.string()));
   return 0;
 }
 

@@ -140,12 +140,10 @@ Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, Lin
 Status finish_earlier(const Console& console, const std::filesystem::path& path, JournalFrom from) {
   CKPT_ASSIGN(const PatchState found, finish_earlier_patch(path, {}, from));
   if (found == PatchState::kUnfinished) {
-    console.warn(fmt::format("{}: an interrupted patch was finished first", path.string()));
+    console.warn("{}: an interrupted patch was finished first", path.string());
   } else if (found == PatchState::kLeftovers) {
-    console.warn(
-        fmt::format("{}: leftovers of an interrupted patch were removed; it had changed "
-                    "nothing",
-                    path.string()));
+    console.warn("{}: leftovers of an interrupted patch were removed; it had changed nothing",
+                 path.string());
   }
   return {};
 }
@@ -190,7 +188,7 @@ Result<int> run_patch(const PatchRun& run, const Console& console, const CommonO
   const Patch& plan = planned.patch;
   CKPT_TRY(check_name_of_out(run, plan));
   if (plan.changes_nothing() && run.out.empty()) {
-    console.answer(fmt::format("{}: nothing to change; no file was touched", run.path.string()));
+    console.answer("{}: nothing to change; no file was touched", run.path.string());
     show_summary(console, run, plan, nullptr);
     return 0;
   }
@@ -198,8 +196,8 @@ Result<int> run_patch(const PatchRun& run, const Console& console, const CommonO
     CKPT_TRY(check_patch_places(run, plan, link));
     show_changed_values(console, planned.before, plan.after.checkpoint, run.most_values);
     show_files(console, plan);
-    console.answer(fmt::format("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
-                               run.path.string(), plan.files.size(), plan.written_bytes()));
+    console.answer("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
+                   run.path.string(), plan.files.size(), plan.written_bytes());
     show_summary(console, run, plan, nullptr);
     return 0;
   }

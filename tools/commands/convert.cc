@@ -79,8 +79,8 @@ void note_bytes(const Console& console, std::string_view option, std::string_vie
                 uint64_t bytes) {
   constexpr uint64_t kLeastUsualBytes = 1'000'000;
   if (bytes >= kLeastUsualBytes || text.find_first_not_of("0123456789.") != text.npos) return;
-  console.warn(fmt::format("{} {} is {} bytes; with a unit it is more: {} {}GB", option, text,
-                           bytes, option, text));
+  console.warn("{} {} is {} bytes; with a unit it is more: {} {}GB", option, text, bytes, option,
+               text);
 }
 
 // Each size limits files of one format.
@@ -177,7 +177,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   if (is_dry) {
     CKPT_ASSIGN(const auto replaced, check_places(planned.plan, conversion.force));
     for (const std::string& refused : replaced) {
-      console.warn(fmt::format("without --dry-run, ckpt refuses: {}", refused));
+      console.warn("without --dry-run, ckpt refuses: {}", refused);
     }
     show_plan(console, planned.plan);
     return show_verdicts(planned, console);

@@ -102,7 +102,7 @@ class Differences {
       print_group(console, group);
     }
     if (shown < groups.size()) {
-      console.answer(fmt::format("... and {} more", groups.size() - shown));
+      console.answer("... and {} more", groups.size() - shown);
     }
     for (size_t i = 0; i < std::min<size_t>(found_.size(), top); ++i) {
       const auto& [what, kind, detail, keys] = found_[i];
@@ -124,14 +124,13 @@ class Differences {
     if (group.size() > 1) {
       std::vector<std::string> names;
       for (const Difference* one : group) names.push_back(one->what);
-      console.answer(
-          fmt::format("{} tensors  {}  {}: {}", group.size(), kind, detail, grouped_names(names)));
+      console.answer("{} tensors  {}  {}: {}", group.size(), kind, detail, grouped_names(names));
       return;
     }
-    console.answer(fmt::format("{}  {}  {}", what, kind, detail));
+    console.answer("{}  {}  {}", what, kind, detail);
     for (size_t i = 0; i < std::min(keys.size(), kKeysShown); ++i) console.answer("    " + keys[i]);
     if (keys.size() > kKeysShown) {
-      console.answer(fmt::format("    ... and {} more", keys.size() - kKeysShown));
+      console.answer("    ... and {} more", keys.size() - kKeysShown);
     }
   }
 
@@ -234,8 +233,8 @@ Status compare_code(const TypedDiff& typed, const Checkpoint& a, const Checkpoin
 void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& console) {
   const std::string of_a = adapter_words(a), of_b = adapter_words(b);
   if (of_a.empty() == of_b.empty()) return;
-  console.warn(fmt::format("{} is a {}, and {} is not", of_a.empty() ? "B" : "A",
-                           of_a.empty() ? of_b : of_a, of_a.empty() ? "A" : "B"));
+  console.warn("{} is a {}, and {} is not", of_a.empty() ? "B" : "A", of_a.empty() ? of_b : of_a,
+               of_a.empty() ? "A" : "B");
 }
 
 // A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame, or
@@ -275,8 +274,8 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   // Of two forms the values were tried before.
   const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;
   if (types > 0) {
-    console.talk(fmt::format("{} tensors have another type. Next: ckpt diff {} {} --values", types,
-                             shell_path(typed.a), shell_path(typed.b)));
+    console.talk("{} tensors have another type. Next: ckpt diff {} {} --values", types,
+                 shell_path(typed.a), shell_path(typed.b));
   }
   console.object("summary", {{"a", typed.a},
                              {"b", typed.b},
@@ -300,8 +299,7 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
   const Result<ValueSides> sides = value_sides(*a, *b);
   if (!sides && wants_values) return Failure(sides.error());
   if (!sides) {
-    console.warn(
-        fmt::format("compared name by name, for their values cannot be: {}", sides.error().text()));
+    console.warn("compared name by name, for their values cannot be: {}", sides.error().text());
     return diff_bytes(typed, *a, *b, console, common);
   }
   CKPT_ASSIGN(const bool is_well, diff_values(*sides, question, console, common));
@@ -325,8 +323,7 @@ Run declare_diff(CommandOptions& options) {
   options.add("A", &typed->a, "a checkpoint", {.is_required = true});
   options.add("B", &typed->b, "another", {.is_required = true});
   options.add("--values", &typed->values,
-              "measure the error of values of any types; metadata and documents are "
-              "not compared");
+              "measure the error of values of any types; metadata and documents are not compared");
   options.add("--tensors", &typed->tensors, "with --values: only tensors that match GLOB",
               {.value_name = "GLOB"});
   declare_follow_links(options, &typed->reading.follow_links);

@@ -49,19 +49,19 @@ void show_fit(const StatisticsFit& fit, const std::string& fits, const std::stri
   constexpr size_t kMostWrongLines = 12;
   const std::string other = fmt::format("is of another model: it names none of its {}", fit.items);
   const std::string wrong = fmt::format("does not fit: {} {}", fit.wrong.size(), fit.fault);
-  console.answer(fmt::format("{}: {}", fit.file,
-                             fit.is_good()       ? "fits: " + fits
-                             : fit.wrong.empty() ? other
-                                                 : wrong));
+  console.answer("{}: {}", fit.file,
+                 fit.is_good()       ? "fits: " + fits
+                 : fit.wrong.empty() ? other
+                                     : wrong);
   for (size_t i = 0; i < std::min(fit.wrong.size(), kMostWrongLines); ++i) {
     console.answer("  " + fit.wrong[i]);
   }
   if (fit.wrong.size() > kMostWrongLines) {
-    console.answer(fmt::format("  and {} more", fit.wrong.size() - kMostWrongLines));
+    console.answer("  and {} more", fit.wrong.size() - kMostWrongLines);
   }
   if (!fit.unknown.empty()) console.answer("  not in the model: " + first_names(fit.unknown));
   if (!fit.missing.empty()) {
-    console.answer(fmt::format("  {}: {}", lacks, first_names(fit.missing)));
+    console.answer("  {}: {}", lacks, first_names(fit.missing));
   }
   console.object("statistics", {{"file", fit.file},
                                 {"fits", fit.is_good()},
@@ -203,9 +203,9 @@ Result<bool> show_statistics(const std::filesystem::path& checkpoint, const Imat
            lacking + " without statistics", console);
   if (fit.unseen > 0) {
     console.answer(
-        fmt::format("  {} of {} experts saw no input; they are quantized with equal weights "
-                    "(ckpt imatrix show names them, ckpt imatrix fill fills them)",
-                    fit.unseen, fit.experts));
+        "  {} of {} experts saw no input; they are quantized with equal weights "
+        "(ckpt imatrix show names them, ckpt imatrix fill fills them)",
+        fit.unseen, fit.experts);
   }
   if (sums.is_legacy) console.answer("  what each expert saw is not in a legacy file");
   return shown.is_good();
@@ -229,8 +229,7 @@ struct FixDone {
 
 void show_files(const TypedDoctor& fix, const Patch& patch, const Console& console) {
   for (const PatchedFile& file : patch.files) {
-    console.answer(
-        fmt::format("{}{}: {}", fix.dry_run ? "would be " : "", name(file.change), file.path));
+    console.answer("{}{}: {}", fix.dry_run ? "would be " : "", name(file.change), file.path);
     if (fix.dry_run) {
       console.object("plan", {{"file", file.path},
                               {"change", name(file.change)},
@@ -285,14 +284,13 @@ Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
                              step_context(&notes, fix.reading)));
   for (const std::string& note : notes) console.warn(note);
   if (fixed.steps.empty()) {
-    console.answer(
-        fmt::format("{}: no step can fix the findings; no file was touched", fix.path.string()));
+    console.answer("{}: no step can fix the findings; no file was touched", fix.path.string());
     return FixDone{fix.path, std::nullopt};
   }
   CKPT_TRY(apply_steps(fix, fixed.steps, console, common));
-  console.answer(fmt::format("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
-                             fmt::join(fixed.steps, ", "),
-                             fix.dry_run ? "; nothing was written (--dry-run)" : ""));
+  console.answer("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
+                 fmt::join(fixed.steps, ", "),
+                 fix.dry_run ? "; nothing was written (--dry-run)" : "");
   if (fix.dry_run) return FixDone{fix.path, std::move(fixed.left)};
   return FixDone{fix.out.empty() ? fix.path : fix.out, std::nullopt};
 }

@@ -130,7 +130,7 @@ Result<int> get(const TypedGet& typed, const Console& console) {
     if (typed.keys.size() == 1) {
       console.answer_lines(answer.whole);
     } else {
-      console.answer(fmt::format("{} = {}", answer.key, answer.brief));
+      console.answer("{} = {}", answer.key, answer.brief);
     }
   }
   return 0;

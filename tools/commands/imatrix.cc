@@ -227,27 +227,25 @@ void show_head(const ImatrixSums& imatrix, uint64_t filled, const Console& conso
   for (const auto& [name, entry] : imatrix.entries) values += entry.sums.size();
   console.answer_headed(imatrix.file, fmt::format("  {}, {}", imatrix.is_legacy ? "legacy" : "gguf",
                                                   chunks_text(imatrix)));
-  console.answer(
-      fmt::format("  data sets: {}", imatrix.datasets.empty()
-                                         ? "not named"
-                                         : fmt::format("{}", fmt::join(imatrix.datasets, ", "))));
-  console.answer(fmt::format("  {}, {} values", counted(imatrix.entries.size(), "tensor"),
-                             human_count(values)));
+  console.answer("  data sets: {}", imatrix.datasets.empty()
+                                        ? "not named"
+                                        : fmt::format("{}", fmt::join(imatrix.datasets, ", ")));
+  console.answer("  {}, {} values", counted(imatrix.entries.size(), "tensor"), human_count(values));
   const ExpertTotals experts = experts_in(imatrix);
   if (experts.tensors > 0) {
-    console.answer(fmt::format("  {} of them with experts: {} of {} saw no input", experts.tensors,
-                               experts.unseen, experts.experts));
+    console.answer("  {} of them with experts: {} of {} saw no input", experts.tensors,
+                   experts.unseen, experts.experts);
   }
   if (imatrix.is_legacy) console.answer("  what each expert saw is not in a legacy file");
   if (filled > 0) {
-    console.answer(fmt::format("  statistics of {} {} made up (ckpt imatrix fill)", filled,
-                               filled == 1 ? "expert were" : "experts were"));
+    console.answer("  statistics of {} {} made up (ckpt imatrix fill)", filled,
+                   filled == 1 ? "expert were" : "experts were");
   }
   for (const MetaEntry& entry : imatrix.other_keys.entries) {
-    if (entry.key != kFilledKey) console.answer(fmt::format("  also has the key '{}'", entry.key));
+    if (entry.key != kFilledKey) console.answer("  also has the key '{}'", entry.key);
   }
   for (const std::string& name : imatrix.other_tensors) {
-    console.answer(fmt::format("  also has '{}', which belongs to no weight", name));
+    console.answer("  also has '{}', which belongs to no weight", name);
   }
 }
 
@@ -274,10 +272,9 @@ void show_unseen(const std::string& name, const std::vector<size_t>& unseen, siz
   const size_t shown = std::min(unseen.size(), kShownExperts);
   const std::vector<size_t> first(unseen.begin(),
                                   unseen.begin() + static_cast<std::ptrdiff_t>(shown));
-  console.answer(
-      fmt::format("unseen: {}: {}{}", name,
-                  experts == 1 ? "all of it" : fmt::format("{}", fmt::join(first, ", ")),
-                  shown < unseen.size() ? fmt::format(" and {} more", unseen.size() - shown) : ""));
+  console.answer("unseen: {}: {}{}", name,
+                 experts == 1 ? "all of it" : fmt::format("{}", fmt::join(first, ", ")),
+                 shown < unseen.size() ? fmt::format(" and {} more", unseen.size() - shown) : "");
 }
 
 // Data sets, chunks, and how much experts saw; `all_tensors`: those without experts too.
@@ -464,8 +461,7 @@ Status fill(const TypedImatrix& typed, const Console& console, const CommonOptio
     return corrupt("{}: imatrix.chunk_size is 0", typed.files[0]);
   }
   if (!sums.other_tensors.empty()) {
-    console.warn(fmt::format("left out, as they belong to no weight: {}",
-                             fmt::join(sums.other_tensors, ", ")));
+    console.warn("left out, as they belong to no weight: {}", fmt::join(sums.other_tensors, ", "));
   }
   const std::string count = filled == 1 ? "one expert" : fmt::format("{} experts", filled);
   console.talk(filled == 0  ? "nothing to fill: the output says what the input does"

@@ -62,7 +62,7 @@ void list_steps(const Console& console) {
     console.answer_headed(step->name, fmt::format("  ({}) {}", step->effect(), step->help));
     Json options = Json::array();
     for (const OptionRule& rule : step->options) {
-      console.answer(fmt::format("    {}={}  {}", rule.name, rule.value(), rule.whole_help()));
+      console.answer("    {}={}  {}", rule.name, rule.value(), rule.whole_help());
       options.push_back(rule_json(rule));
     }
     console.object("step", {{"name", step->name},

@@ -263,9 +263,9 @@ Status Publication::check_files_whole() const {
   for (const StructureFinding& one : found) {
     if (one.verdict == StructureFinding::Verdict::kSound) continue;
     if (one.verdict == StructureFinding::Verdict::kUnsupported) {
-      console_.warn(fmt::format("{}: its structure was not checked: {}", one.path, one.found));
+      console_.warn("{}: its structure was not checked: {}", one.path, one.found);
     } else if (typed_.force) {
-      console_.warn(fmt::format("{}: published with --force: {}", one.path, one.found));
+      console_.warn("{}: published with --force: {}", one.path, one.found);
     } else {
       return corrupt_hint(
           one.hint + (one.hint.empty() ? "" : ", or ") + "--force to publish it as it is", "{}: {}",
@@ -283,7 +283,7 @@ void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
   for (const FolderEntry& entry : entries) {
     total_bytes += entry.size_bytes;
     tell(folder_ / entry.path, "published", entry.size_bytes);
-    console_.answer(fmt::format("{:>9}  {}", human_bytes(entry.size_bytes), entry.path));
+    console_.answer("{:>9}  {}", human_bytes(entry.size_bytes), entry.path);
   }
   std::vector<std::string> written;
   if (typed_.has_card_file()) written.push_back(typed_.card);
@@ -298,9 +298,8 @@ void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
     if (!other.empty()) written.push_back(other);
   }
   for (const std::string& path : written) tell(path, "written", nullptr);
-  console_.answer(fmt::format("{}, {}; without --dry-run written: {}",
-                              counted(entries.size(), "file"), human_bytes(total_bytes),
-                              fmt::join(written, ", ")));
+  console_.answer("{}, {}; without --dry-run written: {}", counted(entries.size(), "file"),
+                  human_bytes(total_bytes), fmt::join(written, ", "));
 }
 
 // Nothing is written before all is known: what is refused leaves the folder as it was.
@@ -386,14 +385,13 @@ Status Publication::write_made() {
     const fs::path path = folder_ / kSignatureName;
     CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(folder_));
     CKPT_TRY(folder.remove(std::string(kSignatureName)));
-    console_.warn(fmt::format("{}: removed, as --unsigned says", path.string()));
+    console_.warn("{}: removed, as --unsigned says", path.string());
   }
   for (const Made& made : made_) {
     CKPT_TRY(write_unless_same(folder_ / made.name, made.content));
     if (made.name == kSignatureName) {
-      console_.talk(fmt::format("{} {} files; not covered: {}",
-                                keeps_signature_ ? "already signed:" : "signed", files_.size() - 1,
-                                fmt::join(uncovered_, ", ")));
+      console_.talk("{} {} files; not covered: {}", keeps_signature_ ? "already signed:" : "signed",
+                    files_.size() - 1, fmt::join(uncovered_, ", "));
     }
     said(folder_ / made.name, *find(made.name));
   }
@@ -407,7 +405,7 @@ Status Publication::write_made() {
 Status Publication::write_pointers() const {
   if (typed_.lfs.empty()) return {};
   CKPT_TRY(write_lfs_folder(typed_.lfs, folder_, files_));
-  console_.talk(fmt::format("{}: pointers and small files, for a git repository", typed_.lfs));
+  console_.talk("{}: pointers and small files, for a git repository", typed_.lfs);
   return {};
 }
 
@@ -448,8 +446,8 @@ Status Publication::write_archive_file() const {
   CKPT_ASSIGN(const ArchiveWritten written,
               write_archive(folder_, files, typed_.archive, console_, options));
   said(typed_.archive, {typed_.archive, written.sha256, written.size_bytes});
-  console_.talk(fmt::format("{}: {} files, {} from {}", typed_.archive, files.size(),
-                            human_bytes(written.size_bytes), human_bytes(written.tar_bytes)));
+  console_.talk("{}: {} files, {} from {}", typed_.archive, files.size(),
+                human_bytes(written.size_bytes), human_bytes(written.tar_bytes));
   return {};
 }
 

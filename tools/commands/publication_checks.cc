@@ -148,7 +148,7 @@ Status Publication::check_inner_sums(const std::vector<FolderEntry>& entries) co
     check_listings({listing}, files_, entries, findings);
     if (findings.bad_count() == 0) continue;
     if (typed_.force) {
-      console_.warn(fmt::format("published with --force: {}", findings.first_bad()));
+      console_.warn("published with --force: {}", findings.first_bad());
       continue;
     }
     const fs::path folder = (folder_ / listing.folder).parent_path();

@@ -172,8 +172,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
     console.talk("Next: " + verify_command(typed.archive, typed, signer));
   }
   if (typed.lfs.empty() && typed.targets.empty()) {
-    console.talk(
-        fmt::format("Next: hf upload ORG/{} {}", hub_name_of(typed.path), shell_path(typed.path)));
+    console.talk("Next: hf upload ORG/{} {}", hub_name_of(typed.path), shell_path(typed.path));
   }
   return 0;
 }

@@ -74,13 +74,12 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   const std::string page = report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));
   CKPT_TRY(replace_file(out, page, typed.force));
   console.answer(out.string());
-  console.talk(
-      fmt::format("{} of {}: {}.{}", human_bytes(page.size()),
-                  typed.paths.size() == 1 ? "one checkpoint"
-                                          : fmt::format("{} checkpoints", typed.paths.size()),
-                  typed.against.empty() ? "values were not read (--against BASE compares them)"
-                                        : "values compared with " + typed.against.string(),
-                  typed.opens ? "" : " Next: open it in a browser (--open does)"));
+  console.talk("{} of {}: {}.{}", human_bytes(page.size()),
+               typed.paths.size() == 1 ? "one checkpoint"
+                                       : fmt::format("{} checkpoints", typed.paths.size()),
+               typed.against.empty() ? "values were not read (--against BASE compares them)"
+                                     : "values compared with " + typed.against.string(),
+               typed.opens ? "" : " Next: open it in a browser (--open does)");
   if (typed.opens) CKPT_TRY(open_page(out));
   return 0;
 }

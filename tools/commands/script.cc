@@ -31,7 +31,7 @@ Result<int> print_script(const std::string& name, const Console& console) {
     if (!stem.empty() && script.name != stem) continue;
     console.object("script", {{"name", script.name}, {"text", script.text}});
     if (stem.empty()) {
-      console.answer(fmt::format("{}  {}", script.name, summary_of(script)));
+      console.answer("{}  {}", script.name, summary_of(script));
     } else {
       console.answer_lines(script.text);
       return 0;

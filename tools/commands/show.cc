@@ -67,10 +67,9 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
                               checkpoint.is_projector() ? ", a projector"
                               : adapter.empty()         ? ""
                                                         : ", a " + adapter));
-  console.answer(fmt::format("  {}, {} values, {} ({:.2f} bits a value)",
-                             counted(checkpoint.tensors.size(), "tensor"),
-                             human_count(totals.values), human_bytes(totals.bytes),
-                             bits_per_weight(totals.bytes, totals.values)));
+  console.answer("  {}, {} values, {} ({:.2f} bits a value)",
+                 counted(checkpoint.tensors.size(), "tensor"), human_count(totals.values),
+                 human_bytes(totals.bytes), bits_per_weight(totals.bytes, totals.values));
   Table table({"type", "tensors", "size"});
   for (const auto& [type, sums] : totals.by_type) {
     table.add({std::string(type), fmt::format("{}", sums.first), human_bytes(sums.second)});
@@ -83,11 +82,10 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
     documents.push_back(document.path);
     names += (names.empty() ? "" : ", ") + document.path;
   }
-  if (!names.empty()) console.answer(fmt::format("  other files: {}", names));
+  if (!names.empty()) console.answer("  other files: {}", names);
   if (!checkpoint.metadata.entries.empty()) {
-    console.answer(fmt::format("  {}{}",
-                               counted(checkpoint.metadata.entries.size(), "metadata key"),
-                               typed.metadata ? "" : " (--metadata shows them)"));
+    console.answer("  {}{}", counted(checkpoint.metadata.entries.size(), "metadata key"),
+                   typed.metadata ? "" : " (--metadata shows them)");
   }
   console.object("checkpoint", {{"path", typed.path},
                                 {"format", checkpoint.format},
@@ -107,8 +105,7 @@ void show_groups(const Console& console, const QuantSummary& summary) {
     if (group.vectors > 0) {
       names += fmt::format("{}{} of one axis", names.empty() ? "" : ", ", group.vectors);
     }
-    console.answer(fmt::format("  {}: {}: {}", group.algorithm,
-                               counted(group.layers, "layer"), names));
+    console.answer("  {}: {}: {}", group.algorithm, counted(group.layers, "layer"), names);
     console.object("group", {{"algorithm", group.algorithm},
                              {"layers", group.layers},
                              {"vectors", group.vectors},
@@ -120,8 +117,8 @@ void show_groups(const Console& console, const QuantSummary& summary) {
 void show_quantization(const Console& console, const QuantSummary& summary) {
   if (!summary.is_quantized && summary.stated.empty()) return;
   if (!summary.stated.empty()) {
-    console.answer(fmt::format("  quantization: {}{}", summary.stated,
-                               summary.producer.empty() ? "" : ", by " + summary.producer));
+    console.answer("  quantization: {}{}", summary.stated,
+                   summary.producer.empty() ? "" : ", by " + summary.producer);
   }
   if (!summary.kv_cache.empty()) console.answer("  KV cache: " + summary.kv_cache);
   console.object("quantization", {{"stated", summary.stated},
@@ -134,7 +131,7 @@ void show_quantization(const Console& console, const QuantSummary& summary) {
 
 void show_metadata(const Console& console, const Checkpoint& checkpoint) {
   const auto show = [&](const std::string& before, Json row, const MetaEntry& entry) {
-    console.answer(fmt::format("{}{} = {}", before, entry.key, meta_text(entry.value)));
+    console.answer("{}{} = {}", before, entry.key, meta_text(entry.value));
     row.update({{"key", entry.key},
                 {"value_type", meta_type_name(entry.value)},
                 {"value", meta_json(entry.value)}});

@@ -290,10 +290,8 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
   CKPT_ASSIGN(const bool has_signature, is_there(signature));
   if (has_signature) {
     findings.not_checked(fmt::format("{} not checked", signature.filename().string()));
-    console.talk(
-        fmt::format("{}: not checked; say whose it must be with --public-key, "
-                    "--certificate or --ca",
-                    signature.string()));
+    console.talk("{}: not checked; say whose it must be with --public-key, --certificate or --ca",
+                 signature.string());
   }
   return std::nullopt;
 }
@@ -308,9 +306,9 @@ void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entrie
   });
   if (!is_extra) return;
   console.talk(
-      fmt::format("{}: nothing covers what a downloader leaves there. Try: the same "
-                  "command with --ignore .cache",
-                  (fs::path(typed.path) / ".cache").string()));
+      "{}: nothing covers what a downloader leaves there. Try: the same "
+      "command with --ignore .cache",
+      (fs::path(typed.path) / ".cache").string());
 }
 
 // Paths in which folders have no verdict of their own.
@@ -339,8 +337,7 @@ void note_patterns(const TypedVerify& typed, const std::vector<FolderEntry>& ent
     const bool is_used = std::ranges::any_of(
         entries, [&](const FolderEntry& entry) { return is_ignored(entry.path, {path}); });
     if (is_used || path.find_first_of("*?[") == path.npos) continue;
-    console.warn(fmt::format("--ignore {}: a path, not a pattern, and nothing in {} has it", path,
-                             typed.path));
+    console.warn("--ignore {}: a path, not a pattern, and nothing in {} has it", path, typed.path);
   }
 }
 
@@ -393,7 +390,7 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
                         const CommonOptions& common, Findings& findings) {
   const bool is_folder = ckpt::is_folder(typed.path);
   CKPT_ASSIGN(const fs::path pinned, pinned_path(typed.path));
-  if (pinned != typed.path) console.talk(fmt::format("checking {}", pinned.string()));
+  if (pinned != typed.path) console.talk("checking {}", pinned.string());
   if (!is_folder && typed.trusted.is_given()) {
     return misuse_hint("the same command with " + folder_of(typed.path),
                        "{}: a file; model signatures are of folders", typed.path);

@@ -172,13 +172,11 @@ class ValuesReport {
   void print_apart() const {
     const size_t shown = std::min<size_t>(apart_.size(), question_.top);
     for (const Apart& one : std::span(apart_).first(shown)) {
-      console_.answer(
-          fmt::format("{}  {}{}", one.what, one.kind == "bytes" ? "bytes " : "", one.detail));
+      console_.answer("{}  {}{}", one.what, one.kind == "bytes" ? "bytes " : "", one.detail);
       console_.object("difference",
                       {{"what", one.what}, {"kind", one.kind}, {"detail", one.detail}});
     }
-    if (shown < apart_.size())
-      console_.answer(fmt::format("... and {} more", apart_.size() - shown));
+    if (shown < apart_.size()) console_.answer("... and {} more", apart_.size() - shown);
   }
 
   void print_compared(const ValueDifference& total) const {
@@ -209,14 +207,13 @@ class ValuesReport {
     console_.answer_table(table,
                           {false, false, false, true, true, true, true, true, true, true, true});
     if (differing > question_.top) {
-      console_.answer(fmt::format("... and {} more", differing - question_.top));
+      console_.answer("... and {} more", differing - question_.top);
     }
   }
 
   void print_gates() const {
     for (const auto& [gate, tensor, value] : failed_) {
-      console_.answer(
-          fmt::format("failed: {}  {}  {} {:.6g}", gate->text, tensor, gate->metric->name, value));
+      console_.answer("failed: {}  {}  {} {:.6g}", gate->text, tensor, gate->metric->name, value);
       console_.object("gate", {{"gate", gate->text},
                                {"tensor", tensor},
                                {"metric", gate->metric->name},

@@ -155,7 +155,7 @@ void show_verdicts(const Console& console, const Report& report) {
   }
   console.answer_table(table);
   for (const auto& [reason, profiles] : reasons) {
-    console.answer(fmt::format("not checked: {} ({})", reason, fmt::join(profiles, ", ")));
+    console.answer("not checked: {} ({})", reason, fmt::join(profiles, ", "));
   }
 }
 
@@ -216,7 +216,7 @@ void show_places(const Console& console, const Shown& shown) {
   const size_t count = std::min(shown.places.size(), kPlacesShown);
   for (size_t i = 1; i < count; ++i) console.answer("    and " + shown.places[i]);
   if (shown.places.size() > count) {
-    console.answer(fmt::format("    and {} more such places", shown.places.size() - count));
+    console.answer("    and {} more such places", shown.places.size() - count);
   }
 }
 
@@ -240,18 +240,18 @@ void show_fix(const Console& console, const Report& report, const Finding& findi
   const std::string command = fix_command(report, finding);
   const std::string words = advised_words(fix.advice, advised_for(report));
   const IdleStep* idle = find_idle(report, fix);
-  if (!command.empty()) console.answer(fmt::format("    fix: {}", command));
+  if (!command.empty()) console.answer("    fix: {}", command);
   if (!fix.needs.empty()) {
-    console.answer(fmt::format("    {}", fix.needs));
+    console.answer("    {}", fix.needs);
   } else if (has_blank(command, "BASE")) {
     console.answer("    BASE: the unquantized model's folder");
   } else if (has_blank(command, "FOLDER")) {
     console.answer("    FOLDER: the Hugging Face folder that it was converted from");
   }
   if (!words.empty()) {
-    console.answer(fmt::format("    {}: {}", command.empty() ? "fix" : "or", words));
+    console.answer("    {}: {}", command.empty() ? "fix" : "or", words);
   } else if (idle != nullptr && command.empty()) {
-    console.answer(fmt::format("    fix: {}", idle_words(report, finding, *idle)));
+    console.answer("    fix: {}", idle_words(report, finding, *idle));
   }
 }
 
@@ -261,8 +261,8 @@ void show_finding(const Console& console, const Shown& shown, const Report& repo
   console.answer_headed(fmt::format("{} {}", finding.check, severity_words(finding.severity)),
                         fmt::format("  {}", shown.places.front()), tone_of(finding.severity));
   show_places(console, shown);
-  console.answer(fmt::format("    for: {}", fmt::join(shown.profiles, ", ")));
-  if (!finding.symptom.empty()) console.answer(fmt::format("    seen as: {}", finding.symptom));
+  console.answer("    for: {}", fmt::join(shown.profiles, ", "));
+  if (!finding.symptom.empty()) console.answer("    seen as: {}", finding.symptom);
   show_fix(console, report, finding);
 }
 
@@ -316,17 +316,17 @@ void show_next(const Console& console, const Report& report) {
     const std::string note = left.empty() || report.is_training
                                  ? std::string()
                                  : fmt::format("   (leaves {})", fmt::join(left, ", "));
-    console.answer(fmt::format("Fix all: {}{}", command, note));
+    console.answer("Fix all: {}{}", command, note);
   }
   if (const std::string with_base = fix_with_base_command(report); !with_base.empty()) {
     if (command.empty()) console.answer("");
-    console.answer(fmt::format("Fix {}: {}", command.empty() ? "all" : "the rest", with_base));
+    console.answer("Fix {}: {}", command.empty() ? "all" : "the rest", with_base);
     console.answer("    BASE: the unquantized model's folder");
   }
   if (report.serve.empty() || !report.diagnosis.is_good()) return;
   if (command.empty()) console.answer("");
   for (const auto& [profile, serve] : report.serve) {
-    console.answer(fmt::format("Serve with {}: {}", profile, serve));
+    console.answer("Serve with {}: {}", profile, serve);
     console.object("serve", {{"profile", profile}, {"command", serve}});
   }
 }

@@ -159,7 +159,7 @@ void note_foreign_names(const fs::path& folder, const std::vector<FolderEntry>& 
   }
   const auto tell = [&](const std::vector<std::string>& names, std::string_view what) {
     if (names.empty()) return;
-    console.warn(fmt::format("{}: {}: {}", folder.string(), what, first_names(names, kShown)));
+    console.warn("{}: {}: {}", folder.string(), what, first_names(names, kShown));
   };
   tell(equal, "names that macOS and Windows do not tell apart");
   tell(impossible, "names that Windows does not have");
@@ -171,9 +171,8 @@ void note_bookkeeping(const fs::path& folder, const std::vector<FolderEntry>& en
       entries, [](const FolderEntry& entry) { return entry.path.starts_with(".cache/"); });
   if (count == 0) return;
   const std::string cache = (folder / ".cache").string();
-  console.warn(fmt::format("{}: {} published too, and hubs leave such folders out. Try: rm -r {}",
-                           cache, count == 1 ? "1 file is" : fmt::format("{} files are", count),
-                           shell_path(cache)));
+  console.warn("{}: {} published too, and hubs leave such folders out. Try: rm -r {}", cache,
+               count == 1 ? "1 file is" : fmt::format("{} files are", count), shell_path(cache));
 }
 
 }  // namespace ckpt

@@ -15,7 +15,7 @@ namespace {
 void tell_placement(const std::string& target, const Placement& placement, const Console& console) {
   const std::string file = placement.file.empty() ? "-" : placement.file;
   const std::string size = placement.size_bytes == 0 ? "" : human_bytes(placement.size_bytes);
-  console.answer(fmt::format("{:>9}  {}  ->  {}", size, file, placement.place));
+  console.answer("{:>9}  {}  ->  {}", size, file, placement.place);
   console.object("placement", {{"target", target},
                                {"file", placement.file},
                                {"place", placement.place},
@@ -24,10 +24,9 @@ void tell_placement(const std::string& target, const Placement& placement, const
 
 void tell_sent(const std::string& target, const Sent& sent, const Console& console) {
   const std::string digest = sent.digest.empty() ? "" : "sha256:" + sent.digest;
-  console.answer(fmt::format("{}{}{}", sent.address, digest.empty() ? "" : "  ", digest));
-  console.talk(fmt::format("{}: {} sent ({}), {} already there", target,
-                           counted(sent.sent_files, "file"), human_bytes(sent.sent_bytes),
-                           sent.present_files));
+  console.answer("{}{}{}", sent.address, digest.empty() ? "" : "  ", digest);
+  console.talk("{}: {} sent ({}), {} already there", target, counted(sent.sent_files, "file"),
+               human_bytes(sent.sent_bytes), sent.present_files);
   if (!sent.text.empty()) console.answer_lines(sent.text);
   console.object("sent", {{"target", target},
                           {"address", sent.address},

@@ -42,9 +42,9 @@ Result<std::string> source_as_read(const std::string& typed, const fs::path& fol
   }
   if (commits.empty()) {
     console.warn(
-        fmt::format("--source {}: recorded as it is now; ckpt does not know from which commit {} "
-                    "was made. To name it: {}",
-                    typed, folder.string(), form));
+        "--source {}: recorded as it is now; ckpt does not know from which commit {} "
+        "was made. To name it: {}",
+        typed, folder.string(), form);
     return typed;
   }
   if (commits.size() > 1) {

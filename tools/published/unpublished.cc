@@ -154,9 +154,9 @@ void note_unserved(const fs::path& folder, const std::vector<FolderEntry>& entri
     names.push_back(entry.path);
   }
   if (names.empty()) return;
-  console.warn(fmt::format("{}: {}, {}, that no server reads: {}", folder.string(),
-                           counted(names.size(), "file"), human_bytes(size_bytes),
-                           first_names(names, kShownUnserved)));
+  console.warn("{}: {}, {}, that no server reads: {}", folder.string(),
+               counted(names.size(), "file"), human_bytes(size_bytes),
+               first_names(names, kShownUnserved));
 }
 
 }  // namespace ckpt

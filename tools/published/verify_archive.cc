@@ -164,10 +164,8 @@ Result<std::optional<Listing>> read_signature(const VerifyQuestion& question,
   if (!question.trusted.is_given()) {
     if (contents.signature) {
       findings.not_checked(fmt::format("{} not checked", kSignatureName));
-      console.talk(
-          fmt::format("{}: not checked; say whose it must be with --public-key, "
-                      "--certificate or --ca",
-                      where));
+      console.talk("{}: not checked; say whose it must be with --public-key, --certificate or --ca",
+                   where);
     }
     return std::nullopt;
   }
@@ -240,7 +238,7 @@ Status check_archive(const VerifyQuestion& question, const Console& console,
   }
   if (question.unpack.empty()) return {};
   if (findings.bad_count() != 0) {
-    console.talk(fmt::format("{}: not made", question.unpack));
+    console.talk("{}: not made", question.unpack);
     return {};
   }
   if (listings.empty()) {

@@ -362,9 +362,8 @@ Result<ReportedValues> report_values(const Checkpoint& base, const Checkpoint& c
                        pairs.apart.empty() ? "there are none" : pairs.apart.front().why);
   }
   if (!pairs.apart.empty()) {
-    console.warn(fmt::format("{} tensors cannot be compared, among them '{}': {}",
-                             pairs.apart.size(), pairs.apart.front().tensor,
-                             pairs.apart.front().why));
+    console.warn("{} tensors cannot be compared, among them '{}': {}", pairs.apart.size(),
+                 pairs.apart.front().tensor, pairs.apart.front().why);
   }
   ProgressLine progress(console, "comparing");
   CompareOptions options{common.threads, common.memory_bytes, &interrupted, &progress};

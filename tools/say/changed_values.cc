@@ -96,17 +96,17 @@ void show_changed_values(const Console& console, const Checkpoint& before, const
   for (size_t i = 0; i < changes.size(); ++i) {
     const ValueChange& change = changes[i];
     if (i < most) {
-      console.answer(fmt::format("{}{}: {} → {}{}", change.file.empty() ? "" : change.file + ":",
-                                 change.key, change.before.empty() ? "absent" : change.before,
-                                 change.after.empty() ? "removed" : change.after,
-                                 change.type.empty() ? "" : fmt::format(" ({})", change.type)));
+      console.answer("{}{}: {} → {}{}", change.file.empty() ? "" : change.file + ":", change.key,
+                     change.before.empty() ? "absent" : change.before,
+                     change.after.empty() ? "removed" : change.after,
+                     change.type.empty() ? "" : fmt::format(" ({})", change.type));
     }
     Json object{{"key", change.key}, {"before", change.json_before}, {"after", change.json_after}};
     if (!change.file.empty()) object["file"] = change.file;
     if (!change.type.empty()) object["value_type"] = change.type;
     console.object("change", std::move(object));
   }
-  if (changes.size() > most) console.answer(fmt::format("... {} more", changes.size() - most));
+  if (changes.size() > most) console.answer("... {} more", changes.size() - most);
 }
 
 }  // namespace ckpt

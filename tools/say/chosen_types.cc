@@ -107,8 +107,8 @@ void show_chosen_types(const Console& console, const SizeTarget& target,
   const double bits = bits_per_weight(bytes, weights);
   const std::string counted =
       chosen.effective_bits ? fmt::format("{:.3f} effective bits, ", *chosen.effective_bits) : "";
-  console.talk(fmt::format("{}: {} bytes, {}{:.3f} bits a weight in {} tensors", target.text,
-                           chosen.out_bytes, counted, bits, chosen.tensors.size()));
+  console.talk("{}: {} bytes, {}{:.3f} bits a weight in {} tensors", target.text, chosen.out_bytes,
+               counted, bits, chosen.tensors.size());
   for (const std::string& line : table.lines({false, false, true, true, true})) {
     console.talk(line);
   }

@@ -48,8 +48,13 @@ class Console {
 
   bool json() const { return json_; }
   ProgressMode progress() const { return progress_; }
-  // One answer line on stdout; nothing under --json.
+  // One answer line on stdout; nothing under --json. With arguments, a format.
   void answer(std::string_view line) const;
+  template <class... Args>
+  requires(sizeof...(Args) > 0) void answer(fmt::format_string<Args...> format,
+                                            Args&&... args) const {
+    answer(fmt::format(format, std::forward<Args>(args)...));
+  }
   // The same, its first words in bold and in the color of `tone`, where there are colors.
   void answer_headed(std::string_view head, std::string_view rest, Tone tone = Tone::kPlain) const;
   // A text of our own that has several lines, each of them answered.
@@ -60,7 +65,17 @@ class Console {
   void object(std::string_view type, Json fields) const;
   // A line on stderr; not under --quiet.
   void talk(std::string_view line) const;
+  template <class... Args>
+  requires(sizeof...(Args) > 0) void talk(fmt::format_string<Args...> format,
+                                          Args&&... args) const {
+    talk(fmt::format(format, std::forward<Args>(args)...));
+  }
   void warn(std::string_view line) const;
+  template <class... Args>
+  requires(sizeof...(Args) > 0) void warn(fmt::format_string<Args...> format,
+                                          Args&&... args) const {
+    warn(fmt::format(format, std::forward<Args>(args)...));
+  }
   // The one error line: "ckpt: ..." on stderr, and an object under --json.
   void error(const Error& error) const;
 

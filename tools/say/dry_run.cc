@@ -101,16 +101,14 @@ void show_output(const Console& console, const Output& output) {
   const uint64_t total = output.layout.size_bytes();
   console.answer("");
   for (const auto& [type, sums] : by_type) {
-    console.answer(fmt::format("{:>6} {:<7}  {:<8} {:>10}", sums.tensors,
-                               sums.tensors == 1 ? "tensor" : "tensors", type,
-                               human_bytes(sums.size_bytes)));
+    console.answer("{:>6} {:<7}  {:<8} {:>10}", sums.tensors,
+                   sums.tensors == 1 ? "tensor" : "tensors", type, human_bytes(sums.size_bytes));
   }
-  console.answer(fmt::format("{} of tensors, {:.2f} bits a weight, become {}, {:.2f} bits a weight",
-                             human_bytes(before.size_bytes), before.bits(),
-                             human_bytes(after.size_bytes), after.bits()));
-  console.answer(fmt::format("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
-                             output.path.string(), output.layout.files.size(), human_bytes(total),
-                             total));
+  console.answer("{} of tensors, {:.2f} bits a weight, become {}, {:.2f} bits a weight",
+                 human_bytes(before.size_bytes), before.bits(), human_bytes(after.size_bytes),
+                 after.bits());
+  console.answer("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
+                 output.path.string(), output.layout.files.size(), human_bytes(total), total);
   const MovedBlocks moved = count_moved(output.checkpoint.tensors);
   console.object("summary", {{"out", output.path.string()},
                              {"dry_run", true},

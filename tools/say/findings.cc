@@ -51,7 +51,7 @@ void Findings::say(std::string_view path) const {
   console_.answer_headed(fmt::format("{}: {}", path, verdict()), "", tone);
   say_bad();
   if (!not_covered_.empty()) {
-    console_.answer(fmt::format("not covered: {}", fmt::join(not_covered_, ", ")));
+    console_.answer("not covered: {}", fmt::join(not_covered_, ", "));
   }
   for (const std::string& line : good_) console_.answer(line);
   for (const auto& [found, files] : good_files_) {

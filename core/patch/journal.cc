@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/find.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
@@ -35,25 +36,26 @@ Failure journal_failure(const fs::path& path, const char* doing, int error) {
 
 // ---- text --------------------------------------------------------------------------------------
 
+// The first word of a line, and how many numbers are between it and the path. By kind.
+struct LineForm {
+  std::string_view word;
+  size_t numbers;
+};
+constexpr LineForm kLineForms[] = {{"replace", 2}, {"header", 3}, {"insert", 4}, {"remove", 0}};
+constexpr uint64_t JournalLine::*kLineNumbers[] = {&JournalLine::staged, &JournalLine::staged_bytes,
+                                                   &JournalLine::size_bytes,
+                                                   &JournalLine::new_size_bytes};
+
 bool parse_line(std::string_view text, JournalLine& line) {
-  const std::string_view kind = take_word(text);
-  bool sound =
-      kind == "remove" || (take_number(text, line.staged) && take_number(text, line.staged_bytes));
-  if (kind == "replace") {
-    line.kind = JournalLine::Kind::kReplace;
-  } else if (kind == "header") {
-    line.kind = JournalLine::Kind::kHeader;
-    sound = sound && take_number(text, line.size_bytes);
-  } else if (kind == "insert") {
-    line.kind = JournalLine::Kind::kInsert;
-    sound = sound && take_number(text, line.size_bytes) && take_number(text, line.new_size_bytes) &&
-            line.new_size_bytes > line.size_bytes;
-  } else {
-    line.kind = JournalLine::Kind::kRemove;
-    sound = kind == "remove";
+  const LineForm* const form = find_by(kLineForms, &LineForm::word, take_word(text));
+  if (form == nullptr) return false;
+  line.kind = static_cast<JournalLine::Kind>(form - kLineForms);
+  for (size_t i = 0; i < form->numbers; ++i) {
+    if (!take_number(text, line.*kLineNumbers[i])) return false;
   }
   line.path = text;
-  return sound && stays_inside(line.path);
+  const bool is_insert = line.kind == JournalLine::Kind::kInsert;
+  return stays_inside(line.path) && (!is_insert || line.new_size_bytes > line.size_bytes);
 }
 
 Result<BoundJournal> read_journal(const fs::path& path) {
@@ -178,22 +180,10 @@ Status judge_journal(const fs::path& path, const Belongs& belongs, JournalFrom f
 std::string render_lines(const Journal& journal) {
   std::string out;
   for (const JournalLine& line : journal) {
-    switch (line.kind) {
-      case JournalLine::Kind::kReplace:
-        out += fmt::format("replace {} {} {}\n", line.staged, line.staged_bytes, line.path);
-        break;
-      case JournalLine::Kind::kHeader:
-        out += fmt::format("header {} {} {} {}\n", line.staged, line.staged_bytes, line.size_bytes,
-                           line.path);
-        break;
-      case JournalLine::Kind::kInsert:
-        out += fmt::format("insert {} {} {} {} {}\n", line.staged, line.staged_bytes,
-                           line.size_bytes, line.new_size_bytes, line.path);
-        break;
-      case JournalLine::Kind::kRemove:
-        out += fmt::format("remove {}\n", line.path);
-        break;
-    }
+    const LineForm& form = kLineForms[static_cast<size_t>(line.kind)];
+    out += form.word;
+    for (size_t i = 0; i < form.numbers; ++i) out += fmt::format(" {}", line.*kLineNumbers[i]);
+    out += fmt::format(" {}\n", line.path);
   }
   out += kLastLine;
   out += '\n';

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/find.h"
+#include "core/base/numbered_name.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
 #include "core/resume/found_ledgers.h"
@@ -29,16 +30,10 @@ struct Temporary {
 
 // "NAME-00001-of-00003.gguf.partial" is one of the files of NAME.gguf.
 std::string name_without_number(const std::string& name) {
-  constexpr std::string_view kNumber = "-00001-of-00001";
-  const size_t end = name.rfind(".gguf");
-  if (end == name.npos || end < kNumber.size()) return name;
-  const size_t begin = end - kNumber.size();
-  const std::string_view number = std::string_view(name).substr(begin, kNumber.size());
-  for (size_t i = 0; i < number.size(); ++i) {
-    const bool is_digit = number[i] >= '0' && number[i] <= '9';
-    if (kNumber[i] >= '0' && kNumber[i] <= '9' ? !is_digit : number[i] != kNumber[i]) return name;
-  }
-  return name.substr(0, begin) + name.substr(end);
+  constexpr std::string_view kEnding = ".gguf";
+  const size_t end = std::min(name.rfind(kEnding), name.size());
+  const auto numbered = parse_numbered(name.substr(0, end + kEnding.size()));
+  return numbered ? numbered->prefix + name.substr(end) : name;
 }
 
 std::vector<Temporary> possible_temporaries(const fs::path& path) {

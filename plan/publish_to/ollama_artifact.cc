@@ -8,9 +8,9 @@
 // server/create.go, createModel().
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 
+#include "core/base/numbered_name.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"
@@ -36,18 +36,6 @@ struct GgufFile {
   Checkpoint checkpoint;
 };
 
-// "model-00001-of-00003.gguf"
-bool is_split_name(std::string_view name) {
-  constexpr std::string_view kShape = "-00000-of-00000.gguf";
-  if (name.size() <= kShape.size()) return false;
-  name.remove_prefix(name.size() - kShape.size());
-  for (size_t i = 0; i < kShape.size(); ++i) {
-    const bool is_digit = std::isdigit(static_cast<unsigned char>(name[i])) != 0;
-    if (kShape[i] == '0' ? !is_digit : name[i] != kShape[i]) return false;
-  }
-  return true;
-}
-
 // Fails as ollama_artifact() does.
 Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
   std::vector<GgufFile> out;
@@ -55,7 +43,7 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
   for (const FileDigest& file : shipment.files) {
     if (!has_ending(file.name, ".gguf")) continue;
     const fs::path path = shipment.folder / file.name;
-    if (is_split_name(file.name)) {
+    if (parse_numbered(file.name)) {
       return misuse_hint(
           fmt::format("ckpt convert {} release/model.gguf", shell_path(path.string())),
           "{}: part of a split file; Ollama names files by digest, so that parts are not found",

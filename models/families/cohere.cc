@@ -1,10 +1,8 @@
 // Command R and Command R7B, Command A: one norm a layer, the embedding is the head.
 //
-// Source: llama.cpp conversion/command_r.py (CommandR2Model, Cohere2Model); defaults: transformers
-// models/cohere{,2}/configuration_*.py. Command R's context is model_max_length where config.json
-// has it; a Cohere2 file has no biases.
-//
-// Shapes: transformers models/cohere{,2}/{modeling,configuration}_*.py.
+// Sources: llama.cpp conversion/command_r.py (CommandR2Model, Cohere2Model); transformers
+// models/cohere{,2}. Command R's context is model_max_length where config.json has it; a Cohere2
+// file has no biases.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -17,8 +15,8 @@ constexpr ParameterRule kCohereFrame[] = {
     {".input_layernorm.weight",   "hidden_size"},
 };
 constexpr ParameterRule kCohereNorms[] = {
-    {".self_attn.q_norm.weight", "num_attention_heads head_dim", ServerCut::kRows, "use_qk_norm"},
-    {".self_attn.k_norm.weight", "num_key_value_heads head_dim", ServerCut::kRows, "use_qk_norm"},
+    {".self_attn.q_norm.weight", "num_attention_heads head_dim", kRows, "use_qk_norm"},
+    {".self_attn.k_norm.weight", "num_key_value_heads head_dim", kRows, "use_qk_norm"},
 };
 constexpr NameRule kCohere2Names[] = {
     {"model.embed_tokens.weight",               "token_embd.weight"},
@@ -33,33 +31,30 @@ constexpr NameRule kCohere2Names[] = {
     {"model.layers.{}.mlp.down_proj.weight",    "blk.{}.ffn_down.weight"},
 };
 constexpr KeyRule kCohereKeys[] = {
-    {"context_length",    MetaType::kU32, "model_max_length max_position_embeddings"},
-    {"logit_scale",       MetaType::kF32, "logit_scale"},
-    {"rope.scaling.type", MetaType::kText, "none", KeySource::kConstant},
+    {"context_length",    kU32, "model_max_length max_position_embeddings"},
+    {"logit_scale",       kF32, "logit_scale"},
+    {"rope.scaling.type", kText, "none", kConstant},
 };
 constexpr KeyRule kCohere2Keys[] = {
-    {"logit_scale",              MetaType::kF32, "logit_scale"},
-    {"attention.sliding_window", MetaType::kU32, "sliding_window"},
-    {"vocab_size",               MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count",     MetaType::kU32, "rotary_pct", KeySource::kRotaryPart},
-    {"rope.scaling.type",        MetaType::kText, "none", KeySource::kConstant},
+    {"logit_scale",              kF32, "logit_scale"},
+    {"attention.sliding_window", kU32, "sliding_window"},
+    {"vocab_size",               kU32, "vocab_size"},
+    {"rope.dimension_count",     kU32, "rotary_pct", kRotaryPart},
+    {"rope.scaling.type",        kText, "none", kConstant},
 };
 constexpr ClassDefault kCohereDefaults[] = {
     {"hidden_size", "8192"}, {"intermediate_size", "22528"}, {"num_attention_heads", "64"},
-    {"num_key_value_heads", "num_attention_heads"}, {"layer_norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "256000"},
-    {"max_position_embeddings", "8192", kInKeys}, {"logit_scale", "0.0625", kInKeys},
-    {"num_hidden_layers", "40", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    rows::kAllKeyHeads, {"layer_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "256000"}, {"max_position_embeddings", "8192", kInKeys},
+    {"logit_scale", "0.0625", kInKeys}, {"num_hidden_layers", "40", kInShapes}, rows::kHeadOfWidth,
     {"tie_word_embeddings", "1", kInShapes},
 };
 constexpr ClassDefault kCohere2Defaults[] = {
     {"hidden_size", "8192"}, {"intermediate_size", "22528"}, {"num_attention_heads", "64"},
-    {"num_key_value_heads", "num_attention_heads"}, {"layer_norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "256000"},
-    {"max_position_embeddings", "8192", kInKeys}, {"logit_scale", "0.0625", kInKeys},
-    {"sliding_window", "4096", kInKeys},
-    {.field = "head_dim", .value = "hidden_size/num_attention_heads", .unless = "head_dim"},
+    rows::kAllKeyHeads, {"layer_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "256000"}, {"max_position_embeddings", "8192", kInKeys},
+    {"logit_scale", "0.0625", kInKeys}, {"sliding_window", "4096", kInKeys},
+    rows::if_absent("head_dim", "hidden_size/num_attention_heads"),
     {"num_hidden_layers", "40", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
 };
 // clang-format on

@@ -1,11 +1,8 @@
 // ERNIE 4.5: as Llama's, with rows as they are; experts from a layer on.
 //
-// Source: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel); defaults: transformers
-// models/ernie4_5{,_moe}/configuration_*.py. Stacks come gate, up, down; the declared width
-// of the shared MLP is that of the dense ones / heads of keys. Layers for multi-token prediction
-// are left out.
-//
-// Shapes: transformers models/ernie4_5{,_moe}/{modeling,configuration}_*.py.
+// Sources: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel); transformers
+// models/ernie4_5{,_moe}. Stacks come gate, up, down; the declared width of the shared MLP is that
+// of the dense ones / heads of keys. Layers for multi-token prediction are left out.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -15,60 +12,52 @@ namespace {
 constexpr auto kErnieBias = rows::under("use_bias", rows::kAllBias);
 constexpr auto kErnieMlpBias = rows::under("dense use_bias", rows::kMlpBias);
 constexpr ParameterRule kErnieExperts[] = {
-    {".mlp.gate.weight", "moe_num_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".mlp.moe_statics.e_score_correction_bias", "1 moe_num_experts", ServerCut::kWhole,
-     "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse"},
-    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
-     "sparse"},
+    {".mlp.gate.weight",                 "moe_num_experts hidden_size", kWhole, "sparse"},
+    {".mlp.moe_statics.e_score_correction_bias", "1 moe_num_experts", kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", kRows, "sparse"},
+    {".mlp.experts.{}.up_proj.weight",   "moe_intermediate_size hidden_size", kRows, "sparse"},
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", kColumns, "sparse"},
     {".mlp.shared_experts.gate_proj.weight",
-     "moe_num_shared_experts*moe_intermediate_size hidden_size", ServerCut::kRows,
+     "moe_num_shared_experts*moe_intermediate_size hidden_size", kRows,
      "sparse moe_num_shared_experts"},
     {".mlp.shared_experts.up_proj.weight",
-     "moe_num_shared_experts*moe_intermediate_size hidden_size", ServerCut::kRows,
+     "moe_num_shared_experts*moe_intermediate_size hidden_size", kRows,
      "sparse moe_num_shared_experts"},
     {".mlp.shared_experts.down_proj.weight",
-     "hidden_size moe_num_shared_experts*moe_intermediate_size", ServerCut::kColumns,
+     "hidden_size moe_num_shared_experts*moe_intermediate_size", kColumns,
      "sparse moe_num_shared_experts"},
 };
 constexpr NameRule kErnieMoeNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.mlp.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
+    {"model.layers.{}.mlp.gate",                 "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.mlp.experts.{}.up_proj",   "blk.{}.ffn_up_exps",   Change::kExpert},
-    {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps", Change::kExpert},
+    {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.up_proj",   "blk.{}.ffn_up_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
 };
 constexpr KeyRule kErnieMoeKeys[] = {
-    {"expert_count",               MetaType::kU32, "moe_num_experts", KeySource::kNumber},
-    {"expert_used_count",          MetaType::kU32, "moe_k", KeySource::kNumber},
-    {"interleave_moe_layer_step",  MetaType::kU32, "moe_layer_interval", KeySource::kNumber},
-    {"leading_dense_block_count",  MetaType::kU32, "moe_layer_start_index", KeySource::kNumber},
-    {"expert_feed_forward_length", MetaType::kU32, "moe_intermediate_size"},
-    {"expert_shared_count",        MetaType::kU32, "moe_num_shared_experts"},
-    {"expert_shared_feed_forward_length", MetaType::kU32, "moe_num_shared_experts",
-     KeySource::kSharedWidth},
+    {"expert_count",                      kU32, "moe_num_experts", kNumber},
+    {"expert_used_count",                 kU32, "moe_k", kNumber},
+    {"interleave_moe_layer_step",         kU32, "moe_layer_interval", kNumber},
+    {"leading_dense_block_count",         kU32, "moe_layer_start_index", kNumber},
+    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
+    {"expert_shared_count",               kU32, "moe_num_shared_experts"},
+    {"expert_shared_feed_forward_length", kU32, "moe_num_shared_experts", kSharedWidth},
 };
 constexpr ClassDefault kErnieDefaults[] = {
     {"hidden_size", "1024"}, {"intermediate_size", "3072"}, {"num_attention_heads", "16"},
-    {.field = "num_key_value_heads", .value = "2", .null_as = "num_attention_heads"},
+    rows::key_heads("2"),
     {.field = "head_dim", .value = "128", .read_by = kInKeys,
-     .null_as = "hidden_size/num_attention_heads"},
-    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "500000", kInKeys},
-    {"vocab_size", "103424"}, {"max_position_embeddings", "131072", kInKeys},
-    {"num_hidden_layers", "18", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"tie_word_embeddings", "1", kInShapes},
+     .null_as = "hidden_size/num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "500000", kInKeys}, {"vocab_size", "103424"},
+    {"max_position_embeddings", "131072", kInKeys}, {"num_hidden_layers", "18", kInShapes},
+    rows::kHeadOfWidth, {"tie_word_embeddings", "1", kInShapes},
 };
 constexpr ClassDefault kErnieMoeDefaults[] = {
     {"hidden_size", "2560"}, {"intermediate_size", "12288"}, {"num_attention_heads", "20"},
     {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-5", kInKeys},
     {"rope_theta", "500000", kInKeys}, {"vocab_size", "103424"},
     {"max_position_embeddings", "131072", kInKeys}, {"moe_intermediate_size", "1536"},
-    {"moe_num_shared_experts", "2"}, {"num_hidden_layers", "28", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"moe_num_shared_experts", "2"}, {"num_hidden_layers", "28", kInShapes}, rows::kHeadOfWidth,
     {"moe_num_experts", "64", kInShapes}, {"moe_k", "6", kInShapes},
     {"moe_layer_start_index", "1", kInShapes}, {"moe_layer_interval", "1", kInShapes},
     {"num_experts", "moe_num_experts", kInShapes},

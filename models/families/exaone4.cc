@@ -1,9 +1,7 @@
 // EXAONE 4: norms behind attention and MLP, q and k normed, windows by layer_types.
 //
-// Source: llama.cpp conversion/exaone.py (Exaone4Model); defaults: transformers
-// models/exaone4/configuration_exaone4.py, which fills in layer_types by sliding_window_pattern.
-//
-// Shapes: transformers models/exaone4/{modeling,configuration}_exaone4.py.
+// Sources: llama.cpp conversion/exaone.py (Exaone4Model); transformers models/exaone4, whose class
+// fills in layer_types by sliding_window_pattern.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -11,19 +9,17 @@ namespace {
 
 // clang-format off
 constexpr KeyRule kExaone4Keys[] = {
-    {"vocab_size",                       MetaType::kU32, "vocab_size"},
-    {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
-    {"attention.sliding_window_pattern", MetaType::kArray, "sliding_window",
-     KeySource::kSlidingLayers},
+    {"vocab_size",                       kU32, "vocab_size"},
+    {"attention.sliding_window",         kU32, "sliding_window"},
+    {"attention.sliding_window_pattern", kArray, "sliding_window", kSlidingLayers},
 };
 constexpr ClassDefault kExaone4Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "16384"}, {"num_attention_heads", "32"},
     {"num_key_value_heads", "32"}, {"rms_norm_eps", "1e-5", kInKeys},
     {"rope_theta", "10000", kInKeys}, {"vocab_size", "102400"},
     {"max_position_embeddings", "2048", kInKeys},
-    {.field = "sliding_window", .value = "4096", .read_by = kInKeys, .unless = "sliding_window"},
-    {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    rows::if_absent("sliding_window", "4096", kInKeys), {"num_hidden_layers", "32", kInShapes},
+    rows::kHeadOfWidth,
 };
 // clang-format on
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/base/words.h"
-#include "models/families/list.h"
+#include "models/families/rows.h"
 
 namespace ckpt {
 
@@ -16,33 +16,31 @@ const Family* const kFamilies[] = {CKPT_FAMILIES(CKPT_ENTRY)};
 
 // clang-format off
 constexpr KeyRule kCommonKeyRows[] = {
-    {"block_count",         MetaType::kU32, "", KeySource::kBlockCount},
-    {"context_length",      MetaType::kU32,
+    {"block_count",             kU32, "", kBlockCount},
+    {"context_length", kU32,
      "max_position_embeddings n_ctx n_positions max_length max_sequence_length model_max_length"},
-    {"embedding_length",    MetaType::kU32, "hidden_size n_embd dim"},
-    {"feed_forward_length", MetaType::kU32,
+    {"embedding_length",        kU32, "hidden_size n_embd dim"},
+    {"feed_forward_length", kU32,
      "prefix_dense_intermediate_size dense_intermediate_size intermediate_size n_inner hidden_dim"},
-    {"attention.head_count",    MetaType::kU32, "num_attention_heads n_head n_heads"},
-    {"attention.head_count_kv", MetaType::kU32, "num_key_value_heads n_kv_heads"},
-    {"attention.causal",        MetaType::kBool, "is_causal", KeySource::kCausal},
-    {"rope.scaling",            MetaType::kText, "", KeySource::kRopeScaling},
-    {"rope.dimension_sections", MetaType::kArray, "mrope_section", KeySource::kRopeSections},
-    {"rope.freq_base",          MetaType::kF32, "", KeySource::kRopeBase},
-    {"rope.freq_base_swa",      MetaType::kF32, "", KeySource::kRopeBaseSliding},
-    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "rms_norm_eps norm_eps"},
-    {"attention.layer_norm_epsilon",     MetaType::kF32,
-     "layer_norm_eps layer_norm_epsilon norm_epsilon"},
-    {"expert_count",            MetaType::kU32, "num_local_experts num_experts n_routed_experts"},
-    {"expert_used_count",       MetaType::kU32,
-     "num_experts_per_tok num_experts_per_token top_k_experts"},
-    {"expert_group_count",      MetaType::kU32, "n_group"},
-    {"expert_group_used_count", MetaType::kU32, "topk_group"},
-    {"expert_gating_func",      MetaType::kU32,
+    {"attention.head_count",    kU32, "num_attention_heads n_head n_heads"},
+    {"attention.head_count_kv", kU32, "num_key_value_heads n_kv_heads"},
+    {"attention.causal",        kBool, "is_causal", kCausal},
+    {"rope.scaling",            kText, "", kRopeScaling},
+    {"rope.dimension_sections", kArray, "mrope_section", kRopeSections},
+    {"rope.freq_base",          kF32, "", kRopeBase},
+    {"rope.freq_base_swa",      kF32, "", kRopeBaseSliding},
+    {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps norm_eps"},
+    {"attention.layer_norm_epsilon", kF32, "layer_norm_eps layer_norm_epsilon norm_epsilon"},
+    {"expert_count",            kU32, "num_local_experts num_experts n_routed_experts"},
+    {"expert_used_count",       kU32, "num_experts_per_tok num_experts_per_token top_k_experts"},
+    {"expert_group_count",      kU32, "n_group"},
+    {"expert_group_used_count", kU32, "topk_group"},
+    {"expert_gating_func", kU32,
      "score_function scoring_func score_func moe_router_activation moe_router_activation_func "
-     "expert_selection_fn", KeySource::kGatingFunction},
-    {"attention.key_length",    MetaType::kU32, "head_dim"},
-    {"attention.value_length",  MetaType::kU32, "head_dim"},
-    {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},
+     "expert_selection_fn", kGatingFunction},
+    {"attention.key_length",    kU32, "head_dim"},
+    {"attention.value_length",  kU32, "head_dim"},
+    {"general.file_type",       kU32, "", kFileType},
 };
 // clang-format on
 

@@ -1,11 +1,9 @@
 // Gemma, Gemma 2 and Gemma 3: norms are stored minus one, the head is the embedding.
 //
-// Source: llama.cpp conversion/gemma.py (GemmaModel, Gemma2Model, Gemma3Model); defaults:
-// transformers models/gemma{,2,3}/configuration_*.py. The norm behind attention is the norm before
-// the MLP in Gemma, and one of its own in the later ones; keys of Gemma and Gemma 2 have an order
-// of their own, without a word on rotary positions.
-//
-// Shapes: transformers models/gemma{,2,3}/modeling_*.py.
+// Sources: llama.cpp conversion/gemma.py (GemmaModel, Gemma2Model, Gemma3Model); transformers
+// models/gemma{,2,3}. The norm behind attention is the norm before the MLP in Gemma, and one of its
+// own in the later ones; keys of Gemma and Gemma 2 have an order of their own, without a word on
+// rotary positions.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -17,50 +15,48 @@ constexpr ParameterRule kMlpNorms[] = {
     {".post_feedforward_layernorm.weight", "hidden_size"},
 };
 constexpr NameRule kGemmaNorms[] = {
-    {"model.norm",                     "output_norm",       Change::kAddOne},
-    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", Change::kAddOne},
+    {"model.norm",                      "output_norm", kAddOne},
+    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", kAddOne},
 };
 constexpr NameRule kGemma1Norms[] = {
-    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", Change::kAddOne},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", kAddOne},
 };
 constexpr NameRule kGemma2Norms[] = {
-    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm", Change::kAddOne},
-    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm",            Change::kAddOne},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm",       Change::kAddOne},
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm", kAddOne},
+    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm", kAddOne},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm", kAddOne},
 };
 constexpr NameRule kGemma3Norms[] = {
-    {"model.embed_tokens",                "token_embd",  Change::kTokenRows},
-    {"lm_head",                           "output"},
-    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", Change::kAddOne},
+    {"model.embed_tokens",               "token_embd", kTokenRows},
+    {"lm_head",                          "output"},
+    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", kAddOne},
+    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", kAddOne},
 };
 constexpr KeyRule kGemma2Keys[] = {
-    {"context_length",          MetaType::kU32, "max_position_embeddings"},
-    {"embedding_length",        MetaType::kU32, "hidden_size"},
-    {"block_count",             MetaType::kU32, "", KeySource::kBlockCount},
-    {"feed_forward_length",     MetaType::kU32, "intermediate_size"},
-    {"attention.head_count",    MetaType::kU32, "num_attention_heads"},
-    {"attention.head_count_kv", MetaType::kU32, "num_key_value_heads"},
-    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "rms_norm_eps"},
-    {"attention.key_length",    MetaType::kU32, "head_dim"},
-    {"attention.value_length",  MetaType::kU32, "head_dim"},
-    {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},
-    {"attn_logit_softcapping",  MetaType::kF32, "attn_logit_softcapping"},  // not Gemma's
-    {"final_logit_softcapping", MetaType::kF32, "final_logit_softcapping"},
-    {"attention.sliding_window", MetaType::kU32, "sliding_window"},
+    {"context_length",                   kU32, "max_position_embeddings"},
+    {"embedding_length",                 kU32, "hidden_size"},
+    {"block_count",                      kU32, "", kBlockCount},
+    {"feed_forward_length",              kU32, "intermediate_size"},
+    {"attention.head_count",             kU32, "num_attention_heads"},
+    {"attention.head_count_kv",          kU32, "num_key_value_heads"},
+    {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps"},
+    {"attention.key_length",             kU32, "head_dim"},
+    {"attention.value_length",           kU32, "head_dim"},
+    {"general.file_type",                kU32, "", kFileType},
+    {"attn_logit_softcapping",           kF32, "attn_logit_softcapping"},  // not Gemma's
+    {"final_logit_softcapping",          kF32, "final_logit_softcapping"},
+    {"attention.sliding_window",         kU32, "sliding_window"},
 };
 constexpr size_t kGemma1KeyCount = 10;
 constexpr KeyRule kGemma3Keys[] = {
-    {"final_logit_softcapping", MetaType::kF32, "final_logit_softcapping",
-     KeySource::kFieldUnlessZero},
-    {"attention.sliding_window", MetaType::kU32, "", KeySource::kSlidingWindow},
+    {"final_logit_softcapping",  kF32, "final_logit_softcapping", kFieldUnlessZero},
+    {"attention.sliding_window", kU32, "", kSlidingWindow},
 };
 constexpr ClassDefault kGemmaDefaults[] = {
     {"hidden_size", "3072"}, {"intermediate_size", "24576"}, {"head_dim", "256"},
-    {"num_attention_heads", "16"}, {"num_key_value_heads", "16"},
-    {"rms_norm_eps", "1e-6", kInKeys}, {"vocab_size", "256000"},
-    {"max_position_embeddings", "8192", kInKeys}, {"num_hidden_layers", "28", kInShapes},
-    {"tie_word_embeddings", "1", kInShapes},
+    {"num_attention_heads", "16"}, {"num_key_value_heads", "16"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"vocab_size", "256000"}, {"max_position_embeddings", "8192", kInKeys},
+    {"num_hidden_layers", "28", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
 };
 constexpr ClassDefault kGemma2Defaults[] = {
     {"hidden_size", "2304"}, {"intermediate_size", "9216"}, {"head_dim", "256"},

@@ -1,12 +1,9 @@
 // Gemma 4: layers of two kinds of attention with heads of two sizes, embeddings of every layer, the
 // last layers without keys and values of their own.
 //
-// Source: llama.cpp conversion/gemma.py (Gemma4Model); transformers
-// models/gemma4/configuration_gemma4.py. Norms are stored as they are; the gate and up of experts
-// stay one tensor; fields of full attention are global_head_dim and
-// num_global_key_value_heads, or in per_layer_config.
-//
-// Shapes: transformers models/gemma4/modeling_gemma4.py.
+// Sources: llama.cpp conversion/gemma.py (Gemma4Model); transformers models/gemma4. Norms are
+// stored as they are; the gate and up of experts stay one tensor; fields of full attention are
+// global_head_dim and num_global_key_value_heads, or in per_layer_config.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -16,63 +13,59 @@ namespace {
 // Heads have two sizes, and the last layers share keys and values and may have wider MLPs: of
 // attention and MLP there are rows for what all layers of a kind have in common.
 constexpr ParameterRule kGemma4Rows[] = {
-    {"model.embed_tokens.weight", "vocab_size hidden_size"},
-    {"model.norm.weight",         "hidden_size"},
+    {"model.embed_tokens.weight",              "vocab_size hidden_size"},
+    {"model.norm.weight",                      "hidden_size"},
     {"model.embed_tokens_per_layer.weight",
      "vocab_size_per_layer_input num_hidden_layers*hidden_size_per_layer_input"},
     {"model.per_layer_model_projection.weight",
      "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
-    {"model.per_layer_projection_norm.weight",     "hidden_size_per_layer_input"},
-    {".input_layernorm.weight",                    "hidden_size"},
-    {".post_attention_layernorm.weight",           "hidden_size"},
-    {".pre_feedforward_layernorm.weight",          "hidden_size"},
-    {".post_feedforward_layernorm.weight",         "hidden_size"},
-    {".per_layer_input_gate.weight", "hidden_size_per_layer_input hidden_size"},
-    {".per_layer_projection.weight", "hidden_size hidden_size_per_layer_input"},
-    {".post_per_layer_input_norm.weight",          "hidden_size"},
-    {".layer_scalar",                              "1"},
+    {"model.per_layer_projection_norm.weight", "hidden_size_per_layer_input"},
+    {".input_layernorm.weight",                "hidden_size"},
+    {".post_attention_layernorm.weight",       "hidden_size"},
+    {".pre_feedforward_layernorm.weight",      "hidden_size"},
+    {".post_feedforward_layernorm.weight",     "hidden_size"},
+    {".per_layer_input_gate.weight",           "hidden_size_per_layer_input hidden_size"},
+    {".per_layer_projection.weight",           "hidden_size hidden_size_per_layer_input"},
+    {".post_per_layer_input_norm.weight",      "hidden_size"},
+    {".layer_scalar",                          "1"},
 };
 constexpr auto kSlidingAttention = rows::under("sliding_attention", rows::kAttention);
 constexpr auto kSlidingNorms = rows::under("sliding_attention", rows::kAttentionNorms);
 constexpr NameRule kGemma4Names[] = {
-    {"model.embed_tokens_per_layer",      "per_layer_token_embd"},
-    {"model.per_layer_model_projection",  "per_layer_model_proj"},
-    {"model.per_layer_projection_norm",   "per_layer_proj_norm"},
+    {"model.embed_tokens_per_layer",                 "per_layer_token_embd"},
+    {"model.per_layer_model_projection",             "per_layer_model_proj"},
+    {"model.per_layer_projection_norm",              "per_layer_proj_norm"},
     {"model.layers.{}.post_attention_layernorm",     "blk.{}.post_attention_norm"},
     {"model.layers.{}.pre_feedforward_layernorm",    "blk.{}.ffn_norm"},
     {"model.layers.{}.pre_feedforward_layernorm_2",  "blk.{}.pre_ffw_norm_2"},
     {"model.layers.{}.post_feedforward_layernorm",   "blk.{}.post_ffw_norm"},
     {"model.layers.{}.post_feedforward_layernorm_1", "blk.{}.post_ffw_norm_1"},
     {"model.layers.{}.post_feedforward_layernorm_2", "blk.{}.post_ffw_norm_2"},
-    {"model.layers.{}.layer_scalar",              "blk.{}.layer_output_scale.weight"},
-    {"model.layers.{}.per_layer_input_gate",      "blk.{}.inp_gate"},
-    {"model.layers.{}.per_layer_projection",      "blk.{}.proj"},
-    {"model.layers.{}.post_per_layer_input_norm", "blk.{}.post_norm"},
-    {"model.layers.{}.router.proj",               "blk.{}.ffn_gate_inp",
-     Change::kNone, Store::kF32},
-    {"model.layers.{}.router.scale",              "blk.{}.ffn_gate_inp.scale"},
-    {"model.layers.{}.router.per_expert_scale",   "blk.{}.ffn_down_exps.scale"},
-    {"model.layers.{}.experts.gate_up_proj",      "blk.{}.ffn_gate_up_exps.weight"},
-    {"model.layers.{}.experts.down_proj",         "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.layer_scalar",                 "blk.{}.layer_output_scale.weight"},
+    {"model.layers.{}.per_layer_input_gate",         "blk.{}.inp_gate"},
+    {"model.layers.{}.per_layer_projection",         "blk.{}.proj"},
+    {"model.layers.{}.post_per_layer_input_norm",    "blk.{}.post_norm"},
+    {"model.layers.{}.router.proj",                  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"model.layers.{}.router.scale",                 "blk.{}.ffn_gate_inp.scale"},
+    {"model.layers.{}.router.per_expert_scale",      "blk.{}.ffn_down_exps.scale"},
+    {"model.layers.{}.experts.gate_up_proj",         "blk.{}.ffn_gate_up_exps.weight"},
+    {"model.layers.{}.experts.down_proj",            "blk.{}.ffn_down_exps.weight"},
 };
 constexpr KeyRule kGemma4Keys[] = {
-    {"final_logit_softcapping", MetaType::kF32, "final_logit_softcapping",
-     KeySource::kFieldUnlessZero},
-    {"attention.sliding_window",         MetaType::kU32, "", KeySource::kSlidingWindow},
-    {"attention.shared_kv_layers",       MetaType::kU32, "num_kv_shared_layers"},
-    {"embedding_length_per_layer_input", MetaType::kU32, "hidden_size_per_layer_input",
-     KeySource::kFieldOrZero},
-    {"attention.sliding_window_pattern", MetaType::kArray, "", KeySource::kSlidingPattern},
-    {"attention.key_length",             MetaType::kU32, "", KeySource::kFullHead},
-    {"attention.value_length",           MetaType::kU32, "", KeySource::kFullHead},
-    {"attention.key_length_swa",         MetaType::kU32, "head_dim"},
-    {"attention.value_length_swa",       MetaType::kU32, "head_dim"},
-    {"expert_feed_forward_length",       MetaType::kU32,
-     "expert_intermediate_size moe_intermediate_size"},
-    {"feed_forward_length",              MetaType::kArray, "", KeySource::kWideFeedForward},
-    {"attention.head_count_kv",          MetaType::kArray, "", KeySource::kFullOrSlidingHeads},
-    {"rope.dimension_count",             MetaType::kU32, "", KeySource::kFullHead},
-    {"rope.dimension_count_swa",         MetaType::kU32, "", KeySource::kSlidingRotary},
+    {"final_logit_softcapping",          kF32, "final_logit_softcapping", kFieldUnlessZero},
+    {"attention.sliding_window",         kU32, "", kSlidingWindow},
+    {"attention.shared_kv_layers",       kU32, "num_kv_shared_layers"},
+    {"embedding_length_per_layer_input", kU32, "hidden_size_per_layer_input", kFieldOrZero},
+    {"attention.sliding_window_pattern", kArray, "", kSlidingPattern},
+    {"attention.key_length",             kU32, "", kFullHead},
+    {"attention.value_length",           kU32, "", kFullHead},
+    {"attention.key_length_swa",         kU32, "head_dim"},
+    {"attention.value_length_swa",       kU32, "head_dim"},
+    {"expert_feed_forward_length",       kU32, "expert_intermediate_size moe_intermediate_size"},
+    {"feed_forward_length",              kArray, "", kWideFeedForward},
+    {"attention.head_count_kv",          kArray, "", kFullOrSlidingHeads},
+    {"rope.dimension_count",             kU32, "", kFullHead},
+    {"rope.dimension_count_swa",         kU32, "", kSlidingRotary},
 };
 constexpr ClassDefault kGemma4Defaults[] = {
     {"hidden_size", "2304"}, {"intermediate_size", "9216"}, {"head_dim", "256"},

@@ -1,9 +1,6 @@
 // GLM 4 (0414): norms before and behind attention and MLP, gate and up in one.
 //
-// Source: llama.cpp conversion/glm.py (Glm4Model); defaults: transformers
-// models/glm4/configuration_glm4.py.
-//
-// Shapes: transformers models/glm4/{modeling,configuration}_glm4.py.
+// Sources: llama.cpp conversion/glm.py (Glm4Model); transformers models/glm4.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -15,8 +12,8 @@ constexpr ParameterRule kGlm4Norms[] = {
     {".post_mlp_layernorm.weight",       "hidden_size"},
 };
 constexpr ParameterRule kGlm4Mlp[] = {
-    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.down_proj.weight",    "hidden_size intermediate_size", ServerCut::kColumns},
+    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", kRows},
+    {".mlp.down_proj.weight",    "hidden_size intermediate_size", kColumns},
 };
 constexpr NameRule kGlm4Names[] = {   // before the common rows: the first match wins
     {"model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"},
@@ -24,7 +21,7 @@ constexpr NameRule kGlm4Names[] = {   // before the common rows: the first match
     {"model.layers.{}.mlp.gate_up_proj",         "blk.{}.ffn_up"},
 };
 constexpr KeyRule kGlm4Keys[] = {
-    {"rope.dimension_count", MetaType::kU32, "0.5", KeySource::kPartialRotary},
+    {"rope.dimension_count", kU32, "0.5", kPartialRotary},
 };
 constexpr ClassDefault kGlm4Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "13696"}, {"num_attention_heads", "32"},

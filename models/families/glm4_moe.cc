@@ -1,10 +1,7 @@
 // GLM 4.5 and 4.6: experts behind dense layers, with a layer for multi-token prediction.
 //
-// Source: llama.cpp conversion/glm.py (Glm4MoeModel); defaults: transformers
-// models/glm4_moe/configuration_glm4_moe.py. The layer for multi-token prediction counts whether or
-// not its tensors are there.
-//
-// Shapes: transformers models/glm4_moe/{modeling,configuration}_glm4_moe.py.
+// Sources: llama.cpp conversion/glm.py (Glm4MoeModel); transformers models/glm4_moe. The layer for
+// multi-token prediction counts whether or not its tensors are there.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -16,16 +13,15 @@ constexpr NameRule kGlm4MoeNames[] = {   // before the common rows: the first ma
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
 };
 constexpr KeyRule kGlm4MoeKeys[] = {
-    {"rope.dimension_count",       MetaType::kU32, "0.5", KeySource::kPartialRotary},
-    {"expert_count",               MetaType::kU32, "n_routed_experts"},
-    {"expert_feed_forward_length", MetaType::kU32, "moe_intermediate_size"},
-    {"expert_shared_count",        MetaType::kU32, "n_shared_experts"},
-    {"leading_dense_block_count",  MetaType::kU32, "first_k_dense_replace"},
-    {"expert_gating_func",         MetaType::kU32, "2", KeySource::kNumber},  // sigmoid
-    {"expert_weights_scale",       MetaType::kF32, "routed_scaling_factor"},
-    {"expert_weights_norm",        MetaType::kBool, "norm_topk_prob"},
-    {"nextn_predict_layers",       MetaType::kU32, "num_nextn_predict_layers",
-     KeySource::kNextnSaid},
+    {"rope.dimension_count",       kU32, "0.5", kPartialRotary},
+    {"expert_count",               kU32, "n_routed_experts"},
+    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
+    {"expert_shared_count",        kU32, "n_shared_experts"},
+    {"leading_dense_block_count",  kU32, "first_k_dense_replace"},
+    {"expert_gating_func",         kU32, "2", kNumber},  // sigmoid
+    {"expert_weights_scale",       kF32, "routed_scaling_factor"},
+    {"expert_weights_norm",        kBool, "norm_topk_prob"},
+    {"nextn_predict_layers",       kU32, "num_nextn_predict_layers", kNextnSaid},
 };
 constexpr ClassDefault kGlm4MoeDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "10944"}, {"num_attention_heads", "96"},
@@ -35,9 +31,8 @@ constexpr ClassDefault kGlm4MoeDefaults[] = {
     {"num_experts_per_tok", "8", kInKeys}, {"n_routed_experts", "128"}, {"n_shared_experts", "1"},
     {"n_group", "1", kInKeys}, {"topk_group", "1", kInKeys}, {"first_k_dense_replace", "1"},
     {"routed_scaling_factor", "1", kInKeys}, {"norm_topk_prob", "1", kInKeys},
-    {"num_nextn_predict_layers", "1"}, {"num_hidden_layers", "46", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"decoder_sparse_step", "1", kInShapes},
+    {"num_nextn_predict_layers", "1"}, {"num_hidden_layers", "46", kInShapes}, rows::kHeadOfWidth,
+    rows::kAllSparse,
 };
 // clang-format on
 

@@ -1,10 +1,7 @@
 // GPT-NeoX and Pythia: q, k and v in one tensor, by head in the folder, one behind another in GGUF.
 //
-// Source: llama.cpp conversion/gptneox.py (GPTNeoXModel); defaults: transformers
-// models/gpt_neox/configuration_gpt_neox.py. The file says neither its type nor a rotary base.
-//
-// Shapes: transformers models/gpt_neox/{modeling,configuration}_gpt_neox.py. Tensors are called
-// gpt_neox.* and not model.*.
+// Sources: llama.cpp conversion/gptneox.py (GPTNeoXModel); transformers models/gpt_neox. The file
+// says neither its type nor a rotary base. Tensors are called gpt_neox.* and not model.*.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -12,43 +9,43 @@ namespace {
 
 // clang-format off
 constexpr ParameterRule kGptNeoxRows[] = {
-    {"gpt_neox.embed_in.weight",         "vocab_size hidden_size"},
-    {"gpt_neox.final_layer_norm.weight", "hidden_size"},
-    {"gpt_neox.final_layer_norm.bias",   "hidden_size"},
-    {"embed_out.weight",                 "vocab_size hidden_size", ServerCut::kWhole, "head"},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".input_layernorm.bias",            "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size"},
-    {".post_attention_layernorm.bias",   "hidden_size"},
-    {".attention.query_key_value.weight", "3*hidden_size hidden_size", ServerCut::kRows},
-    {".attention.query_key_value.bias",   "3*hidden_size", ServerCut::kRows, "attention_bias"},
-    {".attention.dense.weight",           "hidden_size hidden_size", ServerCut::kColumns},
-    {".attention.dense.bias",             "hidden_size", ServerCut::kWhole, "attention_bias"},
-    {".mlp.dense_h_to_4h.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.dense_h_to_4h.bias",   "intermediate_size", ServerCut::kRows},
-    {".mlp.dense_4h_to_h.weight", "hidden_size intermediate_size", ServerCut::kColumns},
-    {".mlp.dense_4h_to_h.bias",   "hidden_size"},
+    {"gpt_neox.embed_in.weight",          "vocab_size hidden_size"},
+    {"gpt_neox.final_layer_norm.weight",  "hidden_size"},
+    {"gpt_neox.final_layer_norm.bias",    "hidden_size"},
+    {"embed_out.weight",                  "vocab_size hidden_size", kWhole, "head"},
+    {".input_layernorm.weight",           "hidden_size"},
+    {".input_layernorm.bias",             "hidden_size"},
+    {".post_attention_layernorm.weight",  "hidden_size"},
+    {".post_attention_layernorm.bias",    "hidden_size"},
+    {".attention.query_key_value.weight", "3*hidden_size hidden_size", kRows},
+    {".attention.query_key_value.bias",   "3*hidden_size", kRows, "attention_bias"},
+    {".attention.dense.weight",           "hidden_size hidden_size", kColumns},
+    {".attention.dense.bias",             "hidden_size", kWhole, "attention_bias"},
+    {".mlp.dense_h_to_4h.weight",         "intermediate_size hidden_size", kRows},
+    {".mlp.dense_h_to_4h.bias",           "intermediate_size", kRows},
+    {".mlp.dense_4h_to_h.weight",         "hidden_size intermediate_size", kColumns},
+    {".mlp.dense_4h_to_h.bias",           "hidden_size"},
 };
 constexpr NameRule kGptNeoxNames[] = {
-    {"gpt_neox.embed_in",                             "token_embd"},
-    {"embed_out",                                     "output"},
-    {"gpt_neox.final_layer_norm",                     "output_norm"},
-    {"gpt_neox.layers.{}.input_layernorm",            "blk.{}.attn_norm"},
-    {"gpt_neox.layers.{}.post_attention_layernorm",   "blk.{}.ffn_norm"},
-    {"gpt_neox.layers.{}.attention.query_key_value",  "blk.{}.attn_qkv", Change::kQkvOfHeads},
-    {"gpt_neox.layers.{}.attention.dense",            "blk.{}.attn_output"},
-    {"gpt_neox.layers.{}.mlp.dense_h_to_4h",          "blk.{}.ffn_up"},
-    {"gpt_neox.layers.{}.mlp.dense_4h_to_h",          "blk.{}.ffn_down"},
+    {"gpt_neox.embed_in",                            "token_embd"},
+    {"embed_out",                                    "output"},
+    {"gpt_neox.final_layer_norm",                    "output_norm"},
+    {"gpt_neox.layers.{}.input_layernorm",           "blk.{}.attn_norm"},
+    {"gpt_neox.layers.{}.post_attention_layernorm",  "blk.{}.ffn_norm"},
+    {"gpt_neox.layers.{}.attention.query_key_value", "blk.{}.attn_qkv", kQkvOfHeads},
+    {"gpt_neox.layers.{}.attention.dense",           "blk.{}.attn_output"},
+    {"gpt_neox.layers.{}.mlp.dense_h_to_4h",         "blk.{}.ffn_up"},
+    {"gpt_neox.layers.{}.mlp.dense_4h_to_h",         "blk.{}.ffn_down"},
 };
 constexpr KeyRule kGptNeoxKeys[] = {
-    {"context_length",        MetaType::kU32, "max_position_embeddings"},
-    {"embedding_length",      MetaType::kU32, "hidden_size"},
-    {"block_count",           MetaType::kU32, "", KeySource::kBlockCount},
-    {"feed_forward_length",   MetaType::kU32, "intermediate_size"},
-    {"rope.dimension_count",  MetaType::kU32, "rotary_pct", KeySource::kRotaryPart},
-    {"attention.head_count",  MetaType::kU32, "num_attention_heads"},
-    {"use_parallel_residual", MetaType::kBool, "use_parallel_residual"},
-    {"attention.layer_norm_epsilon", MetaType::kF32, "layer_norm_eps"},
+    {"context_length",               kU32, "max_position_embeddings"},
+    {"embedding_length",             kU32, "hidden_size"},
+    {"block_count",                  kU32, "", kBlockCount},
+    {"feed_forward_length",          kU32, "intermediate_size"},
+    {"rope.dimension_count",         kU32, "rotary_pct", kRotaryPart},
+    {"attention.head_count",         kU32, "num_attention_heads"},
+    {"use_parallel_residual",        kBool, "use_parallel_residual"},
+    {"attention.layer_norm_epsilon", kF32, "layer_norm_eps"},
 };
 constexpr ClassDefault kGptNeoxDefaults[] = {
     {"hidden_size", "6144"}, {"intermediate_size", "24576"}, {"num_attention_heads", "64"},

@@ -1,14 +1,12 @@
 // Granite 3, dense and with experts; Granite 4: layers of Mamba 2 and of attention, experts with a
 // shared MLP, or that MLP alone.
 //
-// Source: llama.cpp conversion/granite.py (GraniteModel, GraniteMoeModel, GraniteHybridModel),
-// mamba.py (Mamba2Model); defaults of Granite 3: transformers models/granite*/configuration_*.py,
-// of Granite 4 none, as the converter reads its config.json as it stands. Granite 4's class gives
-// four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them there are no
-// rotary positions, the declared context is 2^20, and tokens are padded to a multiple of 8,
+// Sources: llama.cpp conversion/granite.py (GraniteModel, GraniteMoeModel, GraniteHybridModel),
+// mamba.py (Mamba2Model); transformers models/granite{,moe,moeshared,moehybrid}. Keys have no
+// defaults of Granite 4's class, as the converter reads its config.json as it stands. That class
+// gives four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them there
+// are no rotary positions, the declared context is 2^20, and tokens are padded to a multiple of 8,
 // though the embedding is not; query and key rows are permuted anyway.
-//
-// Shapes: transformers models/granite{,moe,moeshared,moehybrid}/{modeling,configuration}_*.py.
 #include <algorithm>
 
 #include "models/families/rows.h"
@@ -21,93 +19,82 @@ constexpr auto kGraniteAttention = rows::under("attention", rows::kAttention);
 constexpr auto kGraniteBias = rows::under("attention attention_bias", rows::kAllBias);
 constexpr ParameterRule kGraniteMamba[] = {
     {".mamba.in_proj.bias",
-     "2*mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state+mamba_n_heads",
-     ServerCut::kRows, "mamba mamba_proj_bias"},
-    {".mamba.out_proj.bias", "hidden_size", ServerCut::kWhole, "mamba mamba_proj_bias"},
-    {".mamba.A_log",   "mamba_n_heads", ServerCut::kRows, "mamba"},
-    {".mamba.D",       "mamba_n_heads", ServerCut::kRows, "mamba"},
-    {".mamba.dt_bias", "mamba_n_heads", ServerCut::kRows, "mamba"},
+     "2*mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state+mamba_n_heads", kRows,
+     "mamba mamba_proj_bias"},
+    {".mamba.out_proj.bias",   "hidden_size", kWhole, "mamba mamba_proj_bias"},
+    {".mamba.A_log",           "mamba_n_heads", kRows, "mamba"},
+    {".mamba.D",               "mamba_n_heads", kRows, "mamba"},
+    {".mamba.dt_bias",         "mamba_n_heads", kRows, "mamba"},
     {".mamba.conv1d.weight",
-     "mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state 1 mamba_d_conv", ServerCut::kRows,
-     "mamba"},
-    {".mamba.conv1d.bias", "mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state",
-     ServerCut::kRows, "mamba mamba_conv_bias"},
+     "mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state 1 mamba_d_conv", kRows, "mamba"},
+    {".mamba.conv1d.bias", "mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state", kRows,
+     "mamba mamba_conv_bias"},
     {".mamba.in_proj.weight",
-     "2*mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state+mamba_n_heads hidden_size",
-     ServerCut::kRows, "mamba"},
-    {".mamba.norm.weight", "mamba_expand*hidden_size", ServerCut::kRows, "mamba"},
-    {".mamba.out_proj.weight", "hidden_size mamba_expand*hidden_size", ServerCut::kColumns,
+     "2*mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state+mamba_n_heads hidden_size", kRows,
      "mamba"},
+    {".mamba.norm.weight",     "mamba_expand*hidden_size", kRows, "mamba"},
+    {".mamba.out_proj.weight", "hidden_size mamba_expand*hidden_size", kColumns, "mamba"},
 };
-constexpr ParameterRule kGraniteExperts[] = {
-    {".block_sparse_moe.router.layer.weight", "num_local_experts hidden_size", ServerCut::kWhole,
-     "num_local_experts"},
-    {".block_sparse_moe.input_linear.weight",
-     "num_local_experts 2*intermediate_size hidden_size", ServerCut::kRows, "num_local_experts"},
+constexpr auto kGraniteExperts = rows::under("num_local_experts", {
+    {".block_sparse_moe.router.layer.weight", "num_local_experts hidden_size"},
+    {".block_sparse_moe.input_linear.weight", "num_local_experts 2*intermediate_size hidden_size",
+     kRows},
     {".block_sparse_moe.output_linear.weight", "num_local_experts hidden_size intermediate_size",
-     ServerCut::kColumns, "num_local_experts"},
-};
-constexpr ParameterRule kGraniteSharedMlp[] = {
-    {".shared_mlp.input_linear.weight",  "2*shared_intermediate_size hidden_size",
-     ServerCut::kRows, "shared_intermediate_size"},
-    {".shared_mlp.output_linear.weight", "hidden_size shared_intermediate_size",
-     ServerCut::kColumns, "shared_intermediate_size"},
-};
+     kColumns},
+});
+constexpr auto kGraniteSharedMlp = rows::under("shared_intermediate_size", {
+    {".shared_mlp.input_linear.weight",  "2*shared_intermediate_size hidden_size", kRows},
+    {".shared_mlp.output_linear.weight", "hidden_size shared_intermediate_size", kColumns},
+});
 constexpr NameRule kGraniteNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.self_attn.q_proj",      "blk.{}.attn_q", Change::kRopeQuery},
-    {"model.layers.{}.self_attn.k_proj",      "blk.{}.attn_k", Change::kRopeKey},
-    {"model.layers.{}.mamba.A_log",           "blk.{}.ssm_a", Change::kDecayColumn},
-    {"model.layers.{}.mamba.D",               "blk.{}.ssm_d", Change::kColumn},
-    {"model.layers.{}.mamba.conv1d.weight",   "blk.{}.ssm_conv1d.weight", Change::kSqueeze,
-     Store::kF32},
-    {"model.layers.{}.mamba.conv1d.bias",     "blk.{}.ssm_conv1d.bias"},
-    {"model.layers.{}.mamba.dt_bias",         "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.mamba.in_proj",         "blk.{}.ssm_in"},
-    {"model.layers.{}.mamba.norm",            "blk.{}.ssm_norm", Change::kNormGroups},
-    {"model.layers.{}.mamba.out_proj",        "blk.{}.ssm_out"},
+    {"model.layers.{}.self_attn.q_proj",    "blk.{}.attn_q", kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj",    "blk.{}.attn_k", kRopeKey},
+    {"model.layers.{}.mamba.A_log",         "blk.{}.ssm_a", kDecayColumn},
+    {"model.layers.{}.mamba.D",             "blk.{}.ssm_d", kColumn},
+    {"model.layers.{}.mamba.conv1d.weight", "blk.{}.ssm_conv1d.weight", kSqueeze, Store::kF32},
+    {"model.layers.{}.mamba.conv1d.bias",   "blk.{}.ssm_conv1d.bias"},
+    {"model.layers.{}.mamba.dt_bias",       "blk.{}.ssm_dt.bias"},
+    {"model.layers.{}.mamba.in_proj",       "blk.{}.ssm_in"},
+    {"model.layers.{}.mamba.norm",          "blk.{}.ssm_norm", kNormGroups},
+    {"model.layers.{}.mamba.out_proj",      "blk.{}.ssm_out"},
 };
 constexpr NameRule kGraniteExpertNames[] = {
-    {"model.layers.{}.block_sparse_moe.router.layer", "blk.{}.ffn_gate_inp", Change::kNone,
-     Store::kF32},
+    {"model.layers.{}.block_sparse_moe.router.layer",  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.block_sparse_moe.input_linear.weight", "blk.{}.ffn_gate_exps.weight",
-     Change::kExpertsGateUp, Store::kByRules,         "blk.{}.ffn_up_exps.weight"},
+     kExpertsGateUp, Store::kByRules, "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.block_sparse_moe.output_linear", "blk.{}.ffn_down_exps"},
     {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate_shexp.weight",
-     Change::kExpertsGateUp, Store::kByRules,         "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.shared_mlp.output_linear",      "blk.{}.ffn_down_shexp"},
+     kExpertsGateUp, Store::kByRules, "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.shared_mlp.output_linear",       "blk.{}.ffn_down_shexp"},
 };
 constexpr NameRule kGraniteDenseNames[] = {
-    {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate.weight",
-     Change::kExpertsGateUp, Store::kByRules,         "blk.{}.ffn_up.weight"},
-    {"model.layers.{}.shared_mlp.output_linear",      "blk.{}.ffn_down"},
+    {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate.weight", kExpertsGateUp,
+     Store::kByRules, "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.shared_mlp.output_linear", "blk.{}.ffn_down"},
 };
 // The first of these are Granite 3's too.
 constexpr size_t kGranite3Keys = 7;
 constexpr KeyRule kGraniteKeys[] = {
-    {"vocab_size",           MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count", MetaType::kU32, "hidden_size/num_attention_heads",
-     KeySource::kNumber},
-    {"attention.scale",      MetaType::kF32, "attention_multiplier", KeySource::kFieldUnlessZero},
-    {"embedding_scale",      MetaType::kF32, "embedding_multiplier", KeySource::kFieldUnlessZero},
-    {"residual_scale",       MetaType::kF32, "residual_multiplier", KeySource::kFieldUnlessZero},
-    {"logit_scale",          MetaType::kF32, "logits_scaling", KeySource::kFieldUnlessZero},
-    {"expert_shared_feed_forward_length", MetaType::kU32, "shared_intermediate_size",
-     KeySource::kFieldUnlessZero},
-    {"ssm.conv_kernel",      MetaType::kU32, "mamba_d_conv", KeySource::kNumber},
-    {"ssm.state_size",       MetaType::kU32, "mamba_d_state", KeySource::kNumber},
-    {"ssm.group_count",      MetaType::kU32, "mamba_n_groups", KeySource::kNumber},
-    {"ssm.inner_size",       MetaType::kU32, "mamba_expand*hidden_size", KeySource::kNumber},
-    {"ssm.time_step_rank",   MetaType::kU32, "mamba_n_heads", KeySource::kNumber},
-    {"rope.dimension_count", MetaType::kU32, "attn_rotary_emb", KeySource::kFieldUnlessZero},
-    {"attention.head_count_kv", MetaType::kArray, "num_key_value_heads",
-     KeySource::kAttentionHeads},
+    {"vocab_size",                        kU32, "vocab_size"},
+    {"rope.dimension_count",              kU32, "hidden_size/num_attention_heads", kNumber},
+    {"attention.scale",                   kF32, "attention_multiplier", kFieldUnlessZero},
+    {"embedding_scale",                   kF32, "embedding_multiplier", kFieldUnlessZero},
+    {"residual_scale",                    kF32, "residual_multiplier", kFieldUnlessZero},
+    {"logit_scale",                       kF32, "logits_scaling", kFieldUnlessZero},
+    {"expert_shared_feed_forward_length", kU32, "shared_intermediate_size", kFieldUnlessZero},
+    {"ssm.conv_kernel",                   kU32, "mamba_d_conv", kNumber},
+    {"ssm.state_size",                    kU32, "mamba_d_state", kNumber},
+    {"ssm.group_count",                   kU32, "mamba_n_groups", kNumber},
+    {"ssm.inner_size",                    kU32, "mamba_expand*hidden_size", kNumber},
+    {"ssm.time_step_rank",                kU32, "mamba_n_heads", kNumber},
+    {"rope.dimension_count",              kU32, "attn_rotary_emb", kFieldUnlessZero},
+    {"attention.head_count_kv",           kArray, "num_key_value_heads", kAttentionHeads},
 };
 constexpr ClassDefault kGraniteHybridDefaults[] = {
     {"vocab_size", "32000", kInShapes}, {"hidden_size", "4096", kInShapes},
     {"intermediate_size", "11008", kInShapes}, {"num_hidden_layers", "32", kInShapes},
     {"num_attention_heads", "32", kInShapes},
-    {"num_key_value_heads", "num_attention_heads", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_key_value_heads", "num_attention_heads", kInShapes}, rows::kHeadOfWidth,
     {"num_local_experts", "8", kInShapes}, {"shared_intermediate_size", "1024", kInShapes},
     {"mamba_n_heads", "128", kInShapes}, {"mamba_n_groups", "1", kInShapes},
     {"mamba_d_state", "256", kInShapes}, {"mamba_d_conv", "4", kInShapes},
@@ -116,21 +103,20 @@ constexpr ClassDefault kGraniteHybridDefaults[] = {
 // Those without experts have all but the last two.
 constexpr ClassDefault kGranite3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-6", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
-    {"max_position_embeddings", "2048", kInKeys}, {"attention_multiplier", "1", kInKeys},
-    {"embedding_multiplier", "1", kInKeys}, {"residual_multiplier", "1", kInKeys},
-    {"logits_scaling", "1", kInKeys}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes}, {"num_local_experts", "8"},
+    rows::kAllKeyHeads, {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "32000"}, {"max_position_embeddings", "2048", kInKeys},
+    {"attention_multiplier", "1", kInKeys}, {"embedding_multiplier", "1", kInKeys},
+    {"residual_multiplier", "1", kInKeys}, {"logits_scaling", "1", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth, {"num_local_experts", "8"},
     {"num_experts_per_tok", "2", kInKeys},
 };
 constexpr size_t kGranite3DenseDefaults = std::size(kGranite3Defaults) - 2;
 constexpr KeyRule kMambaGraniteKeys[] = {
-    {"rope.scaling.finetuned", MetaType::kBool, "false", KeySource::kConstant},
-    {"context_length",         MetaType::kU32, "1048576", KeySource::kNumber},
+    {"rope.scaling.finetuned", kBool, "false", kConstant},
+    {"context_length",         kU32, "1048576", kNumber},
 };
 constexpr KeyRule kAttentionGraniteKeys[] = {
-    {"rope.scaling.finetuned", MetaType::kBool, "true", KeySource::kConstant},
+    {"rope.scaling.finetuned", kBool, "true", kConstant},
 };
 // clang-format on
 

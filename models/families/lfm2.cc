@@ -1,11 +1,8 @@
 // LFM2: short convolutions between layers of attention; experts from a layer on.
 //
-// Source: llama.cpp conversion/lfm2.py (LFM2Model, LFM2MoeModel); defaults: transformers
-// models/lfm2{,_moe}/configuration_lfm2{,_moe}.py. Without experts, the width of the feed-forward
-// layers is computed from the block_* fields, not said.
-//
-// Shapes: transformers models/lfm2{,_moe}/{modeling,configuration}_lfm2{,_moe}.py. Without experts,
-// intermediate_size is what the width of the feed-forward layers is computed from.
+// Sources: llama.cpp conversion/lfm2.py (LFM2Model, LFM2MoeModel); transformers models/lfm2{,_moe}.
+// Without experts, the width of the feed-forward layers is computed from intermediate_size and the
+// block_* fields, not said.
 #include "models/families/rows.h"
 #include "models/shape.h"
 
@@ -16,35 +13,31 @@ namespace {
 constexpr ParameterRule kLfm2Layers[] = {
     {"model.embed_tokens.weight",   "vocab_size hidden_size"},
     {"model.embedding_norm.weight", "hidden_size"},
-    {"lm_head.weight",              "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {"lm_head.weight",              "vocab_size hidden_size", kWhole, "head"},
     {".operator_norm.weight",       "hidden_size"},
     {".ffn_norm.weight",            "hidden_size"},
-    {".feed_forward.w1.weight", "feed_forward hidden_size", ServerCut::kRows, "dense"},
-    {".feed_forward.w2.weight", "hidden_size feed_forward", ServerCut::kColumns, "dense"},
-    {".feed_forward.w3.weight", "feed_forward hidden_size", ServerCut::kRows, "dense"},
-    {".conv.conv.weight",     "hidden_size 1 conv_L_cache", ServerCut::kRows, "conv"},
-    {".conv.in_proj.weight",  "3*hidden_size hidden_size", ServerCut::kRows, "conv"},
-    {".conv.out_proj.weight", "hidden_size hidden_size", ServerCut::kColumns, "conv"},
-    {".conv.conv.bias",       "hidden_size", ServerCut::kRows, "conv conv_bias"},
-    {".conv.in_proj.bias",    "3*hidden_size", ServerCut::kRows, "conv conv_bias"},
-    {".conv.out_proj.bias",   "hidden_size", ServerCut::kWhole, "conv conv_bias"},
+    {".feed_forward.w1.weight",     "feed_forward hidden_size", kRows, "dense"},
+    {".feed_forward.w2.weight",     "hidden_size feed_forward", kColumns, "dense"},
+    {".feed_forward.w3.weight",     "feed_forward hidden_size", kRows, "dense"},
+    {".conv.conv.weight",           "hidden_size 1 conv_L_cache", kRows, "conv"},
+    {".conv.in_proj.weight",        "3*hidden_size hidden_size", kRows, "conv"},
+    {".conv.out_proj.weight",       "hidden_size hidden_size", kColumns, "conv"},
+    {".conv.conv.bias",             "hidden_size", kRows, "conv conv_bias"},
+    {".conv.in_proj.bias",          "3*hidden_size", kRows, "conv conv_bias"},
+    {".conv.out_proj.bias",         "hidden_size", kWhole, "conv conv_bias"},
 };
 constexpr rows::Rules kLfm2Qkv = std::span(rows::kFullAttention).first(3);
-constexpr ParameterRule kLfm2Attention[] = {
-    {".self_attn.out_proj.weight", "hidden_size num_attention_heads*head_dim",
-     ServerCut::kColumns, "full_attention"},
-    {".self_attn.q_layernorm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
-    {".self_attn.k_layernorm.weight", "head_dim", ServerCut::kWhole, "full_attention"},
-};
+constexpr auto kLfm2Attention = rows::under("full_attention", {
+    {".self_attn.out_proj.weight",    "hidden_size num_attention_heads*head_dim", kColumns},
+    {".self_attn.q_layernorm.weight", "head_dim"},
+    {".self_attn.k_layernorm.weight", "head_dim"},
+});
 constexpr ParameterRule kLfm2Experts[] = {
-    {".feed_forward.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".feed_forward.expert_bias", "num_experts", ServerCut::kWhole, "sparse use_expert_bias"},
-    {".feed_forward.experts.{}.w1.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse"},
-    {".feed_forward.experts.{}.w2.weight", "hidden_size moe_intermediate_size",
-     ServerCut::kColumns, "sparse"},
-    {".feed_forward.experts.{}.w3.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse"},
+    {".feed_forward.gate.weight",          "num_experts hidden_size", kWhole, "sparse"},
+    {".feed_forward.expert_bias",          "num_experts", kWhole, "sparse use_expert_bias"},
+    {".feed_forward.experts.{}.w1.weight", "moe_intermediate_size hidden_size", kRows, "sparse"},
+    {".feed_forward.experts.{}.w2.weight", "hidden_size moe_intermediate_size", kColumns, "sparse"},
+    {".feed_forward.experts.{}.w3.weight", "moe_intermediate_size hidden_size", kRows, "sparse"},
 };
 // Two thirds of the declared size, times a factor, rounded up to whole multiples.
 Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
@@ -65,66 +58,60 @@ Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
   return (width + multiple - 1) / multiple * multiple;
 }
 constexpr NameRule kLfm2Names[] = {   // before the common rows: the first match wins
-    {"model.embedding_norm",                       "token_embd_norm"},
-    {"model.layers.{}.operator_norm",              "blk.{}.attn_norm"},
-    {"model.layers.{}.ffn_norm",                   "blk.{}.ffn_norm"},
-    {"model.layers.{}.conv.conv",     "blk.{}.shortconv.conv", Change::kSqueeze, Store::kF32},
-    {"model.layers.{}.conv.in_proj",               "blk.{}.shortconv.in_proj"},
-    {"model.layers.{}.conv.out_proj",              "blk.{}.shortconv.out_proj"},
-    {"model.layers.{}.feed_forward.w1",            "blk.{}.ffn_gate"},
-    {"model.layers.{}.feed_forward.w2",            "blk.{}.ffn_down"},
-    {"model.layers.{}.feed_forward.w3",            "blk.{}.ffn_up"},
-    {"model.layers.{}.self_attn.out_proj",         "blk.{}.attn_output"},
-    {"model.layers.{}.self_attn.q_layernorm",      "blk.{}.attn_q_norm"},
-    {"model.layers.{}.self_attn.k_layernorm",      "blk.{}.attn_k_norm"},
+    {"model.embedding_norm",                  "token_embd_norm"},
+    {"model.layers.{}.operator_norm",         "blk.{}.attn_norm"},
+    {"model.layers.{}.ffn_norm",              "blk.{}.ffn_norm"},
+    {"model.layers.{}.conv.conv",             "blk.{}.shortconv.conv", kSqueeze, Store::kF32},
+    {"model.layers.{}.conv.in_proj",          "blk.{}.shortconv.in_proj"},
+    {"model.layers.{}.conv.out_proj",         "blk.{}.shortconv.out_proj"},
+    {"model.layers.{}.feed_forward.w1",       "blk.{}.ffn_gate"},
+    {"model.layers.{}.feed_forward.w2",       "blk.{}.ffn_down"},
+    {"model.layers.{}.feed_forward.w3",       "blk.{}.ffn_up"},
+    {"model.layers.{}.self_attn.out_proj",    "blk.{}.attn_output"},
+    {"model.layers.{}.self_attn.q_layernorm", "blk.{}.attn_q_norm"},
+    {"model.layers.{}.self_attn.k_layernorm", "blk.{}.attn_k_norm"},
 };
 constexpr NameRule kLfm2MoeNames[] = {
-    {"model.layers.{}.feed_forward.gate",          "blk.{}.ffn_gate_inp", Change::kNone,
-     Store::kF32},
+    {"model.layers.{}.feed_forward.gate",          "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.feed_forward.expert_bias",   "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.feed_forward.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.feed_forward.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
-    {"model.layers.{}.feed_forward.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
+    {"model.layers.{}.feed_forward.experts.{}.w1", "blk.{}.ffn_gate_exps", kExpert},
+    {"model.layers.{}.feed_forward.experts.{}.w2", "blk.{}.ffn_down_exps", kExpert},
+    {"model.layers.{}.feed_forward.experts.{}.w3", "blk.{}.ffn_up_exps", kExpert},
 };
 constexpr KeyRule kLfm2Keys[] = {
-    {"attention.head_count_kv", MetaType::kArray, "num_key_value_heads",
-     KeySource::kAttentionHeads},
-    {"vocab_size",              MetaType::kU32, "vocab_size"},
-    {"shortconv.l_cache",       MetaType::kU32, "conv_L_cache"},
-    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "norm_eps"},
-    {"feed_forward_length",     MetaType::kU32, "feed_forward", KeySource::kNumber},
+    {"attention.head_count_kv",          kArray, "num_key_value_heads", kAttentionHeads},
+    {"vocab_size",                       kU32, "vocab_size"},
+    {"shortconv.l_cache",                kU32, "conv_L_cache"},
+    {"attention.layer_norm_rms_epsilon", kF32, "norm_eps"},
+    {"feed_forward_length",              kU32, "feed_forward", kNumber},
 };
 constexpr KeyRule kLfm2MoeKeys[] = {
-    {"attention.head_count_kv",    MetaType::kArray, "num_key_value_heads",
-     KeySource::kAttentionHeads},
-    {"expert_feed_forward_length", MetaType::kU32, "moe_intermediate_size"},
-    {"leading_dense_block_count",  MetaType::kU32, "num_dense_layers", KeySource::kNumber},
-    {"expert_gating_func",         MetaType::kU32, "2", KeySource::kNumber},  // sigmoid
-    {"vocab_size",                 MetaType::kU32, "vocab_size"},
-    {"shortconv.l_cache",          MetaType::kU32, "conv_L_cache"},
+    {"attention.head_count_kv",    kArray, "num_key_value_heads", kAttentionHeads},
+    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
+    {"leading_dense_block_count",  kU32, "num_dense_layers", kNumber},
+    {"expert_gating_func",         kU32, "2", kNumber},  // sigmoid
+    {"vocab_size",                 kU32, "vocab_size"},
+    {"shortconv.l_cache",          kU32, "conv_L_cache"},
 };
 constexpr ClassDefault kLfm2Defaults[] = {
     {"hidden_size", "2560"}, {"intermediate_size", "block_ff_dim", kInKeys},
     {"intermediate_size", "12288"}, {"num_attention_heads", "32"}, {"num_key_value_heads", "8"},
     {"norm_eps", "1e-5", kInKeys}, {"rope_theta", "1000000", kInKeys}, {"vocab_size", "65536"},
     {"max_position_embeddings", "128000", kInKeys}, {"conv_L_cache", "3"},
-    {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
     {"tie_word_embeddings", "1", kInShapes}, {"block_multiple_of", "256", kInShapes},
     {"block_auto_adjust_ff_dim", "1", kInShapes},
     {.field = "feed_forward", .value = "", .read_by = kInShapes, .compute = lfm2_feed_forward},
 };
 constexpr ClassDefault kLfm2MoeDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "7168"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "8"}, {"norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "1000000", kInKeys}, {"vocab_size", "65536"},
-    {"max_position_embeddings", "128000", kInKeys}, {"conv_L_cache", "3"},
-    {"moe_intermediate_size", "1792"}, {"num_experts", "32"},
-    {"num_experts_per_tok", "4", kInKeys}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_key_value_heads", "8"}, {"norm_eps", "1e-5", kInKeys}, {"rope_theta", "1000000", kInKeys},
+    {"vocab_size", "65536"}, {"max_position_embeddings", "128000", kInKeys}, {"conv_L_cache", "3"},
+    {"moe_intermediate_size", "1792"}, {"num_experts", "32"}, {"num_experts_per_tok", "4", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
     {"tie_word_embeddings", "1", kInShapes}, {"num_dense_layers", "2", kInShapes},
     {"use_expert_bias", "1", kInShapes}, {"first_k_dense_replace", "num_dense_layers", kInShapes},
-    {"decoder_sparse_step", "1", kInShapes}, {"feed_forward", "intermediate_size", kInShapes},
+    rows::kAllSparse, {"feed_forward", "intermediate_size", kInShapes},
 };
 // clang-format on
 

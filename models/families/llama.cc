@@ -3,9 +3,8 @@
 //
 //   head of D rows:  HF   0 1 2 ... D/2-1 | D/2 ...        GGUF   0 D/2 1 D/2+1 2 ...
 //
-// Source: llama.cpp conversion/llama.py (LlamaModel); shapes and defaults: transformers
-// models/llama/{modeling,configuration}_llama.py. llama3 rope scaling gives no key but a tensor,
-// rope_freqs.weight.
+// Sources: llama.cpp conversion/llama.py (LlamaModel); transformers models/llama. llama3 rope
+// scaling gives no key but a tensor, rope_freqs.weight.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -14,9 +13,8 @@ namespace {
 // clang-format off
 constexpr ClassDefault kLlamaDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "num_attention_heads"},
-    {"head_dim", "hidden_size/num_attention_heads"}, {"rms_norm_eps", "1e-6", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
+    rows::kAllKeyHeads, {"head_dim", "hidden_size/num_attention_heads"},
+    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
     {"max_position_embeddings", "2048", kInKeys}, {"num_hidden_layers", "32", kInShapes},
 };
 // clang-format on
@@ -29,8 +27,8 @@ const Family kLlama = {
     .headless = "LlamaModel",
     .model_types = "llama",
     .quirks =
-        "counts_no_layer_types text_class only_silu theta_outside"
-        " skips_tied_head norms_feed_linears",
+        "counts_no_layer_types text_class only_silu theta_outside skips_tied_head"
+        " norms_feed_linears",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kLlamaDefaults,

@@ -1,10 +1,8 @@
 // Llama 4, the text part: experts stored [expert, in, out], and a shared one.
 //
-// Source: llama.cpp conversion/llama.py (Llama4Model); defaults: transformers
-// models/llama4/configuration_llama4.py. intermediate_size is that of an expert,
-// intermediate_size_mlp that of dense layers; query and key rows are not permuted.
-//
-// Shapes: transformers models/llama4/{modeling,configuration}_llama4.py.
+// Sources: llama.cpp conversion/llama.py (Llama4Model); transformers models/llama4.
+// intermediate_size is that of an expert, intermediate_size_mlp that of dense layers; query and key
+// rows are not permuted.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -12,52 +10,48 @@ namespace {
 
 // clang-format off
 constexpr ParameterRule kLlama4Layer[] = {
-    {".feed_forward.router.weight", "num_local_experts hidden_size", ServerCut::kWhole, "sparse"},
+    {".feed_forward.router.weight",    "num_local_experts hidden_size", kWhole, "sparse"},
     {".feed_forward.experts.gate_up_proj", "num_local_experts hidden_size 2*intermediate_size",
-     ServerCut::kColumns, "sparse"},
-    {".feed_forward.experts.down_proj", "num_local_experts intermediate_size hidden_size",
-     ServerCut::kRows, "sparse"},
-    {".feed_forward.shared_expert.gate_proj.weight", "intermediate_size hidden_size",
-     ServerCut::kRows, "sparse"},
-    {".feed_forward.shared_expert.up_proj.weight", "intermediate_size hidden_size",
-     ServerCut::kRows, "sparse"},
-    {".feed_forward.shared_expert.down_proj.weight", "hidden_size intermediate_size",
-     ServerCut::kColumns, "sparse"},
-    {".feed_forward.gate_proj.weight", "intermediate_size_mlp hidden_size", ServerCut::kRows,
-     "dense"},
-    {".feed_forward.up_proj.weight", "intermediate_size_mlp hidden_size", ServerCut::kRows,
-     "dense"},
-    {".feed_forward.down_proj.weight", "hidden_size intermediate_size_mlp", ServerCut::kColumns,
-     "dense"},
+     kColumns, "sparse"},
+    {".feed_forward.experts.down_proj", "num_local_experts intermediate_size hidden_size", kRows,
+     "sparse"},
+    {".feed_forward.shared_expert.gate_proj.weight", "intermediate_size hidden_size", kRows,
+     "sparse"},
+    {".feed_forward.shared_expert.up_proj.weight", "intermediate_size hidden_size", kRows,
+     "sparse"},
+    {".feed_forward.shared_expert.down_proj.weight", "hidden_size intermediate_size", kColumns,
+     "sparse"},
+    {".feed_forward.gate_proj.weight", "intermediate_size_mlp hidden_size", kRows, "dense"},
+    {".feed_forward.up_proj.weight",   "intermediate_size_mlp hidden_size", kRows, "dense"},
+    {".feed_forward.down_proj.weight", "hidden_size intermediate_size_mlp", kColumns, "dense"},
 };
 constexpr NameRule kLlama4Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.feed_forward.router", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
-    {"model.layers.{}.feed_forward.experts.down_proj", "blk.{}.ffn_down_exps.weight",
-     Change::kSwap},
+    {"model.layers.{}.feed_forward.router",            "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"model.layers.{}.feed_forward.experts.down_proj", "blk.{}.ffn_down_exps.weight", kSwap},
     {"model.layers.{}.feed_forward.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight",
-     Change::kSwapHalves, Store::kByRules,                "blk.{}.ffn_up_exps.weight"},
+     kSwapHalves, Store::kByRules, "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.feed_forward.shared_expert.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.feed_forward.shared_expert.up_proj",   "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.feed_forward.shared_expert.up_proj", "blk.{}.ffn_up_shexp"},
     {"model.layers.{}.feed_forward.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
-    {"model.layers.{}.feed_forward.gate_proj",               "blk.{}.ffn_gate"},
-    {"model.layers.{}.feed_forward.up_proj",                 "blk.{}.ffn_up"},
-    {"model.layers.{}.feed_forward.down_proj",               "blk.{}.ffn_down"},
+    {"model.layers.{}.feed_forward.gate_proj",         "blk.{}.ffn_gate"},
+    {"model.layers.{}.feed_forward.up_proj",           "blk.{}.ffn_up"},
+    {"model.layers.{}.feed_forward.down_proj",         "blk.{}.ffn_down"},
 };
 constexpr KeyRule kLlama4Keys[] = {
-    {"feed_forward_length",        MetaType::kU32, "intermediate_size_mlp", KeySource::kNumber},
-    {"vocab_size",                 MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count",       MetaType::kU32, "", KeySource::kRotary},
-    {"interleave_moe_layer_step",  MetaType::kU32, "interleave_moe_layer_step"},
-    {"expert_feed_forward_length", MetaType::kU32, "intermediate_size"},
-    {"attention.sliding_window",   MetaType::kU32, "layer_types", KeySource::kNoWindow},
+    {"feed_forward_length",        kU32, "intermediate_size_mlp", kNumber},
+    {"vocab_size",                 kU32, "vocab_size"},
+    {"rope.dimension_count",       kU32, "", kRotary},
+    {"interleave_moe_layer_step",  kU32, "interleave_moe_layer_step"},
+    {"expert_feed_forward_length", kU32, "intermediate_size"},
+    {"attention.sliding_window",   kU32, "layer_types", kNoWindow},
 };
 constexpr ClassDefault kLlama4Defaults[] = {
     {"hidden_size", "5120"}, {"intermediate_size", "8192"}, {"num_attention_heads", "40"},
-    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
-    {"head_dim", "128"}, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "500000", kInKeys},
-    {"vocab_size", "202048"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1", kInKeys},
-    {"interleave_moe_layer_step", "1"}, {"max_position_embeddings", "131072", kInKeys},
-    {"intermediate_size_mlp", "16384", kInShapes}, {"num_hidden_layers", "48", kInShapes},
+    rows::key_heads("8"), {"head_dim", "128"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "500000", kInKeys}, {"vocab_size", "202048"}, {"num_local_experts", "16"},
+    {"num_experts_per_tok", "1", kInKeys}, {"interleave_moe_layer_step", "1"},
+    {"max_position_embeddings", "131072", kInKeys}, {"intermediate_size_mlp", "16384", kInShapes},
+    {"num_hidden_layers", "48", kInShapes},
     {"decoder_sparse_step", "interleave_moe_layer_step", kInShapes},
 };
 // clang-format on
@@ -90,8 +84,7 @@ const Family kLlama4 = {
         " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts"
         " full_attention_each:4",
     .wrapper_quirks =
-        "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z"
-        " tower:shuffled",
+        "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z tower:shuffled",
     .names = kLlama4Lists,
     .keys = kLlama4Keys,
     .defaults = kLlama4Defaults,

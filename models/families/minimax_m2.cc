@@ -1,10 +1,7 @@
 // MiniMax M2: all layers have experts, and q and k are normed over all heads.
 //
-// Source: llama.cpp conversion/minimax.py (MiniMaxM2Model); defaults: transformers
-// models/minimax_m2/configuration_minimax_m2.py. Experts are stacked in the order w1, w2, w3, which
-// is gate, down, up.
-//
-// Shapes: transformers models/minimax_m2/{modeling,configuration}_minimax_m2.py.
+// Sources: llama.cpp conversion/minimax.py (MiniMaxM2Model); transformers models/minimax_m2.
+// Experts are stacked in the order w1, w2, w3, which is gate, down, up.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -18,8 +15,8 @@ constexpr NameRule kMiniMaxM2Names[] = {
     {"model.layers.{}.block_sparse_moe.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
 };
 constexpr KeyRule kMiniMaxM2Keys[] = {
-    {"expert_feed_forward_length", MetaType::kU32, "intermediate_size", KeySource::kNumber},
-    {"rope.dimension_count",       MetaType::kU32, "rotary_dim", KeySource::kNumber},
+    {"expert_feed_forward_length", kU32, "intermediate_size", kNumber},
+    {"rope.dimension_count",       kU32, "rotary_dim", kNumber},
 };
 constexpr ClassDefault kMiniMaxM2Defaults[] = {
     {"hidden_size", "3072"}, {"intermediate_size", "1536"}, {"num_attention_heads", "48"},

@@ -1,8 +1,8 @@
 // Mistral, Mistral 3 under its wrapper, Ministral 3: Llama's layers under defaults of their own.
 //
-// Source: llama.cpp conversion/llama.py, mistral3.py; shapes and defaults: transformers
-// models/{mistral,mistral3,ministral3}/{modeling,configuration}_*.py. Mistral with layer_types is
-// read as Ministral, whose class leaves head_dim open.
+// Sources: llama.cpp conversion/llama.py, mistral3.py; transformers
+// models/{mistral,mistral3,ministral3}. Mistral with layer_types is read as Ministral, whose class
+// leaves head_dim open.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -10,12 +10,10 @@ namespace {
 
 // clang-format off
 constexpr KeyRule kMistral3Keys[] = {
-    {"vocab_size",                  MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count",        MetaType::kU32, "", KeySource::kRotary},
-    {"rope.scaling.yarn_log_multiplier", MetaType::kF32, "mscale_all_dim", KeySource::kRopeNeeded,
-     "ministral3"},
-    {"attention.temperature_scale", MetaType::kF32, "llama_4_scaling_beta", KeySource::kRopeNeeded,
-     "ministral3"},
+    {"vocab_size",                       kU32, "vocab_size"},
+    {"rope.dimension_count",             kU32, "", kRotary},
+    {"rope.scaling.yarn_log_multiplier", kF32, "mscale_all_dim", kRopeNeeded, "ministral3"},
+    {"attention.temperature_scale",      kF32, "llama_4_scaling_beta", kRopeNeeded, "ministral3"},
 };
 constexpr ClassDefault kMinistral3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
@@ -25,7 +23,7 @@ constexpr ClassDefault kMinistral3Defaults[] = {
 };
 constexpr ClassDefault kMistralDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
-    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    rows::key_heads("8"),
     {.field = "head_dim", .value = "hidden_size/num_attention_heads", .unless = "layer_types"},
     {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "32000"},
     {"max_position_embeddings", "131072", kInKeys}, {"num_hidden_layers", "32", kInShapes},
@@ -58,8 +56,7 @@ const Family kMistral = {
     .model_types = "mistral",
     .quirks =
         "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
-        " biases_in_vllm skips_tied_head"
-        " norms_feed_linears",
+        " biases_in_vllm skips_tied_head norms_feed_linears",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
@@ -82,9 +79,8 @@ const Family kMinistral3 = mistral3({
 const Family kMistral3 = mistral3({
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
-    .quirks =
-        "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
-        " norms_feed_linears tower:pixtral",
+    .quirks = "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
+              " norms_feed_linears tower:pixtral",
     .defaults = kMistralDefaults,
 });
 

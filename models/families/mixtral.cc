@@ -1,11 +1,8 @@
 // Mixtral: Llama with experts, whose names are w1 (gate), w2 (down) and w3 (up).
 //
-// Source: llama.cpp conversion/llama.py (LlamaModel.modify_tensors); defaults: transformers
-// models/mixtral/configuration_mixtral.py. Stacks come w1, w2, w3, which is gate, down, up; the
-// class leaves head_dim open.
-//
-// Shapes: transformers models/mixtral/modeling_mixtral.py. Experts stand under block_sparse_moe in
-// files, whatever the class calls them now.
+// Sources: llama.cpp conversion/llama.py (LlamaModel.modify_tensors); transformers models/mixtral.
+// Stacks come w1, w2, w3, which is gate, down, up; the class leaves head_dim open. Experts stand
+// under block_sparse_moe in files, whatever the class calls them now.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -14,12 +11,11 @@ namespace {
 // clang-format off
 constexpr ClassDefault kMixtralDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
-    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1e6", kInKeys}, {"vocab_size", "32000"},
-    {"max_position_embeddings", "131072", kInKeys}, {"num_experts_per_tok", "2", kInKeys},
-    {"num_local_experts", "8"}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"num_experts", "num_local_experts", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    rows::key_heads("8"), {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1e6", kInKeys},
+    {"vocab_size", "32000"}, {"max_position_embeddings", "131072", kInKeys},
+    {"num_experts_per_tok", "2", kInKeys}, {"num_local_experts", "8"},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
+    {"num_experts", "num_local_experts", kInShapes}, rows::kAllSparse,
 };
 // clang-format on
 

@@ -1,13 +1,10 @@
 // Nemotron-H: each layer is Mamba 2 (M), attention (*) or an MLP (-), by hybrid_override_pattern.
 //
-// Source: llama.cpp conversion/nemotron.py (NemotronHModel), granite.py, mamba.py, which read
-// config.json as it stands. The width of a head is declared, the widths of MLPs layer by
-// layer; tokens are filled up to a multiple of 8, though the embedding is not; query and key rows
-// are permuted.
-//
-// Shapes: the class's own modeling_nemotron_h.py and configuration_nemotron_h.py. Tensors are
-// called backbone.* and not model.*; the width of a head is head_dim, in older files
-// attention_head_dim.
+// Sources: llama.cpp conversion/nemotron.py (NemotronHModel), granite.py, mamba.py, which read
+// config.json as it stands; the class's own modeling_nemotron_h.py and configuration_nemotron_h.py.
+// Tensors are called backbone.* and not model.*. The width of a head is declared (head_dim, in
+// older files attention_head_dim), the widths of MLPs layer by layer; tokens are filled up to a
+// multiple of 8, though the embedding is not; query and key rows are permuted.
 #include "models/families/rows.h"
 #include "models/shape.h"
 
@@ -17,86 +14,76 @@ namespace {
 // clang-format off
 constexpr ParameterRule kNemotronHLayer[] = {
     {"backbone.embeddings.weight", "vocab_size hidden_size"},
-    {"backbone.norm_f.weight",     "hidden_size"},
-    {"lm_head.weight",             "vocab_size hidden_size", ServerCut::kWhole, "head"},
-    {".norm.weight",               "hidden_size"},
-    {".mixer.q_proj.weight", "num_attention_heads*attention_width hidden_size", ServerCut::kRows,
+    {"backbone.norm_f.weight", "hidden_size"},
+    {"lm_head.weight",       "vocab_size hidden_size", kWhole, "head"},
+    {".norm.weight",         "hidden_size"},
+    {".mixer.q_proj.weight", "num_attention_heads*attention_width hidden_size", kRows, "attention"},
+    {".mixer.k_proj.weight", "num_key_value_heads*attention_width hidden_size", kRows, "attention"},
+    {".mixer.v_proj.weight", "num_key_value_heads*attention_width hidden_size", kRows, "attention"},
+    {".mixer.o_proj.weight", "hidden_size num_attention_heads*attention_width", kColumns,
      "attention"},
-    {".mixer.k_proj.weight", "num_key_value_heads*attention_width hidden_size", ServerCut::kRows,
-     "attention"},
-    {".mixer.v_proj.weight", "num_key_value_heads*attention_width hidden_size", ServerCut::kRows,
-     "attention"},
-    {".mixer.o_proj.weight", "hidden_size num_attention_heads*attention_width",
-     ServerCut::kColumns, "attention"},
-    {".mixer.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows, "mlp"},
-    {".mixer.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns, "mlp"},
-    {".mixer.A_log",   "mamba_num_heads", ServerCut::kRows, "mamba"},
-    {".mixer.D",       "mamba_num_heads", ServerCut::kRows, "mamba"},
-    {".mixer.dt_bias", "mamba_num_heads", ServerCut::kRows, "mamba"},
+    {".mixer.up_proj.weight", "intermediate_size hidden_size", kRows, "mlp"},
+    {".mixer.down_proj.weight", "hidden_size intermediate_size", kColumns, "mlp"},
+    {".mixer.A_log",         "mamba_num_heads", kRows, "mamba"},
+    {".mixer.D",             "mamba_num_heads", kRows, "mamba"},
+    {".mixer.dt_bias",       "mamba_num_heads", kRows, "mamba"},
     {".mixer.conv1d.weight",
-     "mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size 1 conv_kernel", ServerCut::kRows,
-     "mamba"},
-    {".mixer.conv1d.bias", "mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size",
-     ServerCut::kRows, "mamba use_conv_bias"},
+     "mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size 1 conv_kernel", kRows, "mamba"},
+    {".mixer.conv1d.bias", "mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size", kRows,
+     "mamba use_conv_bias"},
     {".mixer.in_proj.weight",
      "2*mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size+mamba_num_heads hidden_size",
-     ServerCut::kRows, "mamba"},
-    {".mixer.norm.weight",     "mamba_num_heads*mamba_head_dim", ServerCut::kRows, "mamba"},
-    {".mixer.out_proj.weight", "hidden_size mamba_num_heads*mamba_head_dim", ServerCut::kColumns,
-     "mamba"},
+     kRows, "mamba"},
+    {".mixer.norm.weight",   "mamba_num_heads*mamba_head_dim", kRows, "mamba"},
+    {".mixer.out_proj.weight", "hidden_size mamba_num_heads*mamba_head_dim", kColumns, "mamba"},
 };
 Result<uint64_t> nemotron_attention_width(const Fields& fields) {
   return fields.count(fields.said("head_dim") != nullptr ? "head_dim" : "attention_head_dim");
 }
 constexpr NameRule kNemotronHNames[] = {
-    {"backbone.embeddings",                   "token_embd"},
-    {"backbone.norm_f",                       "output_norm"},
-    {"lm_head",                               "output"},
-    {"backbone.layers.{}.norm",               "blk.{}.attn_norm"},
-    {"backbone.layers.{}.mixer.q_proj",       "blk.{}.attn_q", Change::kRopeQuery},
-    {"backbone.layers.{}.mixer.k_proj",       "blk.{}.attn_k", Change::kRopeKey},
-    {"backbone.layers.{}.mixer.v_proj",       "blk.{}.attn_v"},
-    {"backbone.layers.{}.mixer.o_proj",       "blk.{}.attn_output"},
-    {"backbone.layers.{}.mixer.up_proj",      "blk.{}.ffn_up"},
-    {"backbone.layers.{}.mixer.down_proj",    "blk.{}.ffn_down"},
-    {"backbone.layers.{}.mixer.A_log",        "blk.{}.ssm_a", Change::kDecayColumn},
-    {"backbone.layers.{}.mixer.D",            "blk.{}.ssm_d", Change::kColumn},
-    {"backbone.layers.{}.mixer.conv1d.weight", "blk.{}.ssm_conv1d.weight", Change::kSqueeze,
-     Store::kF32},
-    {"backbone.layers.{}.mixer.conv1d.bias",  "blk.{}.ssm_conv1d.bias"},
-    {"backbone.layers.{}.mixer.dt_bias",      "blk.{}.ssm_dt.bias"},
-    {"backbone.layers.{}.mixer.in_proj",      "blk.{}.ssm_in"},
-    {"backbone.layers.{}.mixer.norm",         "blk.{}.ssm_norm", Change::kNormGroups},
-    {"backbone.layers.{}.mixer.out_proj",     "blk.{}.ssm_out"},
+    {"backbone.embeddings",                    "token_embd"},
+    {"backbone.norm_f",                        "output_norm"},
+    {"lm_head",                                "output"},
+    {"backbone.layers.{}.norm",                "blk.{}.attn_norm"},
+    {"backbone.layers.{}.mixer.q_proj",        "blk.{}.attn_q", kRopeQuery},
+    {"backbone.layers.{}.mixer.k_proj",        "blk.{}.attn_k", kRopeKey},
+    {"backbone.layers.{}.mixer.v_proj",        "blk.{}.attn_v"},
+    {"backbone.layers.{}.mixer.o_proj",        "blk.{}.attn_output"},
+    {"backbone.layers.{}.mixer.up_proj",       "blk.{}.ffn_up"},
+    {"backbone.layers.{}.mixer.down_proj",     "blk.{}.ffn_down"},
+    {"backbone.layers.{}.mixer.A_log",         "blk.{}.ssm_a", kDecayColumn},
+    {"backbone.layers.{}.mixer.D",             "blk.{}.ssm_d", kColumn},
+    {"backbone.layers.{}.mixer.conv1d.weight", "blk.{}.ssm_conv1d.weight", kSqueeze, Store::kF32},
+    {"backbone.layers.{}.mixer.conv1d.bias",   "blk.{}.ssm_conv1d.bias"},
+    {"backbone.layers.{}.mixer.dt_bias",       "blk.{}.ssm_dt.bias"},
+    {"backbone.layers.{}.mixer.in_proj",       "blk.{}.ssm_in"},
+    {"backbone.layers.{}.mixer.norm",          "blk.{}.ssm_norm", kNormGroups},
+    {"backbone.layers.{}.mixer.out_proj",      "blk.{}.ssm_out"},
 };
 constexpr KeyRule kNemotronHKeys[] = {
-    {"vocab_size",           MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count", MetaType::kU32, "hidden_size/num_attention_heads",
-     KeySource::kNumber},
-    {"ssm.conv_kernel",      MetaType::kU32, "conv_kernel", KeySource::kNumber},
-    {"ssm.state_size",       MetaType::kU32, "ssm_state_size", KeySource::kNumber},
-    {"ssm.group_count",      MetaType::kU32, "n_groups", KeySource::kNumber},
-    {"ssm.inner_size",       MetaType::kU32, "mamba_num_heads*mamba_head_dim",
-     KeySource::kNumber},
-    {"ssm.time_step_rank",   MetaType::kU32, "mamba_num_heads", KeySource::kNumber},
-    {"attention.head_count_kv", MetaType::kArray, "num_key_value_heads",
-     KeySource::kAttentionHeads},
-    {"rope.scaling.finetuned", MetaType::kBool, "false", KeySource::kConstant},
-    {"context_length",       MetaType::kU32, "1048576", KeySource::kNumber},
-    {"attention.key_length",   MetaType::kU32, "attention_width", KeySource::kNumber},
-    {"attention.value_length", MetaType::kU32, "attention_width", KeySource::kNumber},
-    {"feed_forward_length",  MetaType::kArray, "intermediate_size", KeySource::kMlpWidths},
+    {"vocab_size",              kU32, "vocab_size"},
+    {"rope.dimension_count",    kU32, "hidden_size/num_attention_heads", kNumber},
+    {"ssm.conv_kernel",         kU32, "conv_kernel", kNumber},
+    {"ssm.state_size",          kU32, "ssm_state_size", kNumber},
+    {"ssm.group_count",         kU32, "n_groups", kNumber},
+    {"ssm.inner_size",          kU32, "mamba_num_heads*mamba_head_dim", kNumber},
+    {"ssm.time_step_rank",      kU32, "mamba_num_heads", kNumber},
+    {"attention.head_count_kv", kArray, "num_key_value_heads", kAttentionHeads},
+    {"rope.scaling.finetuned",  kBool, "false", kConstant},
+    {"context_length",          kU32, "1048576", kNumber},
+    {"attention.key_length",    kU32, "attention_width", kNumber},
+    {"attention.value_length",  kU32, "attention_width", kNumber},
+    {"feed_forward_length",     kArray, "intermediate_size", kMlpWidths},
 };
 constexpr ClassDefault kNemotronHDefaults[] = {
     {"vocab_size", "131072", kInShapes}, {"hidden_size", "4096", kInShapes},
     {"intermediate_size", "21504", kInShapes}, {"num_hidden_layers", "52", kInShapes},
     {"num_attention_heads", "32", kInShapes}, {"num_key_value_heads", "8", kInShapes},
     {.field = "attention_width", .value = "", .read_by = kInShapes,
-     .compute = nemotron_attention_width},
-    {"attention_head_dim", "128", kInShapes}, {"mamba_num_heads", "128", kInShapes},
-    {"mamba_head_dim", "64", kInShapes}, {"n_groups", "8", kInShapes},
-    {"ssm_state_size", "128", kInShapes}, {"conv_kernel", "4", kInShapes},
-    {"use_conv_bias", "1", kInShapes},
+     .compute = nemotron_attention_width}, {"attention_head_dim", "128", kInShapes},
+    {"mamba_num_heads", "128", kInShapes}, {"mamba_head_dim", "64", kInShapes},
+    {"n_groups", "8", kInShapes}, {"ssm_state_size", "128", kInShapes},
+    {"conv_kernel", "4", kInShapes}, {"use_conv_bias", "1", kInShapes},
 };
 // clang-format on
 

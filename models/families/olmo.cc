@@ -1,12 +1,10 @@
 // OLMo, OLMoE, OLMo 2 and 3.
 //
-// Source: llama.cpp conversion/olmo.py (OlmoModel, OlmoeModel, Olmo2Model); defaults: transformers
-// models/olmo{,e,2,3}/configuration_*.py. OLMo's norms have no weights, and rows of q and k become
-// pairs, their biases not; both it and OLMoE have one epsilon, whatever config.json says. OLMo 2
-// and 3 are one architecture in GGUF, OLMo 3 adds windows; both norms of a layer stand behind what
-// they are named after, so nothing becomes ffn_norm.
-//
-// Shapes: transformers models/olmo{,e,2,3}/{modeling,configuration}_*.py.
+// Sources: llama.cpp conversion/olmo.py (OlmoModel, OlmoeModel, Olmo2Model); transformers
+// models/olmo{,e,2,3}. OLMo's norms have no weights, and rows of q and k become pairs, their biases
+// not; both it and OLMoE have one epsilon, whatever config.json says. OLMo 2 and 3 are one
+// architecture in GGUF, OLMo 3 adds windows; both norms of a layer stand behind what they are named
+// after, so nothing becomes ffn_norm.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -15,49 +13,42 @@ namespace {
 // clang-format off
 constexpr ParameterRule kOlmoFrame[] = {
     {"model.embed_tokens.weight", "vocab_size hidden_size"},
-    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {"lm_head.weight",            "vocab_size hidden_size", kWhole, "head"},
 };
 constexpr NameRule kOlmoNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight", Change::kRopeQuery},
-    {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight", Change::kRopeKey},
+    {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight", kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight", kRopeKey},
 };
 constexpr KeyRule kOlmoKeys[] = {
-    {"attention.layer_norm_epsilon", MetaType::kF32, "1e-5", KeySource::kConstant},
-    {"attention.clamp_kqv",          MetaType::kF32, "clip_qkv"},
+    {"attention.layer_norm_epsilon", kF32, "1e-5", kConstant},
+    {"attention.clamp_kqv",          kF32, "clip_qkv"},
 };
 constexpr KeyRule kOlmoeKeys[] = {
-    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "1e-5", KeySource::kConstant},
+    {"attention.layer_norm_rms_epsilon", kF32, "1e-5", kConstant},
 };
 constexpr KeyRule kOlmo2Keys[] = {
-    {"attention.sliding_window",         MetaType::kU32, "sliding_window"},
-    {"attention.sliding_window_pattern", MetaType::kArray, "sliding_window",
-     KeySource::kSlidingLayers},
+    {"attention.sliding_window",         kU32, "sliding_window"},
+    {"attention.sliding_window_pattern", kArray, "sliding_window", kSlidingLayers},
 };
 constexpr ClassDefault kOlmoDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "num_attention_heads"}, {"rope_theta", "10000", kInKeys},
-    {"vocab_size", "50304"}, {"max_position_embeddings", "2048", kInKeys},
-    {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    rows::kAllKeyHeads, {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
+    {"max_position_embeddings", "2048", kInKeys}, {"num_hidden_layers", "32", kInShapes},
+    rows::kHeadOfWidth,
 };
 constexpr ClassDefault kOlmoeDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "2048"}, {"num_attention_heads", "16"},
-    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
-    {"max_position_embeddings", "4096", kInKeys}, {"num_experts", "64"},
+    rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "50304"}, {"max_position_embeddings", "4096", kInKeys}, {"num_experts", "64"},
     {"num_experts_per_tok", "8", kInKeys}, {"num_hidden_layers", "16", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"moe_intermediate_size", "intermediate_size", kInShapes},
-    {"decoder_sparse_step", "1", kInShapes},
+    rows::kHeadOfWidth, {"moe_intermediate_size", "intermediate_size", kInShapes}, rows::kAllSparse,
 };
 // OLMo 2 has all but the last.
 constexpr ClassDefault kOlmo3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "50304"},
-    {"max_position_embeddings", "2048", kInKeys}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"sliding_window", "4096", kInKeys},
+    rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "50304"}, {"max_position_embeddings", "2048", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth, {"sliding_window", "4096", kInKeys},
 };
 // clang-format on
 

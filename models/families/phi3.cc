@@ -1,12 +1,10 @@
 // Phi-3, Phi-3.5 and Phi-4: query, key and value are one matrix, gate and up another, and both stay
 // so; the factors of long contexts become two tensors.
 //
-// Source: llama.cpp conversion/phi.py (Phi3MiniModel); defaults: transformers
-// models/phi3/configuration_phi3.py. Keys have an order of their own, and the factor of attention
-// stands before them all; a window of 0 tells Phi-4 from the others.
-//
-// Shapes: transformers models/{phi3,phimoe}/modeling_*.py. Norms of PhiMoE have biases, and by two
-// fields its linear layers and head.
+// Sources: llama.cpp conversion/phi.py (Phi3MiniModel); transformers models/{phi3,phimoe}. Keys
+// have an order of their own, and the factor of attention stands before them all; a window of 0
+// tells Phi-4 from the others. Norms of PhiMoE have biases, and by two fields its linear layers and
+// head.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -15,67 +13,64 @@ namespace {
 // clang-format off
 constexpr ParameterRule kFusedLayer[] = {
     {".self_attn.qkv_proj.weight",
-     "num_attention_heads*head_dim+2*num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
-    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.down_proj.weight",    "hidden_size intermediate_size", ServerCut::kColumns},
+     "num_attention_heads*head_dim+2*num_key_value_heads*head_dim hidden_size", kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns},
+    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", kRows},
+    {".mlp.down_proj.weight",    "hidden_size intermediate_size", kColumns},
 };
 // Of vLLM's class alone.
 constexpr ParameterRule kFusedBias[] = {
     {".self_attn.qkv_proj.bias", "num_attention_heads*head_dim+2*num_key_value_heads*head_dim",
-     ServerCut::kRows, "attention_bias"},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_bias"},
-    {".mlp.gate_up_proj.bias", "2*intermediate_size", ServerCut::kRows, "mlp_bias"},
-    {".mlp.down_proj.bias",    "hidden_size", ServerCut::kWhole, "mlp_bias"},
+     kRows, "attention_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", kWhole, "attention_bias"},
+    {".mlp.gate_up_proj.bias", "2*intermediate_size", kRows, "mlp_bias"},
+    {".mlp.down_proj.bias",    "hidden_size", kWhole, "mlp_bias"},
 };
 constexpr ParameterRule kPhiMoeRows[] = {
-    {"lm_head.bias",    "vocab_size", ServerCut::kWhole, "lm_head_bias"},
-    {"model.norm.bias", "hidden_size"},
+    {"lm_head.bias",                   "vocab_size", kWhole, "lm_head_bias"},
+    {"model.norm.bias",                "hidden_size"},
     {".input_layernorm.bias",          "hidden_size"},
     {".post_attention_layernorm.bias", "hidden_size"},
 };
 constexpr NameRule kPhi3Names[] = {
-    {"model.layers.{}.self_attn.qkv_proj",  "blk.{}.attn_qkv"},
-    {"model.layers.{}.mlp.gate_up_proj",    "blk.{}.ffn_up"},
+    {"model.layers.{}.self_attn.qkv_proj", "blk.{}.attn_qkv"},
+    {"model.layers.{}.mlp.gate_up_proj",   "blk.{}.ffn_up"},
 };
 constexpr KeyRule kPhi3EarlyKeys[] = {
-    {"rope.scaling.attn_factor", MetaType::kF32, "", KeySource::kLongRopeAttention},
+    {"rope.scaling.attn_factor", kF32, "", kLongRopeAttention},
 };
 constexpr KeyRule kPhi3Keys[] = {
-    {"context_length",          MetaType::kU32, "n_positions max_position_embeddings"},
-    {"rope.scaling.original_context_length", MetaType::kU32, "original_max_position_embeddings",
-     KeySource::kRopeField},
-    {"embedding_length",        MetaType::kU32, "hidden_size n_embd"},
-    {"feed_forward_length",     MetaType::kU32, "intermediate_size"},
-    {"block_count",             MetaType::kU32, "", KeySource::kBlockCount},
-    {"attention.head_count",    MetaType::kU32, "num_attention_heads n_head"},
-    {"attention.head_count_kv", MetaType::kU32, "num_key_value_heads n_head_kv"},
-    {"attention.layer_norm_rms_epsilon", MetaType::kF32, "rms_norm_eps"},
-    {"rope.dimension_count",    MetaType::kU32, "", KeySource::kPartialHidden},
-    {"rope.freq_base",          MetaType::kF32, "", KeySource::kRopeBase},
-    {"general.file_type",       MetaType::kU32, "", KeySource::kFileType},
-    {"attention.sliding_window", MetaType::kU32, "sliding_window", KeySource::kFieldOrZero},
+    {"context_length",                       kU32, "n_positions max_position_embeddings"},
+    {"rope.scaling.original_context_length", kU32, "original_max_position_embeddings", kRopeField},
+    {"embedding_length",                     kU32, "hidden_size n_embd"},
+    {"feed_forward_length",                  kU32, "intermediate_size"},
+    {"block_count",                          kU32, "", kBlockCount},
+    {"attention.head_count",                 kU32, "num_attention_heads n_head"},
+    {"attention.head_count_kv",              kU32, "num_key_value_heads n_head_kv"},
+    {"attention.layer_norm_rms_epsilon",     kF32, "rms_norm_eps"},
+    {"rope.dimension_count",                 kU32, "", kPartialHidden},
+    {"rope.freq_base",                       kF32, "", kRopeBase},
+    {"general.file_type",                    kU32, "", kFileType},
+    {"attention.sliding_window",             kU32, "sliding_window", kFieldOrZero},
 };
 constexpr KeyRule kPhiMoeKeys[] = {
-    {"expert_used_count", MetaType::kU32, "num_experts_per_tok"},
-    {"expert_count",      MetaType::kU32, "num_local_experts"},
+    {"expert_used_count", kU32, "num_experts_per_tok"},
+    {"expert_count",      kU32, "num_local_experts"},
 };
 constexpr ClassDefault kPhi3Defaults[] = {
     {"hidden_size", "3072"}, {"intermediate_size", "8192"}, {"num_attention_heads", "32"},
-    {"num_key_value_heads", "num_attention_heads"}, {"rms_norm_eps", "1e-5", kInKeys},
-    {"rope_theta", "10000", kInKeys}, {"vocab_size", "32064"},
-    {"max_position_embeddings", "4096", kInKeys},
+    rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "32064"}, {"max_position_embeddings", "4096", kInKeys},
     {"original_max_position_embeddings", "4096", kInKeys}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    rows::kHeadOfWidth,
 };
 constexpr ClassDefault kPhiMoeDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "6400"}, {"num_attention_heads", "32"},
-    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1e6", kInKeys}, {"vocab_size", "32064"},
-    {"max_position_embeddings", "131072", kInKeys}, {"num_local_experts", "16"},
-    {"num_experts_per_tok", "2", kInKeys}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"num_experts", "num_local_experts", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    rows::key_heads("8"), {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1e6", kInKeys},
+    {"vocab_size", "32064"}, {"max_position_embeddings", "131072", kInKeys},
+    {"num_local_experts", "16"}, {"num_experts_per_tok", "2", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
+    {"num_experts", "num_local_experts", kInShapes}, rows::kAllSparse,
 };
 // clang-format on
 

@@ -1,11 +1,9 @@
 // Qwen2 and Qwen3, dense and mixture of experts: the common rows, and nothing changes a value.
 //
-// Source: llama.cpp conversion/qwen.py (Qwen2Model, Qwen2MoeModel, Qwen3Model, Qwen3MoeModel);
-// defaults: transformers models/qwen{2,3}*/configuration_*.py. Qwen2 has no head_dim, so its files
-// have no attention.key_length; embedding models name their tensors without "model.".
-//
-// Shapes: transformers models/qwen{2,2_moe,3,3_moe}/modeling_*.py (base_model_tp_plan: colwise is
-// kRows, rowwise kColumns). Qwen2 has biases that no field speaks of.
+// Sources: llama.cpp conversion/qwen.py (Qwen2Model, Qwen2MoeModel, Qwen3Model, Qwen3MoeModel);
+// transformers models/qwen{2,2_moe,3,3_moe} (base_model_tp_plan: colwise is kRows, rowwise
+// kColumns). Qwen2 has biases that no field speaks of, and no head_dim, so its files have no
+// attention.key_length; embedding models name their tensors without "model.".
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -13,18 +11,17 @@ namespace {
 
 // clang-format off
 constexpr KeyRule kQwenPoolingKeys[] = {
-    {"pooling_type", MetaType::kU32, "", KeySource::kPooling},
+    {"pooling_type", kU32, "", kPooling},
 };
 constexpr KeyRule kQwenExpertKeys[] = {
-    {"expert_feed_forward_length",        MetaType::kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", MetaType::kU32, "shared_expert_intermediate_size"},
+    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
 };
 constexpr ClassDefault kQwen2Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
-    {.field = "num_key_value_heads", .value = "32", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
-    {"max_position_embeddings", "32768", kInKeys}, {"num_hidden_layers", "32", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    rows::key_heads("32"), {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "151936"}, {"max_position_embeddings", "32768", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
 };
 constexpr ClassDefault kQwen2MoeDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
@@ -32,15 +29,13 @@ constexpr ClassDefault kQwen2MoeDefaults[] = {
     {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
     {"max_position_embeddings", "32768", kInKeys}, {"moe_intermediate_size", "1408"},
     {"shared_expert_intermediate_size", "5632"}, {"num_experts_per_tok", "4", kInKeys},
-    {"num_experts", "60"}, {"num_hidden_layers", "24", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"decoder_sparse_step", "1", kInShapes},
+    {"num_experts", "60"}, {"num_hidden_layers", "24", kInShapes}, rows::kHeadOfWidth,
+    rows::kAllSparse,
 };
 constexpr ClassDefault kQwen3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
-    {.field = "num_key_value_heads", .value = "32", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
-    {"max_position_embeddings", "32768", kInKeys}, {"head_dim", "128"},
+    rows::key_heads("32"), {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "151936"}, {"max_position_embeddings", "32768", kInKeys}, {"head_dim", "128"},
     {"num_hidden_layers", "32", kInShapes},
 };
 constexpr ClassDefault kQwen3MoeDefaults[] = {
@@ -49,9 +44,7 @@ constexpr ClassDefault kQwen3MoeDefaults[] = {
     {"rope_theta", "10000", kInKeys}, {"vocab_size", "151936"},
     {"max_position_embeddings", "32768", kInKeys}, {"moe_intermediate_size", "768"},
     {"num_experts_per_tok", "8", kInKeys}, {"num_experts", "128"},
-    {"num_hidden_layers", "24", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
-    {"decoder_sparse_step", "1", kInShapes},
+    {"num_hidden_layers", "24", kInShapes}, rows::kHeadOfWidth, rows::kAllSparse,
 };
 // clang-format on
 
@@ -81,8 +74,8 @@ const Family kQwen2 = {
     .model_types = "qwen2",
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " natural_heads skips_tied_head"
-        " looks_up_proj_scales refuses_fused_alone norms_feed_linears tokenizer_class:Qwen2",
+        " natural_heads skips_tied_head looks_up_proj_scales refuses_fused_alone"
+        " norms_feed_linears tokenizer_class:Qwen2",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen2Defaults,
@@ -110,8 +103,8 @@ const Family kQwen3 = {
     .model_types = "qwen3",
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " no_bias:.o_proj."
-        " skips_tied_head looks_up_proj_scales refuses_fused_alone norms_feed_linears",
+        " no_bias:.o_proj. skips_tied_head looks_up_proj_scales refuses_fused_alone"
+        " norms_feed_linears",
     .names = kQwenDenseLists,
     .keys = kQwenPoolingKeys,
     .defaults = kQwen3Defaults,

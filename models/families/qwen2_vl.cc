@@ -1,9 +1,6 @@
 // Qwen2-VL and Qwen2.5-VL: the text part, which is Qwen2's with M-RoPE sections.
 //
-// Source: llama.cpp conversion/qwenvl.py (Qwen2VLModel); defaults: transformers
-// models/qwen2{,_5}_vl/configuration_*.py.
-//
-// Shapes: transformers models/qwen2{,_5}_vl/{modeling,configuration}_*.py.
+// Sources: llama.cpp conversion/qwenvl.py (Qwen2VLModel); transformers models/qwen2{,_5}_vl.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -12,19 +9,17 @@ namespace {
 // clang-format off
 constexpr ClassDefault kQwen2VlDefaults[] = {
     {"hidden_size", "8192"}, {"intermediate_size", "29568"}, {"num_attention_heads", "64"},
-    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1000000", kInKeys},
+    rows::key_heads("8"), {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1000000", kInKeys},
     {"vocab_size", "152064"}, {"max_position_embeddings", "32768", kInKeys},
-    {"num_hidden_layers", "80", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_hidden_layers", "80", kInShapes}, rows::kHeadOfWidth,
 };
 // clang-format on
 
 constexpr Family qwen2_vl(Family made) {
   made.name = "qwen2vl";
   made.quirks =
-      "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales refuses_fused_alone"
-      " norms_feed_linears";
+      "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales"
+      " refuses_fused_alone norms_feed_linears";
   made.names = rows::kCommonLists;
   made.defaults = kQwen2VlDefaults;
   made.parameters = rows::kQwen2Rules;
@@ -37,9 +32,8 @@ constexpr Family qwen2_vl(Family made) {
 const Family kQwen2Vl = qwen2_vl({
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
-    .wrapper_quirks =
-        "activation:silu takes_mrope looks_up_proj_scales tower:resized"
-        " processor_tokenizer:Qwen2TokenizerFast",
+    .wrapper_quirks = "activation:silu takes_mrope looks_up_proj_scales tower:resized"
+                      " processor_tokenizer:Qwen2TokenizerFast",
 });
 
 const Family kQwen25Vl = qwen2_vl({

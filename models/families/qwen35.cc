@@ -1,60 +1,49 @@
 // Qwen3.5, dense and mixture of experts: three layers of linear attention (gated delta net), then
 // one of full attention; text part of the vision-language model too.
 //
-// Source: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases); defaults: transformers
-// models/qwen3_5/configuration_qwen3_5.py. linear_attn.norm is not stored minus one, all other
-// norms are; post_attention_layernorm is not ffn_norm here.
-//
-// Shapes: transformers models/qwen3_5{,_moe}/modeling_*.py. q_proj has twice the rows, as a gate
-// belongs to each query.
+// Sources: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases); transformers
+// models/qwen3_5{,_moe}. linear_attn.norm is not stored minus one, all other norms are;
+// post_attention_layernorm is not ffn_norm here. q_proj has twice the rows, as a gate belongs to
+// each query.
 #include "models/families/rows.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kLinearAttention[] = {
+constexpr auto kLinearAttention = rows::under("linear_attention", {
     {".linear_attn.in_proj_qkv.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
-     " hidden_size", ServerCut::kRows,
-     "linear_attention"},
+     " hidden_size", kRows},
     {".linear_attn.in_proj_z.weight",
-     "linear_num_value_heads*linear_value_head_dim hidden_size", ServerCut::kRows,
-     "linear_attention"},
-    {".linear_attn.in_proj_a.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
-     "linear_attention"},
-    {".linear_attn.in_proj_b.weight", "linear_num_value_heads hidden_size", ServerCut::kRows,
-     "linear_attention"},
-};
+     "linear_num_value_heads*linear_value_head_dim hidden_size", kRows},
+    {".linear_attn.in_proj_a.weight", "linear_num_value_heads hidden_size", kRows},
+    {".linear_attn.in_proj_b.weight", "linear_num_value_heads hidden_size", kRows},
+});
 constexpr NameRule kQwen35Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.linear_attn.in_proj_qkv",   "blk.{}.attn_qkv", Change::kValueRowsAfterQk},
-    {"model.layers.{}.linear_attn.in_proj_z",     "blk.{}.attn_gate", Change::kValueRows},
-    {"model.layers.{}.linear_attn.in_proj_a",     "blk.{}.ssm_alpha", Change::kValueSingles},
-    {"model.layers.{}.linear_attn.in_proj_b",     "blk.{}.ssm_beta", Change::kValueSingles},
-    {"model.layers.{}.linear_attn.conv1d",
-     "blk.{}.ssm_conv1d", Change::kConvolution, Store::kF32},
-    {"model.layers.{}.linear_attn.A_log",         "blk.{}.ssm_a", Change::kDecay, Store::kF32},
-    {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias", Change::kValueSingles},
-    {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
-    {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out", Change::kValueColumns},
+    {"model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv", kValueRowsAfterQk},
+    {"model.layers.{}.linear_attn.in_proj_z",   "blk.{}.attn_gate", kValueRows},
+    {"model.layers.{}.linear_attn.in_proj_a",   "blk.{}.ssm_alpha", kValueSingles},
+    {"model.layers.{}.linear_attn.in_proj_b",   "blk.{}.ssm_beta", kValueSingles},
+    {"model.layers.{}.linear_attn.conv1d",      "blk.{}.ssm_conv1d", kConvolution, Store::kF32},
+    {"model.layers.{}.linear_attn.A_log",       "blk.{}.ssm_a", kDecay, Store::kF32},
+    {"model.layers.{}.linear_attn.dt_bias",     "blk.{}.ssm_dt.bias", kValueSingles},
+    {"model.layers.{}.linear_attn.norm",        "blk.{}.ssm_norm"},
+    {"model.layers.{}.linear_attn.out_proj",    "blk.{}.ssm_out", kValueColumns},
 };
 constexpr KeyRule kQwen35Keys[] = {
-    {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length",  MetaType::kU32, "shared_expert_intermediate_size"},
-    {"nextn_predict_layers",               MetaType::kU32, "", KeySource::kNextnLayers},
-    {"ssm.conv_kernel",                    MetaType::kU32, "linear_conv_kernel_dim"},
-    {"ssm.state_size",                     MetaType::kU32, "linear_key_head_dim"},
-    {"ssm.group_count",                    MetaType::kU32, "linear_num_key_heads"},
-    {"ssm.time_step_rank",                 MetaType::kU32, "linear_num_value_heads"},
-    {"ssm.inner_size",                     MetaType::kU32,
-     "linear_value_head_dim linear_num_value_heads", KeySource::kProduct},
-    {"attention.recurrent_layers",         MetaType::kArray, "layer_types",
-     KeySource::kRecurrentLayers},
-    {"full_attention_interval",            MetaType::kU32, "full_attention_interval",
-     KeySource::kAttentionInterval},
-    {"rope.dimension_count",               MetaType::kU32, "", KeySource::kPartialRotary},
-    {"rope.dimension_sections",            MetaType::kArray, "mrope_section",
-     KeySource::kDefaultSections},
+    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+    {"nextn_predict_layers",       kU32, "", kNextnLayers},
+    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
+    {"ssm.state_size",             kU32, "linear_key_head_dim"},
+    {"ssm.group_count",            kU32, "linear_num_key_heads"},
+    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
+    {"ssm.inner_size",             kU32, "linear_value_head_dim linear_num_value_heads", kProduct},
+    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
+    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
+    {"rope.dimension_count",       kU32, "", kPartialRotary},
+    {"rope.dimension_sections",    kArray, "mrope_section", kDefaultSections},
 };
 constexpr ClassDefault kQwen35Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "12288"}, {"num_attention_heads", "16"},
@@ -74,7 +63,7 @@ constexpr ClassDefault kQwen35MoeDefaults[] = {
     {"linear_num_key_heads", "16"}, {"linear_num_value_heads", "32"}, {"vocab_size", "248320"},
     {"num_experts", "256"}, {"num_experts_per_tok", "8", kInKeys},
     {"shared_expert_intermediate_size", "512"}, {"num_hidden_layers", "40", kInShapes},
-    {"full_attention_interval", "4", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    {"full_attention_interval", "4", kInShapes}, rows::kAllSparse,
 };
 // clang-format on
 

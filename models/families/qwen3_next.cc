@@ -1,48 +1,42 @@
 // Qwen3-Next: Qwen3.5's layers with experts, query, key, value and gate in one projection.
 //
-// Source: llama.cpp conversion/qwen.py (Qwen3NextModel); defaults: transformers
-// models/qwen3_next/configuration_qwen3_next.py. Value heads stay grouped by key head here; the
-// layers for multi-token prediction are counted by their tensors.
-//
-// Shapes: transformers models/qwen3_next/{modeling,configuration}_qwen3_next.py.
+// Sources: llama.cpp conversion/qwen.py (Qwen3NextModel); transformers models/qwen3_next. Value
+// heads stay grouped by key head here; the layers for multi-token prediction are counted by their
+// tensors.
 #include "models/families/rows.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kQwen3NextLinear[] = {
+constexpr auto kQwen3NextLinear = rows::under("linear_attention", {
     {".linear_attn.in_proj_qkvz.weight",
      "2*linear_num_key_heads*linear_key_head_dim+2*linear_num_value_heads*linear_value_head_dim"
-     " hidden_size", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", ServerCut::kRows,
-     "linear_attention"},
-};
+     " hidden_size", kRows},
+    {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", kRows},
+});
 constexpr NameRule kQwen3NextNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", Change::kQkvz,
-     Store::kByRules,                             "blk.{}.attn_gate.weight"},
-    {"model.layers.{}.linear_attn.in_proj_ba",    "blk.{}.ssm_ba"},
-    {"model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", Change::kSqueeze, Store::kF32},
-    {"model.layers.{}.linear_attn.A_log",  "blk.{}.ssm_a", Change::kNegExp, Store::kF32},
-    {"model.layers.{}.linear_attn.dt_bias",       "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.linear_attn.norm",          "blk.{}.ssm_norm"},
-    {"model.layers.{}.linear_attn.out_proj",      "blk.{}.ssm_out"},
+    {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", kQkvz,
+     Store::kByRules, "blk.{}.attn_gate.weight"},
+    {"model.layers.{}.linear_attn.in_proj_ba", "blk.{}.ssm_ba"},
+    {"model.layers.{}.linear_attn.conv1d",     "blk.{}.ssm_conv1d", kSqueeze, Store::kF32},
+    {"model.layers.{}.linear_attn.A_log",      "blk.{}.ssm_a", kNegExp, Store::kF32},
+    {"model.layers.{}.linear_attn.dt_bias",    "blk.{}.ssm_dt.bias"},
+    {"model.layers.{}.linear_attn.norm",       "blk.{}.ssm_norm"},
+    {"model.layers.{}.linear_attn.out_proj",   "blk.{}.ssm_out"},
 };
 constexpr KeyRule kQwen3NextKeys[] = {
-    {"expert_feed_forward_length",         MetaType::kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length",  MetaType::kU32, "shared_expert_intermediate_size"},
-    {"nextn_predict_layers",               MetaType::kU32, "", KeySource::kNextnLayers},
-    {"ssm.conv_kernel",                    MetaType::kU32, "linear_conv_kernel_dim"},
-    {"ssm.state_size",                     MetaType::kU32, "linear_key_head_dim"},
-    {"ssm.group_count",                    MetaType::kU32, "linear_num_key_heads"},
-    {"ssm.time_step_rank",                 MetaType::kU32, "linear_num_value_heads"},
-    {"ssm.inner_size", MetaType::kU32, "linear_value_head_dim*linear_num_value_heads",
-     KeySource::kNumber},
-    {"attention.recurrent_layers",         MetaType::kArray, "layer_types",
-     KeySource::kRecurrentLayers},
-    {"full_attention_interval",            MetaType::kU32, "full_attention_interval",
-     KeySource::kAttentionInterval},
-    {"rope.dimension_count",               MetaType::kU32, "0.25", KeySource::kPartialRotary},
+    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+    {"nextn_predict_layers",       kU32, "", kNextnLayers},
+    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
+    {"ssm.state_size",             kU32, "linear_key_head_dim"},
+    {"ssm.group_count",            kU32, "linear_num_key_heads"},
+    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
+    {"ssm.inner_size",             kU32, "linear_value_head_dim*linear_num_value_heads", kNumber},
+    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
+    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
+    {"rope.dimension_count",       kU32, "0.25", kPartialRotary},
 };
 constexpr ClassDefault kQwen3NextDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
@@ -54,7 +48,7 @@ constexpr ClassDefault kQwen3NextDefaults[] = {
     {"moe_intermediate_size", "512"}, {"shared_expert_intermediate_size", "512"},
     {"num_experts", "512"}, {"num_experts_per_tok", "10", kInKeys},
     {"num_hidden_layers", "48", kInShapes}, {"full_attention_interval", "4", kInShapes},
-    {"decoder_sparse_step", "1", kInShapes},
+    rows::kAllSparse,
 };
 // clang-format on
 

@@ -1,56 +1,48 @@
 // Qwen3-VL, dense and mixture of experts: the text part, which is Qwen3's with M-RoPE sections.
 //
-// Source: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); defaults:
-// transformers models/qwen3_vl{,_moe}/configuration_*.py. Stacked experts are stored [expert, in,
-// out], gate before up, unlike those of Qwen3.5, except in folders that transformers 5 saved; how
-// many layers receive the tower's output is declared in the tower's configuration.
-//
-// Shapes: transformers models/qwen3_vl{,_moe}/{modeling,configuration}_*.py. Stacked experts lie
-// [expert, in, out] in released files, [expert, out, in] in those that transformers 5 saved.
+// Sources: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); transformers
+// models/qwen3_vl{,_moe}. Stacked experts lie [expert, in, out], gate before up, unlike those of
+// Qwen3.5; [expert, out, in] in folders that transformers 5 saved. How many layers receive the
+// tower's output is declared in the tower's configuration.
 #include "models/families/rows.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kQwen3VlStacks[] = {  // in the place of the last two of the common ones
-    {".mlp.experts.gate_up_proj", "num_experts hidden_size 2*moe_intermediate_size",
-     ServerCut::kColumns, "sparse stacked"},
-    {".mlp.experts.down_proj", "num_experts moe_intermediate_size hidden_size", ServerCut::kRows,
-     "sparse stacked"},
-};
+// In the place of the last two of the common ones.
+constexpr auto kQwen3VlStacks = rows::under("sparse stacked", {
+    {".mlp.experts.gate_up_proj", "num_experts hidden_size 2*moe_intermediate_size", kColumns},
+    {".mlp.experts.down_proj",    "num_experts moe_intermediate_size hidden_size", kRows},
+});
 constexpr NameRule kQwen3VlMoeNames[] = {   // before the expert rows: the first match wins
-    {"model.layers.{}.mlp.experts.gate_up_proj",        "blk.{}.ffn_gate_exps.weight",
-     Change::kSwapHalves, Store::kByRules,              "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_exps.weight",
-     Change::kSwapHalves, Store::kByRules,              "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.down_proj",           "blk.{}.ffn_down_exps.weight",
-     Change::kSwap},
-    {"model.layers.{}.mlp.experts.down_proj.weight",    "blk.{}.ffn_down_exps.weight",
-     Change::kSwap},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", kSwapHalves,
+     Store::kByRules, "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_exps.weight", kSwapHalves,
+     Store::kByRules, "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.down_proj",        "blk.{}.ffn_down_exps.weight", kSwap},
+    {"model.layers.{}.mlp.experts.down_proj.weight", "blk.{}.ffn_down_exps.weight", kSwap},
 };
 constexpr KeyRule kQwen3VlKeys[] = {
-    {"pooling_type",       MetaType::kU32, "", KeySource::kPooling},
-    {"n_deepstack_layers", MetaType::kU32, "deepstack_visual_indexes", KeySource::kDeepstack},
+    {"pooling_type",       kU32, "", kPooling},
+    {"n_deepstack_layers", kU32, "deepstack_visual_indexes", kDeepstack},
 };
 constexpr KeyRule kQwen3VlMoeKeys[] = {
-    {"expert_feed_forward_length",        MetaType::kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", MetaType::kU32, "shared_expert_intermediate_size"},
-    {"n_deepstack_layers", MetaType::kU32, "deepstack_visual_indexes", KeySource::kDeepstack},
+    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+    {"n_deepstack_layers",                kU32, "deepstack_visual_indexes", kDeepstack},
 };
 constexpr ClassDefault kQwen3VlMoeDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
-    {.field = "num_key_value_heads", .value = "16", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "5000000", kInKeys},
+    rows::key_heads("16"), {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "5000000", kInKeys},
     {"vocab_size", "151936"}, {"max_position_embeddings", "128000", kInKeys},
     {"moe_intermediate_size", "1408"}, {"head_dim", "hidden_size/num_attention_heads"},
     {"num_experts_per_tok", "4", kInKeys}, {"num_experts", "60"},
-    {"num_hidden_layers", "24", kInShapes}, {"decoder_sparse_step", "1", kInShapes},
+    {"num_hidden_layers", "24", kInShapes}, rows::kAllSparse,
 };
 constexpr ClassDefault kQwen3VlDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
-    {.field = "num_key_value_heads", .value = "32", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "5000000", kInKeys},
+    rows::key_heads("32"), {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "5000000", kInKeys},
     {"vocab_size", "151936"}, {"max_position_embeddings", "128000", kInKeys}, {"head_dim", "128"},
     {"num_hidden_layers", "32", kInShapes},
 };

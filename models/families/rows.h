@@ -1,7 +1,8 @@
 // Rows that the tables of several families share; private to models/.
 //
-// Sources: as the files of families. Only families with these very rows name them; one that differs
-// in a shape has rows of its own.
+// Sources: as the files of families, where "transformers models/NAME" is modeling_NAME.py for
+// shapes and configuration_NAME.py for defaults. Only families with these very rows name them; one
+// that differs in a shape has rows of its own.
 #pragma once
 
 #include <array>
@@ -10,6 +11,11 @@
 
 namespace ckpt {
 
+// Rows name what they are made of without the names of the types.
+using enum Change;
+using enum KeySource;
+using enum MetaType;
+using enum ServerCut;
 inline constexpr ReadBy kInKeys = ReadBy::kKeys, kInShapes = ReadBy::kShapes;
 
 // As Llama's class reads them.
@@ -29,6 +35,22 @@ inline uint64_t count_in(const JsonValue& config, std::string_view field) {
 
 namespace rows {
 
+// Defaults of many classes: a head's part of the width, experts in each layer, as many heads of
+// keys as of queries.
+inline constexpr ClassDefault kHeadOfWidth{"head_dim", "hidden_size/num_attention_heads",
+                                           kInShapes};
+inline constexpr ClassDefault kAllSparse{"decoder_sparse_step", "1", kInShapes};
+inline constexpr ClassDefault kAllKeyHeads{"num_key_value_heads", "num_attention_heads"};
+// Another number of them, where null still means as many.
+constexpr ClassDefault key_heads(std::string_view count) {
+  return {.field = "num_key_value_heads", .value = count, .null_as = "num_attention_heads"};
+}
+// Null means that there is none.
+constexpr ClassDefault if_absent(std::string_view field, std::string_view value,
+                                 ReadBy read_by = ReadBy::kAll) {
+  return {.field = field, .value = value, .read_by = read_by, .unless = field};
+}
+
 // The router of Qwen's experts, in each layer.
 inline constexpr GraphConstant kExpertConstants[] = {
     {"norm_topk_prob", "true"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
@@ -44,9 +66,9 @@ constexpr std::array<ParameterRule, kCount> under(std::string_view when,
 
 // clang-format off
 inline constexpr ParameterRule kFrame[] = {
-    {"model.embed_tokens.weight", "vocab_size hidden_size"},
-    {"model.norm.weight",         "hidden_size"},
-    {"lm_head.weight",            "vocab_size hidden_size", ServerCut::kWhole, "head"},
+    {"model.embed_tokens.weight",        "vocab_size hidden_size"},
+    {"model.norm.weight",                "hidden_size"},
+    {"lm_head.weight",                   "vocab_size hidden_size", kWhole, "head"},
     {".input_layernorm.weight",          "hidden_size"},
     {".post_attention_layernorm.weight", "hidden_size"},
 };
@@ -57,10 +79,10 @@ inline constexpr ParameterRule kNormsBehind[] = {  // what they norm
 };
 
 inline constexpr ParameterRule kAttention[] = {
-    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", ServerCut::kRows},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", ServerCut::kColumns},
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns},
 };
 inline constexpr ParameterRule kAttentionNorms[] = {
     {".self_attn.q_norm.weight", "head_dim"},
@@ -71,10 +93,10 @@ inline constexpr ParameterRule kWideAttentionNorms[] = {  // over all heads
     {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
 };
 inline constexpr ParameterRule kAllBias[] = {
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole},
+    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", kRows},
+    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", kRows},
+    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", kRows},
+    {".self_attn.o_proj.bias", "hidden_size", kWhole},
 };
 inline constexpr auto kAttentionBias = under("attention_bias", kAllBias);
 inline constexpr std::span<const ParameterRule>
@@ -82,96 +104,92 @@ inline constexpr std::span<const ParameterRule>
     kQkvAttentionBias = std::span(kAttentionBias).first(3);
 
 inline constexpr ParameterRule kMlp[] = {
-    {".mlp.gate_proj.weight", "intermediate_size hidden_size", ServerCut::kRows, "dense"},
-    {".mlp.up_proj.weight",   "intermediate_size hidden_size", ServerCut::kRows, "dense"},
-    {".mlp.down_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns, "dense"},
+    {".mlp.gate_proj.weight", "intermediate_size hidden_size", kRows, "dense"},
+    {".mlp.up_proj.weight",   "intermediate_size hidden_size", kRows, "dense"},
+    {".mlp.down_proj.weight", "hidden_size intermediate_size", kColumns, "dense"},
 };
 inline constexpr ParameterRule kMlpBias[] = {
-    {".mlp.gate_proj.bias", "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
-    {".mlp.up_proj.bias",   "intermediate_size", ServerCut::kRows, "dense mlp_bias"},
-    {".mlp.down_proj.bias", "hidden_size", ServerCut::kWhole, "dense mlp_bias"},
+    {".mlp.gate_proj.bias", "intermediate_size", kRows, "dense mlp_bias"},
+    {".mlp.up_proj.bias",   "intermediate_size", kRows, "dense mlp_bias"},
+    {".mlp.down_proj.bias", "hidden_size", kWhole, "dense mlp_bias"},
 };
 
 inline constexpr ParameterRule kExperts[] = {
-    {".mlp.gate.weight", "num_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+    {".mlp.gate.weight", "num_experts hidden_size", kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", kRows,
      "sparse separate"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", kRows,
      "sparse separate"},
-    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", kColumns,
      "sparse separate"},
-    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse stacked"},
-    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", ServerCut::kColumns,
+    {".mlp.experts.gate_up_proj", "num_experts 2*moe_intermediate_size hidden_size", kRows,
+     "sparse stacked"},
+    {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", kColumns,
      "sparse stacked"},
 };
 inline constexpr ParameterRule kSharedExpert[] = {
-    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size",
-     ServerCut::kColumns, "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert_gate.weight", "1 hidden_size", ServerCut::kWhole, "sparse"},
+    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size", kRows,
+     "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size", kRows,
+     "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size", kColumns,
+     "sparse shared_expert_intermediate_size"},
+    {".mlp.shared_expert_gate.weight", "1 hidden_size", kWhole, "sparse"},
 };
 inline constexpr auto kFullAttention = under("full_attention", kAttention);
 // Of Qwen3-Next and Qwen3.5: a gate for each query.
-inline constexpr ParameterRule kGatedQuery[] = {
-    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", ServerCut::kRows,
-     "full_attention"},
-};
+inline constexpr auto kGatedQuery = under("full_attention", {
+    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", kRows},
+});
 inline constexpr std::span<const ParameterRule> kUngated = std::span(kFullAttention).subspan(1);
 inline constexpr auto kFullAttentionNorms = under("full_attention", kAttentionNorms);
 // Of both too: what a linear attention has behind its inputs.
-inline constexpr ParameterRule kLinearAttention[] = {
+inline constexpr auto kLinearAttention = under("linear_attention", {
     {".linear_attn.conv1d.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
-     " 1 linear_conv_kernel_dim", ServerCut::kRows,
-     "linear_attention"},
-    {".linear_attn.A_log",   "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.dt_bias", "linear_num_value_heads", ServerCut::kRows, "linear_attention"},
-    {".linear_attn.norm.weight", "linear_value_head_dim", ServerCut::kWhole, "linear_attention"},
+     " 1 linear_conv_kernel_dim", kRows},
+    {".linear_attn.A_log",       "linear_num_value_heads", kRows},
+    {".linear_attn.dt_bias",     "linear_num_value_heads", kRows},
+    {".linear_attn.norm.weight", "linear_value_head_dim"},
     {".linear_attn.out_proj.weight",
-     "hidden_size linear_num_value_heads*linear_value_head_dim", ServerCut::kColumns,
-     "linear_attention"},
-};
+     "hidden_size linear_num_value_heads*linear_value_head_dim", kColumns},
+});
 // As GLM and DeepSeek name it; the first layers may be dense.
 inline constexpr ParameterRule kRoutedExperts[] = {
-    {".mlp.gate.weight", "n_routed_experts hidden_size", ServerCut::kWhole, "sparse"},
-    {".mlp.gate.e_score_correction_bias", "n_routed_experts", ServerCut::kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+    {".mlp.gate.weight",                  "n_routed_experts hidden_size", kWhole, "sparse"},
+    {".mlp.gate.e_score_correction_bias", "n_routed_experts", kWhole, "sparse"},
+    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", kRows,
      "sparse separate"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", ServerCut::kRows,
+    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", kRows,
      "sparse separate"},
-    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", ServerCut::kColumns,
+    {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", kColumns,
      "sparse separate"},
-    {".mlp.experts.gate_up_proj", "n_routed_experts 2*moe_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse stacked"},
-    {".mlp.experts.down_proj", "n_routed_experts hidden_size moe_intermediate_size",
-     ServerCut::kColumns, "sparse stacked"},
+    {".mlp.experts.gate_up_proj", "n_routed_experts 2*moe_intermediate_size hidden_size", kRows,
+     "sparse stacked"},
+    {".mlp.experts.down_proj", "n_routed_experts hidden_size moe_intermediate_size", kColumns,
+     "sparse stacked"},
     {".mlp.shared_experts.gate_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse n_shared_experts"},
+     kRows, "sparse n_shared_experts"},
     {".mlp.shared_experts.up_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
-     ServerCut::kRows, "sparse n_shared_experts"},
+     kRows, "sparse n_shared_experts"},
     {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
-     ServerCut::kColumns, "sparse n_shared_experts"},
+     kColumns, "sparse n_shared_experts"},
 };
 // As Mixtral names them: w1 is the gate, w2 down, w3 up.
 inline constexpr ParameterRule kSparseMoe[] = {
-    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
-    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size",
-     ServerCut::kColumns},
-    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".block_sparse_moe.gate.weight",          "num_local_experts hidden_size"},
+    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", kRows},
+    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size", kColumns},
+    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", kRows},
 };
 // Parameters of a layer for multi-token prediction other than attention and experts.
 inline constexpr ParameterRule kNextn[] = {
-    {".eh_proj.weight",          "hidden_size 2*hidden_size", ServerCut::kWhole, "nextn"},
-    {".enorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},
-    {".hnorm.weight",            "hidden_size", ServerCut::kWhole, "nextn"},
-    {".shared_head.norm.weight", "hidden_size", ServerCut::kWhole, "nextn"},
-    {".shared_head.head.weight", "vocab_size hidden_size", ServerCut::kWhole, "nextn optional"},
-    {".embed_tokens.weight",     "vocab_size hidden_size", ServerCut::kWhole, "nextn optional"},
+    {".eh_proj.weight",          "hidden_size 2*hidden_size", kWhole, "nextn"},
+    {".enorm.weight",            "hidden_size", kWhole, "nextn"},
+    {".hnorm.weight",            "hidden_size", kWhole, "nextn"},
+    {".shared_head.norm.weight", "hidden_size", kWhole, "nextn"},
+    {".shared_head.head.weight", "vocab_size hidden_size", kWhole, "nextn optional"},
+    {".embed_tokens.weight",     "vocab_size hidden_size", kWhole, "nextn optional"},
 };
 
 // ---- names in GGUF ----------------------------------------------------------------------------
@@ -199,22 +217,20 @@ inline constexpr NameRule kNormsBehindNames[] = {  // before the common names
 };
 
 inline constexpr NameRule kExpertNames[] = {
-    {"model.layers.{}.mlp.gate",                       "blk.{}.ffn_gate_inp",
-     Change::kNone, Store::kF32},
-    {"model.layers.{}.mlp.experts.{}.down_proj",       "blk.{}.ffn_down_exps", Change::kExpert},
-    {"model.layers.{}.mlp.experts.{}.gate_proj",       "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.mlp.experts.{}.up_proj",         "blk.{}.ffn_up_exps",   Change::kExpert},
-    {"model.layers.{}.mlp.experts.gate_up_proj",       "blk.{}.ffn_gate_exps.weight",
-     Change::kExpertsGateUp, Store::kByRules,          "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.gate",                  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"model.layers.{}.mlp.experts.{}.down_proj",  "blk.{}.ffn_down_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.gate_proj",  "blk.{}.ffn_gate_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.up_proj",    "blk.{}.ffn_up_exps", kExpert},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", kExpertsGateUp,
+     Store::kByRules, "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_exps.weight",
-     Change::kExpertsGateUp, Store::kByRules,          "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.down_proj",          "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.experts.down_proj.weight",   "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.shared_expert.gate_proj",    "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.mlp.shared_expert.up_proj",      "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.mlp.shared_expert.down_proj",    "blk.{}.ffn_down_shexp"},
-    {"model.layers.{}.mlp.shared_expert_gate",         "blk.{}.ffn_gate_inp_shexp",
-     Change::kNone, Store::kF32},
+     kExpertsGateUp, Store::kByRules, "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.down_proj",     "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.experts.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.mlp.shared_expert.gate_proj", "blk.{}.ffn_gate_shexp"},
+    {"model.layers.{}.mlp.shared_expert.up_proj", "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.mlp.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
+    {"model.layers.{}.mlp.shared_expert_gate",    "blk.{}.ffn_gate_inp_shexp", kNone, Store::kF32},
 };
 
 inline constexpr NameRule kRoutedExpertNames[] = {
@@ -224,22 +240,22 @@ inline constexpr NameRule kRoutedExpertNames[] = {
     {"model.layers.{}.mlp.shared_experts.down_proj",     "blk.{}.ffn_down_shexp"},
 };
 inline constexpr NameRule kSparseMoeNames[] = {
-    {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp", Change::kNone, Store::kF32},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", Change::kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps",   Change::kExpert},
+    {"model.layers.{}.block_sparse_moe.gate",          "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", kExpert},
+    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps", kExpert},
 };
 // Of Qwen3-Next and Qwen3.5, whose norms are stored minus one.
 inline constexpr NameRule kAddedOneNames[] = {
-    {"model.norm",                                "output_norm", Change::kAddOne},
-    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", Change::kAddOne},
-    {"model.layers.{}.post_attention_layernorm",  "blk.{}.post_attention_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", Change::kAddOne},
-    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", Change::kAddOne},
+    {"model.norm",                               "output_norm", kAddOne},
+    {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm", kAddOne},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", kAddOne},
+    {"model.layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm", kAddOne},
+    {"model.layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm", kAddOne},
     // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
-    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", Change::kAddOne},
-    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", Change::kAddOne},
-    {"model.layers.{}.shared_head.norm",          "blk.{}.nextn.shared_head_norm", Change::kAddOne},
+    {"model.layers.{}.enorm",                    "blk.{}.nextn.enorm", kAddOne},
+    {"model.layers.{}.hnorm",                    "blk.{}.nextn.hnorm", kAddOne},
+    {"model.layers.{}.shared_head.norm",         "blk.{}.nextn.shared_head_norm", kAddOne},
 };
 
 inline constexpr NameRule kNextnNames[] = {
@@ -252,13 +268,13 @@ inline constexpr NameRule kNextnNames[] = {
 };
 
 inline constexpr NameRule kPairNames[] = {  // rows of q and k become pairs; before the common names
-    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", Change::kRopeQuery},
-    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", Change::kRopeKey},
+    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", kRopeQuery},
+    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", kRopeKey},
 };
 
 inline constexpr KeyRule kLlamaKeys[] = {
-    {"vocab_size",           MetaType::kU32, "vocab_size"},
-    {"rope.dimension_count", MetaType::kU32, "", KeySource::kRotary},
+    {"vocab_size",           kU32, "vocab_size"},
+    {"rope.dimension_count", kU32, "", kRotary},
 };
 // clang-format on
 

@@ -1,9 +1,6 @@
 // Seed-OSS: the common rows but for one norm, and nothing changes a value.
 //
-// Source: llama.cpp conversion/olmo.py (SeedOssModel); defaults: transformers
-// models/seed_oss/configuration_seed_oss.py.
-//
-// Shapes: transformers models/seed_oss/{modeling,configuration}_seed_oss.py.
+// Sources: llama.cpp conversion/olmo.py (SeedOssModel); transformers models/seed_oss.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -11,14 +8,14 @@ namespace {
 
 // clang-format off
 constexpr ParameterRule kSeedOssOutputBias[] = {
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "attention_out_bias"},
+    {".self_attn.o_proj.bias", "hidden_size", kWhole, "attention_out_bias"},
 };
 constexpr NameRule kSeedOssNames[] = {   // before the common rows: the first match wins
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
 };
 constexpr ClassDefault kSeedOssDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "27648"}, {"num_attention_heads", "80"},
-    {.field = "num_key_value_heads", .value = "8", .null_as = "num_attention_heads"},
+    rows::key_heads("8"),
     {.field = "head_dim", .value = "128", .null_as = "hidden_size/num_attention_heads"},
     {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys}, {"vocab_size", "155136"},
     {"max_position_embeddings", "524288", kInKeys}, {"num_hidden_layers", "64", kInShapes},

@@ -1,7 +1,6 @@
 // SmolLM3: Llama's layers under defaults of their own.
 //
-// Source: llama.cpp conversion/llama.py (SmolLM3Model); shapes and defaults: transformers
-// models/smollm3/{modeling,configuration}_smollm3.py.
+// Sources: llama.cpp conversion/llama.py (SmolLM3Model); transformers models/smollm3.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -10,11 +9,9 @@ namespace {
 // clang-format off
 constexpr ClassDefault kSmolLm3Defaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "11008"}, {"num_attention_heads", "16"},
-    {.field = "num_key_value_heads", .value = "4", .null_as = "num_attention_heads"},
-    {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "2000000", kInKeys},
+    rows::key_heads("4"), {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "2000000", kInKeys},
     {"vocab_size", "128256"}, {"max_position_embeddings", "32768", kInKeys},
-    {"num_hidden_layers", "36", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_hidden_layers", "36", kInShapes}, rows::kHeadOfWidth,
     {"tie_word_embeddings", "1", kInShapes},
 };
 // clang-format on

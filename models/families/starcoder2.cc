@@ -1,9 +1,7 @@
 // StarCoder2: biases everywhere, the norms' too; an MLP of two.
 //
-// Source: llama.cpp conversion/starcoder.py (StarCoder2Model); defaults: transformers
-// models/starcoder2/configuration_starcoder2.py. The file says nothing of windows.
-//
-// Shapes: transformers models/starcoder2/{modeling,configuration}_starcoder2.py.
+// Sources: llama.cpp conversion/starcoder.py (StarCoder2Model); transformers models/starcoder2. The
+// file says nothing of windows.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -11,17 +9,17 @@ namespace {
 
 // clang-format off
 constexpr ParameterRule kStarcoder2Rows[] = {
-    {"model.norm.bias", "hidden_size"},
+    {"model.norm.bias",                "hidden_size"},
     {".input_layernorm.bias",          "hidden_size"},
     {".post_attention_layernorm.bias", "hidden_size"},
-    {".self_attn.q_proj.bias", "num_attention_heads*head_dim", ServerCut::kRows, "use_bias"},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", ServerCut::kRows, "use_bias"},
-    {".self_attn.o_proj.bias", "hidden_size", ServerCut::kWhole, "use_bias"},
-    {".mlp.c_fc.weight",   "intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.c_fc.bias",     "intermediate_size", ServerCut::kRows, "use_bias"},
-    {".mlp.c_proj.weight", "hidden_size intermediate_size", ServerCut::kColumns},
-    {".mlp.c_proj.bias",   "hidden_size", ServerCut::kWhole, "use_bias"},
+    {".self_attn.q_proj.bias",         "num_attention_heads*head_dim", kRows, "use_bias"},
+    {".self_attn.k_proj.bias",         "num_key_value_heads*head_dim", kRows, "use_bias"},
+    {".self_attn.v_proj.bias",         "num_key_value_heads*head_dim", kRows, "use_bias"},
+    {".self_attn.o_proj.bias",         "hidden_size", kWhole, "use_bias"},
+    {".mlp.c_fc.weight",               "intermediate_size hidden_size", kRows},
+    {".mlp.c_fc.bias",                 "intermediate_size", kRows, "use_bias"},
+    {".mlp.c_proj.weight",             "hidden_size intermediate_size", kColumns},
+    {".mlp.c_proj.bias",               "hidden_size", kWhole, "use_bias"},
 };
 constexpr NameRule kStarcoder2Names[] = {   // before the common rows: the first match wins
     {"model.layers.{}.mlp.c_fc",   "blk.{}.ffn_up"},
@@ -32,8 +30,7 @@ constexpr ClassDefault kStarcoder2Defaults[] = {
     {"num_key_value_heads", "2"}, {"norm_epsilon", "1e-5", kInKeys},
     {"rope_theta", "10000", kInKeys}, {"vocab_size", "49152"},
     {"max_position_embeddings", "4096", kInKeys}, {"num_hidden_layers", "30", kInShapes},
-    {"head_dim", "hidden_size/num_attention_heads", kInShapes}, {"use_bias", "1", kInShapes},
-    {"tie_word_embeddings", "1", kInShapes},
+    rows::kHeadOfWidth, {"use_bias", "1", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
 };
 // clang-format on
 

@@ -8,7 +8,10 @@
 // follow from its default.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -123,7 +126,6 @@ enum class KeySource : uint8_t {
   kGatingFunction,  // softmax 1, sigmoid 2, sqrtsoftplus 4
   kFileType,
   kNextnLayers,         // layers for multi-token prediction, when there are any
-  kProduct,             // of the two `fields`
   kRecurrentLayers,     // one flag a block: layer_types says linear_attention
   kAttentionInterval,   // full_attention_interval, 4 when absent, not when null
   kPartialRotary,       // head size x partial_rotary_factor; when absent, the number in `fields`
@@ -188,6 +190,24 @@ struct TokenizerRules {
 
 struct Family;
 
+// A family's own rows and those that it shares, in the order in which they are asked.
+template <class Row>
+class RowLists {
+ public:
+  constexpr RowLists() = default;
+  constexpr RowLists(std::initializer_list<std::span<const Row>> lists) : count_(lists.size()) {
+    CKPT_CHECK(count_ <= lists_.size());
+    std::ranges::copy(lists, lists_.begin());
+  }
+  constexpr const std::span<const Row>* begin() const { return lists_.data(); }
+  constexpr const std::span<const Row>* end() const { return lists_.data() + count_; }
+  constexpr bool empty() const { return count_ == 0; }
+
+ private:
+  std::array<std::span<const Row>, 9> lists_ = {};
+  size_t count_ = 0;
+};
+
 // A field of config.json that llama.cpp's graph of a family takes for granted: no key of a GGUF
 // holds it, and a folder made from one gets it. `value` is JSON.
 struct GraphConstant {
@@ -225,14 +245,14 @@ struct Family {
   // Where programs treat the class otherwise than others (quirks_of), as words that checks and
   // steps look for: of the first of model_types, of the second, and of both.
   std::string_view quirks = {}, wrapper_quirks = {}, shared_quirks = {};
-  std::span<const std::span<const NameRule>> names = {};
+  RowLists<NameRule> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
   std::span<const ClassDefault> defaults = {};
   // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling. A null
   // counts as absent in transformers 5; 4.57, which the converter asks for, keeps it.
   std::string_view default_rope = {};
   bool keeps_null_rope = false;                                     // a class that 4.57 has
-  std::span<const std::span<const ParameterRule>> parameters = {};  // of the text part
+  RowLists<ParameterRule> parameters = {};                          // of the text part
   bool has_vision = false;       // under a wrapper, Qwen3.5's tower
   bool is_partial = false;       // shapes of some parameters are compared, nothing is missed
   bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last

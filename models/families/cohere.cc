@@ -59,26 +59,20 @@ constexpr ClassDefault kCohere2Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kCohereRules[] = {kCohereFrame, rows::kAttention, rows::kAttentionBias,
-                                        kCohereNorms, rows::kMlp};
-constexpr rows::Rules kCohere2Rules[] = {kCohereFrame, rows::kAttention, rows::kMlp};
-
-constexpr rows::Names kCohereLists[] = {rows::kOneNormNames};
-constexpr rows::Names kCohere2Lists[] = {kCohere2Names};
-
 }  // namespace
 
 const Family kCohere = {
     .name = "command-r",
     .architectures = "CohereForCausalLM",
     .model_types = "cohere",
-    .quirks = "ignores_layer_types needs_rope_type no_bias:.self_attn. natural_heads"
-              " skips_tied_head asserts_tied tells:use_qk_norm=attn_q_norm.weight"
-              " mlp_beside_attention",
-    .names = kCohereLists,
+    .quirks =
+        "ignores_layer_types needs_rope_type no_bias:.self_attn. natural_heads"
+        " skips_tied_head asserts_tied tells:use_qk_norm=attn_q_norm.weight"
+        " mlp_beside_attention",
+    .names = {rows::kOneNormNames},
     .keys = kCohereKeys,
     .defaults = kCohereDefaults,
-    .parameters = kCohereRules,
+    .parameters = {kCohereFrame, rows::kAttention, rows::kAttentionBias, kCohereNorms, rows::kMlp},
     .has_gguf_head = false,
 };
 
@@ -86,12 +80,13 @@ const Family kCohere2 = {
     .name = "cohere2",
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
-    .quirks = "needs_rope_type no_bias:.self_attn. natural_heads skips_tied_head asserts_tied"
-              " mlp_beside_attention full_attention_each:4",
-    .names = kCohere2Lists,
+    .quirks =
+        "needs_rope_type no_bias:.self_attn. natural_heads skips_tied_head asserts_tied"
+        " mlp_beside_attention full_attention_each:4",
+    .names = {kCohere2Names},
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,
-    .parameters = kCohere2Rules,
+    .parameters = {kCohereFrame, rows::kAttention, rows::kMlp},
     .has_gguf_head = false,
     .untold = "layer_types (full attention in each fourth)",
 };

@@ -139,15 +139,8 @@ constexpr ClassDefault kGlmMoeDsaDefaults[] = {
 // Those of V3, without a bias of the router.
 constexpr rows::Rules kDeepseekV2Router = std::span(rows::kRoutedExperts).first(1);
 constexpr rows::Rules kDeepseekV2Experts = std::span(rows::kRoutedExperts).subspan(2);
-constexpr rows::Rules kDeepseekV2Rules[] = {rows::kFrame, kMlaAttention, rows::kMlp,
-                                            kDeepseekV2Router, kDeepseekV2Experts};
-constexpr rows::Rules kDeepseekV3Rules[] = {rows::kFrame, kMlaAttention, rows::kMlp,
-                                            rows::kRoutedExperts, rows::kNextn};
-constexpr rows::Rules kGlmMoeDsaRules[] = {rows::kFrame, kMlaAttention,        kDsaIndexer,
-                                           rows::kMlp,   rows::kRoutedExperts, rows::kNextn};
-
-constexpr rows::Names kMlaLists[] = {kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames,
-                                     rows::kExpertNames, rows::kCommonNames};
+constexpr RowLists<ParameterRule> kDeepseekV3Rules{rows::kFrame, kMlaAttention, rows::kMlp,
+                                                   rows::kRoutedExperts, rows::kNextn};
 
 constexpr GraphConstant kMlaConstants[] = {
     {.field = "num_nextn_predict_layers", .value = "0", .may_be_said = true},
@@ -164,7 +157,8 @@ void add_latent_heads(const GraphConfig& made) {
 
 constexpr Family with_latents(Family made) {
   if (made.name.empty()) made.name = "deepseek2";
-  made.names = kMlaLists;
+  made.names = {kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames,
+                rows::kCommonNames};
   made.keys = kDeepseekV3Keys;
   made.drops_tied_head = true;
   made.add_graph_fields = add_latent_heads;
@@ -197,7 +191,7 @@ const Family kDeepseekV2 = with_latents({
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
               " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn never_ties",
     .defaults = kDeepseekV2Defaults,
-    .parameters = kDeepseekV2Rules,
+    .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts},
     .nextn = NextnLayers::kLeftOut,
     .graph_constants = kMlaConstants,
     .untold = "mscale (as mscale_all_dim)",
@@ -223,7 +217,8 @@ const Family kGlmMoeDsa = with_latents({
     .model_types = "glm_moe_dsa",
     .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types",
     .defaults = kGlmMoeDsaDefaults,
-    .parameters = kGlmMoeDsaRules,
+    .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
+                   rows::kNextn},
     .has_nextn = true,
     .more_keys = kGlmMoeDsaKeys,
     .nextn = NextnLayers::kKept,

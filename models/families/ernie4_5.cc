@@ -67,12 +67,6 @@ constexpr ClassDefault kErnieMoeDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kErnieRules[] = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias,
-                                       rows::kMlp};
-constexpr rows::Rules kErnieMoeRules[] = {rows::kFrame,  rows::kAttention, kErnieBias,
-                                          kErnieMlpBias, rows::kMlp,       kErnieExperts};
-constexpr rows::Names kErnieMoeLists[] = {kErnieMoeNames, rows::kRoutedExpertNames,
-                                          rows::kCommonNames};
 constexpr TokenizerRules kErnieTokenizer{.piece_file = PieceFile::kRequired,
                                          .says_prefix_last = true};
 
@@ -83,9 +77,9 @@ const Family kErnie = {
     .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
     .model_types = "ernie4_5",
     .quirks = "activation:silu no_bias:.o_proj. skips_tied_head tells:use_bias=attn_q.bias",
-    .names = rows::kCommonLists,
+    .names = {rows::kCommonNames},
     .defaults = kErnieDefaults,
-    .parameters = kErnieRules,
+    .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp},
     .tokenizer = kErnieTokenizer,
 };
 
@@ -93,12 +87,14 @@ const Family kErnieMoe = {
     .name = "ernie4_5-moe",
     .architectures = "Ernie4_5_MoeForCausalLM",
     .model_types = "ernie4_5_moe",
-    .quirks = "stops_at:moe_layer_end_index=tln stops_at:moe_layer_interval=tlnz activation:silu"
-              " silu_experts passes_over:mtp tells:use_bias=attn_q.bias",
-    .names = kErnieMoeLists,
+    .quirks =
+        "stops_at:moe_layer_end_index=tln stops_at:moe_layer_interval=tlnz activation:silu"
+        " silu_experts passes_over:mtp tells:use_bias=attn_q.bias",
+    .names = {kErnieMoeNames, rows::kRoutedExpertNames, rows::kCommonNames},
     .keys = kErnieMoeKeys,
     .defaults = kErnieMoeDefaults,
-    .parameters = kErnieMoeRules,
+    .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp,
+                   kErnieExperts},
     .tokenizer = kErnieTokenizer,
     .left_out_start = "model.mtp_",
 };

@@ -23,24 +23,21 @@ constexpr ClassDefault kExaone4Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kExaone4Rules[] = {rows::kOuterFrame,    rows::kNormsBehind,
-                                         rows::kAttention,     rows::kAttentionNorms,
-                                         rows::kAttentionBias,  // vLLM's alone
-                                         rows::kMlp,           rows::kMlpBias};
-constexpr rows::Names kExaone4Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
-
 }  // namespace
 
 const Family kExaone4 = {
     .name = "exaone4",
     .architectures = "Exaone4ForCausalLM",
     .model_types = "exaone4",
-    .quirks = "stops_at:head_dim=z activation:silu asks_nothing_of_rope biases_in_vllm"
-              " skips_tied_head",
-    .names = kExaone4Lists,
+    .quirks =
+        "stops_at:head_dim=z activation:silu asks_nothing_of_rope biases_in_vllm"
+        " skips_tied_head",
+    .names = {rows::kNormsBehindNames, rows::kCommonNames},
     .keys = kExaone4Keys,
     .defaults = kExaone4Defaults,
-    .parameters = kExaone4Rules,
+    .parameters = {rows::kOuterFrame, rows::kNormsBehind, rows::kAttention, rows::kAttentionNorms,
+                   rows::kAttentionBias,  // vLLM's alone
+                   rows::kMlp, rows::kMlpBias},
     .has_rope_factors = true,
 };
 

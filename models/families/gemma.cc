@@ -76,18 +76,6 @@ constexpr ClassDefault kGemma3Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGemmaRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                       rows::kMlp};
-constexpr rows::Rules kGemma2Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                        rows::kMlp, kMlpNorms};
-constexpr rows::Rules kGemma3Rules[] = {
-    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias, rows::kMlp,       kMlpNorms};
-constexpr rows::Names kGemma1Lists[] = {kGemmaNorms, kGemma1Norms, rows::kCommonNames};
-constexpr rows::Names kGemma2Lists[] = {kGemmaNorms, kGemma2Norms, rows::kCommonNames};
-constexpr rows::Names kGemma3Lists[] = {kGemma3Norms, kGemma2Norms, kGemmaNorms,
-                                        rows::kCommonNames};
-
 // gemma{2,3}.cpp: by the size of a head, but in the models of 27 billion, which are known by their
 // layers.
 void add_query_scale(const GraphConfig& made, uint64_t layers_of_27b) {
@@ -106,13 +94,14 @@ const Family kGemma = {
     .architectures = "GemmaForCausalLM",
     .model_types = "gemma",
     .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
-    .quirks = "stops_at:head_dim=z ignores_layer_types activation:gelu asks_nothing_of_rope"
-              " no_bias:.self_attn. skips_tied_head looks_up_scales asserts_tied"
-              " norms_feed_linears",
-    .names = kGemma1Lists,
+    .quirks =
+        "stops_at:head_dim=z ignores_layer_types activation:gelu asks_nothing_of_rope"
+        " no_bias:.self_attn. skips_tied_head looks_up_scales asserts_tied"
+        " norms_feed_linears",
+    .names = {kGemmaNorms, kGemma1Norms, rows::kCommonNames},
     .keys = {kGemma2Keys, kGemma1KeyCount},
     .defaults = kGemmaDefaults,
-    .parameters = kGemmaRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
     .has_gguf_head = false,
     .tokenizer = {.piece_file = PieceFile::kRequired,
                   .end_of_turn_id = 107,
@@ -125,13 +114,14 @@ const Family kGemma2 = {
     .architectures = "Gemma2ForCausalLM",
     .model_types = "gemma2",
     .activation = kGemmaGelu,
-    .quirks = "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
-              " two_activations asks_nothing_of_rope skips_tied_head asserts_tied"
-              " norms_feed_linears full_attention_each:2",
-    .names = kGemma2Lists,
+    .quirks =
+        "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
+        " two_activations asks_nothing_of_rope skips_tied_head asserts_tied"
+        " norms_feed_linears full_attention_each:2",
+    .names = {kGemmaNorms, kGemma2Norms, rows::kCommonNames},
     .keys = kGemma2Keys,
     .defaults = kGemma2Defaults,
-    .parameters = kGemma2Rules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, kMlpNorms},
     .has_gguf_head = false,
     .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
     .has_common_keys = false,
@@ -148,10 +138,11 @@ const Family kGemma3 = {
         " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
         " yarn_without_length skips_tied_head norms_feed_linears full_attention_each:6",
     .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
-    .names = kGemma3Lists,
+    .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames},
     .keys = kGemma3Keys,
     .defaults = kGemma3Defaults,
-    .parameters = kGemma3Rules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+                   rows::kMlp, kMlpNorms},
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
     .untold = "layer_types (full attention in each sixth)",

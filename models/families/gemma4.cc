@@ -78,9 +78,6 @@ constexpr ClassDefault kGemma4Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGemma4Rules[] = {kGemma4Rows, kSlidingAttention, kSlidingNorms};
-constexpr rows::Names kGemma4Lists[] = {kGemma4Names, rows::kCommonNames};
-
 }  // namespace
 
 const Family kGemma4 = {
@@ -89,14 +86,14 @@ const Family kGemma4 = {
     .model_types = "gemma4_text gemma4",
     .activation = kGemmaGelu,
     .quirks = "shares_cache per_layer_inputs",
-    .names = kGemma4Lists,
+    .names = {kGemma4Names, rows::kCommonNames},
     .keys = kGemma4Keys,
     .defaults = kGemma4Defaults,
     .default_rope =
         R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
             "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                                "rope_theta": 1000000.0}})",
-    .parameters = kGemma4Rules,
+    .parameters = {kGemma4Rows, kSlidingAttention, kSlidingNorms},
     .is_partial = true,
     .has_proportional_rope = true,
     .tokenizer = {.byte_fallback = ByteFallback::kAsGemma4,

@@ -32,10 +32,6 @@ constexpr ClassDefault kGlm4Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGlm4Rules[] = {rows::kFrame, rows::kAttention, kGlm4Norms,
-                                      rows::kQkvAttentionBias, kGlm4Mlp};
-constexpr rows::Names kGlm4Lists[] = {kGlm4Names, rows::kCommonNames};
-
 }  // namespace
 
 const Family kGlm4 = {
@@ -43,10 +39,10 @@ const Family kGlm4 = {
     .architectures = "Glm4ForCausalLM",
     .model_types = "glm4",
     .quirks = "ignores_layer_types activation:silu asks_nothing_of_rope skips_tied_head",
-    .names = kGlm4Lists,
+    .names = {kGlm4Names, rows::kCommonNames},
     .keys = kGlm4Keys,
     .defaults = kGlm4Defaults,
-    .parameters = kGlm4Rules,
+    .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, rows::kQkvAttentionBias, kGlm4Mlp},
     .tokenizer = {.special_tokens =
                       "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|> bos=<|endoftext|>"},
 };

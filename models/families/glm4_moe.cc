@@ -9,9 +9,6 @@ namespace {
 
 // clang-format off
 constexpr auto kGlm4MoeNorms = rows::under("use_qk_norm", rows::kAttentionNorms);
-constexpr NameRule kGlm4MoeNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
-};
 constexpr KeyRule kGlm4MoeKeys[] = {
     {"rope.dimension_count",       kU32, "0.5", kPartialRotary},
     {"expert_count",               kU32, "n_routed_experts"},
@@ -36,25 +33,21 @@ constexpr ClassDefault kGlm4MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGlm4MoeRules[] = {
-    rows::kFrame, rows::kAttention,     kGlm4MoeNorms, rows::kQkvAttentionBias,
-    rows::kMlp,   rows::kRoutedExperts, rows::kNextn};
-
-constexpr rows::Names kGlm4MoeLists[] = {kGlm4MoeNames, rows::kNextnNames, rows::kRoutedExpertNames,
-                                         rows::kExpertNames, rows::kCommonNames};
-
 }  // namespace
 
 const Family kGlm4Moe = {
     .name = "glm4moe",
     .architectures = "Glm4MoeForCausalLM",
     .model_types = "glm4_moe",
-    .quirks = "stops_at:n_group=tln stops_at:topk_group=n ignores_layer_types activation:silu"
-              " nextn_uncounted never_ties",
-    .names = kGlm4MoeLists,
+    .quirks =
+        "stops_at:n_group=tln stops_at:topk_group=n ignores_layer_types activation:silu"
+        " nextn_uncounted never_ties",
+    .names = {rows::kNormBehindName, rows::kNextnNames, rows::kRoutedExpertNames,
+              rows::kExpertNames, rows::kCommonNames},
     .keys = kGlm4MoeKeys,
     .defaults = kGlm4MoeDefaults,
-    .parameters = kGlm4MoeRules,
+    .parameters = {rows::kFrame, rows::kAttention, kGlm4MoeNorms, rows::kQkvAttentionBias,
+                   rows::kMlp, rows::kRoutedExperts, rows::kNextn},
     .has_nextn = true,
     .nextn = NextnLayers::kKept,
     .tokenizer = kGlmTokenizer,

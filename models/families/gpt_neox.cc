@@ -56,9 +56,6 @@ constexpr ClassDefault kGptNeoxDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGptNeoxRules[] = {kGptNeoxRows};
-constexpr rows::Names kGptNeoxLists[] = {kGptNeoxNames};
-
 }  // namespace
 
 const Family kGptNeox = {
@@ -71,10 +68,10 @@ const Family kGptNeox = {
         " other_theta no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
         " looks_up_scales tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head"
         " vllm_start:gpt_neox.=model. vllm_start:embed_out.=lm_head.",
-    .names = kGptNeoxLists,
+    .names = {kGptNeoxNames},
     .keys = kGptNeoxKeys,
     .defaults = kGptNeoxDefaults,
-    .parameters = kGptNeoxRules,
+    .parameters = {kGptNeoxRows},
     .root = "gpt_neox.",
     .has_common_keys = false,
 };

@@ -43,10 +43,6 @@ constexpr ClassDefault kGptOssDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGptOssRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                        kGptOssLayer};
-constexpr rows::Names kGptOssLists[] = {kGptOssNames, rows::kCommonNames};
-
 constexpr GraphConstant kGptOssConstants[] = {{"swiglu_limit", "7.0"}};
 
 // openai-moe.cpp: a window in each layer of an even number.
@@ -70,14 +66,14 @@ const Family kGptOss = {
         "stops_at:head_dim=z own_config:GptOss own_rope_scaling yarn_of_any_type"
         " looks_up_attention_alone skips_tied_head looks_up_scales never_fills_tied stacked_experts"
         " keeps_mxfp4 ranked_vocabulary keeps_stacks full_attention_each:2 mxfp4_in_ollama",
-    .names = kGptOssLists,
+    .names = {kGptOssNames, rows::kCommonNames},
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,
     .default_rope =
         R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
             "truncate": false, "original_max_position_embeddings": 4096})",
     .keeps_null_rope = true,
-    .parameters = kGptOssRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGptOssLayer},
     .graph_constants = kGptOssConstants,
     .add_graph_fields = add_windows,
     .untold = "layer_types (sliding and full attention in turn), rope truncate (false)",

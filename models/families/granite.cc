@@ -120,16 +120,9 @@ constexpr KeyRule kAttentionGraniteKeys[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kGraniteHybridRules[] = {rows::kFrame,  kGraniteAttention, kGraniteBias,
-                                               kGraniteMamba, kGraniteExperts,   kGraniteSharedMlp};
-constexpr rows::Rules kGranite3MoeRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                             kGraniteExperts};
-constexpr rows::Rules kGranite3SharedRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts, kGraniteSharedMlp};
-
-constexpr rows::Names kGraniteLists[] = {kGraniteNames, kGraniteExpertNames, rows::kCommonNames};
-constexpr rows::Names kGraniteDenseLists[] = {kGraniteNames, kGraniteDenseNames,
-                                              rows::kCommonNames};
+constexpr RowLists<NameRule> kGraniteLists{kGraniteNames, kGraniteExpertNames, rows::kCommonNames};
+constexpr RowLists<NameRule> kGraniteDenseLists{kGraniteNames, kGraniteDenseNames,
+                                                rows::kCommonNames};
 bool has_no_experts(const JsonValue& config) {
   return !is_truthy(known(config, "num_local_experts"));
 }
@@ -151,7 +144,7 @@ void add_mamba_head(const GraphConfig& made) {
   if (heads > 0 && inner % heads == 0) made.config["mamba_d_head"] = inner / heads;
 }
 
-constexpr Family granite(std::string_view name, std::span<const std::span<const NameRule>> names,
+constexpr Family granite(std::string_view name, const RowLists<NameRule>& names,
                          std::span<const FamilyVariant> variants = {}) {
   const bool is_hybrid = name == "granitehybrid";
   return {
@@ -167,7 +160,8 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
       .names = names,
       .keys = kGraniteKeys,
       .defaults = kGraniteHybridDefaults,
-      .parameters = kGraniteHybridRules,
+      .parameters = {rows::kFrame, kGraniteAttention, kGraniteBias, kGraniteMamba, kGraniteExperts,
+                     kGraniteSharedMlp},
       .variants = variants,
       .norm_groups = is_hybrid ? "mamba_n_groups" : "",
       .ignores_head_dim = true,
@@ -181,32 +175,16 @@ constexpr Family granite(std::string_view name, std::span<const std::span<const 
                           : kTurnedUntold,
   };
 }
-struct Granite3Tables {
-  std::string_view model_types, quirks;
-  std::span<const std::span<const NameRule>> names;
-  std::span<const ClassDefault> defaults;
-  std::span<const std::span<const ParameterRule>> parameters;
-};
-
-constexpr Family granite3(std::string_view name, std::string_view architectures,
-                          const Granite3Tables& tables) {
+constexpr Family granite3(Family made) {
   // The width of a shared MLP is the last of these keys; without experts there is none.
-  const size_t keys = name == "granite" ? kGranite3Keys - 1 : kGranite3Keys;
-  return {
-      .name = name,
-      .architectures = architectures,
-      .model_types = tables.model_types,
-      .quirks = tables.quirks,
-      .names = tables.names,
-      .keys = std::span<const KeyRule>(kGraniteKeys).first(keys),
-      .defaults = tables.defaults,
-      .parameters = tables.parameters,
-      .ignores_head_dim = true,
-      .tokenizer = kLlamaTokenizer,
-      .refused_rope = "llama3",
-      .graph_constants = kTurnedConstants,
-      .untold = kTurnedUntold,
-  };
+  const size_t keys = made.name == "granite" ? kGranite3Keys - 1 : kGranite3Keys;
+  made.keys = std::span<const KeyRule>(kGraniteKeys).first(keys);
+  made.ignores_head_dim = true;
+  made.tokenizer = kLlamaTokenizer;
+  made.refused_rope = "llama3";
+  made.graph_constants = kTurnedConstants;
+  made.untold = kTurnedUntold;
+  return made;
 }
 
 const Family kGraniteDense = granite("granite", kGraniteDenseLists);
@@ -220,32 +198,39 @@ const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
 
 const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
 
-const Family kGranite3 = granite3(
-    "granite", "GraniteForCausalLM",
-    {.model_types = "granite",
-     .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu"
-               " needs_rope_type slow_tokenizer_by_type skips_tied_head",
-     .names = kGraniteDenseLists,
-     .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
-     .parameters = rows::kLlamaRules});
+const Family kGranite3 = granite3({
+    .name = "granite",
+    .architectures = "GraniteForCausalLM",
+    .model_types = "granite",
+    .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu needs_rope_type"
+              " slow_tokenizer_by_type skips_tied_head",
+    .names = kGraniteDenseLists,
+    .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
+    .parameters = rows::kLlamaRules,
+});
 
-const Family kGranite3Moe =
-    granite3("granitemoe", "GraniteMoeForCausalLM",
-             {.model_types = "granitemoe",
-              .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types needs_rope_type"
-                        " slow_tokenizer_by_type no_bias:.self_attn. natural_heads skips_tied_head",
-              .names = kGraniteLists,
-              .defaults = kGranite3Defaults,
-              .parameters = kGranite3MoeRules});
+const Family kGranite3Moe = granite3({
+    .name = "granitemoe",
+    .architectures = "GraniteMoeForCausalLM",
+    .model_types = "granitemoe",
+    .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types needs_rope_type"
+              " slow_tokenizer_by_type no_bias:.self_attn. natural_heads skips_tied_head",
+    .names = kGraniteLists,
+    .defaults = kGranite3Defaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts},
+});
 
-const Family kGranite3Shared =
-    granite3("granitemoe", "GraniteMoeSharedForCausalLM",
-             {.model_types = "granitemoeshared",
-              .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu"
-                        " silu_experts needs_rope_type joined:.shared_mlp.input_linear"
-                        " slow_tokenizer_by_type no_bias:.self_attn. natural_heads skips_tied_head",
-              .names = kGraniteLists,
-              .defaults = kGranite3Defaults,
-              .parameters = kGranite3SharedRules});
+const Family kGranite3Shared = granite3({
+    .name = "granitemoe",
+    .architectures = "GraniteMoeSharedForCausalLM",
+    .model_types = "granitemoeshared",
+    .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu silu_experts"
+              " needs_rope_type joined:.shared_mlp.input_linear slow_tokenizer_by_type"
+              " no_bias:.self_attn. natural_heads skips_tied_head",
+    .names = kGraniteLists,
+    .defaults = kGranite3Defaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts,
+                   kGraniteSharedMlp},
+});
 
 }  // namespace ckpt

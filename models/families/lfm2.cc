@@ -115,11 +115,6 @@ constexpr ClassDefault kLfm2MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kLfm2Rules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention};
-constexpr rows::Rules kLfm2MoeRules[] = {kLfm2Layers, kLfm2Qkv, kLfm2Attention, kLfm2Experts};
-constexpr rows::Names kLfm2Lists[] = {kLfm2Names, rows::kCommonNames};
-constexpr rows::Names kLfm2MoeLists[] = {kLfm2Names, kLfm2MoeNames, rows::kCommonNames};
-
 constexpr GraphConstant kLfm2Constants[] = {{"block_auto_adjust_ff_dim", "false"}};
 constexpr GraphConstant kLfm2MoeConstants[] = {{"norm_topk_prob", "true"}};
 
@@ -130,13 +125,14 @@ const Family kLfm2 = {
     .architectures = "Lfm2ForCausalLM LFM2ForCausalLM",
     .model_types = "lfm2",
     .activation = {"silu"},
-    .quirks = "stops_at:block_ff_dim=a stops_at:conv_dim=tlna asks_nothing_of_rope"
-              " joined:.conv.in_proj plain_convolutions natural_heads looks_up_biases"
-              " skips_tied_head looks_up_scales",
-    .names = kLfm2Lists,
+    .quirks =
+        "stops_at:block_ff_dim=a stops_at:conv_dim=tlna asks_nothing_of_rope"
+        " joined:.conv.in_proj plain_convolutions natural_heads looks_up_biases"
+        " skips_tied_head looks_up_scales",
+    .names = {kLfm2Names, rows::kCommonNames},
     .keys = kLfm2Keys,
     .defaults = kLfm2Defaults,
-    .parameters = kLfm2Rules,
+    .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention},
     .graph_constants = kLfm2Constants,
 };
 
@@ -145,12 +141,13 @@ const Family kLfm2Moe = {
     .architectures = "Lfm2MoeForCausalLM",
     .model_types = "lfm2_moe",
     .activation = {"silu"},
-    .quirks = "asks_nothing_of_rope joined:.conv.in_proj plain_convolutions natural_heads"
-              " skips_tied_head looks_up_scales tells:use_expert_bias=exp_probs_b.bias",
-    .names = kLfm2MoeLists,
+    .quirks =
+        "asks_nothing_of_rope joined:.conv.in_proj plain_convolutions natural_heads"
+        " skips_tied_head looks_up_scales tells:use_expert_bias=exp_probs_b.bias",
+    .names = {kLfm2Names, kLfm2MoeNames, rows::kCommonNames},
     .keys = kLfm2MoeKeys,
     .defaults = kLfm2MoeDefaults,
-    .parameters = kLfm2MoeRules,
+    .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention, kLfm2Experts},
     .graph_constants = kLfm2MoeConstants,
     .untold = "routed_scaling_factor (1, as llama.cpp computes such files)",
 };

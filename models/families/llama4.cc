@@ -56,10 +56,6 @@ constexpr ClassDefault kLlama4Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kLlama4Rules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                        kLlama4Layer};
-constexpr rows::Names kLlama4Lists[] = {kLlama4Names, rows::kCommonNames};
-
 constexpr GraphConstant kLlama4Constants[] = {
     {"attention_chunk_size", "8192"},
     {"no_rope_layer_interval", "4"},
@@ -85,10 +81,10 @@ const Family kLlama4 = {
         " full_attention_each:4",
     .wrapper_quirks =
         "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z tower:shuffled",
-    .names = kLlama4Lists,
+    .names = {kLlama4Names, rows::kCommonNames},
     .keys = kLlama4Keys,
     .defaults = kLlama4Defaults,
-    .parameters = kLlama4Rules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kLlama4Layer},
     .has_rope_factors = true,
     .graph_constants = kLlama4Constants,
     .add_graph_fields = add_qk_norm,

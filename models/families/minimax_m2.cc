@@ -27,15 +27,6 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kMiniMaxM2Rules[] = {rows::kFrame,
-                                           rows::kAttention,
-                                           rows::kWideAttentionNorms,
-                                           std::span(rows::kSparseMoe).first(1),  // the router
-                                           kMiniMaxM2Router,
-                                           std::span(rows::kSparseMoe).subspan(1)};
-constexpr rows::Names kMiniMaxM2Lists[] = {kMiniMaxM2Names, rows::kSparseMoeNames,
-                                           rows::kCommonNames};
-
 constexpr GraphConstant kMiniMaxM2Constants[] = {
     {"scoring_func", "\"sigmoid\""},
     {"use_routing_bias", "true"},
@@ -50,10 +41,12 @@ const Family kMiniMaxM2 = {
     .architectures = "MiniMaxM2ForCausalLM",
     .model_types = "minimax_m2",
     .quirks = "vllm_name:.block_sparse_moe.=.mlp. float_router",
-    .names = kMiniMaxM2Lists,
+    .names = {kMiniMaxM2Names, rows::kSparseMoeNames, rows::kCommonNames},
     .keys = kMiniMaxM2Keys,
     .defaults = kMiniMaxM2Defaults,
-    .parameters = kMiniMaxM2Rules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kWideAttentionNorms,
+                   std::span(rows::kSparseMoe).first(1),  // the router
+                   kMiniMaxM2Router, std::span(rows::kSparseMoe).subspan(1)},
     .graph_constants = kMiniMaxM2Constants,
 };
 

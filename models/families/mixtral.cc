@@ -19,10 +19,6 @@ constexpr ClassDefault kMixtralDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kMixtralRules[] = {rows::kFrame, rows::kAttention, rows::kSparseMoe};
-constexpr rows::Names kMixtralLists[] = {rows::kPairNames, rows::kSparseMoeNames,
-                                         rows::kCommonNames};
-
 }  // namespace
 
 const Family kMixtral = {
@@ -32,10 +28,10 @@ const Family kMixtral = {
     .quirks =
         "stops_at:head_dim=z ignores_layer_types own_config:Mixtral asks_nothing_of_rope"
         " theta_outside looks_up_proj_scales norms_feed_linears experts_under_mlp",
-    .names = kMixtralLists,
+    .names = {rows::kPairNames, rows::kSparseMoeNames, rows::kCommonNames},
     .keys = rows::kLlamaKeys,
     .defaults = kMixtralDefaults,
-    .parameters = kMixtralRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kSparseMoe},
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };

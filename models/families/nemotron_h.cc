@@ -87,9 +87,6 @@ constexpr ClassDefault kNemotronHDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kNemotronHRules[] = {kNemotronHLayer};
-constexpr rows::Names kNemotronHLists[] = {kNemotronHNames};
-
 bool has_routed_experts(const JsonValue& config) { return config.contains("num_experts_per_tok"); }
 const FamilyVariant kNemotronHVariants[] = {
     {has_routed_experts, nullptr, "Nemotron-H with experts (num_experts_per_tok)"}};
@@ -104,10 +101,10 @@ const Family kNemotronH = {
     .model_types = "nemotron_h",
     .activation = {"relu2", "mlp_hidden_act", true},
     .quirks = "may_rotate_nothing tells:use_conv_bias=ssm_conv1d.bias",
-    .names = kNemotronHLists,
+    .names = {kNemotronHNames},
     .keys = kNemotronHKeys,
     .defaults = kNemotronHDefaults,
-    .parameters = kNemotronHRules,
+    .parameters = {kNemotronHLayer},
     .root = "backbone.",
     .variants = kNemotronHVariants,
     .norm_groups = "n_groups",

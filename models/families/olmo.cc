@@ -55,16 +55,11 @@ constexpr ClassDefault kOlmo3Defaults[] = {
 constexpr std::span<const ClassDefault> kOlmo2Defaults =
     std::span(kOlmo3Defaults).first(std::size(kOlmo3Defaults) - 1);
 
-constexpr rows::Rules kOlmo2Rules[] = {rows::kOuterFrame,         rows::kNormsBehind,
-                                       rows::kWideAttentionNorms, rows::kAttention,
-                                       rows::kAttentionBias,      rows::kMlp};
-constexpr rows::Rules kOlmoRules[] = {kOlmoFrame, rows::kAttention, rows::kAttentionBias,
-                                      rows::kMlp};
-constexpr rows::Rules kOlmoeRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                       rows::kWideAttentionNorms, rows::kExperts};
+constexpr RowLists<ParameterRule> kOlmo2Rules{rows::kOuterFrame,         rows::kNormsBehind,
+                                              rows::kWideAttentionNorms, rows::kAttention,
+                                              rows::kAttentionBias,      rows::kMlp};
 
-constexpr rows::Names kOlmo2Lists[] = {rows::kNormsBehindNames, rows::kCommonNames};
-constexpr rows::Names kOlmoLists[] = {kOlmoNames, rows::kCommonNames};
+constexpr RowLists<NameRule> kOlmo2Lists{rows::kNormsBehindNames, rows::kCommonNames};
 
 constexpr GraphConstant kOlmoeConstants[] = {{"norm_topk_prob", "false"}};
 
@@ -77,10 +72,10 @@ const Family kOlmo = {
     .quirks =
         "shares_no_key_heads ignores_layer_types rope_of_two_fields natural_heads"
         " looks_up_scales sglang_plain_attention",
-    .names = kOlmoLists,
+    .names = {kOlmoNames, rows::kCommonNames},
     .keys = kOlmoKeys,
     .defaults = kOlmoDefaults,
-    .parameters = kOlmoRules,
+    .parameters = {kOlmoFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
 };
 
 const Family kOlmoe = {
@@ -91,7 +86,8 @@ const Family kOlmoe = {
     .names = rows::kExpertLists,
     .keys = kOlmoeKeys,
     .defaults = kOlmoeDefaults,
-    .parameters = kOlmoeRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kWideAttentionNorms,
+                   rows::kExperts},
     .graph_constants = kOlmoeConstants,
 };
 

@@ -54,9 +54,6 @@ constexpr ClassDefault kPhi2Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kPhi2Rules[] = {kPhi2Rows, rows::kQkvBias};
-constexpr rows::Names kPhi2Lists[] = {kPhi2Names, rows::kCommonNames};
-
 }  // namespace
 
 const Family kPhi2 = {
@@ -64,12 +61,13 @@ const Family kPhi2 = {
     .architectures = "PhiForCausalLM",
     .model_types = "phi",
     .activation = {"gelu_new", "hidden_act"},
-    .quirks = "shares_no_key_heads ignores_layer_types activation:any natural_heads"
-              " looks_up_scales asserts_untied width_of_up mlp_beside_attention",
-    .names = kPhi2Lists,
+    .quirks =
+        "shares_no_key_heads ignores_layer_types activation:any natural_heads"
+        " looks_up_scales asserts_untied width_of_up mlp_beside_attention",
+    .names = {kPhi2Names, rows::kCommonNames},
     .keys = kPhi2Keys,
     .defaults = kPhi2Defaults,
-    .parameters = kPhi2Rules,
+    .parameters = {kPhi2Rows, rows::kQkvBias},
     .has_common_keys = false,
     .untold = "rope_theta (10000)",
 };

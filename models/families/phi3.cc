@@ -74,24 +74,19 @@ constexpr ClassDefault kPhiMoeDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kPhi3Rules[] = {rows::kFrame, kFusedLayer, kFusedBias};
-constexpr rows::Rules kPhiMoeRules[] = {rows::kFrame, rows::kAttention, rows::kAttentionBias,
-                                        kPhiMoeRows, rows::kSparseMoe};
-constexpr rows::Names kPhiMoeLists[] = {rows::kSparseMoeNames, rows::kCommonNames};
-constexpr rows::Names kPhi3Lists[] = {kPhi3Names, rows::kCommonNames};
-
 }  // namespace
 
 const Family kPhi3 = {
     .name = "phi3",
     .architectures = "Phi3ForCausalLM",
     .model_types = "phi3",
-    .quirks = "ignores_layer_types activation:silu rope_of_three_fields theta_outside"
-              " biases_in_vllm",
-    .names = kPhi3Lists,
+    .quirks =
+        "ignores_layer_types activation:silu rope_of_three_fields theta_outside"
+        " biases_in_vllm",
+    .names = {kPhi3Names, rows::kCommonNames},
     .keys = kPhi3Keys,
     .defaults = kPhi3Defaults,
-    .parameters = kPhi3Rules,
+    .parameters = {rows::kFrame, kFusedLayer, kFusedBias},
     .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
     .has_common_keys = false,
@@ -102,12 +97,14 @@ const Family kPhiMoe = {
     .name = "phimoe",
     .architectures = "PhiMoEForCausalLM",
     .model_types = "phimoe",
-    .quirks = "stops_at:head_dim=z computes_mscales passes_over:lm_head.bias never_ties"
-              " tells:lm_head_bias=output.bias",
-    .names = kPhiMoeLists,
+    .quirks =
+        "stops_at:head_dim=z computes_mscales passes_over:lm_head.bias never_ties"
+        " tells:lm_head_bias=output.bias",
+    .names = {rows::kSparseMoeNames, rows::kCommonNames},
     .keys = kPhi3Keys,
     .defaults = kPhiMoeDefaults,
-    .parameters = kPhiMoeRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kPhiMoeRows,
+                   rows::kSparseMoe},
     .more_keys = kPhiMoeKeys,
     .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},

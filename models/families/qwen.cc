@@ -56,12 +56,7 @@ constexpr auto kQwenBareNames = [] {
   return out;
 }();
 
-constexpr rows::Rules kQwen2MoeRules[] = {rows::kFrame, rows::kAttention, rows::kQkvBias,
-                                          rows::kMlp,   rows::kExperts,   rows::kSharedExpert};
-constexpr rows::Rules kQwen3MoeRules[] = {
-    rows::kFrame,         rows::kAttention, rows::kAttentionNorms,
-    rows::kAttentionBias, rows::kMlp,       rows::kExperts};
-constexpr rows::Names kQwenDenseLists[] = {rows::kCommonNames, kQwenBareNames};
+constexpr RowLists<NameRule> kQwenDenseLists{rows::kCommonNames, kQwenBareNames};
 
 constexpr GraphConstant kQwen2MoeConstants[] = {
     {"norm_topk_prob", "false"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
@@ -93,7 +88,8 @@ const Family kQwen2Moe = {
     .names = rows::kExpertLists,
     .keys = kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
-    .parameters = kQwen2MoeRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp, rows::kExperts,
+                   rows::kSharedExpert},
     .graph_constants = kQwen2MoeConstants,
 };
 
@@ -123,7 +119,8 @@ const Family kQwen3Moe = {
     .names = rows::kExpertLists,
     .keys = kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,
-    .parameters = kQwen3MoeRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+                   rows::kMlp, rows::kExperts},
     .graph_constants = rows::kExpertConstants,
 };
 

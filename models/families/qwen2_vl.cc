@@ -20,7 +20,7 @@ constexpr Family qwen2_vl(Family made) {
   made.quirks =
       "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales"
       " refuses_fused_alone norms_feed_linears";
-  made.names = rows::kCommonLists;
+  made.names = {rows::kCommonNames};
   made.defaults = kQwen2VlDefaults;
   made.parameters = rows::kQwen2Rules;
   made.tokenizer = {.piece_file = PieceFile::kPreferred};

@@ -32,18 +32,7 @@ constexpr NameRule kQwen35Names[] = {   // before the common rows: the first mat
     {"model.layers.{}.linear_attn.out_proj",    "blk.{}.ssm_out", kValueColumns},
 };
 constexpr KeyRule kQwen35Keys[] = {
-    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-    {"nextn_predict_layers",       kU32, "", kNextnLayers},
-    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
-    {"ssm.state_size",             kU32, "linear_key_head_dim"},
-    {"ssm.group_count",            kU32, "linear_num_key_heads"},
-    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
-    {"ssm.inner_size",             kU32, "linear_value_head_dim linear_num_value_heads", kProduct},
-    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
-    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
-    {"rope.dimension_count",       kU32, "", kPartialRotary},
-    {"rope.dimension_sections",    kArray, "mrope_section", kDefaultSections},
+    {"rope.dimension_sections", kArray, "mrope_section", kDefaultSections},
 };
 constexpr ClassDefault kQwen35Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "12288"}, {"num_attention_heads", "16"},
@@ -67,23 +56,13 @@ constexpr ClassDefault kQwen35MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kQwen35Rules[] = {
-    rows::kFrame,     rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
-    kLinearAttention, rows::kLinearAttention, rows::kMlp};
-constexpr rows::Rules kQwen35MoeRules[] = {
-    rows::kFrame,     rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
-    kLinearAttention, rows::kLinearAttention, rows::kExperts, rows::kSharedExpert};
-constexpr rows::Names kQwen35DenseLists[] = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames,
-                                             rows::kCommonNames};
-constexpr rows::Names kQwen35MoeLists[] = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames,
-                                           rows::kExpertNames, rows::kCommonNames};
-
 constexpr Family qwen35(Family made) {
   made.shared_quirks =
       "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
       " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
       " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16";
-  made.keys = kQwen35Keys;
+  made.keys = rows::kDeltaKeys;
+  made.more_keys = kQwen35Keys;
   made.has_vision = true;
   made.has_mtp = true;
   return made;
@@ -98,9 +77,10 @@ const Family kQwen35 = qwen35({
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
               " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
-    .names = kQwen35DenseLists,
+    .names = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
     .defaults = kQwen35Defaults,
-    .parameters = kQwen35Rules,
+    .parameters = {rows::kFrame, rows::kGatedQuery, rows::kUngated, rows::kFullAttentionNorms,
+                   kLinearAttention, rows::kLinearAttention, rows::kMlp},
 });
 
 const Family kQwen35Moe = qwen35({
@@ -111,9 +91,11 @@ const Family kQwen35Moe = qwen35({
               " joined:.linear_attn.in_proj_qkv"
               " refuses_experts_alone stacked_experts norms_feed_linears",
     .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
-    .names = kQwen35MoeLists,
+    .names = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
+              rows::kCommonNames},
     .defaults = kQwen35MoeDefaults,
-    .parameters = kQwen35MoeRules,
+    .parameters = {rows::kFrame, rows::kGatedQuery, rows::kUngated, rows::kFullAttentionNorms,
+                   kLinearAttention, rows::kLinearAttention, rows::kExperts, rows::kSharedExpert},
 });
 
 }  // namespace ckpt

@@ -25,19 +25,6 @@ constexpr NameRule kQwen3NextNames[] = {   // before the common rows: the first 
     {"model.layers.{}.linear_attn.norm",       "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj",   "blk.{}.ssm_out"},
 };
-constexpr KeyRule kQwen3NextKeys[] = {
-    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-    {"nextn_predict_layers",       kU32, "", kNextnLayers},
-    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
-    {"ssm.state_size",             kU32, "linear_key_head_dim"},
-    {"ssm.group_count",            kU32, "linear_num_key_heads"},
-    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
-    {"ssm.inner_size",             kU32, "linear_value_head_dim*linear_num_value_heads", kNumber},
-    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
-    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
-    {"rope.dimension_count",       kU32, "0.25", kPartialRotary},
-};
 constexpr ClassDefault kQwen3NextDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
     {"num_key_value_heads", "2"}, {"head_dim", "256"},
@@ -52,26 +39,22 @@ constexpr ClassDefault kQwen3NextDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kQwen3NextRules[] = {
-    rows::kFrame,       rows::kGatedQuery,      rows::kUngated, rows::kFullAttentionNorms,
-    kQwen3NextLinear,   rows::kLinearAttention, rows::kMlp,     rows::kExperts,
-    rows::kSharedExpert};
-
-constexpr rows::Names kQwen3NextLists[] = {rows::kAddedOneNames, kQwen3NextNames, rows::kNextnNames,
-                                           rows::kExpertNames, rows::kCommonNames};
-
 }  // namespace
 
 const Family kQwen3Next = {
     .name = "qwen3next",
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
-    .quirks = "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
-              " refuses_nothing never_ties norms_feed_linears",
-    .names = kQwen3NextLists,
-    .keys = kQwen3NextKeys,
+    .quirks =
+        "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
+        " refuses_nothing never_ties norms_feed_linears",
+    .names = {rows::kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
+              rows::kCommonNames},
+    .keys = rows::kDeltaKeys,
     .defaults = kQwen3NextDefaults,
-    .parameters = kQwen3NextRules,
+    .parameters = {rows::kFrame, rows::kGatedQuery, rows::kUngated, rows::kFullAttentionNorms,
+                   kQwen3NextLinear, rows::kLinearAttention, rows::kMlp, rows::kExperts,
+                   rows::kSharedExpert},
     .has_mtp = true,
     .graph_constants = rows::kExpertConstants,
 };

@@ -48,43 +48,30 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kVlRouter = std::span(rows::kExperts).first(1),
-                      kVlSeparate = std::span(rows::kExperts).subspan(1, 3),
-                      kTurnedStacks = std::span(rows::kExperts).subspan(4);
-constexpr rows::Rules kQwen3VlMoeRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
-    rows::kMlp,   kVlRouter,        kVlSeparate,           kQwen3VlStacks};
-constexpr rows::Rules kQwen3VlMoeTurnedRules[] = {
-    rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
-    rows::kMlp,   kVlRouter,        kTurnedStacks};
-constexpr rows::Names kQwen3VlMoeLists[] = {kQwen3VlMoeNames, rows::kExpertNames,
-                                            rows::kCommonNames};
-
-// By how stacked experts lie; `turned`: the family for the other way.
-constexpr Family qwen3_vl_moe(std::span<const std::span<const NameRule>> names,
-                              std::span<const std::span<const ParameterRule>> parameters,
-                              const Family* turned = nullptr) {
-  return {
-      .name = "qwen3vlmoe",
-      .architectures = "Qwen3VLMoeForConditionalGeneration",
-      .model_types = "qwen3_vl_moe_text qwen3_vl_moe",
-      .quirks =
-          "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
-          " stacked_experts exchanged_experts norms_feed_linears",
-      .wrapper_quirks =
-          "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
-          " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text",
-      .names = names,
-      .keys = kQwen3VlMoeKeys,
-      .defaults = kQwen3VlMoeDefaults,
-      .parameters = parameters,
-      .has_vision = true,
-      .turned = turned,
-      .graph_constants = rows::kExpertConstants,
-  };
+// By how stacked experts lie.
+constexpr Family qwen3_vl_moe(Family made) {
+  made.name = "qwen3vlmoe";
+  made.architectures = "Qwen3VLMoeForConditionalGeneration";
+  made.model_types = "qwen3_vl_moe_text qwen3_vl_moe";
+  made.quirks =
+      "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
+      " stacked_experts exchanged_experts norms_feed_linears";
+  made.wrapper_quirks =
+      "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
+      " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text";
+  made.keys = kQwen3VlMoeKeys;
+  made.defaults = kQwen3VlMoeDefaults;
+  made.has_vision = true;
+  made.graph_constants = rows::kExpertConstants;
+  return made;
 }
 
-const Family kQwen3VlMoeTurned = qwen3_vl_moe(rows::kExpertLists, kQwen3VlMoeTurnedRules);
+const Family kQwen3VlMoeTurned = qwen3_vl_moe({
+    .names = rows::kExpertLists,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+                   rows::kMlp, std::span(rows::kExperts).first(1),
+                   std::span(rows::kExperts).subspan(4)},
+});
 
 }  // namespace
 
@@ -96,7 +83,7 @@ const Family kQwen3Vl = {
     .wrapper_quirks =
         "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
         " processor_tokenizer:Qwen2TokenizerFast nested_text",
-    .names = rows::kCommonLists,
+    .names = {rows::kCommonNames},
     .keys = kQwen3VlKeys,
     .defaults = kQwen3VlDefaults,
     .parameters = rows::kQwen3Rules,
@@ -105,6 +92,11 @@ const Family kQwen3Vl = {
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };
 
-const Family kQwen3VlMoe = qwen3_vl_moe(kQwen3VlMoeLists, kQwen3VlMoeRules, &kQwen3VlMoeTurned);
+const Family kQwen3VlMoe = qwen3_vl_moe({
+    .names = {kQwen3VlMoeNames, rows::kExpertNames, rows::kCommonNames},
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+                   rows::kMlp, std::span(rows::kExperts).first(4), kQwen3VlStacks},
+    .turned = &kQwen3VlMoeTurned,
+});
 
 }  // namespace ckpt

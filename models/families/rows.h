@@ -216,6 +216,8 @@ inline constexpr NameRule kNormsBehindNames[] = {  // before the common names
     {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
 };
 
+inline constexpr std::span<const NameRule> kNormBehindName = std::span(kNormsBehindNames).first(1);
+
 inline constexpr NameRule kExpertNames[] = {
     {"model.layers.{}.mlp.gate",                  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.experts.{}.down_proj",  "blk.{}.ffn_down_exps", kExpert},
@@ -272,6 +274,20 @@ inline constexpr NameRule kPairNames[] = {  // rows of q and k become pairs; bef
     {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", kRopeKey},
 };
 
+// Of Qwen3-Next and Qwen3.5.
+inline constexpr KeyRule kDeltaKeys[] = {
+    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+    {"nextn_predict_layers",       kU32, "", kNextnLayers},
+    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
+    {"ssm.state_size",             kU32, "linear_key_head_dim"},
+    {"ssm.group_count",            kU32, "linear_num_key_heads"},
+    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
+    {"ssm.inner_size",             kU32, "linear_value_head_dim*linear_num_value_heads", kNumber},
+    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
+    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
+    {"rope.dimension_count",       kU32, "0.25", kPartialRotary},
+};
 inline constexpr KeyRule kLlamaKeys[] = {
     {"vocab_size",           kU32, "vocab_size"},
     {"rope.dimension_count", kU32, "", kRotary},
@@ -285,14 +301,14 @@ inline constexpr std::span<const NameRule> kOneNormNames =
 // ---- lists that several families have ---------------------------------------------------------
 
 using Rules = std::span<const ParameterRule>;
-inline constexpr Rules kLlamaRules[] = {kFrame, kAttention, kAttentionBias, kMlp, kMlpBias};
-inline constexpr Rules kQwen2Rules[] = {kFrame, kAttention, kQkvBias, kMlp};
-inline constexpr Rules kQwen3Rules[] = {kFrame, kAttention, kAttentionNorms, kAttentionBias, kMlp};
+inline constexpr RowLists<ParameterRule> kLlamaRules{kFrame, kAttention, kAttentionBias, kMlp,
+                                                     kMlpBias};
+inline constexpr RowLists<ParameterRule> kQwen2Rules{kFrame, kAttention, kQkvBias, kMlp};
+inline constexpr RowLists<ParameterRule> kQwen3Rules{kFrame, kAttention, kAttentionNorms,
+                                                     kAttentionBias, kMlp};
 
-using Names = std::span<const NameRule>;
-inline constexpr Names kCommonLists[] = {kCommonNames};
-inline constexpr Names kPairLists[] = {kPairNames, kCommonNames};
-inline constexpr Names kExpertLists[] = {kExpertNames, kCommonNames};
+inline constexpr RowLists<NameRule> kPairLists{kPairNames, kCommonNames};
+inline constexpr RowLists<NameRule> kExpertLists{kExpertNames, kCommonNames};
 
 }  // namespace rows
 }  // namespace ckpt

@@ -10,9 +10,6 @@ namespace {
 constexpr ParameterRule kSeedOssOutputBias[] = {
     {".self_attn.o_proj.bias", "hidden_size", kWhole, "attention_out_bias"},
 };
-constexpr NameRule kSeedOssNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
-};
 constexpr ClassDefault kSeedOssDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "27648"}, {"num_attention_heads", "80"},
     rows::key_heads("8"),
@@ -23,12 +20,6 @@ constexpr ClassDefault kSeedOssDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kSeedOssRules[] = {
-    rows::kFrame,       rows::kAttention, rows::kQkvAttentionBias,
-    kSeedOssOutputBias, rows::kMlp,       rows::kMlpBias};
-
-constexpr rows::Names kSeedOssLists[] = {kSeedOssNames, rows::kCommonNames};
-
 }  // namespace
 
 const Family kSeedOss = {
@@ -38,9 +29,10 @@ const Family kSeedOss = {
     .quirks =
         "stops_at:head_dim=z always_biases_qkv activation:silu no_bias:.o_proj."
         " no_bias:.mlp. skips_tied_head",
-    .names = kSeedOssLists,
+    .names = {rows::kNormBehindName, rows::kCommonNames},
     .defaults = kSeedOssDefaults,
-    .parameters = kSeedOssRules,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kQkvAttentionBias, kSeedOssOutputBias,
+                   rows::kMlp, rows::kMlpBias},
 };
 
 }  // namespace ckpt

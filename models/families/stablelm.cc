@@ -42,9 +42,6 @@ constexpr ClassDefault kStableLmDefaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kStableLmRules[] = {kStableLmFrame, std::span(kStableLmBias).first(3),
-                                          rows::kAttention, rows::kMlp};
-
 }  // namespace
 
 const Family kStableLm = {
@@ -55,10 +52,10 @@ const Family kStableLm = {
         "ignores_parallel_residual ignores_layer_types natural_heads looks_up_scales"
         " tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"
         " vllm_name:.gate_proj=.gate_up_proj silent_joins:always sglang_plain_attention",
-    .names = rows::kCommonLists,
+    .names = {rows::kCommonNames},
     .keys = kStableLmKeys,
     .defaults = kStableLmDefaults,
-    .parameters = kStableLmRules,
+    .parameters = {kStableLmFrame, std::span(kStableLmBias).first(3), rows::kAttention, rows::kMlp},
     .has_common_keys = false,
     .untold = "rope_theta (10000)",
 };

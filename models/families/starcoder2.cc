@@ -34,9 +34,6 @@ constexpr ClassDefault kStarcoder2Defaults[] = {
 };
 // clang-format on
 
-constexpr rows::Rules kStarcoder2Rules[] = {rows::kFrame, rows::kAttention, kStarcoder2Rows};
-constexpr rows::Names kStarcoder2Lists[] = {kStarcoder2Names, rows::kCommonNames};
-
 }  // namespace
 
 const Family kStarcoder2 = {
@@ -47,9 +44,9 @@ const Family kStarcoder2 = {
     .quirks =
         "ignores_layer_types activation:any theta_outside natural_heads looks_up_biases"
         " tells:use_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj silent_joins:before_0.32",
-    .names = kStarcoder2Lists,
+    .names = {kStarcoder2Names, rows::kCommonNames},
     .defaults = kStarcoder2Defaults,
-    .parameters = kStarcoder2Rules,
+    .parameters = {rows::kFrame, rows::kAttention, kStarcoder2Rows},
     .untold = "sliding_window (none)",
 };
 

@@ -201,7 +201,6 @@ class ConfigReader {
         }
         return;
       case KeySource::kNumber:
-      case KeySource::kProduct:
         if (count) take_number(rule, *count);
         return;
       case KeySource::kFullHead:
@@ -234,7 +233,7 @@ class ConfigReader {
     }
   }
 
-  // "hidden_size", "a b" and "a*b", "a+b"; what else there is follows from other fields.
+  // "hidden_size", "a*b" and "a+b"; what else there is follows from other fields.
   void take_number(const KeyRule& rule, uint64_t number) {
     if (rule.fields == "feed_forward") {
       config_["intermediate_size"] = number;
@@ -247,7 +246,7 @@ class ConfigReader {
       return;
     }
     if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
-    const size_t sign = rule.fields.find_first_of(" *+");
+    const size_t sign = rule.fields.find_first_of("*+");
     if (sign == rule.fields.npos) {
       config_[std::string(rule.fields)] = number;
       return;

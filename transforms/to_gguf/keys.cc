@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "core/base/arithmetic.h"
-#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/rope.h"
@@ -153,13 +152,6 @@ struct KeyWriter {
         value->dump());
   }
 
-  Status product(const KeyRule& rule) const {
-    std::string_view fields = rule.fields;
-    CKPT_ASSIGN(const uint64_t a, model.count(take_word(fields)));
-    CKPT_ASSIGN(const uint64_t b, model.count(take_word(fields)));
-    return set(rule.key, rule.type, JsonValue(a * b));  // both fit 32 bits
-  }
-
   Status partial_rotary(const KeyRule& rule) const {
     CKPT_ASSIGN(const uint64_t head,
                 rule.fields == "qk_rope_head_dim" ? model.count(rule.fields) : model.head_values());
@@ -275,7 +267,6 @@ struct KeyWriter {
       case KeySource::kFileType: return set_count(rule.key, file_type(model));
       case KeySource::kNextnLayers:
         return model.mtp_layers == 0 ? Status() : set_count(rule.key, model.mtp_layers);
-      case KeySource::kProduct: return product(rule);
       case KeySource::kRecurrentLayers: return recurrent_layers();
       case KeySource::kAttentionInterval: {
         const JsonValue* value = member(model.config, rule.fields);

@@ -12,47 +12,46 @@
 namespace ckpt {
 namespace {
 
+using enum ServerCut;
+
 // clang-format off
 constexpr ParameterRule kTower[] = {
     {"patch_embed.proj.weight",
      "hidden_size in_channels temporal_patch_size patch_size patch_size"},
-    {"patch_embed.proj.bias", "hidden_size"},
-    {"pos_embed.weight",      "num_position_embeddings hidden_size"},
-    {"merger.norm.weight",    "hidden_size"},
-    {"merger.norm.bias",      "hidden_size"},
+    {"patch_embed.proj.bias",  "hidden_size"},
+    {"pos_embed.weight",       "num_position_embeddings hidden_size"},
+    {"merger.norm.weight",     "hidden_size"},
+    {"merger.norm.bias",       "hidden_size"},
     {"merger.linear_fc1.weight",
      "hidden_size*spatial_merge_size*spatial_merge_size"
-     " hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kRows},
-    {"merger.linear_fc1.bias", "hidden_size*spatial_merge_size*spatial_merge_size",
-     ServerCut::kRows},
+     " hidden_size*spatial_merge_size*spatial_merge_size", kRows},
+    {"merger.linear_fc1.bias", "hidden_size*spatial_merge_size*spatial_merge_size", kRows},
     {"merger.linear_fc2.weight",
-     "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
+     "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", kColumns},
     {"merger.linear_fc2.bias", "out_hidden_size"},
-    {".norm1.weight",     "hidden_size"},
-    {".norm1.bias",       "hidden_size"},
-    {".norm2.weight",     "hidden_size"},
-    {".norm2.bias",       "hidden_size"},
-    {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
-    {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows},
-    {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
-    {".attn.proj.bias",   "hidden_size"},
-    {".mlp.linear_fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
-    {".mlp.linear_fc1.bias",   "intermediate_size", ServerCut::kRows},
-    {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
+    {".norm1.weight",          "hidden_size"},
+    {".norm1.bias",            "hidden_size"},
+    {".norm2.weight",          "hidden_size"},
+    {".norm2.bias",            "hidden_size"},
+    {".attn.qkv.weight",       "3*hidden_size hidden_size", kRows},
+    {".attn.qkv.bias",         "3*hidden_size", kRows},
+    {".attn.proj.weight",      "hidden_size hidden_size", kColumns},
+    {".attn.proj.bias",        "hidden_size"},
+    {".mlp.linear_fc1.weight", "intermediate_size hidden_size", kRows},
+    {".mlp.linear_fc1.bias",   "intermediate_size", kRows},
+    {".mlp.linear_fc2.weight", "hidden_size intermediate_size", kColumns},
     {".mlp.linear_fc2.bias",   "hidden_size"},
 };
 constexpr ClassDefault kTowerFields[] = {
-    {"depth", "27"},              {"hidden_size", "1152"},
-    {"intermediate_size", "4304"}, {"in_channels", "3"},
-    {"patch_size", "16"},         {"spatial_merge_size", "2"},
-    {"temporal_patch_size", "2"}, {"out_hidden_size", "3584"},
-    {"num_position_embeddings", "2304"},
+    {"depth", "27"}, {"hidden_size", "1152"}, {"intermediate_size", "4304"}, {"in_channels", "3"},
+    {"patch_size", "16"}, {"spatial_merge_size", "2"}, {"temporal_patch_size", "2"},
+    {"out_hidden_size", "3584"}, {"num_position_embeddings", "2304"},
 };
 constexpr ParameterRule kMtp[] = {
-    {"mtp.fc.weight",                     "hidden_size 2*hidden_size"},
-    {"mtp.norm.weight",                   "hidden_size"},
-    {"mtp.pre_fc_norm_embedding.weight",  "hidden_size"},
-    {"mtp.pre_fc_norm_hidden.weight",     "hidden_size"},
+    {"mtp.fc.weight",                    "hidden_size 2*hidden_size"},
+    {"mtp.norm.weight",                  "hidden_size"},
+    {"mtp.pre_fc_norm_embedding.weight", "hidden_size"},
+    {"mtp.pre_fc_norm_hidden.weight",    "hidden_size"},
 };
 // clang-format on
 

@@ -68,12 +68,9 @@ class Writer {
       if (value.type == MetaType::kF32) return number(value.f32_bits());
       return number(*real);
     }
-    uint64_t whole = 0;
-    if (const auto* positive = std::get_if<uint64_t>(&value.value)) {
-      whole = *positive;
-    } else {
-      whole = static_cast<uint64_t>(std::get<int64_t>(value.value));
-    }
+    const auto* positive = std::get_if<uint64_t>(&value.value);
+    const uint64_t whole =
+        positive != nullptr ? *positive : static_cast<uint64_t>(std::get<int64_t>(value.value));
     raw(std::as_bytes(std::span(&whole, 1)).first(size_bytes(value.type)));
   }
 };

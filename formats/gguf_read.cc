@@ -95,12 +95,6 @@ Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
   return cursor.u64();
 }
 
-Status check_names(const std::vector<Tensor>& tensors) {
-  const auto twice = NameIndex(names_in<std::string_view>(tensors)).find_twice();
-  if (!twice) return {};
-  return corrupt("tensor '{}' comes twice", tensors[twice->first].name);
-}
-
 Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
   TensorInfos infos;
   infos.tensors.reserve(count);
@@ -112,7 +106,9 @@ Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
     CKPT_ASSIGN(infos.offsets.emplace_back(), in(fmt::format("tensor '{}'", tensor.name),
                                                  read_info_body(cursor, codecs, tensor)));
   }
-  CKPT_TRY(check_names(infos.tensors));
+  if (const auto twice = NameIndex(names_in<std::string_view>(infos.tensors)).find_twice()) {
+    return corrupt("tensor '{}' comes twice", infos.tensors[twice->first].name);
+  }
   return infos;
 }
 

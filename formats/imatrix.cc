@@ -227,6 +227,11 @@ Result<ImatrixSums> read_sums(const SharedSource& source, bool with_inputs) {
   return sums;
 }
 
+Result<SharedSource> open_imatrix(const std::filesystem::path& path) {
+  CKPT_TRY(refuse_unfinished_output(path));
+  return open_file(path);
+}
+
 // The values that quantizers use: sums over counts, and 1 where a matrix was never seen.
 Result<std::vector<float>> importance_of(const std::string& name, bool is_legacy,
                                          ImatrixEntry entry) {
@@ -267,20 +272,18 @@ Result<Imatrix> read_imatrix(const SharedSource& source) {
   return imatrix;
 }
 
+Result<ImatrixSums> read_imatrix_sums(const SharedSource& source) {
+  return read_sums(source, true);
+}
+
 Result<Imatrix> read_imatrix(const std::filesystem::path& path) {
-  CKPT_TRY(refuse_unfinished_output(path));
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_ASSIGN(const SharedSource source, open_imatrix(path));
   return read_imatrix(source);
 }
 
 Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path) {
-  CKPT_TRY(refuse_unfinished_output(path));
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
+  CKPT_ASSIGN(const SharedSource source, open_imatrix(path));
   return read_imatrix_sums(source);
-}
-
-Result<ImatrixSums> read_imatrix_sums(const SharedSource& source) {
-  return read_sums(source, true);
 }
 
 }  // namespace ckpt

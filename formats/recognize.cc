@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cerrno>
 
+#include "core/base/find.h"
 #include "core/base/printable.h"
 #include "core/base/url_secrets.h"
 #include "core/base/words.h"
@@ -49,10 +50,8 @@ std::string hub_name(const fs::path& path) {
 Formats all_formats() { return kFormats; }
 
 const Format* find_format(std::string_view name) {
-  for (const Format* format : kFormats) {
-    if (format->name == name) return format;
-  }
-  return nullptr;
+  const auto* found = find_by(kFormats, &Format::name, name);
+  return found == nullptr ? nullptr : *found;
 }
 
 bool is_file_of(const fs::path& path, const std::string& name) {

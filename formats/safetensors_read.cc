@@ -16,10 +16,6 @@
 namespace ckpt {
 namespace {
 
-std::string place_of(const SafetensorsEntry& entry) {
-  return fmt::format("tensor '{}'", entry.name);
-}
-
 Result<uint64_t> entry_bytes(const SafetensorsEntry& entry, const Codec& codec) {
   CKPT_TRY(check_shape(entry.shape, codec));
   Tensor shaped;
@@ -33,8 +29,10 @@ Status check_sizes(const SafetensorsHeader& header, Codecs codecs) {
   for (const SafetensorsEntry& entry : header.entries) {
     const Codec*& codec = plain[static_cast<size_t>(entry.dtype)];
     if (codec == nullptr) codec = &plain_codec(codecs, entry.dtype);
-    auto expected = entry_bytes(entry, *codec);
-    if (!expected) return Failure(std::move(expected.error()).in(place_of(entry)));
+    const auto expected = entry_bytes(entry, *codec);
+    if (!expected) {
+      return Failure(Error(expected.error()).in(fmt::format("tensor '{}'", entry.name)));
+    }
     if (entry.begin > entry.end || entry.end - entry.begin != *expected) {
       return corrupt("tensor '{}': data_offsets [{}, {}]; {} of shape [{}] takes {} bytes",
                      entry.name, entry.begin, entry.end, *safetensors_name(entry.dtype),

@@ -11,7 +11,7 @@ namespace ckpt {
 namespace {
 
 struct Magic {
-  std::string_view bytes, what, hint;
+  std::string_view bytes, what, hint = {};
 };
 
 constexpr std::string_view kConvert =
@@ -36,20 +36,31 @@ constexpr std::array<Magic, 13> kMagics = {{
      "7zXZ",
      "an archive (.tar.xz)", kUnpack},
     {"BZh", "an archive (.tar.bz2)", kUnpack},
-    {"GGUF", "a GGUF file", ""},
-    {"ggjt", "a llama.cpp file older than GGUF", ""},
+    {"GGUF", "a GGUF file"},
+    {"ggjt", "a llama.cpp file older than GGUF"},
 }};
 
-// A tar has its mark behind the name of its first file.
-Result<bool> is_tar_archive(const ByteSource& source) {
-  constexpr uint64_t kMarkAt = 257;
-  constexpr std::string_view kMark = "ustar";
-  CKPT_ASSIGN(const std::string mark, bytes_at(source, kMarkAt, kMark.size()));
-  return mark == kMark;
+// What the first bytes tell; nothing where none of these begins so.
+Result<Magic> sniff(const ByteSource& source) {
+  if (source.size_bytes() == 0) {
+    return Magic{{}, "an empty file", "downloading or writing it again"};
+  }
+  CKPT_ASSIGN(const std::string head, bytes_at(source, 0, 32));
+  const std::string_view text = head;
+  // A safetensors header of 640 bytes begins like a pickle: what follows its length decides.
+  if (text.size() > 8 && text[8] == '{' && text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) {
+    return Magic{};
+  }
+  // A tar has its mark behind the name of its first file.
+  CKPT_ASSIGN(const std::string mark, bytes_at(source, 257, 5));
+  if (mark == "ustar") return Magic{{}, "an archive (.tar)", kUnpack};
+  const auto* found = std::ranges::find_if(
+      kMagics, [&](const Magic& magic) { return text.starts_with(magic.bytes); });
+  return found == kMagics.end() ? Magic{} : *found;
 }
 
 // FILE and DIR by their names: "m.tar.gz" is unpacked into "m-unpacked".
-std::string with_names(std::string hint, const std::string& path) {
+std::string with_names(std::string_view hint, const std::string& path) {
   const size_t dot = path.rfind(".tar");
   const std::string folder = dot == path.npos || dot == 0 ? path : path.substr(0, dot);
   const std::pair<std::string_view, std::string> kNames[] = {
@@ -77,28 +88,8 @@ Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, si
   return out;
 }
 
-Result<Sniffed> sniff(const ByteSource& source) {
-  if (source.size_bytes() == 0) {
-    return Sniffed{"an empty file", "downloading or writing it again"};
-  }
-  CKPT_ASSIGN(const std::string head, bytes_at(source, 0, 32));
-  const std::string_view text = head;
-  // A safetensors header of 640 bytes begins like a pickle: what follows its length decides.
-  if (text.size() > 8 && text[8] == '{' && text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) {
-    return Sniffed{};
-  }
-  CKPT_ASSIGN(const bool is_tar, is_tar_archive(source));
-  if (is_tar) return Sniffed{"an archive (.tar)", std::string(kUnpack)};
-  for (const Magic& magic : kMagics) {
-    if (text.starts_with(magic.bytes)) {
-      return Sniffed{std::string(magic.what), std::string(magic.hint)};
-    }
-  }
-  return Sniffed{};
-}
-
 Status refuse_other_files(const ByteSource& source, std::string_view expected) {
-  CKPT_ASSIGN(const Sniffed found, sniff(source));
+  CKPT_ASSIGN(const Magic found, sniff(source));
   if (found.what.empty()) return {};
   return unsupported_hint(with_names(found.hint, source.name()), "{}; expected {}", found.what,
                           expected);

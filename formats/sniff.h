@@ -8,11 +8,6 @@
 
 namespace ckpt {
 
-struct Sniffed {
-  std::string what;  // "a Git LFS pointer, not the file itself"; empty when nothing is recognized
-  std::string hint;  // what to try; may be empty
-};
-
 // Up to `count` bytes of `source` from `offset_bytes` on: fewer where it ends before. Fails: kIo.
 Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, size_t count);
 
@@ -20,10 +15,8 @@ Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, si
 inline constexpr const char* kHeadIsMissing =
     "rerunning the command that makes it, which writes these bytes last";
 
-// Reads the first bytes of `source`. Fails: kIo.
-Result<Sniffed> sniff(const ByteSource& source);
-
-// Fails with what sniff() finds, if it finds anything. `expected` ends the sentence: "a GGUF file".
+// Fails for a file whose first bytes tell that it is of another kind. `expected` ends the sentence:
+// "a GGUF file". Fails also: kIo.
 Status refuse_other_files(const ByteSource& source, std::string_view expected);
 
 // Adds the file's path to an error unless it is there already (errors of ByteSource have it).

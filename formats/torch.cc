@@ -1,7 +1,6 @@
 #include "formats/torch.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -165,9 +164,7 @@ class TorchReader {
   Result<SafetensorsEntry> plain_view(const Node& arguments, bool has_type) {
     const size_t least = has_type ? 7 : 4, metadata = has_type ? 7 : 6;
     const size_t count = arguments.items.size();
-    if (count < least || count > metadata + 1) {
-      return corrupt("made of {} parts", count);
-    }
+    if (count < least || count > metadata + 1) return corrupt("made of {} parts", count);
     if (count > metadata) CKPT_TRY(check_lazy(item(arguments, metadata)));
     return view(arguments, has_type ? item(arguments, 6).text : std::string());
   }
@@ -194,9 +191,7 @@ class TorchReader {
     }
     const std::string& key = item(*id, 2).text;
     const auto* entry = find_mapped(archive_.storages, key);
-    if (entry == nullptr) {
-      return corrupt("storage '{}' is not in the file", key);
-    }
+    if (entry == nullptr) return corrupt("storage '{}' is not in the file", key);
     if (item(*id, 3).text == "meta") {
       return unsupported("of the device 'meta', whose tensors have no values");
     }
@@ -217,9 +212,7 @@ class TorchReader {
       return corrupt("storage '{}' is of two types, '{}' and '{}'", key, storage.type, type);
     }
     const auto dtype = storage_dtype(type);
-    if (!dtype) {
-      return unsupported("values of type '{}', which is not read", type);
-    }
+    if (!dtype) return unsupported("values of type '{}', which is not read", type);
     const Node& values = item(id, 4);
     const uint64_t unit = size_bytes(*dtype), size = storage.bytes.size_bytes;
     if (values.kind == Kind::kInt && values.whole >= 0 &&
@@ -296,13 +289,9 @@ class TorchReader {
 Status check_byte_order(const TorchArchive& archive) {
   if (archive.byte_order == nullptr) return {};
   CKPT_ASSIGN(const Slice slice, find_zip_entry(archive.source, *archive.byte_order));
-  std::array<std::byte, 6> text{};
-  const bool is_little = slice.size_bytes == text.size();
-  if (is_little) CKPT_TRY(slice.source->read(slice.offset_bytes, text));
   constexpr std::string_view kLittle = "little";
-  if (is_little && std::ranges::equal(text, std::as_bytes(std::span(kLittle)))) {
-    return {};
-  }
+  CKPT_ASSIGN(const std::string text, bytes_at(*slice.source, slice.offset_bytes, kLittle.size()));
+  if (slice.size_bytes == kLittle.size() && text == kLittle) return {};
   return unsupported("saved on a machine of another byte order than little");
 }
 
@@ -350,8 +339,7 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
     return unsupported("a pickle of {} bytes; at most {} are read", slice.size_bytes,
                        kMaxTorchPickleBytes);
   }
-  std::string bytes(slice.size_bytes, '\0');
-  CKPT_TRY(source->read(slice.offset_bytes, std::as_writable_bytes(std::span(bytes))));
+  CKPT_ASSIGN(const std::string bytes, bytes_at(*source, slice.offset_bytes, slice.size_bytes));
   CKPT_ASSIGN(const Pickle pickle, Pickle::parse(bytes, slice.offset_bytes));
   return TorchReader(archive, pickle).run();
 }

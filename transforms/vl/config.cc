@@ -1,6 +1,7 @@
 #include "transforms/vl/config.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "transforms/facts/torch_dtype.h"
 
@@ -23,13 +24,6 @@ constexpr std::string_view kVlVersion = "transformers_version";
 template <class Keys>
 bool contains(const Keys& keys, std::string_view key) {
   return std::ranges::find(keys, key) != std::end(keys);
-}
-
-// A text of this program's own tables.
-JsonText parse_own(std::string_view text) {
-  auto parsed = JsonText::parse(text);
-  CKPT_CHECK(parsed.has_value());
-  return std::move(*parsed);
 }
 
 bool is_token_key(const VlFamily& family, std::string_view key) {
@@ -77,11 +71,8 @@ Status check_nesting(const JsonText& config) {
 }
 
 std::string names_of(const std::vector<const VlFamily*>& families) {
-  std::string out;
-  for (const VlFamily* family : families) {
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", family->model_type);
-  }
-  return out;
+  return fmt::format("{}",
+                     fmt::join(families | std::views::transform(&VlFamily::model_type), ", "));
 }
 
 Result<const VlFamily*> choose(const std::string& model_type, const VlFamily* base) {
@@ -93,7 +84,7 @@ Result<const VlFamily*> choose(const std::string& model_type, const VlFamily* ba
         model_type);
   }
   if (base != nullptr) {
-    if (std::find(families.begin(), families.end(), base) != families.end()) return base;
+    if (std::ranges::find(families, base) != families.end()) return base;
     return misuse("BASE is a {}; a {} model goes into {}", base->model_type, model_type,
                   names_of(families));
   }
@@ -113,13 +104,6 @@ Result<const VlText*> text_row(const VlFamily& family, const JsonText& config) {
                      family.model_type, inner);
 }
 
-Status check_architecture(const JsonText& config, const VlModel& model) {
-  CKPT_ASSIGN(const std::string name, architecture_of(config));
-  if (name == model.text->architecture || name == model.family->architecture) return {};
-  return unsupported("config.json: architectures says '{}'; expected {} or {}", name,
-                     model.text->architecture, model.family->architecture);
-}
-
 // A mixture of experts under the name of the dense model would be loaded as one.
 Status check_experts(const JsonText& config, const VlFamily& family) {
   const JsonText* nested = nested_text(config);
@@ -127,6 +111,15 @@ Status check_experts(const JsonText& config, const VlFamily& family) {
   const std::string moe = std::string(family.model_type) + "_moe";
   if (text.find_whole("num_experts").value_or(0) == 0 || find_vl_family(moe) == nullptr) return {};
   return corrupt("config.json: num_experts in a {}; expected a {}", family.model_type, moe);
+}
+
+Status check_class(const JsonText& config, const VlModel& model) {
+  CKPT_ASSIGN(const std::string name, architecture_of(config));
+  if (name == model.text->architecture || name == model.family->architecture) {
+    return check_experts(config, *model.family);
+  }
+  return unsupported("config.json: architectures says '{}'; expected {} or {}", name,
+                     model.text->architecture, model.family->architecture);
 }
 
 // ---- sizes and ids -----------------------------------------------------------------------------
@@ -142,6 +135,38 @@ Status check_out_size(const JsonText& vision, const JsonText& text, const VlFami
   if (family.out_size_key.empty() || !out || !width || *out == *width) return {};
   return corrupt("vision_config: {} {}; the text model's hidden_size is {}", family.out_size_key,
                  *out, *width);
+}
+
+// A config.json in two levels; flat and half-wrapped ones are sorted into them.
+struct VlConfig {
+  JsonText top, text;
+  bool was_nested = false;
+};
+VlConfig split_vl_config(const JsonText& config, const VlFamily& family) {
+  VlConfig out{JsonText::object(), JsonText::object(), false};
+  const JsonText* text = nested_text(config);
+  out.was_nested = text != nullptr;
+  if (text != nullptr) out.text = *text;
+  const bool has_rope =
+      std::ranges::any_of(out.text.members(), is_rope_key, &JsonText::Member::first);
+  const JsonText top_members = top_members_of(family);
+  for (const auto& [key, value] : config.members()) {
+    if (&value == text || (key == family.text_key && value.is_null())) continue;
+    const bool is_stray_rope = out.was_nested && is_rope_key(key);
+    if (is_stray_rope && has_rope) continue;
+    const bool is_top = out.was_nested ? !is_stray_rope : is_top_key(family, top_members, key);
+    (is_top ? out.top : out.text).set(key, value);
+  }
+  for (const std::string_view key : kQuantKeys) {
+    const JsonText* inner = out.text.find(key);
+    if (inner != nullptr && out.top.find(key) == nullptr) out.top.set(key, *inner);
+    out.text.remove(key);
+  }
+  if (const JsonText* version = out.text.find(kVlVersion); version && !out.top.find(kVlVersion)) {
+    out.top.set_sorted(kVlVersion, *version);
+    out.text.remove(kVlVersion);
+  }
+  return out;
 }
 
 void take_from_base(JsonText& top, const JsonText& base, const VlFamily& family) {
@@ -223,37 +248,33 @@ void set_dtype(JsonText& top, JsonText& text, const std::string& of_weights) {
   }
 }
 
-// quantization_config goes back to the end when it was there.
-struct QuantMembers {
-  std::vector<JsonText::Member> members;
-  bool were_last = true;
-};
+using QuantMembers = std::vector<JsonText::Member>;
 
-QuantMembers take_quant(JsonText& top, bool were_last) {
+QuantMembers take_quant(JsonText& top) {
   QuantMembers out;
-  out.were_last = were_last;
   for (const std::string_view key : kQuantKeys) {
-    if (const JsonText* value = top.find(key)) out.members.emplace_back(std::string(key), *value);
+    if (const JsonText* value = top.find(key)) out.emplace_back(std::string(key), *value);
     top.remove(key);
   }
   return out;
 }
 
-void put_quant(JsonText& top, QuantMembers quant) {
-  for (auto& [key, value] : quant.members) {
-    if (quant.were_last) {
-      top.set(key, std::move(value));
-    } else {
-      top.set_sorted(key, std::move(value));
-    }
+// At the end where they were at the end of `before`.
+void put_quant(JsonText& top, QuantMembers quant, const JsonText& before) {
+  const bool were_last =
+      !before.members().empty() && contains(kQuantKeys, before.members().back().first);
+  for (auto& [key, value] : quant) {
+    were_last ? top.set(key, std::move(value)) : top.set_sorted(key, std::move(value));
   }
 }
 
-bool ends_with_quant(const JsonText& config) {
-  return !config.members().empty() && contains(kQuantKeys, config.members().back().first);
-}
-
 }  // namespace
+
+JsonText parse_own(std::string_view text) {
+  auto parsed = JsonText::parse(text);
+  CKPT_CHECK(parsed.has_value());
+  return std::move(*parsed);
+}
 
 Result<VlModel> identify_vl_text(const JsonText& config, const VlFamily* base) {
   CKPT_ASSIGN(const std::string model_type, model_type_of(config));
@@ -271,8 +292,7 @@ Result<VlModel> identify_vl_text(const JsonText& config, const VlFamily* base) {
     CKPT_ASSIGN(out.family, choose(inner, base));
     out.text = find_vl_text(*out.family, inner);
   }
-  CKPT_TRY(check_architecture(config, out));
-  CKPT_TRY(check_experts(config, *out.family));
+  CKPT_TRY(check_class(config, out));
   return out;
 }
 
@@ -286,39 +306,10 @@ Result<VlModel> identify_vl_wrapper(const JsonText& config) {
         model_type);
   }
   CKPT_ASSIGN(out.text, text_row(*out.family, config));
-  CKPT_TRY(check_architecture(config, out));
-  CKPT_TRY(check_experts(config, *out.family));
+  CKPT_TRY(check_class(config, out));
   if (nested_text(config) == nullptr && !config.find_whole("hidden_size")) {
     return corrupt("config.json: no {}; expected an object, the text model's configuration",
                    out.family->text_key);
-  }
-  return out;
-}
-
-VlConfig split_vl_config(const JsonText& config, const VlFamily& family) {
-  VlConfig out{JsonText::object(), JsonText::object(), false};
-  const JsonText* text = nested_text(config);
-  out.was_nested = text != nullptr;
-  if (text != nullptr) out.text = *text;
-  const bool has_rope =
-      std::any_of(out.text.members().begin(), out.text.members().end(),
-                  [](const JsonText::Member& member) { return is_rope_key(member.first); });
-  const JsonText top_members = top_members_of(family);
-  for (const auto& [key, value] : config.members()) {
-    if (&value == text || (key == family.text_key && value.is_null())) continue;
-    const bool is_stray_rope = out.was_nested && is_rope_key(key);
-    if (is_stray_rope && has_rope) continue;
-    const bool is_top = out.was_nested ? !is_stray_rope : is_top_key(family, top_members, key);
-    (is_top ? out.top : out.text).set(key, value);
-  }
-  for (const std::string_view key : kQuantKeys) {
-    const JsonText* inner = out.text.find(key);
-    if (inner != nullptr && out.top.find(key) == nullptr) out.top.set(key, *inner);
-    out.text.remove(key);
-  }
-  if (const JsonText* version = out.text.find(kVlVersion); version && !out.top.find(kVlVersion)) {
-    out.top.set_sorted(kVlVersion, *version);
-    out.text.remove(kVlVersion);
   }
   return out;
 }
@@ -334,7 +325,7 @@ Result<JsonText> nest_vl_config(const JsonText& config, const VlModel& model, co
     CKPT_TRY(check_base_width(split.text, base_text));
     take_from_base(top, *facts.base, family);
   }
-  QuantMembers quant = take_quant(top, ends_with_quant(config));
+  QuantMembers quant = take_quant(top);
   if (!split.was_nested && facts.base == nullptr && top.remove("auto_map")) {
     context.note("config.json: auto_map was for the text model's own program and is gone");
   }
@@ -355,14 +346,14 @@ Result<JsonText> nest_vl_config(const JsonText& config, const VlModel& model, co
   } else {
     top.set_sorted(family.text_key, std::move(split.text));
   }
-  put_quant(top, std::move(quant));
+  put_quant(top, std::move(quant), config);
   return std::move(top);
 }
 
 JsonText unnest_vl_config(const JsonText& config, const VlModel& model, bool has_head) {
   VlConfig split = split_vl_config(config, *model.family);
   JsonText& text = split.text;
-  QuantMembers quant = take_quant(split.top, ends_with_quant(config));
+  QuantMembers quant = take_quant(split.top);
   set_tied(split.top, text, has_head);
   simplify_vl_text(text, model);
   text.set_sorted("architectures", JsonText::texts({std::string(model.text->architecture)}));
@@ -372,7 +363,7 @@ JsonText unnest_vl_config(const JsonText& config, const VlModel& model, bool has
                              is_token_key(*model.family, key) || top_members.find(key) != nullptr;
     if (!is_wrappers && text.find(key) == nullptr) text.set_sorted(key, value);
   }
-  put_quant(text, std::move(quant));
+  put_quant(text, std::move(quant), config);
   return std::move(text);
 }
 

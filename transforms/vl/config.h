@@ -46,13 +46,6 @@ Result<VlModel> identify_vl_text(const JsonText& config, const VlFamily* base);
 // For a wrapper's config. Fails: kUsage: it is none; kCorrupt as above.
 Result<VlModel> identify_vl_wrapper(const JsonText& config);
 
-// A config.json in two levels; flat and half-wrapped ones are sorted into them.
-struct VlConfig {
-  JsonText top, text;
-  bool was_nested = false;
-};
-VlConfig split_vl_config(const JsonText& config, const VlFamily& family);
-
 // The wrapper's config.json: nested, with everything explicit that loaders do not work out.
 // Notes what a person should know. Fails: kUsage: BASE does not fit; kCorrupt: the sizes of the
 // text model contradict each other.
@@ -71,5 +64,8 @@ Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* ba
 void simplify_vl_text(JsonText& text, const VlModel& model);
 
 bool is_rope_key(std::string_view key);
+
+// A text of this program's own tables.
+JsonText parse_own(std::string_view text);
 
 }  // namespace ckpt

@@ -129,8 +129,8 @@ void complete_mrope(JsonText& text, const VlModel& model, const JsonText* base_t
   text.set_sorted(key, std::move(rope));
 }
 
-Status complete_rope(JsonText& text, const VlModel& model, const JsonText* base_text,
-                     const Context& context) {
+void complete_rope(JsonText& text, const VlModel& model, const JsonText* base_text,
+                   const Context& context) {
   const JsonText* parameters = text.find_object("rope_parameters");
   const bool has_parameters = parameters != nullptr;
   const bool are_both = has_parameters && full_object(text, "rope_scaling") != nullptr;
@@ -154,7 +154,6 @@ Status complete_rope(JsonText& text, const VlModel& model, const JsonText* base_
   if (!has_theta && model.family->has_attention_interval) {
     context.note("config.json: no rope_theta; loaders will take their class's default");
   }
-  return {};
 }
 
 // ---- kinds of layers ---------------------------------------------------------------------------
@@ -216,9 +215,8 @@ bool is_rope_key(std::string_view key) {
 Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* base_text,
                         const Context& context) {
   text.set_sorted("model_type", JsonText::text(model.text->inside));
-  CKPT_TRY(complete_rope(text, model, base_text, context));
-  if (model.family->has_attention_interval) CKPT_TRY(complete_layer_types(text, context));
-  return {};
+  complete_rope(text, model, base_text, context);
+  return model.family->has_attention_interval ? complete_layer_types(text, context) : Status();
 }
 
 void simplify_vl_text(JsonText& text, const VlModel& model) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/find.h"
+
 namespace ckpt {
 namespace {
 
@@ -43,15 +45,12 @@ constexpr VlToken kQwen35Tokens[] = {{"image_token_id", "<|image_pad|>", 248056}
                                      {"video_token_id", "<|video_pad|>", 248057},
                                      {"vision_end_token_id", "<|vision_end|>", 248054},
                                      {"vision_start_token_id", "<|vision_start|>", 248053}};
-constexpr VlToken kQwenTokens[] = {{"image_token_id", "<|image_pad|>", 151655},
-                                   {"video_token_id", "<|video_pad|>", 151656},
-                                   {"vision_end_token_id", "<|vision_end|>", 151653},
-                                   {"vision_start_token_id", "<|vision_start|>", 151652}};
 constexpr VlToken kQwen2Tokens[] = {{"image_token_id", "<|image_pad|>", 151655},
                                     {"video_token_id", "<|video_pad|>", 151656},
                                     {"vision_end_token_id", "<|vision_end|>", 151653},
                                     {"vision_start_token_id", "<|vision_start|>", 151652},
                                     {"vision_token_id", "<|vision_pad|>", 151654}};
+constexpr std::span<const VlToken> kQwenTokens = std::span(kQwen2Tokens).first(4);
 constexpr VlToken kGemmaTokens[] = {{"boi_token_index", "<start_of_image>", 255999},
                                     {"eoi_token_index", "<end_of_image>", 256000},
                                     {"image_token_index", "<image_soft_token>", 262144}};
@@ -275,8 +274,7 @@ constexpr VlFamily kVlFamilies[] = {
 std::span<const VlFamily> all_vl_families() { return kVlFamilies; }
 
 const VlFamily* find_vl_family(std::string_view model_type) {
-  const auto* found = std::ranges::find(kVlFamilies, model_type, &VlFamily::model_type);
-  return found == std::end(kVlFamilies) ? nullptr : found;
+  return find_by(kVlFamilies, &VlFamily::model_type, model_type);
 }
 
 const VlText* find_vl_text(const VlFamily& family, std::string_view text_model_type) {

@@ -220,23 +220,19 @@ Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family) {
   });
 }
 
-Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side) {
+Status rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side) {
   const Tensor* first[2] = {nullptr, nullptr};  // a text name, a wrapped one
   std::unordered_set<std::string> names;
-  bool changed = false;
   for (Tensor& tensor : checkpoint.tensors) {
     const VlPart part = vl_part_of(tensor.name);
     const bool is_head = has_stem(tensor.name, "lm_head");  // the same in some wrappers
     if (part == VlPart::kText && !is_head && first[0] == nullptr) first[0] = &tensor;
     if (part == VlPart::kWrapped && first[1] == nullptr) first[1] = &tensor;
     if (first[0] != nullptr && first[1] != nullptr) {
-      const auto& source = [](const Tensor& each) -> const std::string& {
-        return each.source_name.empty() ? each.name : each.source_name;
-      };
       return corrupt(
           "tensors '{}' and '{}': names of a text model and of a wrapped one; expected one of the "
           "two",
-          source(*first[0]), source(*first[1]));
+          first[0]->original_name(), first[1]->original_name());
     }
   }
   for (Tensor& tensor : checkpoint.tensors) {
@@ -245,9 +241,8 @@ Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, V
     if (name == tensor.name) continue;
     if (tensor.source_name.empty()) tensor.source_name = tensor.name;
     tensor.name = std::move(name);
-    changed = true;
   }
-  return changed;
+  return {};
 }
 
 }  // namespace ckpt

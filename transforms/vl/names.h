@@ -33,9 +33,9 @@ enum class VlPart : uint8_t {
 };
 VlPart vl_part_of(std::string_view name);
 
-// Gives the text model's tensors the names of `side`; all others keep theirs. True when a name
-// changed. Fails: kCorrupt: two tensors would share a name, or names of both sides are mixed.
-Result<bool> rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side);
+// Gives the text model's tensors the names of `side`; all others keep theirs. Fails: kCorrupt: two
+// tensors would share a name, or names of both sides are mixed.
+Status rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side);
 
 // The same for one module, glob or expression.
 std::string rename_vl_module(std::string_view entry, const VlFamily& family, VlSide side);

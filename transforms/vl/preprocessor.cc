@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/find.h"
+#include "core/json/json_path.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "transforms/vl/config.h"
@@ -30,50 +32,35 @@ std::vector<ProcessorFile> files_of(const VlFamily& family) {
       {kProcessorFiles[2], "", family.processor, "processor_class", family.processor_sizes}};
 }
 
-// The member at "key" or "key.key"; nullptr when there is none.
-const JsonText* find_at(const JsonText& root, std::string_view at) {
-  const size_t dot = at.find('.');
-  if (dot == at.npos) return root.find(at);
-  const JsonText* inner = root.find(at.substr(0, dot));
-  return inner == nullptr ? nullptr : inner->find(at.substr(dot + 1));
+// The number of vision_config that must equal one of a processor file.
+std::optional<uint64_t> vision_size(const JsonText& config, const VlSize& size) {
+  const JsonText* vision = config.find("vision_config");
+  return vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
 }
 
-const JsonText* vision_of(const JsonText& config) { return config.find("vision_config"); }
-
 JsonText usual_file(const ProcessorFile& file, const JsonText& config) {
-  auto parsed = JsonText::parse(file.usual);
-  CKPT_CHECK(parsed.has_value());
-  JsonText out = std::move(*parsed);
-  const JsonText* vision = vision_of(config);
+  JsonText out = parse_own(file.usual);
   for (const VlSize& size : file.sizes) {
-    const auto value = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
-    auto* at = const_cast<JsonText*>(find_at(out, size.at));
+    const auto value = vision_size(config, size);
+    auto* at = const_cast<JsonText*>(find_at(out, json_path(size.at)));
     if (value && at != nullptr) *at = JsonText::number(*value);
   }
   return out;
 }
 
-// The largest image that is fed in is a choice, no property of the tower.
-bool is_choice(const VlSize& size) { return size.at == "size.longest_edge"; }
-
 Status check_sizes(const Document& document, const ProcessorFile& file, const JsonText& config) {
   CKPT_ASSIGN(const auto root, document.tree());
-  const JsonText* vision = vision_of(config);
   for (const VlSize& size : file.sizes) {
-    const JsonText* at = find_at(*root, size.at);
+    // The largest image that is fed in is a choice, no property of the tower.
+    if (size.at == "size.longest_edge") continue;
+    const JsonText* at = find_at(*root, json_path(size.at));
     const auto theirs = at == nullptr ? std::nullopt : at->as_whole();
-    const auto ours = vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
-    if (is_choice(size) || !theirs || !ours || *theirs == *ours) continue;
+    const auto ours = vision_size(config, size);
+    if (!theirs || !ours || *theirs == *ours) continue;
     return misuse("{}: {} {}; the model's vision_config has {} {}", document.path, size.at, *theirs,
                   size.vision_key, *ours);
   }
   return {};
-}
-
-const Document* find_in(const std::vector<Document>& documents, std::string_view path) {
-  const auto found =
-      std::ranges::find_if(documents, [&](const Document& each) { return each.path == path; });
-  return found == documents.end() ? nullptr : &*found;
 }
 
 // The object `file.nested_key` of processor_config.json as a file of its own; null: there is none.
@@ -94,20 +81,21 @@ void put(Checkpoint& checkpoint, std::string_view path, const JsonText& root) {
   checkpoint.set_document(std::string(path), root.dump(2) + "\n");
 }
 
-// From another folder. True when it has the file.
-Result<bool> take(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& config,
-                  const std::vector<Document>& others) {
+// From another folder, if it has the file.
+Status take(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& config,
+            const std::vector<Document>& others) {
   std::optional<Document> found;
-  if (const Document* document = find_in(others, file.path)) {
+  if (const Document* document = find_by(others, &Document::path, file.path)) {
     found = *document;
   } else {
-    CKPT_ASSIGN(const auto nested, lifted(find_in(others, kProcessorFiles[2]), file));
-    if (!nested) return false;
+    const Document* processor = find_by(others, &Document::path, kProcessorFiles[2]);
+    CKPT_ASSIGN(const auto nested, lifted(processor, file));
+    if (!nested) return {};
     found.emplace(std::string(file.path), nested->dump(2) + "\n");
   }
   CKPT_TRY(check_sizes(*found, file, config));
   checkpoint.set_document(std::move(*found));
-  return true;
+  return {};
 }
 
 // transformers 5.15 and 5.16 know no class for qwen3_5 and qwen3_vl by themselves.
@@ -118,8 +106,7 @@ Status name_class(Checkpoint& checkpoint, const ProcessorFile& file) {
       document->root.find("feature_extractor_type") != nullptr) {
     return {};
   }
-  const auto usual = JsonText::parse(file.usual);
-  document->root.set(file.class_key, *usual->find(file.class_key));
+  document->root.set(file.class_key, *parse_own(file.usual).find(file.class_key));
   write_json(checkpoint, file.path, *document);
   return {};
 }
@@ -150,6 +137,8 @@ Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const
   return {};
 }
 
+namespace {
+
 Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues& options,
                                       const Context& context) {
   CKPT_ASSIGN(const std::optional<JsonDocument> config, read_json(checkpoint, "config.json"));
@@ -163,10 +152,7 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
   std::vector<Document> others;
   if (from) {
     CKPT_ASSIGN(others, in(*from, context.documents(*from)));
-    const bool has_any = std::ranges::any_of(others, [](const Document& document) {
-      return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
-    });
-    if (!has_any) {
+    if (std::ranges::none_of(others, is_processor_file)) {
       return misuse("{}: neither preprocessor_config.json nor {} in this folder", *from,
                     kProcessorFiles[2]);
     }
@@ -181,6 +167,8 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
   if (!done) return Failure(from ? std::move(done.error()).in(*from) : std::move(done.error()));
   return checkpoint;
 }
+
+}  // namespace
 
 extern constinit const Transform kPreprocessor = {
     "preprocessor",

@@ -12,6 +12,7 @@
 // temporal_patch_size and spatial_merge_size and must equal them.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/json/json_edit.h"
@@ -22,6 +23,9 @@ namespace ckpt {
 
 inline constexpr std::string_view kProcessorFiles[] = {
     "preprocessor_config.json", "video_preprocessor_config.json", "processor_config.json"};
+inline bool is_processor_file(const Document& document) {
+  return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
+}
 
 // Files that are missing, from `others` (may be null; its files replace the checkpoint's when
 // `replaces`), then out of processor_config.json, then the family's usual ones with `config`'s
@@ -30,8 +34,5 @@ inline constexpr std::string_view kProcessorFiles[] = {
 // kCorrupt.
 Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const JsonText& config,
                            const std::vector<Document>* others, bool replaces);
-
-Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues& options,
-                                      const Context& context);
 
 }  // namespace ckpt

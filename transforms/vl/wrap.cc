@@ -167,9 +167,7 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
   });
   write_json(checkpoint, kVlConfigFile, config);
   CKPT_TRY(rename_all(checkpoint, *model.family, VlSide::kText, context));
-  std::erase_if(checkpoint.documents, [](const Document& document) {
-    return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
-  });
+  std::erase_if(checkpoint.documents, is_processor_file);
   const auto other = std::ranges::find_if(checkpoint.tensors, [](const Tensor& tensor) {
     return vl_part_of(tensor.name) == VlPart::kOther;
   });

@@ -1,3 +1,4 @@
+#include "core/base/find.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -15,10 +16,8 @@ constexpr OllamaFamily kOllamaFamilies[] = {
 }  // namespace
 
 OllamaFamily ollama_family(std::string_view architecture) {
-  for (const OllamaFamily& family : kOllamaFamilies) {
-    if (family.architecture == architecture) return family;
-  }
-  return {};
+  const auto* found = find_by(kOllamaFamilies, &OllamaFamily::architecture, architecture);
+  return found == nullptr ? OllamaFamily() : *found;
 }
 
 }  // namespace ckpt

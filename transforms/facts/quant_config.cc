@@ -122,11 +122,15 @@ Result<std::vector<std::string>> read_texts(const JsonText& json, std::string_vi
   return out;
 }
 
+void read_producer(const JsonText& json, QuantConfig& out) {
+  const JsonText* producer = json.find("producer");
+  if (producer == nullptr) return;
+  out.producer = producer->find_text("name").value_or(out.producer);
+  out.producer_version = producer->find_text("version").value_or("");
+}
+
 Status read_shared(const JsonText& json, std::string_view exclude_key, QuantConfig& out) {
-  if (const JsonText* producer = json.find("producer"); producer != nullptr) {
-    out.producer = producer->find_text("name").value_or(out.producer);
-    out.producer_version = producer->find_text("version").value_or("");
-  }
+  read_producer(json, out);
   if (const JsonText* excluded = json.find(exclude_key)) {
     CKPT_ASSIGN(out.exclude_modules, read_texts(*excluded, exclude_key));
   }
@@ -148,10 +152,7 @@ Result<QuantConfig> read_own(const JsonText& json) {
   }
   CKPT_ASSIGN(out.algo, read_algo(*quantization));
   CKPT_TRY(read_shared(*quantization, "exclude_modules", out));
-  if (const JsonText* producer = json.find("producer")) {
-    out.producer = producer->find_text("name").value_or(out.producer);
-    out.producer_version = producer->find_text("version").value_or("");
-  }
+  read_producer(json, out);
   out.kv_cache_algo = quantization->find_text("kv_cache_quant_algo");
   return out;
 }

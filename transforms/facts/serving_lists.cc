@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/base/name_list.h"
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "models/models.h"
@@ -46,8 +47,7 @@ bool is_linear(const Tensor& tensor) {
   // A norm has two axes where it has a row for each head (Command R).
   constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
                                                 "wte.weight", "wpe.weight", "norm.weight"};
-  return std::ranges::none_of(kOtherWeights,
-                              [&](std::string_view other) { return tensor.name.ends_with(other); });
+  return !ends_with_any(tensor.name, kOtherWeights);
 }
 
 // The module of stacked experts, as vLLM calls it; empty for another tensor.

@@ -13,6 +13,7 @@
 // Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
 #include <algorithm>
 
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "models/models.h"
 #include "transforms/tokenizer/file.h"
@@ -85,8 +86,7 @@ bool cuts_by(const JsonValue& cutter, std::string_view pattern) {
     return false;
   const JsonValue& split = (*steps)[0];
   const JsonValue& bytes = (*steps)[1];
-  const JsonValue* by = known(split, "pattern");
-  const std::string* regex = by == nullptr ? nullptr : text_of(*by, "Regex");
+  const std::string* regex = text_of(known(split, "pattern"), "Regex");
   const std::string* behavior = text_of(split, "behavior");
   return is_type(split, "Split") && regex != nullptr && *regex == pattern && behavior != nullptr &&
          *behavior == "Isolated" && !is_truthy(known(split, "invert")) &&
@@ -129,21 +129,18 @@ Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_vi
   // One model type gets its own class whatever the folder names.
   const auto own = words_after(quirks_of(model_type), "tokenizer_class:");
   const std::string_view stem = own.empty() ? stem_of(name) : own.front();
-  for (const OwnRules& rules : kOwnRules) {
-    if (rules.stem != stem) continue;
-    CKPT_ASSIGN(const bool same, says(file, rules));
-    return !same;
-  }
-  return false;
+  const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem);
+  if (rules == nullptr) return false;
+  CKPT_ASSIGN(const bool same, says(file, *rules));
+  return !same;
 }
 
 Result<std::string> class_with_own_rules(std::string_view name, bool takes_file_rules,
                                          const TokenizerFile& file) {
   const std::string_view stem = stem_of(name);
   if (takes_file_rules || stem == "PreTrained" || stem == "TokenizersBackend") return std::string();
-  for (const OwnRules& rules : kOwnRules) {
-    if (rules.stem != stem) continue;
-    CKPT_ASSIGN(const bool same, says(file, rules));
+  if (const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem)) {
+    CKPT_ASSIGN(const bool same, says(file, *rules));
     if (same) return std::string();
   }
   return name.empty() ? std::string("not named") : std::string(stem);

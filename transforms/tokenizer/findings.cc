@@ -25,19 +25,17 @@ constexpr const char* kScores = "tokenizer.ggml.scores";
 constexpr const char* kTypes = "tokenizer.ggml.token_type";
 constexpr const char* kRulesAdvice =
     "nothing in a GGUF changes it; compare ids for your texts, or normalize them before";
-constexpr const char* kFromBase = "tokenizer:from=BASE";
-constexpr const char* kBaseNeeded = "BASE: the folder of the model that the GGUF was made from";
 
 Finding make_finding(Severity severity, std::string place, std::string found, Fix fix) {
   return {{}, {}, severity, std::move(place), std::move(found), {}, std::move(fix)};
 }
 
+Fix advice(std::string text) { return {.step = {}, .needs = {}, .advice = std::move(text)}; }
+
 void add_gaps(const std::vector<TokenizerGap>& gaps, std::vector<Finding>& out) {
   for (const TokenizerGap& gap : gaps) {
-    Fix fix;
-    fix.advice = kRulesAdvice;
     out.push_back(make_finding(gap.is_rare ? Severity::kInfo : Severity::kWarning, gap.place,
-                               gap.found, std::move(fix)));
+                               gap.found, advice(kRulesAdvice)));
   }
 }
 
@@ -68,14 +66,12 @@ void find_other_pieces(const Checkpoint& folder, const JsonValue& tokenizer,
     }
   }
   if (count == 0) return;
-  Fix fix;
-  fix.advice = "take both files from one model";
   Finding found = make_finding(
       Severity::kUnsound, kPieces,
       fmt::format("{}{}; a GGUF has the tokens of {}, while transformers, vLLM and SGLang read {}",
                   first, count == 1 ? "" : fmt::format(" ({} such tokens)", count), kPieces,
                   kTokenizerJson),
-      std::move(fix));
+      advice("take both files from one model"));
   found.symptom =
       "other tokens than in the other programs; noise, if the weights are not of "
       "tokenizer.model";
@@ -93,12 +89,11 @@ void find_in_folder(const Checkpoint& folder, std::vector<Finding>& out) {
   if (form->reads_piece_file) find_other_pieces(folder, **tokenizer, out);
   add_gaps(find_tokenizer_gaps(**tokenizer, form->splitting, ""), out);
   if (!form->differs_from_converter) return;
-  Fix fix;
-  fix.advice = "convert with ckpt convert IN OUT.gguf, which writes scores by the order of merges";
-  out.push_back(make_finding(Severity::kWarning, std::string(kTokenizerJson),
-                             "pieces without a tokenizer.model; llama.cpp's converter writes equal "
-                             "scores for them, by which texts are split differently",
-                             std::move(fix)));
+  out.push_back(make_finding(
+      Severity::kWarning, std::string(kTokenizerJson),
+      "pieces without a tokenizer.model; llama.cpp's converter writes equal scores for them, by "
+      "which texts are split differently",
+      advice("convert with ckpt convert IN OUT.gguf, which writes scores by the order of merges")));
 }
 
 // Empty for a list of anything else.
@@ -147,10 +142,9 @@ bool is_split_by_scores(const Metadata& metadata) {
 }
 
 Fix fix_from_base() {
-  Fix fix;
-  fix.step = kFromBase;
-  fix.needs = kBaseNeeded;
-  return fix;
+  return {.step = "tokenizer:from=BASE",
+          .needs = "BASE: the folder of the model that the GGUF was made from",
+          .advice = {}};
 }
 
 void find_equal_scores(const Metadata& metadata, std::vector<Finding>& out) {
@@ -212,19 +206,15 @@ void compare_key(const Metadata& ours, const MetaEntry& entry, std::vector<Findi
 
 void compare_with_base(const Checkpoint& gguf, const std::string& base, const Context& context,
                        std::vector<Finding>& out) {
-  Context silent = context;
-  silent.notes = nullptr;
   const auto donor = read_tokenizer_donor(base, context);
   if (!donor) return;
   const auto tokenizer = read_object(*donor, kTokenizerJson);
   if (tokenizer && *tokenizer) add_gaps(find_tokenizer_gaps(**tokenizer, gguf.metadata), out);
-  const auto made = tokenizer_keys_for(gguf, *donor, std::nullopt, silent);
+  const auto made = tokenizer_keys_for(gguf, *donor, std::nullopt, context.quiet());
   if (!made) {
-    Fix fix;
-    fix.advice = made.error().hint;
     out.push_back(make_finding(Severity::kInfo, std::string(kTokenizerJson),
                                "not compared with the tokenizer of BASE: " + made.error().what,
-                               std::move(fix)));
+                               advice(made.error().hint)));
     return;
   }
   const auto is_told = [&](const std::string& key) {

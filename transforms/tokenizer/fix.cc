@@ -14,8 +14,7 @@
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
 // v5.17.0 tokenization_utils_base.py. In 4.57 extra_special_tokens is an object, and in 5 the old
 // additional_special_tokens is only read when the new key is absent.
-#include <algorithm>
-
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "models/models.h"
 #include "transforms/tokenizer/file.h"
@@ -30,18 +29,14 @@ constexpr const char* kStray[] = {"backend", "is_local", "local_files_only", "fi
 constexpr const char* kNoFile[] = {"merges_file", "vocab_file", "tokenizer_file",
                                    "add_prefix_space"};
 // Classes of 4.57 that replace the post-processor by add_bos_token and add_eos_token.
-constexpr std::string_view kFramingClasses[] = {"Llama", "CodeLlama", "Gemma", "Cohere"};
+constexpr std::string_view kFramingClasses =
+    "LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast GemmaTokenizer"
+    " GemmaTokenizerFast CohereTokenizer CohereTokenizerFast";
 
 // Read as JSON with UTF-8 as it is; only of what this program made or read itself.
 JsonText as_edited(const JsonValue& json) {
   auto parsed = JsonText::parse(json.dump(-1, ' ', false, JsonValue::error_handler_t::replace));
   return parsed ? std::move(*parsed) : JsonText::null();
-}
-
-bool is_framing(std::string_view name) {
-  return std::ranges::any_of(kFramingClasses, [&](std::string_view stem) {
-    return name == fmt::format("{}Tokenizer", stem) || name == fmt::format("{}TokenizerFast", stem);
-  });
 }
 
 class TokenizerFix {
@@ -122,7 +117,7 @@ class TokenizerFix {
   // Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
   // takes the plain class, which does as the file says.
   Status settle_frame(ClassChoice& choice) {
-    if (!is_framing(choice.name)) return {};
+    if (!has_word(kFramingClasses, choice.name)) return {};
     CKPT_ASSIGN(const auto frame,
                 text_frame(file_, config_.find_text("bos_token"), config_.find_text("eos_token")));
     const JsonText* prefix = config_.find("add_prefix_space");

@@ -23,9 +23,7 @@ constexpr std::string_view kTemplate = "chat_template.jinja";
 constexpr std::string_view kTemplateJson = "chat_template.json";  // of processors
 
 Result<Checkpoint> open_donor(const std::string& folder, const Context& context) {
-  Checkpoint donor;
-  CKPT_CHECK(context.documents != nullptr);
-  CKPT_ASSIGN(donor.documents, context.documents(folder));
+  CKPT_ASSIGN(Checkpoint donor, read_tokenizer_donor(folder, context));
   for (const std::string_view path : {kTokenizerJson, kTokenizerConfig}) {
     if (donor.find_document(path) != nullptr) continue;
     return unsupported("{}: no {}; expected a folder with a tokenizer", folder, path);

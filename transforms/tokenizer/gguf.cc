@@ -8,8 +8,8 @@
 // and the chat template are what is fixed. A token that only fills up the vocabulary ("[PAD7]") is
 // equal to any other filler, and types are not part of identity.
 #include <algorithm>
-#include <array>
 
+#include "core/base/words.h"
 #include "models/models.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
@@ -22,27 +22,16 @@ constexpr std::string_view kPrefix = "tokenizer.";
 constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
 constexpr std::string_view kMerges = "tokenizer.ggml.merges";
 constexpr std::string_view kPre = "tokenizer.ggml.pre";
-// Keys that a conversion may write in addition to those it wrote this time; users add others.
-constexpr std::array<std::string_view, 17> kConverted = {"tokenizer.ggml.model",
-                                                         "tokenizer.ggml.pre",
-                                                         "tokenizer.ggml.tokens",
-                                                         "tokenizer.ggml.token_type",
-                                                         "tokenizer.ggml.merges",
-                                                         "tokenizer.ggml.scores",
-                                                         "tokenizer.ggml.bos_token_id",
-                                                         "tokenizer.ggml.eos_token_id",
-                                                         "tokenizer.ggml.unknown_token_id",
-                                                         "tokenizer.ggml.seperator_token_id",
-                                                         "tokenizer.ggml.padding_token_id",
-                                                         "tokenizer.ggml.mask_token_id",
-                                                         "tokenizer.ggml.add_bos_token",
-                                                         "tokenizer.ggml.add_eos_token",
-                                                         "tokenizer.ggml.add_sep_token",
-                                                         "tokenizer.ggml.add_space_prefix",
-                                                         "tokenizer.chat_templates"};
+// Keys behind "tokenizer.ggml." that a conversion may write in addition to those it wrote this
+// time; users add others.
+constexpr std::string_view kConverted =
+    "model pre tokens token_type merges scores bos_token_id eos_token_id unknown_token_id"
+    " seperator_token_id padding_token_id mask_token_id add_bos_token add_eos_token add_sep_token"
+    " add_space_prefix";
 
 bool is_converted(std::string_view key) {
-  return std::ranges::find(kConverted, key) != kConverted.end() ||
+  constexpr std::string_view kGgml = "tokenizer.ggml.";
+  return (key.starts_with(kGgml) && has_word(kConverted, key.substr(kGgml.size()))) ||
          key.starts_with("tokenizer.chat_template") || key.starts_with("tokenizer.ggml.normalizer");
 }
 

@@ -3,20 +3,20 @@
 #include "transforms/tokenizer/model.h"
 
 #include <algorithm>
-#include <array>
 
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
 
 namespace ckpt {
 namespace {
 
-constexpr std::array<std::string_view, 5> kModelKinds = {"bos", "eos", "pad", "image", "video"};
+constexpr std::string_view kModelKinds[] = {"bos", "eos", "pad", "image", "video"};
 // Embeddings by the end of their name: Llama and its many kin, GPT-2, BLOOM and Falcon, GPT-NeoX,
 // Mistral's own names, GGUF.
-constexpr std::array<std::string_view, 6> kEmbeddings = {
-    "embed_tokens.weight",   "wte.weight",       "word_embeddings.weight", "embed_in.weight",
-    "tok_embeddings.weight", "token_embd.weight"};
+constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight",    "wte.weight",
+                                            "word_embeddings.weight", "embed_in.weight",
+                                            "tok_embeddings.weight",  "token_embd.weight"};
 
 // A number or a list of numbers.
 void add_ids(const JsonValue* found, std::vector<uint64_t>& ids) {
@@ -38,13 +38,10 @@ void read_config(const JsonValue& config, TokenizerModel& out) {
   });
   for (const char* part : {"text_config", "llm_config"}) {
     const JsonValue* inner = known(config, part);
-    if (inner == nullptr) continue;
-    if (const std::string* type = text_of(*inner, "model_type")) out.text_model_type = *type;
-    if (const JsonValue* size = known(*inner, "vocab_size")) out.vocab_size = whole(*size);
+    if (const std::string* type = text_of(inner, "model_type")) out.text_model_type = *type;
+    if (const JsonValue* size = known(inner, "vocab_size")) out.vocab_size = whole(*size);
   }
-  if (const JsonValue* size = known(config, "vocab_size"); size && !out.vocab_size) {
-    out.vocab_size = whole(*size);
-  }
+  if (!out.vocab_size) out.vocab_size = whole(known(config, "vocab_size"));
 }
 
 std::vector<uint64_t> ids_of(std::string_view kind, const JsonValue& config,
@@ -73,9 +70,7 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
     if (!ids.empty()) out.special_ids.emplace_back(kind, std::move(ids));
   }
   for (const Tensor& tensor : checkpoint.tensors) {
-    const bool is_embedding = std::ranges::any_of(
-        kEmbeddings, [&](std::string_view end) { return tensor.name.ends_with(end); });
-    if (!is_embedding || tensor.shape.size() != 2 ||
+    if (!ends_with_any(tensor.name, kEmbeddings) || tensor.shape.size() != 2 ||
         tensor.name.find("visual") != std::string::npos)
       continue;
     out.embedding_rows = tensor.shape[0];
@@ -109,8 +104,7 @@ Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& fil
     }
     bool is_behind = false;
     for (const JsonValue& item : *single) {
-      const JsonValue* token = known(item, "SpecialToken");
-      const std::string* text = token == nullptr ? nullptr : text_of(*token, "id");
+      const std::string* text = text_of(known(item, "SpecialToken"), "id");
       if (text == nullptr) {
         is_behind = true;
         continue;

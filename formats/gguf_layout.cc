@@ -21,8 +21,7 @@
 #include "core/model/name_index.h"
 #include "core/model/stack_name.h"
 #include "formats/gguf.h"
-#include "formats/header_slack.h"
-#include "formats/same_file.h"
+#include "formats/layouts.h"
 
 namespace ckpt {
 namespace {

@@ -9,7 +9,6 @@
 #include "core/model/transform.h"
 #include "core/patch/journal.h"
 #include "core/resume/unfinished.h"
-#include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 

@@ -21,7 +21,6 @@
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/transform.h"
-#include "formats/linked_documents.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 #include "formats/torch.h"

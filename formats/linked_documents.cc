@@ -1,5 +1,4 @@
-#include "formats/linked_documents.h"
-
+// Opens documents of a folder that are links, if the links lead to an allowed place.
 #include <fcntl.h>
 
 #include <optional>
@@ -7,6 +6,7 @@
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "core/io/remote_files.h"
+#include "formats/safetensors.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;

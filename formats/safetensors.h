@@ -90,6 +90,16 @@ Result<SafetensorsIndex> parse_index(std::string_view json);
 std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries);
 
+// Opens the document `path` of `folder`. A link is followed inside the folder, and from a snapshot
+// of the hub's cache to its blobs:
+//
+//   models--ORG--NAME/blobs/0f3a...                             what is opened
+//   models--ORG--NAME/snapshots/REVISION/config.json ─▶ ../../blobs/0f3a...
+//
+// Elsewhere only with ReadOptions::follow_links. Fails: kUsage, naming the target; kIo.
+Result<SharedSource> open_document(const std::filesystem::path& folder, const std::string& path,
+                                   const ReadOptions& options);
+
 // Fails as kSafetensors.read() does where a folder has no weights, without opening any.
 Status find_weights(const std::filesystem::path& folder);
 Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,

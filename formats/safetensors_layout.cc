@@ -24,9 +24,8 @@
 #include "core/io/cursor.h"
 #include "core/json/json_string.h"
 #include "core/model/name_index.h"
-#include "formats/header_slack.h"
+#include "formats/layouts.h"
 #include "formats/safetensors.h"
-#include "formats/same_file.h"
 
 namespace ckpt {
 namespace {

@@ -17,7 +17,6 @@
 #include "core/computed/decoded_source.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/facts/older_fields.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/serving_config.h"
 #include "transforms/modelopt_export/select.h"

@@ -1,9 +1,9 @@
-#include "transforms/facts/older_fields.h"
-
+// The fields of a configuration saved by transformers 5 as 4.57 and SGLang read them.
 #include <algorithm>
 
 #include "core/base/words.h"
 #include "models/models.h"
+#include "transforms/facts/serving_config.h"
 
 namespace ckpt {
 namespace {

@@ -1,5 +1,12 @@
-
-
+// Lists of modules that are not quantized. In exclude_modules the fewest words say it:
+//
+//   model.visual.blocks.0.attn.qkv   ─▶ "model*" hits a quantized name, "model.visual*" does not
+//   model.layers.1.mlp.gate          ─▶ "….mlp.gate*" would hit mlp.gate_proj: the whole name
+//
+// Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py
+// (_prefix_wildcard_summarize_exclude_modules).
+// A prefix is tried in two forms, "a*" and then "a" with "a.*"; of the second form only "a.*" is
+// written.
 #include <set>
 
 #include "core/base/name_list.h"
@@ -9,6 +16,23 @@
 
 namespace ckpt {
 namespace {
+
+using NameSet = std::set<std::string, std::less<>>;
+
+bool has_prefix(const NameSet& names, std::string_view prefix) {
+  const auto at = names.lower_bound(prefix);
+  return at != names.end() && at->starts_with(prefix);
+}
+
+// The first form that matches no quantized name; empty when the name itself is one.
+std::string summary_of(const std::string& name, const NameSet& quantized) {
+  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    const std::string prefix = name.substr(0, dot);
+    if (!has_prefix(quantized, prefix)) return prefix + "*";
+    if (!quantized.contains(prefix) && !has_prefix(quantized, prefix + ".")) return prefix + ".*";
+  }
+  return quantized.contains(name) ? std::string() : name;
+}
 
 using ModuleNames = std::vector<std::string>;
 
@@ -41,6 +65,17 @@ void add_modules(JsonText& list, ModuleSpelling spelling, ModuleNames modules,
 }
 
 }  // namespace
+
+std::vector<std::string> summarize_excluded(const std::vector<std::string>& unquantized,
+                                            const std::vector<std::string>& quantized) {
+  const NameSet index(quantized.begin(), quantized.end());
+  std::set<std::string> out;
+  for (const std::string& name : unquantized) {
+    std::string summary = summary_of(name, index);
+    if (!summary.empty()) out.insert(std::move(summary));
+  }
+  return {out.begin(), out.end()};
+}
 
 void declare_unquantized_in(JsonText& said, std::string_view method,
                             const UnquantizedModules& modules) {

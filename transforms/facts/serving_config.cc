@@ -6,7 +6,6 @@
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "models/models.h"
-#include "transforms/facts/older_fields.h"
 #include "transforms/facts/torch_dtype.h"
 
 namespace ckpt {

@@ -30,7 +30,20 @@ std::optional<uint64_t> interval_of(const JsonText& layer_types);
 // a class that is not known here, or makes no logits.
 std::optional<bool> ties_head_by_class(const JsonText& config);
 
-// The part of it that concerns quantization: lists, quant_method, group_size, both documents.
+// ---- parts of it -------------------------------------------------------------------------------
+
+// The fields of a configuration saved by transformers 5 as 4.57 and SGLang read them:
+// num_experts with num_local_experts, hidden_act with hidden_activation, rope_parameters by
+// type of layer as the older fields, which 5 reads too, and kUnsavedFields; of classes that need it
+// alone. `level`: the text model's.
+void add_older_fields(JsonText& level);
+// The first of these alone. True when it was added.
+bool add_expert_count(JsonText& level);
+// Of vision_config: "axial" of Pixtral, which 5.17 saves and takes by its older name, too; and that
+// Qwen3.5 has no deeper mergers. `config`: the whole.
+void mend_vision(JsonText& config);
+
+// The part that concerns quantization: lists, quant_method, group_size, both documents.
 Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context);
 
 }  // namespace ckpt

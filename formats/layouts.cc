@@ -1,4 +1,4 @@
-#include "formats/same_file.h"
+#include "formats/layouts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,6 +28,13 @@ Result<bool> has_header(const ByteSource& source, const std::vector<std::byte>& 
 }
 
 }  // namespace
+
+Status check_header_slack(const LayoutOptions& options) {
+  constexpr uint64_t kMaxHeaderSlackBytes = uint64_t{64} << 20;
+  if (options.header_slack_bytes <= kMaxHeaderSlackBytes) return {};
+  return misuse_hint("--header-slack 64K", "--header-slack: {} bytes; at most {} are written",
+                     options.header_slack_bytes, kMaxHeaderSlackBytes);
+}
 
 const Slice* slice_of(const Tensor& tensor, size_t part) {
   if (!tensor.is_stored()) return nullptr;

@@ -1,10 +1,15 @@
-// Whether a laid-out file equals one that exists, so that it can be copied as a whole.
+// What layouts of both formats ask.
 #pragma once
 
 #include "core/model/format.h"
 
 namespace ckpt {
 
+// Headers are held in memory, one for each file of a split, and readers bound what they take: so is
+// the room for later edits that one may be given. Fails: kUsage.
+Status check_header_slack(const LayoutOptions& options);
+
+// Whether a laid-out file equals one that exists, so that it can be copied as a whole.
 // Sets file.same_as when every byte of `file` - header, gaps, extents - is what one source of its
 // tensors holds at the same place. Reads that source's header and gaps, no tensor bytes.
 // Fails: kIo.

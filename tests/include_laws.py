@@ -75,7 +75,7 @@ NAMING = {  # where the words are those of another program, or whole tables by t
     "transforms/to_gguf/tokenizer/pre.cc",  # rules of pre-tokenizers
 }
 TOKENIZER_MODELS = {"llama", "gemma4"}  # tokenizer.ggml.model
-FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|shared_quirks|bare_quirks) = ((?:\s*"[^"]*")+)')
+FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|shared_quirks|bare_quirks) =((?:\s*"[^"]*")+)')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.M)

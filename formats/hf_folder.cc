@@ -40,9 +40,7 @@ Result<Names> list_files(const fs::path& folder) {
   for (; !error && entries != end; entries.increment(error)) {
     names.push_back(entries->path().filename().string());
   }
-  if (error) {
-    return io_failure(folder, "cannot be listed", error.value());
-  }
+  if (error) return io_failure(folder, "cannot be listed", error.value());
   std::ranges::sort(names);
   return names;
 }

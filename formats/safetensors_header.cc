@@ -5,6 +5,7 @@
 //
 // It is read as a stream of events, because a header may have a million tensors: no tree is built,
 // no key is searched for, and brackets nested too deep are refused at the first one too many.
+#include <algorithm>
 #include <array>
 
 #include "core/base/utf8.h"
@@ -17,22 +18,16 @@ namespace {
 
 using DtypeName = std::array<char, 16>;
 
-constexpr std::array<DtypeName, kNumberDtypeCount> capital_names() {
+// As on the command line, in capitals.
+constexpr auto kDtypeNames = [] {
   std::array<DtypeName, kNumberDtypeCount> out{};
-  constexpr std::string_view kSmall[] = {
-#define CKPT_ROW(enumerator, name, ...) name,
-      CKPT_DTYPES_OF_NUMBERS(CKPT_ROW)
-#undef CKPT_ROW
-  };
-  for (size_t i = 0; i < kNumberDtypeCount; ++i) {
-    for (size_t at = 0; at < kSmall[i].size(); ++at) {
-      const char c = kSmall[i][at];
-      out[i][at] = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    }
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::ranges::transform(kDtypeInfos[i].name, out[i].begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
   }
   return out;
-}
-constexpr std::array<DtypeName, kNumberDtypeCount> kDtypeNames = capital_names();
+}();
 
 constexpr uint64_t kLengthBytes = sizeof(uint64_t);  // before the JSON
 

@@ -14,6 +14,10 @@ bool is_by_layer_type(const JsonValue& rope) {
   return rope.contains("full_attention") || rope.contains("sliding_attention");
 }
 
+bool is_filled(const JsonValue* rope) {
+  return rope != nullptr && rope->is_object() && !rope->empty();
+}
+
 // Of full attention, where there is one for each type of layer.
 JsonValue global_rope(const JsonValue& rope) {
   if (!is_by_layer_type(rope)) return rope;
@@ -54,11 +58,8 @@ bool differs(RopeConflict& conflict, const JsonValue* kept, const JsonValue* los
 JsonValue rope_of_level(const JsonValue& level) {
   const JsonValue* parameters = known(level, "rope_parameters");
   const JsonValue* scaling = known(level, "rope_scaling");
-  const auto is_said = [](const JsonValue* rope) { return rope != nullptr && rope->is_object(); };
-  if (!is_said(scaling) || scaling->empty()) {
-    return is_said(parameters) ? *parameters : JsonValue::object();
-  }
-  if (!is_said(parameters) || !is_by_layer_type(*parameters) || is_by_layer_type(*scaling)) {
+  if (!is_filled(scaling)) return is_filled(parameters) ? *parameters : JsonValue::object();
+  if (!is_filled(parameters) || !is_by_layer_type(*parameters) || is_by_layer_type(*scaling)) {
     return *scaling;
   }
   JsonValue out = *parameters;
@@ -73,9 +74,7 @@ JsonValue rope_of_level(const JsonValue& level) {
 std::optional<RopeConflict> rope_conflict(const JsonValue& level, const Family* table) {
   const JsonValue* parameters = known(level, "rope_parameters");
   const JsonValue* scaling = known(level, "rope_scaling");
-  const bool are_both = parameters != nullptr && parameters->is_object() && !parameters->empty() &&
-                        scaling != nullptr && scaling->is_object() && !scaling->empty();
-  if (!are_both) return std::nullopt;
+  if (!is_filled(parameters) || !is_filled(scaling)) return std::nullopt;
   const JsonValue unread = global_rope(*parameters), said = global_rope(*scaling);
   const bool is_merged = is_by_layer_type(*parameters) && !is_by_layer_type(*scaling);
   RopeConflict out;

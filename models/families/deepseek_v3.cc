@@ -156,7 +156,11 @@ void add_latent_heads(const GraphConfig& made) {
 }
 
 constexpr Family with_latents(Family made) {
-  if (made.name.empty()) made.name = "deepseek2";
+  if (made.name.empty()) {
+    made.name = "deepseek2";
+    made.graph_constants = kMlaConstants;
+    made.untold = "mscale (as mscale_all_dim)";
+  }
   made.names = {kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames,
                 rows::kCommonNames};
   made.keys = kDeepseekV3Keys;
@@ -181,8 +185,6 @@ const Family kDeepseekV3 = with_latents({
     .bare_quirks = "activation:silu always_yarn",
     .nextn = NextnLayers::kLeftOut,
     .tokenizer = {.ranks = "kimi-k2"},
-    .graph_constants = kMlaConstants,
-    .untold = "mscale (as mscale_all_dim)",
 });
 
 const Family kDeepseekV2 = with_latents({
@@ -193,8 +195,6 @@ const Family kDeepseekV2 = with_latents({
     .defaults = kDeepseekV2Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts},
     .nextn = NextnLayers::kLeftOut,
-    .graph_constants = kMlaConstants,
-    .untold = "mscale (as mscale_all_dim)",
 });
 
 const Family kGlm4MoeLite = with_latents({
@@ -207,8 +207,6 @@ const Family kGlm4MoeLite = with_latents({
     .more_keys = kGlm4MoeLiteKeys,
     .nextn = NextnLayers::kKept,
     .tokenizer = kGlmTokenizer,
-    .graph_constants = kMlaConstants,
-    .untold = "mscale (as mscale_all_dim)",
 });
 
 const Family kGlmMoeDsa = with_latents({

@@ -10,18 +10,13 @@
 
 namespace ckpt {
 
-// A tokenizer that transformers 5 wrote, readable for 4.57 too.
-
-// Fails: kUsage, kCorrupt, kUnsupported.
+// A tokenizer that transformers 5 wrote, readable for 4.57 too. These three fail: kUsage, kCorrupt,
+// kUnsupported.
 Status fix_tokenizer(Checkpoint& checkpoint, const OptionValues& options, const Context& context);
-
 // The tokenizer of another folder, where it is proven to be the same.
-
 Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
                            const Context& context);
-
 // The tokenizer of a folder, into a GGUF.
-
 Status take_tokenizer_into_gguf(Checkpoint& checkpoint, const OptionValues& options,
                                 const Context& context);
 
@@ -32,7 +27,7 @@ Result<Checkpoint> read_tokenizer_donor(const std::string& folder, const Context
 Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& donor,
                                     std::optional<std::string> pre, const Context& context);
 
-// Classes of tokenizers that transformers 4.57 and 5 have, and the one to name for both.
+// ---- classes of tokenizers that transformers 4.57 and 5 have, and the one to name for both --------
 
 // Whether transformers 4.57 has a class of that name, or one with "Fast" behind it.
 bool is_class_of_4_57(std::string_view name);

@@ -1,9 +1,10 @@
-// The list of families, and the keys that most of them share.
+// The list of families, the keys that most of them share, and programs of Ollama for some.
 //
 // Order of kCommonKeys is the order of the keys in the file (llama.cpp conversion/base.py
 // set_gguf_parameters); a field that is absent gives no key.
 #include <map>
 
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "models/families/rows.h"
 
@@ -43,6 +44,15 @@ constexpr KeyRule kCommonKeyRows[] = {
     {"general.file_type",       kU32, "", kFileType},
 };
 // clang-format on
+
+// Source: ollama/ollama server/create.go, createModel().
+constexpr OllamaFamily kOllamaFamilies[] = {
+    {"gemma4", "gemma4", "gemma4"},
+    {"laguna", "laguna", "laguna"},
+    {"nemotron_h", "nemotron-3-nano", "nemotron-3-nano"},
+    {"nemotron_h_moe", "nemotron-3-nano", "nemotron-3-nano"},
+    {"nemotron_h_omni", "nemotron-3-nano", "nemotron-3-nano"},
+};
 
 const Family* find_whole(std::string_view word, bool (*has)(const Family&, std::string_view)) {
   for (const Family* family : kFamilies) {
@@ -94,8 +104,13 @@ std::string_view quirks_of(std::string_view model_type) {
     }
     return out;
   }();
-  const auto found = kByType.find(model_type);
-  return found == kByType.end() ? std::string_view() : std::string_view(found->second);
+  const std::string* found = find_mapped(kByType, model_type);
+  return found == nullptr ? std::string_view() : *found;
+}
+
+OllamaFamily ollama_family(std::string_view architecture) {
+  const auto* found = find_by(kOllamaFamilies, &OllamaFamily::architecture, architecture);
+  return found == nullptr ? OllamaFamily() : *found;
 }
 
 }  // namespace ckpt

@@ -1,15 +1,22 @@
-// Qwen3-VL, dense and mixture of experts: the text part, which is Qwen3's with M-RoPE sections.
+// Qwen2-VL, Qwen2.5-VL and Qwen3-VL, the text part: Qwen2's or Qwen3's with M-RoPE sections.
 //
-// Sources: llama.cpp conversion/qwen3vl.py (Qwen3VLTextModel, Qwen3VLMoeTextModel); transformers
-// models/qwen3_vl{,_moe}. Stacked experts lie [expert, in, out], gate before up, unlike those of
-// Qwen3.5; [expert, out, in] in folders that transformers 5 saved. How many layers receive the
-// tower's output is declared in the tower's configuration.
+// Sources: llama.cpp conversion/qwenvl.py (Qwen2VLModel), qwen3vl.py (Qwen3VLTextModel,
+// Qwen3VLMoeTextModel); transformers models/qwen2{,_5}_vl, qwen3_vl{,_moe}. Stacked experts lie
+// [expert, in, out], gate before up, unlike those of Qwen3.5; [expert, out, in] in folders that
+// transformers 5 saved. How many layers receive the tower's output is declared in the tower's
+// configuration.
 #include "models/families/rows.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
+constexpr ClassDefault kQwen2VlDefaults[] = {
+    {"hidden_size", "8192"}, {"intermediate_size", "29568"}, {"num_attention_heads", "64"},
+    rows::key_heads("8"), {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "1000000", kInKeys},
+    {"vocab_size", "152064"}, {"max_position_embeddings", "32768", kInKeys},
+    {"num_hidden_layers", "80", kInShapes}, rows::kHeadOfWidth,
+};
 // In the place of the last two of the common ones.
 constexpr auto kQwen3VlStacks = rows::under("sparse stacked", {
     {".mlp.experts.gate_up_proj", "num_experts hidden_size 2*moe_intermediate_size", kColumns},
@@ -48,6 +55,18 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 };
 // clang-format on
 
+constexpr Family qwen2_vl(Family made) {
+  made.name = "qwen2vl";
+  made.quirks =
+      "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales"
+      " refuses_fused_alone norms_feed_linears";
+  made.names = {rows::kCommonNames};
+  made.defaults = kQwen2VlDefaults;
+  made.parameters = rows::kQwen2Rules;
+  made.tokenizer = {.piece_file = PieceFile::kPreferred};
+  return made;
+}
+
 // By how stacked experts lie.
 constexpr Family qwen3_vl_moe(Family made) {
   made.name = "qwen3vlmoe";
@@ -74,6 +93,21 @@ const Family kQwen3VlMoeTurned = qwen3_vl_moe({
 });
 
 }  // namespace
+
+const Family kQwen2Vl = qwen2_vl({
+    .architectures = "Qwen2VLForConditionalGeneration",
+    .model_types = "qwen2_vl_text qwen2_vl",
+    .wrapper_quirks = "activation:silu takes_mrope looks_up_proj_scales tower:resized"
+                      " processor_tokenizer:Qwen2TokenizerFast",
+});
+
+const Family kQwen25Vl = qwen2_vl({
+    .architectures = "Qwen2_5_VLForConditionalGeneration",
+    .model_types = "qwen2_5_vl_text qwen2_5_vl",
+    .wrapper_quirks =
+        "stops_at:intermediate_size=z activation:silu takes_mrope vision_activation:gated"
+        " looks_up_proj_scales tower:windowed processor_tokenizer:Qwen2TokenizerFast",
+});
 
 const Family kQwen3Vl = {
     .name = "qwen3vl",

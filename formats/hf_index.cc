@@ -91,24 +91,25 @@ bool is_safe_path(const std::string& path) {
   });
 }
 
-void append_value(std::string& out, const MetaValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value.value)) {
-    append_json_text(out, *text, JsonEscape::kPython);
-  } else {
-    out += std::to_string(std::get<uint64_t>(value.value));
-  }
+std::string json_of(const MetaValue& value) {
+  const auto* text = std::get_if<std::string>(&value.value);
+  return text != nullptr ? json_quoted(*text, JsonEscape::kPython)
+                         : std::to_string(std::get<uint64_t>(value.value));
 }
 
-// "key": value pairs of one object, indented, without the braces.
-template <class Entry, class AppendValue>
-void append_pairs(std::string& out, const std::vector<Entry>& entries, AppendValue append) {
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// Keys, sorted, and values in JSON: the members of one object, indented, without the braces.
+void append_pairs(std::string& out, Pairs& members) {
+  std::ranges::sort(members);
   const char* separator = "\n    ";
-  for (const Entry& entry : entries) {
+  for (const auto& [key, value] : members) {
     out += separator;
-    append(out, entry);
+    append_json_text(out, key, JsonEscape::kPython);
+    out += ": " + value;
     separator = ",\n    ";
   }
-  if (!entries.empty()) out += "\n  ";
+  if (!members.empty()) out += "\n  ";
 }
 
 }  // namespace
@@ -128,23 +129,15 @@ Result<SafetensorsIndex> parse_index(std::string_view json) {
   return std::move(events.index);
 }
 
-std::string render_index(const Metadata& metadata,
-                         std::vector<std::pair<std::string, std::string>> entries) {
-  std::vector<MetaEntry> sorted = metadata.entries;
-  std::ranges::sort(sorted, {}, &MetaEntry::key);
-  std::ranges::sort(entries);
+std::string render_index(const Metadata& metadata, Pairs entries) {
+  Pairs sums;
+  for (const MetaEntry& entry : metadata.entries)
+    sums.emplace_back(entry.key, json_of(entry.value));
+  for (auto& [tensor, file] : entries) file = json_quoted(file, JsonEscape::kPython);
   std::string out = "{\n  \"metadata\": {";
-  append_pairs(out, sorted, [](std::string& to, const MetaEntry& entry) {
-    append_json_text(to, entry.key, JsonEscape::kPython);
-    to += ": ";
-    append_value(to, entry.value);
-  });
+  append_pairs(out, sums);
   out += "},\n  \"weight_map\": {";
-  append_pairs(out, entries, [](std::string& to, const auto& entry) {
-    append_json_text(to, entry.first, JsonEscape::kPython);
-    to += ": ";
-    append_json_text(to, entry.second, JsonEscape::kPython);
-  });
+  append_pairs(out, entries);
   out += "}\n}\n";
   return out;
 }

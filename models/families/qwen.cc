@@ -10,13 +10,6 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr KeyRule kQwenPoolingKeys[] = {
-    {"pooling_type", kU32, "", kPooling},
-};
-constexpr KeyRule kQwenExpertKeys[] = {
-    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-};
 constexpr ClassDefault kQwen2Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
     rows::key_heads("32"), {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys},
@@ -72,7 +65,7 @@ const Family kQwen2 = {
         " natural_heads skips_tied_head looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears tokenizer_class:Qwen2",
     .names = kQwenDenseLists,
-    .keys = kQwenPoolingKeys,
+    .keys = rows::kPoolingKeys,
     .defaults = kQwen2Defaults,
     .parameters = rows::kQwen2Rules,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
@@ -86,7 +79,7 @@ const Family kQwen2Moe = {
         "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads"
         " norms_feed_linears",
     .names = rows::kExpertLists,
-    .keys = kQwenExpertKeys,
+    .keys = rows::kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp, rows::kExperts,
                    rows::kSharedExpert},
@@ -102,7 +95,7 @@ const Family kQwen3 = {
         " no_bias:.o_proj. skips_tied_head looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears",
     .names = kQwenDenseLists,
-    .keys = kQwenPoolingKeys,
+    .keys = rows::kPoolingKeys,
     .defaults = kQwen3Defaults,
     .parameters = rows::kQwen3Rules,
     .may_be_reranker = true,
@@ -117,7 +110,7 @@ const Family kQwen3Moe = {
         "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
         " no_bias:.o_proj. passes_over_scales norms_feed_linears",
     .names = rows::kExpertLists,
-    .keys = kQwenExpertKeys,
+    .keys = rows::kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, rows::kExperts},

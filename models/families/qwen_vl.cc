@@ -30,14 +30,8 @@ constexpr NameRule kQwen3VlMoeNames[] = {   // before the expert rows: the first
     {"model.layers.{}.mlp.experts.down_proj",        "blk.{}.ffn_down_exps.weight", kSwap},
     {"model.layers.{}.mlp.experts.down_proj.weight", "blk.{}.ffn_down_exps.weight", kSwap},
 };
-constexpr KeyRule kQwen3VlKeys[] = {
-    {"pooling_type",       kU32, "", kPooling},
+constexpr KeyRule kDeepstackKeys[] = {
     {"n_deepstack_layers", kU32, "deepstack_visual_indexes", kDeepstack},
-};
-constexpr KeyRule kQwen3VlMoeKeys[] = {
-    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-    {"n_deepstack_layers",                kU32, "deepstack_visual_indexes", kDeepstack},
 };
 constexpr ClassDefault kQwen3VlMoeDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
@@ -78,7 +72,8 @@ constexpr Family qwen3_vl_moe(Family made) {
   made.wrapper_quirks =
       "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
       " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text";
-  made.keys = kQwen3VlMoeKeys;
+  made.keys = rows::kQwenExpertKeys;
+  made.more_keys = kDeepstackKeys;
   made.defaults = kQwen3VlMoeDefaults;
   made.has_vision = true;
   made.graph_constants = rows::kExpertConstants;
@@ -118,10 +113,11 @@ const Family kQwen3Vl = {
         "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
         " processor_tokenizer:Qwen2TokenizerFast nested_text",
     .names = {rows::kCommonNames},
-    .keys = kQwen3VlKeys,
+    .keys = rows::kPoolingKeys,
     .defaults = kQwen3VlDefaults,
     .parameters = rows::kQwen3Rules,
     .has_vision = true,
+    .more_keys = kDeepstackKeys,
     .may_be_reranker = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
 };

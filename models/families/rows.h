@@ -274,6 +274,14 @@ inline constexpr NameRule kPairNames[] = {  // rows of q and k become pairs; bef
     {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", kRopeKey},
 };
 
+// Of models that may be embedding models, and of Qwen's experts.
+inline constexpr KeyRule kPoolingKeys[] = {
+    {"pooling_type", kU32, "", kPooling},
+};
+inline constexpr KeyRule kQwenExpertKeys[] = {
+    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+};
 // Of Qwen3-Next and Qwen3.5.
 inline constexpr KeyRule kDeltaKeys[] = {
     {"expert_feed_forward_length", kU32, "moe_intermediate_size"},

@@ -254,8 +254,8 @@ Status take_tokenizer_from(Checkpoint& checkpoint, const OptionValues& options,
   CKPT_TRY(in(folder, check_donor(checkpoint, donor, options, context)));
   Checkpoint before;
   before.documents = checkpoint.documents;
-  exchange_tokenizer_files(donor.documents, checkpoint);
-  exchange_chat_templates(donor.documents, checkpoint);
+  exchange_files(donor.documents, is_of_tokenizer, checkpoint);
+  exchange_files(donor.documents, is_chat_template, checkpoint);
   CKPT_TRY(drop_contradictions(checkpoint, context));
   return keep_template(checkpoint, before, options.choice<bool>("chat-template"), context);
 }

@@ -166,9 +166,7 @@ namespace {
 std::vector<std::string> all_keys(std::string_view architecture) {
   std::vector<std::string> out;
   const auto add = [&](std::string_view list, const std::string& before) {
-    list.remove_prefix(1);
-    while (!list.empty()) {
-      const std::string_view word = take_word(list);
+    for (const std::string_view word : split_words(list)) {
       out.push_back(before + std::string(word.substr(0, word.find(':'))));
     }
   };
@@ -180,16 +178,10 @@ std::vector<std::string> all_keys(std::string_view architecture) {
 
 // Whether the words of `typed` begin those of `key`, in order: "pad_id" of "padding_token_id".
 bool shortens(std::string_view typed, std::string_view key) {
-  const auto next = [](std::string_view& words) {
-    const size_t end = std::min(words.find('_'), words.size());
-    const std::string_view word = words.substr(0, end);
-    words.remove_prefix(std::min(words.size(), end + 1));
-    return word;
-  };
   while (!typed.empty()) {
-    const std::string_view wanted = next(typed);
+    const std::string_view wanted = take_word(typed, '_');
     bool found = false;
-    while (!found && !key.empty()) found = next(key).starts_with(wanted);
+    while (!found && !key.empty()) found = take_word(key, '_').starts_with(wanted);
     if (!found) return false;
   }
   return true;

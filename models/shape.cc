@@ -4,20 +4,12 @@
 #include <charconv>
 
 #include "core/base/arithmetic.h"
-#include "core/model/findings.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
 constexpr int kMaxDepth = 4;  // of defaults that are made of other fields
-
-// Takes the part before `mark` off `text`, and the mark.
-std::string_view take(std::string_view& text, char mark) {
-  const size_t end = std::min(text.find(mark), text.size());
-  const std::string_view out = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return out;
-}
 
 // Values that classes use for null where their default is another number.
 constexpr ClassDefault kNullValues[] = {{"num_key_value_heads", "num_attention_heads"},
@@ -82,7 +74,7 @@ bool Fields::is_true(std::string_view field) const {
 }
 
 Result<uint64_t> Fields::factor(std::string_view text, int depth) const {
-  const std::string_view over = take(text, '/');
+  const std::string_view over = take_word(text, '/');
   uint64_t value = 0;
   if (over[0] >= '0' && over[0] <= '9') {
     std::from_chars(over.data(), over.data() + over.size(), value);
@@ -98,7 +90,7 @@ Result<uint64_t> Fields::factor(std::string_view text, int depth) const {
 Result<uint64_t> Fields::product(std::string_view text, int depth) const {
   uint64_t out = 1;
   for (std::string_view rest = text; !rest.empty();) {
-    CKPT_ASSIGN(const uint64_t value, factor(take(rest, '*'), depth));
+    CKPT_ASSIGN(const uint64_t value, factor(take_word(rest, '*'), depth));
     const auto next = multiply(out, value);
     if (!next) return too_large(text);
     out = *next;
@@ -109,7 +101,7 @@ Result<uint64_t> Fields::product(std::string_view text, int depth) const {
 Result<uint64_t> Fields::sum(std::string_view text, int depth) const {
   uint64_t out = 0;
   for (std::string_view rest = text; !rest.empty();) {
-    CKPT_ASSIGN(const uint64_t value, product(take(rest, '+'), depth));
+    CKPT_ASSIGN(const uint64_t value, product(take_word(rest, '+'), depth));
     const auto next = add(out, value);
     if (!next) return too_large(text);
     out = *next;
@@ -120,7 +112,7 @@ Result<uint64_t> Fields::sum(std::string_view text, int depth) const {
 Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
   std::vector<uint64_t> out;
   while (!text.empty()) {
-    CKPT_ASSIGN(out.emplace_back(), sum(take(text, ' '), 0));
+    CKPT_ASSIGN(out.emplace_back(), sum(take_word(text), 0));
   }
   return out;
 }

@@ -10,11 +10,11 @@
 
 namespace ckpt {
 
-// Removes the first word of `line` and the space after it, and returns the word; empty at the end.
-inline std::string_view take_word(std::string_view& line) {
-  const size_t space = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, space);
-  line.remove_prefix(std::min(line.size(), space + 1));
+// Removes the first word of `line` and the mark after it, and returns the word; empty at the end.
+inline std::string_view take_word(std::string_view& line, char mark = ' ') {
+  const size_t end = std::min(line.find(mark), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(line.size(), end + 1));
   return word;
 }
 

@@ -13,7 +13,7 @@ bool is_chat_template(const Document& document);
 // vocabulary in another form, goes.
 void exchange_files(const std::vector<Document>& documents, bool (*is_it)(const Document&),
                     Checkpoint& checkpoint);
-// The same for all of these of the small files of the folder `where`, with its chat templates if it has any. Fails:
+// The same for the small files of the folder `where`, with its chat templates if it has any. Fails:
 // kUsage where no vocabulary is among them.
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,
                             Checkpoint& checkpoint);

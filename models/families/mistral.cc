@@ -2,9 +2,9 @@
 // Mixtral: with experts, whose names are w1 (gate), w2 (down) and w3 (up).
 //
 // Sources: llama.cpp conversion/llama.py (LlamaModel.modify_tensors), mistral3.py; transformers
-// models/{mistral,mistral3,ministral3,mixtral}. Mistral with layer_types is read as Ministral, whose
-// class leaves head_dim open, as Mixtral's does. Stacks come w1, w2, w3, which is gate, down, up;
-// experts stand under block_sparse_moe in files, whatever the class calls them now.
+// models/{mistral,mistral3,ministral3,mixtral}. Mistral with layer_types is read as Ministral,
+// whose class leaves head_dim open, as Mixtral's does. Stacks come w1, w2, w3, which is gate, down,
+// up; experts stand under block_sparse_moe in files, whatever the class calls them now.
 #include "models/families/rows.h"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 // Sources: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases, Qwen3NextModel);
 // transformers models/qwen3_5{,_moe}, qwen3_next. linear_attn.norm is not stored minus one, all
 // other norms are; post_attention_layernorm is not ffn_norm here. q_proj has twice the rows, as a
-// gate belongs to each query. In Qwen3-Next value heads stay grouped by key head, and the layers for
+// gate belongs to each query. In Qwen3-Next value heads stay grouped by key head, and layers for
 // multi-token prediction are counted by their tensors.
 #include "models/families/rows.h"
 

@@ -177,8 +177,7 @@ struct Shard {
   std::vector<uint32_t> tensors;
 };
 
-Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) {
-  std::vector<LaidEntry> entries;
+Status add_entries(const Tensor& tensor, uint32_t index, std::vector<LaidEntry>& entries) {
   for (uint32_t part = 0; part < tensor.codec->parts.size(); ++part) {
     const PartRule& rule = tensor.codec->parts[part];
     if (!safetensors_name(rule.dtype)) {
@@ -206,7 +205,7 @@ Result<std::vector<LaidEntry>> entries_of(const Tensor& tensor, uint32_t index) 
     entries.push_back({index, part, rule.dtype, std::move(name), std::move(*shape),
                        part_size_bytes(tensor, part)});
   }
-  return entries;
+  return {};
 }
 
 // ---- which tensor goes into which file ---------------------------------------------------------
@@ -285,8 +284,7 @@ Result<std::vector<LaidFile>> plan_files(const Checkpoint& checkpoint,
   for (const Shard& shard : plan_shards(checkpoint, options)) {
     LaidFile& file = files.emplace_back(LaidFile{shard.path, {}});
     for (const uint32_t index : shard.tensors) {
-      CKPT_ASSIGN(std::vector<LaidEntry> parts, entries_of(checkpoint.tensors[index], index));
-      std::move(parts.begin(), parts.end(), std::back_inserter(file.entries));
+      CKPT_TRY(add_entries(checkpoint.tensors[index], index, file.entries));
     }
   }
   CKPT_TRY(check_names(files));

@@ -13,7 +13,49 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr auto kLinearAttention = rows::under("linear_attention", {
+// A gate for each query.
+constexpr auto kGatedQuery = rows::under("full_attention", {
+    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", kRows},
+});
+constexpr rows::Rules kUngated = std::span(rows::kFullAttention).subspan(1);
+constexpr auto kFullAttentionNorms = rows::under("full_attention", rows::kAttentionNorms);
+// What a linear attention has behind its inputs.
+constexpr auto kDeltaAttention = rows::under("linear_attention", {
+    {".linear_attn.conv1d.weight",
+     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
+     " 1 linear_conv_kernel_dim", kRows},
+    {".linear_attn.A_log",       "linear_num_value_heads", kRows},
+    {".linear_attn.dt_bias",     "linear_num_value_heads", kRows},
+    {".linear_attn.norm.weight", "linear_value_head_dim"},
+    {".linear_attn.out_proj.weight",
+     "hidden_size linear_num_value_heads*linear_value_head_dim", kColumns},
+});
+// Norms are stored minus one.
+constexpr NameRule kAddedOneNames[] = {
+    {"model.norm",                               "output_norm", kAddOne},
+    {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm", kAddOne},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", kAddOne},
+    {"model.layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm", kAddOne},
+    {"model.layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm", kAddOne},
+    // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
+    {"model.layers.{}.enorm",                    "blk.{}.nextn.enorm", kAddOne},
+    {"model.layers.{}.hnorm",                    "blk.{}.nextn.hnorm", kAddOne},
+    {"model.layers.{}.shared_head.norm",         "blk.{}.nextn.shared_head_norm", kAddOne},
+};
+constexpr KeyRule kDeltaKeys[] = {
+    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+    {"nextn_predict_layers",       kU32, "", kNextnLayers},
+    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
+    {"ssm.state_size",             kU32, "linear_key_head_dim"},
+    {"ssm.group_count",            kU32, "linear_num_key_heads"},
+    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
+    {"ssm.inner_size",             kU32, "linear_value_head_dim*linear_num_value_heads", kNumber},
+    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
+    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
+    {"rope.dimension_count",       kU32, "0.25", kPartialRotary},
+};
+constexpr auto kDeltaInputs = rows::under("linear_attention", {
     {".linear_attn.in_proj_qkv.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
      " hidden_size", kRows},
@@ -91,7 +133,7 @@ constexpr Family qwen35(Family made) {
       "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
       " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
       " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16";
-  made.keys = rows::kDeltaKeys;
+  made.keys = kDeltaKeys;
   made.more_keys = kQwen35Keys;
   made.has_vision = true;
   made.has_mtp = true;
@@ -107,10 +149,10 @@ const Family kQwen35 = qwen35({
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
               " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
-    .names = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
+    .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
     .defaults = kQwen35Defaults,
-    .parameters = {rows::kFrame, rows::kGatedQuery, rows::kUngated, rows::kFullAttentionNorms,
-                   kLinearAttention, rows::kLinearAttention, rows::kMlp},
+    .parameters = {rows::kFrame, kGatedQuery, kUngated, kFullAttentionNorms, kDeltaInputs,
+                   kDeltaAttention, rows::kMlp},
 });
 
 const Family kQwen35Moe = qwen35({
@@ -121,11 +163,11 @@ const Family kQwen35Moe = qwen35({
               " joined:.linear_attn.in_proj_qkv"
               " refuses_experts_alone stacked_experts norms_feed_linears",
     .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
-    .names = {rows::kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
+    .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kQwen35MoeDefaults,
-    .parameters = {rows::kFrame, rows::kGatedQuery, rows::kUngated, rows::kFullAttentionNorms,
-                   kLinearAttention, rows::kLinearAttention, rows::kExperts, rows::kSharedExpert},
+    .parameters = {rows::kFrame, kGatedQuery, kUngated, kFullAttentionNorms, kDeltaInputs,
+                   kDeltaAttention, rows::kExperts, rows::kSharedExpert},
 });
 
 const Family kQwen3Next = {
@@ -135,13 +177,12 @@ const Family kQwen3Next = {
     .quirks =
         "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
         " refuses_nothing never_ties norms_feed_linears",
-    .names = {rows::kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
+    .names = {kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
-    .keys = rows::kDeltaKeys,
+    .keys = kDeltaKeys,
     .defaults = kQwen3NextDefaults,
-    .parameters = {rows::kFrame, rows::kGatedQuery, rows::kUngated, rows::kFullAttentionNorms,
-                   kQwen3NextLinear, rows::kLinearAttention, rows::kMlp, rows::kExperts,
-                   rows::kSharedExpert},
+    .parameters = {rows::kFrame, kGatedQuery, kUngated, kFullAttentionNorms, kQwen3NextLinear,
+                   kDeltaAttention, rows::kMlp, rows::kExperts, rows::kSharedExpert},
     .has_mtp = true,
     .graph_constants = rows::kExpertConstants,
 };

@@ -137,23 +137,6 @@ inline constexpr ParameterRule kSharedExpert[] = {
     {".mlp.shared_expert_gate.weight", "1 hidden_size", kWhole, "sparse"},
 };
 inline constexpr auto kFullAttention = under("full_attention", kAttention);
-// Of Qwen3-Next and Qwen3.5: a gate for each query.
-inline constexpr auto kGatedQuery = under("full_attention", {
-    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", kRows},
-});
-inline constexpr std::span<const ParameterRule> kUngated = std::span(kFullAttention).subspan(1);
-inline constexpr auto kFullAttentionNorms = under("full_attention", kAttentionNorms);
-// Of both too: what a linear attention has behind its inputs.
-inline constexpr auto kLinearAttention = under("linear_attention", {
-    {".linear_attn.conv1d.weight",
-     "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
-     " 1 linear_conv_kernel_dim", kRows},
-    {".linear_attn.A_log",       "linear_num_value_heads", kRows},
-    {".linear_attn.dt_bias",     "linear_num_value_heads", kRows},
-    {".linear_attn.norm.weight", "linear_value_head_dim"},
-    {".linear_attn.out_proj.weight",
-     "hidden_size linear_num_value_heads*linear_value_head_dim", kColumns},
-});
 // As GLM and DeepSeek name it; the first layers may be dense.
 inline constexpr ParameterRule kRoutedExperts[] = {
     {".mlp.gate.weight",                  "n_routed_experts hidden_size", kWhole, "sparse"},
@@ -247,19 +230,6 @@ inline constexpr NameRule kSparseMoeNames[] = {
     {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", kExpert},
     {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps", kExpert},
 };
-// Of Qwen3-Next and Qwen3.5, whose norms are stored minus one.
-inline constexpr NameRule kAddedOneNames[] = {
-    {"model.norm",                               "output_norm", kAddOne},
-    {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm", kAddOne},
-    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", kAddOne},
-    {"model.layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm", kAddOne},
-    {"model.layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm", kAddOne},
-    // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
-    {"model.layers.{}.enorm",                    "blk.{}.nextn.enorm", kAddOne},
-    {"model.layers.{}.hnorm",                    "blk.{}.nextn.hnorm", kAddOne},
-    {"model.layers.{}.shared_head.norm",         "blk.{}.nextn.shared_head_norm", kAddOne},
-};
-
 inline constexpr NameRule kNextnNames[] = {
     {"model.layers.{}.eh_proj",          "blk.{}.nextn.eh_proj"},
     {"model.layers.{}.enorm",            "blk.{}.nextn.enorm"},
@@ -281,20 +251,6 @@ inline constexpr KeyRule kPoolingKeys[] = {
 inline constexpr KeyRule kQwenExpertKeys[] = {
     {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
     {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-};
-// Of Qwen3-Next and Qwen3.5.
-inline constexpr KeyRule kDeltaKeys[] = {
-    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-    {"nextn_predict_layers",       kU32, "", kNextnLayers},
-    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
-    {"ssm.state_size",             kU32, "linear_key_head_dim"},
-    {"ssm.group_count",            kU32, "linear_num_key_heads"},
-    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
-    {"ssm.inner_size",             kU32, "linear_value_head_dim*linear_num_value_heads", kNumber},
-    {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
-    {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
-    {"rope.dimension_count",       kU32, "0.25", kPartialRotary},
 };
 inline constexpr KeyRule kLlamaKeys[] = {
     {"vocab_size",           kU32, "vocab_size"},

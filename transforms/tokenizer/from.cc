@@ -45,31 +45,20 @@ Status check_loadable(const TokenizerFile& file) {
                      kTokenizerVersion);
 }
 
-// Ids that a tokenizer has, with their text.
-class Ids {
- public:
-  Status read(const TokenizerFile& file) {
-    CKPT_ASSIGN(tokens_, read_tokens(file));
-    CKPT_ASSIGN(const std::vector<AddedToken> added, read_added_tokens(file));
-    for (const AddedToken& token : added) {
-      if (token.id >= tokens_.size()) tokens_.resize(token.id + 1);
-      tokens_[token.id] = token.content;
-    }
-    return {};
+// Texts of the ids that a tokenizer has.
+Result<std::vector<std::string>> read_ids(const TokenizerFile& file) {
+  CKPT_ASSIGN(std::vector<std::string> out, read_tokens(file));
+  CKPT_ASSIGN(const std::vector<AddedToken> added, read_added_tokens(file));
+  for (const AddedToken& token : added) {
+    if (token.id >= out.size()) out.resize(token.id + 1);
+    out[token.id] = token.content;
   }
-  uint64_t size() const { return tokens_.size(); }
-  std::string_view text(uint64_t id) const {
-    return id < tokens_.size() ? std::string_view(tokens_[id]) : std::string_view();
-  }
-  std::optional<uint64_t> id(std::string_view text) const {
-    const auto found = std::ranges::find(tokens_, text);
-    return found == tokens_.end() ? std::nullopt
-                                  : std::optional(static_cast<uint64_t>(found - tokens_.begin()));
-  }
+  return out;
+}
 
- private:
-  std::vector<std::string> tokens_;
-};
+std::string_view text_of_id(const std::vector<std::string>& ids, uint64_t id) {
+  return id < ids.size() ? std::string_view(ids[id]) : std::string_view();
+}
 
 // More tokens than the embedding has rows: never right.
 Status check_size(const TokenizerModel& model, uint64_t tokens) {
@@ -81,21 +70,23 @@ Status check_size(const TokenizerModel& model, uint64_t tokens) {
 }
 
 // The ids that the model names must be the tokens that the donor names.
-Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model, const Ids& ids,
+Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model,
+                                                const std::vector<std::string>& ids,
                                                 const JsonValue& config) {
   for (const auto& [kind, wanted] : model.special_ids) {
     for (const uint64_t id : wanted) {
-      if (!ids.text(id).empty()) continue;
+      if (!text_of_id(ids, id).empty()) continue;
       return TokenizerDifferences{
           {TokenizerArea::kIds,
            fmt::format("{}_token_id {} of the model is not a token there", kind, id)}};
     }
     const std::optional<std::string> text = special_text(config, kind);
-    const std::optional<uint64_t> id = text ? ids.id(*text) : std::nullopt;
-    if (!id || std::ranges::find(wanted, *id) != wanted.end()) continue;
+    const auto at = text ? std::ranges::find(ids, *text) : ids.end();
+    const auto id = static_cast<uint64_t>(at - ids.begin());
+    if (at == ids.end() || std::ranges::find(wanted, id) != wanted.end()) continue;
     return TokenizerDifferences{
         {TokenizerArea::kSpecial,
-         fmt::format("{}_token_id {} here, {} ('{}') there", kind, wanted.front(), *id, *text)}};
+         fmt::format("{}_token_id {} here, {} ('{}') there", kind, wanted.front(), id, *text)}};
   }
   return TokenizerDifferences();
 }
@@ -121,15 +112,14 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
   CKPT_ASSIGN(const TokenizerModel model, read_tokenizer_model(checkpoint));
   CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(donor));
   CKPT_TRY(check_loadable(*file));
-  Ids ids;
   if (checkpoint.find_document(kTokenizerJson) != nullptr) {
     CKPT_ASSIGN(const TokenizerDifferences found, compare_tokenizers(checkpoint, donor));
     CKPT_TRY(settle(found, options, context));
     if (found.empty() || found.front().area != TokenizerArea::kIds) return {};
-    CKPT_TRY(ids.read(*file));
+    CKPT_ASSIGN(const auto ids, read_ids(*file));
     return check_size(model, ids.size());
   }
-  CKPT_TRY(ids.read(*file));
+  CKPT_ASSIGN(const auto ids, read_ids(*file));
   CKPT_TRY(check_size(model, ids.size()));
   CKPT_ASSIGN(const auto config, read_object(donor, kTokenizerConfig));
   CKPT_ASSIGN(const TokenizerDifferences found, compare_with_model(model, ids, *config));
@@ -167,15 +157,14 @@ std::vector<std::string> tokens_in(const Document& document) {
 // Programs read one or the other: the file that contradicts the tokenizer.json is left out.
 Status drop_contradictions(Checkpoint& checkpoint, const Context& context) {
   CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint));
-  Ids ids;
-  std::vector<std::string> dropped;
+  std::vector<std::string> ids, dropped;
   for (const Document& document : checkpoint.documents) {
     const std::vector<std::string> tokens = tokens_in(document);
-    if (!tokens.empty() && ids.size() == 0) CKPT_TRY(ids.read(*file));
+    if (!tokens.empty() && ids.empty()) CKPT_SET(ids, read_ids(*file));
     for (uint64_t id = 0; id < tokens.size(); ++id) {
-      if (tokens[id].empty() || tokens[id] == ids.text(id)) continue;
+      if (tokens[id].empty() || tokens[id] == text_of_id(ids, id)) continue;
       context.note("tokenizer: {} is left out: token {} is '{}' in it, '{}' in {}", document.path,
-                   id, tokens[id], ids.text(id), kTokenizerJson);
+                   id, tokens[id], text_of_id(ids, id), kTokenizerJson);
       dropped.push_back(document.path);
       break;
     }

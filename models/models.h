@@ -190,23 +190,26 @@ struct TokenizerRules {
 
 struct Family;
 
-// A family's own rows and those that it shares, in the order in which they are asked.
-template <class Row>
-class RowLists {
+// A few values, which their family holds itself.
+template <class Value, size_t kMost>
+class Few {
  public:
-  constexpr RowLists() = default;
-  constexpr RowLists(std::initializer_list<std::span<const Row>> lists) : count_(lists.size()) {
-    CKPT_CHECK(count_ <= lists_.size());
-    std::ranges::copy(lists, lists_.begin());
+  constexpr Few() = default;
+  constexpr Few(std::initializer_list<Value> values) : count_(values.size()) {
+    CKPT_CHECK(count_ <= kMost);
+    std::ranges::copy(values, values_.begin());
   }
-  constexpr const std::span<const Row>* begin() const { return lists_.data(); }
-  constexpr const std::span<const Row>* end() const { return lists_.data() + count_; }
+  constexpr const Value* begin() const { return values_.data(); }
+  constexpr const Value* end() const { return values_.data() + count_; }
   constexpr bool empty() const { return count_ == 0; }
 
  private:
-  std::array<std::span<const Row>, 9> lists_ = {};
+  std::array<Value, kMost> values_ = {};
   size_t count_ = 0;
 };
+// A family's own rows and those that it shares, in the order in which they are asked.
+template <class Row>
+using RowLists = Few<std::span<const Row>, 9>;
 
 // A field of config.json that llama.cpp's graph of a family takes for granted: no key of a GGUF
 // holds it, and a folder made from one gets it. `value` is JSON.
@@ -214,6 +217,7 @@ struct GraphConstant {
   std::string_view field, value;
   bool may_be_said = false;  // a key may say it, and then does
 };
+using GraphConstants = Few<GraphConstant, 5>;
 // The activation of the feed-forward part, which llama.cpp's graph fixes; no key of a GGUF has it.
 //   fields   of config.json, which declare it, between spaces; transformers reads the first. Empty:
 //            the class reads none
@@ -278,7 +282,7 @@ struct Family {
   std::string_view refused_rope = {};        // rotary scaling that the file has no place for
   std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
   const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
-  std::span<const GraphConstant> graph_constants = {};
+  GraphConstants graph_constants = {};
   void (*add_graph_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
   // The class's own spellings of fields, where a row of keys lists several.
   std::string_view own_spellings = {};

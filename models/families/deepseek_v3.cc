@@ -142,10 +142,9 @@ constexpr rows::Rules kDeepseekV2Experts = std::span(rows::kRoutedExperts).subsp
 constexpr RowLists<ParameterRule> kDeepseekV3Rules{rows::kFrame, kMlaAttention, rows::kMlp,
                                                    rows::kRoutedExperts, rows::kNextn};
 
-constexpr GraphConstant kMlaConstants[] = {
+constexpr GraphConstants kMlaConstants{
     {.field = "num_nextn_predict_layers", .value = "0", .may_be_said = true},
-    {"rope_interleave", "true"},
-};
+    {"rope_interleave", "true"}};
 
 // One key-value head in the file is as many as there are heads.
 void add_latent_heads(const GraphConfig& made) {

@@ -43,8 +43,6 @@ constexpr ClassDefault kGptOssDefaults[] = {
 };
 // clang-format on
 
-constexpr GraphConstant kGptOssConstants[] = {{"swiglu_limit", "7.0"}};
-
 // openai-moe.cpp: a window in each layer of an even number.
 void add_windows(const GraphConfig& made) {
   JsonValue types = JsonValue::array();
@@ -74,7 +72,7 @@ const Family kGptOss = {
             "truncate": false, "original_max_position_embeddings": 4096})",
     .keeps_null_rope = true,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGptOssLayer},
-    .graph_constants = kGptOssConstants,
+    .graph_constants = {{"swiglu_limit", "7.0"}},
     .add_graph_fields = add_windows,
     .untold = "layer_types (sliding and full attention in turn), rope truncate (false)",
 };

@@ -132,8 +132,8 @@ bool has_no_mamba(const JsonValue& config) {
            return type == "attention" || type == "full_attention";
          });
 }
-constexpr GraphConstant kTurnedConstants[] = {{"position_embedding_type", "\"rope\""}};
-constexpr GraphConstant kUnturnedConstants[] = {{"position_embedding_type", "\"nope\""}};
+constexpr GraphConstants kTurnedConstants{{"position_embedding_type", "\"rope\""}};
+constexpr GraphConstants kUnturnedConstants{{"position_embedding_type", "\"nope\""}};
 constexpr std::string_view kTurnedUntold =
     "position_embedding_type (rope, as llama.cpp computes such files)";
 

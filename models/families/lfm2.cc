@@ -115,9 +115,6 @@ constexpr ClassDefault kLfm2MoeDefaults[] = {
 };
 // clang-format on
 
-constexpr GraphConstant kLfm2Constants[] = {{"block_auto_adjust_ff_dim", "false"}};
-constexpr GraphConstant kLfm2MoeConstants[] = {{"norm_topk_prob", "true"}};
-
 }  // namespace
 
 const Family kLfm2 = {
@@ -133,7 +130,7 @@ const Family kLfm2 = {
     .keys = kLfm2Keys,
     .defaults = kLfm2Defaults,
     .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention},
-    .graph_constants = kLfm2Constants,
+    .graph_constants = {{"block_auto_adjust_ff_dim", "false"}},
 };
 
 const Family kLfm2Moe = {
@@ -148,7 +145,7 @@ const Family kLfm2Moe = {
     .keys = kLfm2MoeKeys,
     .defaults = kLfm2MoeDefaults,
     .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention, kLfm2Experts},
-    .graph_constants = kLfm2MoeConstants,
+    .graph_constants = {{"norm_topk_prob", "true"}},
     .untold = "routed_scaling_factor (1, as llama.cpp computes such files)",
 };
 

@@ -56,14 +56,6 @@ constexpr ClassDefault kLlama4Defaults[] = {
 };
 // clang-format on
 
-constexpr GraphConstant kLlama4Constants[] = {
-    {"attention_chunk_size", "8192"},
-    {"no_rope_layer_interval", "4"},
-    {"attn_temperature_tuning", "true"},
-    {"floor_scale", "8192"},
-    {"attn_scale", "0.1"},
-};
-
 // llama.cpp knows the larger of both models by its experts.
 void add_qk_norm(const GraphConfig& made) {
   made.config["use_qk_norm"] = count_in(made.config, "num_local_experts") != 128;
@@ -86,7 +78,11 @@ const Family kLlama4 = {
     .defaults = kLlama4Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kLlama4Layer},
     .has_rope_factors = true,
-    .graph_constants = kLlama4Constants,
+    .graph_constants = {{"attention_chunk_size", "8192"},
+                        {"no_rope_layer_interval", "4"},
+                        {"attn_temperature_tuning", "true"},
+                        {"floor_scale", "8192"},
+                        {"attn_scale", "0.1"}},
     .add_graph_fields = add_qk_norm,
     .untold =
         "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "

@@ -27,13 +27,6 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
 };
 // clang-format on
 
-constexpr GraphConstant kMiniMaxM2Constants[] = {
-    {"scoring_func", "\"sigmoid\""},
-    {"use_routing_bias", "true"},
-    {"use_qk_norm", "true"},
-    {"qk_norm_type", "\"per_layer\""},
-};
-
 }  // namespace
 
 const Family kMiniMaxM2 = {
@@ -47,7 +40,10 @@ const Family kMiniMaxM2 = {
     .parameters = {rows::kFrame, rows::kAttention, rows::kWideAttentionNorms,
                    std::span(rows::kSparseMoe).first(1),  // the router
                    kMiniMaxM2Router, std::span(rows::kSparseMoe).subspan(1)},
-    .graph_constants = kMiniMaxM2Constants,
+    .graph_constants = {{"scoring_func", "\"sigmoid\""},
+                        {"use_routing_bias", "true"},
+                        {"use_qk_norm", "true"},
+                        {"qk_norm_type", "\"per_layer\""}},
 };
 
 }  // namespace ckpt

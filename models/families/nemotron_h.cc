@@ -91,8 +91,6 @@ bool has_routed_experts(const JsonValue& config) { return config.contains("num_e
 const FamilyVariant kNemotronHVariants[] = {
     {has_routed_experts, nullptr, "Nemotron-H with experts (num_experts_per_tok)"}};
 
-constexpr GraphConstant kNemotronHConstants[] = {{"mamba_hidden_act", "\"silu\""}};
-
 }  // namespace
 
 const Family kNemotronH = {
@@ -111,7 +109,7 @@ const Family kNemotronH = {
     .ignores_head_dim = true,
     .vocabulary_multiple = 8,
     .tokenizer = {.adds_bos = true},
-    .graph_constants = kNemotronHConstants,
+    .graph_constants = {{"mamba_hidden_act", "\"silu\""}},
     .own_spellings = "layer_norm_epsilon",
     .untold =
         "max_position_embeddings (such files say 1048576, whatever the model was trained "

@@ -61,8 +61,6 @@ constexpr RowLists<ParameterRule> kOlmo2Rules{rows::kOuterFrame,         rows::k
 
 constexpr RowLists<NameRule> kOlmo2Lists{rows::kNormsBehindNames, rows::kCommonNames};
 
-constexpr GraphConstant kOlmoeConstants[] = {{"norm_topk_prob", "false"}};
-
 }  // namespace
 
 const Family kOlmo = {
@@ -88,7 +86,7 @@ const Family kOlmoe = {
     .defaults = kOlmoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kWideAttentionNorms,
                    rows::kExperts},
-    .graph_constants = kOlmoeConstants,
+    .graph_constants = {{"norm_topk_prob", "false"}},
 };
 
 const Family kOlmo2 = {

@@ -51,9 +51,6 @@ constexpr auto kQwenBareNames = [] {
 
 constexpr RowLists<NameRule> kQwenDenseLists{rows::kCommonNames, kQwenBareNames};
 
-constexpr GraphConstant kQwen2MoeConstants[] = {
-    {"norm_topk_prob", "false"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
-
 }  // namespace
 
 const Family kQwen2 = {
@@ -83,7 +80,9 @@ const Family kQwen2Moe = {
     .defaults = kQwen2MoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp, rows::kExperts,
                    rows::kSharedExpert},
-    .graph_constants = kQwen2MoeConstants,
+    .graph_constants = {{"norm_topk_prob", "false"},
+                        {"decoder_sparse_step", "1"},
+                        {"mlp_only_layers", "[]"}},
 };
 
 const Family kQwen3 = {

@@ -52,7 +52,7 @@ constexpr ClassDefault if_absent(std::string_view field, std::string_view value,
 }
 
 // The router of Qwen's experts, in each layer.
-inline constexpr GraphConstant kExpertConstants[] = {
+inline constexpr GraphConstants kExpertConstants{
     {"norm_topk_prob", "true"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
 
 // The same parameters under another condition.

@@ -16,8 +16,6 @@ constexpr ClassDefault kSmolLm3Defaults[] = {
 };
 // clang-format on
 
-constexpr GraphConstant kSmolLm3Constants[] = {{"no_rope_layer_interval", "4"}};
-
 }  // namespace
 
 const Family kSmolLm3 = {
@@ -31,7 +29,7 @@ const Family kSmolLm3 = {
     .parameters = rows::kLlamaRules,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
-    .graph_constants = kSmolLm3Constants,
+    .graph_constants = {{"no_rope_layer_interval", "4"}},
 };
 
 }  // namespace ckpt

@@ -112,11 +112,11 @@ Result<std::optional<LayerType>> choose_layer_type(const QuantRecipe& recipe,
   LayerType out;
   if (input) out.input_amax = input->constant_amax;
   const bool is_same = input && input->numbers == weight->numbers;
-  if (weight->numbers == NumberForm::kNvfp4 && (is_same || !input)) {
+  if (weight->numbers == Scheme::kNvfp4 && (is_same || !input)) {
     out.type = input ? ExportType::kNvfp4 : ExportType::kNvfp4Weights;
-  } else if (weight->numbers == NumberForm::kFp8 && is_same) {
+  } else if (weight->numbers == Scheme::kFp8Tensor && is_same) {
     out.type = ExportType::kFp8;
-  } else if (weight->numbers == NumberForm::kFp8Blocks && !input) {
+  } else if (weight->numbers == Scheme::kFp8Block && !input) {
     out.type = ExportType::kFp8Blocks;
   } else {
     return no_such_layer(recipe, layer,
@@ -143,12 +143,12 @@ Result<std::optional<RecipeCache>> choose_cache(const QuantRecipe& recipe,
   }
   if (!states[3]) return std::optional<RecipeCache>();
   const QuantizerForm& form = *states[3];
-  if (form.numbers == NumberForm::kFp8Blocks || form.constant_amax) {
+  if (form.numbers == Scheme::kFp8Block || form.constant_amax) {
     return unsupported(
         "preset {}: '{}.k_bmm_quantizer': expected fp8 or nvfp4 without constant_amax", recipe.name,
         module);
   }
-  const bool is_fp8 = form.numbers == NumberForm::kFp8;
+  const bool is_fp8 = form.numbers == Scheme::kFp8Tensor;
   return std::optional(RecipeCache{is_fp8 ? "FP8" : "NVFP4", form.is_cast});
 }
 

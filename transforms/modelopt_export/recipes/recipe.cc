@@ -17,6 +17,7 @@
 
 #include "core/base/lines.h"
 #include "core/base/numbers.h"
+#include "core/base/utf8.h"
 #include "core/base/words.h"
 #include "core/model/trusted_path.h"
 #include "core/readers/yaml.h"
@@ -35,7 +36,6 @@ constexpr std::string_view kSchemas =  // kinds of files
     " modelopt.torch.quantization.config.QuantizerCfgListConfig";
 constexpr std::string_view kSchemaMark = "modelopt-schema:";
 constexpr std::string_view kRecipeFolder = "modelopt_recipes";
-constexpr std::string_view kImport = "$import";
 constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImports = 200;             // of files, a circle included
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
@@ -61,9 +61,9 @@ Result<JsonValue> put_in(const JsonValue& value, const JsonValue& imports, uint6
                          bool is_item = false) {
   if (!value.is_structured()) return value;
   const bool is_list = value.is_array();
-  JsonValue out = is_list ? JsonValue::array() : JsonValue::object();
-  if (const JsonValue* name = member(value, kImport)) {
-    const std::string* text = text_of(value, kImport);
+  JsonValue out(value.type());
+  if (const JsonValue* name = member(value, "$import")) {
+    const std::string* text = text_of(value, "$import");
     const JsonValue* found = text == nullptr ? nullptr : member(imports, *text);
     if (found == nullptr) {
       return unsupported("$import: {}; expected a name of imports", name->dump());
@@ -81,7 +81,7 @@ Result<JsonValue> put_in(const JsonValue& value, const JsonValue& imports, uint6
     }
   }
   for (const auto& [key, each] : value.items()) {
-    if (key == kImport) continue;
+    if (key == "$import") continue;
     auto made = put_in(each, imports, left, is_list);
     if (!made) return is_list ? std::move(made) : in(key, std::move(made));
     if (!is_list) {
@@ -97,8 +97,7 @@ Result<JsonValue> put_in(const JsonValue& value, const JsonValue& imports, uint6
 
 // Files that ModelOpt ships, by path below modelopt_recipes, without ".yaml"; recipes by name too.
 struct Library {
-  JsonValue imports = JsonValue::object(), recipes = JsonValue::object(),
-            by_name = JsonValue::object();
+  JsonValue imports, by_name, recipes = JsonValue::object();
 };
 const Library& library() {
   static const Library shipped = [] {
@@ -120,8 +119,6 @@ const Library& library() {
   }();
   return shipped;
 }
-
-// ---- a recipe and its files ---------------------------------------------------------------------
 
 class RecipeLoader {
  public:
@@ -175,11 +172,11 @@ class RecipeLoader {
     }
     const std::string own = name.substr(0, name.size() - (name.ends_with(".yaml") ? 5 : 0));
     if (const JsonValue* found = member(library().imports, own)) return *found;
-    std::string text, schema;
+    std::string text;  // none of a recipe that ships
     if (!library().recipes.contains(own)) {
       CKPT_ASSIGN(text, in(fmt::format("imports: '{}'", name), read_file(name)));
-      CKPT_ASSIGN(schema, in(name, schema_of(text)));
     }
+    CKPT_ASSIGN(const std::string schema, in(name, schema_of(text)));
     if (schema.empty()) {
       return unsupported("imports: '{}' has no comment that says its modelopt-schema", name);
     }
@@ -203,14 +200,15 @@ class RecipeLoader {
       return unsupported("{} YAML documents; expected one, or imports and one", count);
     }
     JsonValue& body = documents.back();
-    for (const auto& [key, value] : documents[0].items()) {
-      if (count == 1 || key == "imports") continue;
-      return unsupported("'{}' before '---'; expected imports alone", key);
+    if (count == 2) {
+      for (const auto& [key, value] : documents[0].items()) {
+        if (key != "imports") return unsupported("'{}' before '---'; expected imports alone", key);
+      }
+      if (body.contains("imports")) {
+        return unsupported("imports before and behind '---'; expected one of them");
+      }
     }
-    if (count == 2 && body.contains("imports")) {
-      return unsupported("imports before and behind '---'; expected one of them");
-    }
-    JsonValue imports = JsonValue::object();
+    JsonValue imports;
     if (const JsonValue* said = known(documents[0], "imports")) {
       if (!said->is_object()) return unsupported("imports: expected names and paths");
       for (const auto& [name, path] : said->items()) {
@@ -236,7 +234,7 @@ constexpr std::string_view kTruthWords = "true True TRUE false False FALSE";
 
 // Of the keys that are neither a mapping, a list nor a name. Only numbers and truths may be absent.
 struct RecipeValue {
-  std::string_view key;
+  std::string_view keys;
   std::string_view words;  // one of these, of others than truth values in any case; none: a number
   std::string_view expected, hint = {};
   double most = std::numeric_limits<float>::max();
@@ -247,20 +245,17 @@ constexpr RecipeValue kRecipeValues[] = {
     // It weighs formats where a search chooses among them, and nothing here.
     {"effective_bits", "", "a number above 0, 16 at most", "", 16},
     {"constant_amax", "", "a number above zero, as 2688.0"},
-    {"use_constant_amax", kTruthWords, "true or false"},
     {"scale_bits", "e4m3", "e4m3; servers take no other 4-bit weights of ModelOpt"},
     {"-1", "16", "16; servers take NVFP4 in no other blocks"},
     {"type", "dynamic", "dynamic; static scales are found by a search",
      "a recipe without it and --search sweep, or --search four-over-six"},
-    {"enable", kTruthWords, "true or false"},
-    // How ModelOpt goes through the data changes nothing of what is stored.
-    {"skip_forward_without_activation_calib", kTruthWords, "true or false"},
-    {"calib_mutates_weights", kTruthWords, "true or false"}};
+    // The last two are how ModelOpt goes through the data, which changes nothing of what is stored.
+    {"enable use_constant_amax skip_forward_without_activation_calib calib_mutates_weights",
+     kTruthWords, "true or false"}};
 
 Failure refused(std::string_view key, const JsonValue* value, std::string_view expected,
                 std::string_view hint = {}) {
-  std::string said = (value == nullptr ? JsonValue() : *value).dump();
-  if (said.size() > 60) said = said.substr(0, 60) + "...";
+  const std::string said = shorten((value == nullptr ? JsonValue() : *value).dump(), 60);
   return unsupported_hint(std::string(hint), "{}: {}; expected {}", key, said, expected);
 }
 
@@ -287,19 +282,21 @@ bool fits(const RecipeValue& rule, const JsonValue* value) {
   return number && std::isnormal(static_cast<float>(*number)) && *number <= rule.most;
 }
 
-// Fails on a key of `map` that is none of `keys`, and on a value that does not fit its key.
-Status check_fields(const JsonValue& map, const std::string& where,
-                    std::initializer_list<std::string_view> keys) {
+// Fails on a key of `map` that is none of `list`, and on a value that does not fit its key.
+Status check_fields(const JsonValue& map, const std::string& where, std::string_view list) {
   if (!map.is_object()) return refused(where, &map, "a mapping");
+  const std::vector<std::string_view> keys = split_words(list);
   for (const auto& [key, value] : map.items()) {
-    if (std::ranges::find(keys, key) != keys.end()) continue;
+    if (has_word(list, key)) continue;
     return refused(where + "." + key, &value,
                    fmt::format("no other keys than {}", fmt::join(keys, ", ")));
   }
-  for (const RecipeValue& rule : kRecipeValues) {
-    const JsonValue* value = member(map, rule.key);
-    if (std::ranges::find(keys, rule.key) == keys.end() || fits(rule, value)) continue;
-    return refused(fmt::format("{}.{}", where, rule.key), value, rule.expected, rule.hint);
+  for (const std::string_view key : keys) {
+    const auto* rule = std::ranges::find_if(
+        kRecipeValues, [&](const RecipeValue& each) { return has_word(each.keys, key); });
+    const JsonValue* value = member(map, key);
+    if (rule == std::end(kRecipeValues) || fits(*rule, value)) continue;
+    return refused(fmt::format("{}.{}", where, key), value, rule->expected, rule->hint);
   }
   return {};
 }
@@ -307,18 +304,17 @@ Status check_fields(const JsonValue& map, const std::string& where,
 Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) {
   if (cfg.is_array()) return refused(where, &cfg, "one mapping; two quantizers are not exported");
   CKPT_TRY(check_fields(
-      cfg, where,
-      {"num_bits", "block_sizes", "axis", "effective_bits", "constant_amax", "use_constant_amax"}));
+      cfg, where, "num_bits block_sizes axis effective_bits constant_amax use_constant_amax"));
   QuantizerForm out;
   const JsonValue* blocks = known(cfg, "block_sizes");
   const std::string place = where + ".block_sizes";
   if (lower_case(*text_of(cfg, "num_bits")) == "e2m1") {
     const JsonValue none = JsonValue::object();
-    CKPT_TRY(check_fields(blocks == nullptr ? none : *blocks, place, {"scale_bits", "-1", "type"}));
+    CKPT_TRY(check_fields(blocks == nullptr ? none : *blocks, place, "scale_bits -1 type"));
   } else if (blocks != nullptr && *blocks != JsonValue{{"-1", "128"}, {"-2", "128"}}) {
     return refused(place, blocks, "-1: 128 and -2: 128");
   } else {
-    out.numbers = blocks == nullptr ? NumberForm::kFp8 : NumberForm::kFp8Blocks;
+    out.numbers = blocks == nullptr ? Scheme::kFp8Tensor : Scheme::kFp8Block;
   }
   if (const std::string* amax = text_of(cfg, "constant_amax")) {
     out.constant_amax = static_cast<float>(*number_from<double>(*amax));
@@ -329,7 +325,7 @@ Result<QuantizerForm> read_form(const JsonValue& cfg, const std::string& where) 
 }
 
 Status read_rule(const JsonValue& item, const std::string& where, std::vector<QuantizerRule>& out) {
-  CKPT_TRY(check_fields(item, where, {"quantizer_name", "parent_class", "cfg", "enable"}));
+  CKPT_TRY(check_fields(item, where, "quantizer_name parent_class cfg enable"));
   const std::string* name = text_of(item, "quantizer_name");
   if (name == nullptr) return refused(where, &item, "a quantizer_name");
   const JsonValue *cfg = known(item, "cfg"), *enable = member(item, "enable");
@@ -359,39 +355,36 @@ Status check_algorithm(const JsonValue& algorithm) {
         key, method == nullptr ? &algorithm : method, "max",
         is_one_of(method, "mse") ? "a recipe of max and --search sweep: less error" : kMeasuring);
   }
-  CKPT_TRY(check_fields(algorithm, key,
-                        {"method", "layerwise", "skip_forward_without_activation_calib"}));
+  CKPT_TRY(check_fields(algorithm, key, "method layerwise skip_forward_without_activation_calib"));
   const JsonValue* layerwise = member(algorithm, "layerwise");
   if (layerwise == nullptr || is_one_of(layerwise, kTruthWords)) return {};
   if (layerwise->is_string()) return refused(key + ".layerwise", layerwise, "true or false");
-  return check_fields(*layerwise, key + ".layerwise", {"enable", "calib_mutates_weights"});
+  return check_fields(*layerwise, key + ".layerwise", "enable calib_mutates_weights");
 }
 
 Result<std::vector<QuantizerRule>> read_rules(const JsonValue& recipe) {
   const JsonValue *metadata = member(recipe, "metadata"), *quantize = member(recipe, "quantize");
   if (metadata == nullptr) return unsupported("no metadata; expected a recipe");
-  CKPT_TRY(check_fields(*metadata, "metadata", {"recipe_type", "description"}));
+  CKPT_TRY(check_fields(*metadata, "metadata", "recipe_type description"));
   const JsonValue* type = member(*metadata, "recipe_type");
   if (!is_one_of(type, "ptq")) {
     return refused("metadata.recipe_type", type, "ptq",
                    is_one_of(type, "auto_quantize") ? kMeasuring : std::string_view());
   }
-  CKPT_TRY(check_fields(recipe, "recipe", {"metadata", "quantize"}));
+  CKPT_TRY(check_fields(recipe, "recipe", "metadata quantize"));
   if (quantize == nullptr) return unsupported("no quantize; expected a recipe");
-  CKPT_TRY(check_fields(*quantize, "quantize", {"algorithm", "quant_cfg"}));
-  const JsonValue *algorithm = known(*quantize, "algorithm"),
-                  *list = member(*quantize, "quant_cfg");
+  CKPT_TRY(check_fields(*quantize, "quantize", "algorithm quant_cfg"));
+  const JsonValue* algorithm = known(*quantize, "algorithm");
   if (algorithm != nullptr) CKPT_TRY(check_algorithm(*algorithm));
   const std::string place = "quantize.quant_cfg";
-  if (list == nullptr || !list->is_array() || list->empty()) {
-    return refused(place, list, "a list of rules");
-  }
-  if (list->front() != JsonValue{{"quantizer_name", "*"}, {"enable", "false"}}) {
-    return refused(place + "[0]", &list->front(), "quantizer_name: '*' with enable: false");
+  const JsonValue& list = list_in(*quantize, "quant_cfg");
+  if (list.empty()) return refused(place, member(*quantize, "quant_cfg"), "a list of rules");
+  if (list[0] != JsonValue{{"quantizer_name", "*"}, {"enable", "false"}}) {
+    return refused(place + "[0]", &list[0], "quantizer_name: '*' with enable: false");
   }
   std::vector<QuantizerRule> out;
-  for (size_t i = 0; i < list->size(); ++i) {
-    CKPT_TRY(read_rule((*list)[i], fmt::format("{}[{}]", place, i), out));
+  for (size_t i = 0; i < list.size(); ++i) {
+    CKPT_TRY(read_rule(list[i], fmt::format("{}[{}]", place, i), out));
   }
   if (algorithm != nullptr || !quantize->contains("algorithm")) return out;
   return refused("quantize.algorithm", nullptr, "max");

@@ -18,20 +18,14 @@
 #include <vector>
 
 #include "core/base/glob.h"
-#include "core/json/json_read.h"
+#include "core/model/codec.h"
 #include "core/model/transform.h"
 
 namespace ckpt {
 
-enum class NumberForm : uint8_t {
-  kNvfp4,      // E2M1, an E4M3 scale for 16 values
-  kFp8,        // E4M3, a scale a tensor
-  kFp8Blocks,  // a scale for 128 x 128 values
-};
-
 // The type that a quantizer gives to values.
 struct QuantizerForm {
-  NumberForm numbers = NumberForm::kNvfp4;
+  Scheme numbers = Scheme::kNvfp4;     // or kFp8Tensor, kFp8Block
   std::optional<float> constant_amax;  // instead of the largest magnitude of its values
   bool is_cast = false;                // use_constant_amax: nothing is measured nor stored
   bool operator==(const QuantizerForm&) const = default;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/result.h"
 #include "core/model/checkpoint.h"
 #include "core/model/imatrix.h"
@@ -44,6 +45,10 @@ struct Context {
   requires(sizeof...(Args) > 0) void note(fmt::format_string<Args...> format,
                                           Args&&... args) const {
     note(fmt::format(format, std::forward<Args>(args)...));
+  }
+  // "BEFORE 3 WORDS (the first: 'x')" of those that were counted, if any were.
+  void note(const NameCount& names, std::string_view words, std::string_view before = "") const {
+    if (names.count() > 0) note(std::string(before) + names.text(words));
   }
   // The same without notes: for work whose result alone counts.
   Context quiet() const {

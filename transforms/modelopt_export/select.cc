@@ -218,6 +218,8 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
     if (scope == nullptr || !scope->is_object()) continue;
     out.model_type = scope->find_text("model_type").value_or(out.model_type);
     out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
+    out.heads = scope->find_whole("num_attention_heads").value_or(out.heads);
+    out.kv_heads = scope->find_whole("num_key_value_heads").value_or(out.kv_heads);
     out.next_token_layers =
         scope->find_whole("num_nextn_predict_layers").value_or(out.next_token_layers);
     for (const std::string_view key : split_words(kExpertCounts)) {

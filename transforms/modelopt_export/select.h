@@ -42,13 +42,14 @@ struct RecipeCache {
 };
 Result<std::optional<RecipeCache>> choose_cache(const QuantRecipe& recipe, std::string_view module);
 
-// Fields of config.json that decide about layers.
+// Fields of config.json that decide about layers; numbers are 0 where it does not say them.
 struct ExportModel {
   std::string model_type;          // the language model's: "qwen3_5_text"
   bool has_tied_head = false;      // lm_head is the embedding, and not in the file
   uint64_t layers = 0;             // num_hidden_layers
   uint64_t next_token_layers = 0;  // behind the last: they predict tokens further on
-  uint64_t experts = 0;            // routed ones of a layer; 0: not said
+  uint64_t experts = 0;            // routed ones of a layer
+  uint64_t heads = 0, kv_heads = 0;
 };
 // Fails: kCorrupt: config.json is not a JSON object.
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/chunks/evaluate.h"
+#include "transforms/nvfp4/mixed_job.h"
 
 namespace ckpt {
 namespace {
@@ -21,6 +22,22 @@ constexpr double kClose = 0.1;
 constexpr double kSizesVary = 0.002;
 constexpr double kFollows = 0.3;
 
+enum class FoldState : uint8_t {
+  kNone,     // nothing was folded in
+  kRight,    // folded as the norm computes
+  kWrong,    // w s where (1 + w) s - 1 was due
+  kUnclear,  // the norm differs from the base in another way
+};
+
+struct NormFold {
+  NormReaders norm;
+  FoldState state = FoldState::kNone;
+  std::vector<float> scales;               // s, one a column
+  std::vector<std::string> uncompensated;  // readers that miss their 1 / s
+  uint64_t lost_columns = 0;               // whose s nothing tells; taken as 1
+};
+
+// Looks at every norm whose readers are quantized.
 class Finder {
  public:
   Finder(const Checkpoint& checkpoint, const MixedModel& model, const BaseWeights& base)
@@ -45,7 +62,7 @@ class Finder {
     ColumnSums sums;
     for (const std::string& reader : fold.norm.readers) {
       const MixedLayer* layer = model_.find(reader);
-      if (layer == nullptr || !layer->is_quantized() || layer->pre_quant_scale >= 0) continue;
+      if (layer == nullptr || !layer->is_quantized() || layer->pre_quant_scale) continue;
       const auto original = base_.find(reader, tensor(layer->weight).shape);
       if (!original) continue;
       CKPT_TRY(add_column_sums(*original, tensor(layer->weight), sums, kColumnSample));
@@ -61,9 +78,9 @@ class Finder {
   // False when there is nothing to compare.
   Result<bool> look_at(NormFold& fold) {
     CKPT_ASSIGN(const std::vector<double> columns, column_scales(fold));
-    const int64_t at = index_.find(fold.norm.norm + ".weight");
-    if (columns.empty() || at < 0) return false;
-    const Tensor& norm = tensor(static_cast<size_t>(at));
+    const auto at = index_.find(fold.norm.norm + ".weight");
+    if (columns.empty() || !at) return false;
+    const Tensor& norm = tensor(*at);
     const auto original = base_.find(fold.norm.norm, norm.shape);
     if (!original || norm.values() != columns.size()) return false;
     CKPT_ASSIGN(const std::vector<float> now, read_values(norm, kMaxColumns));
@@ -132,15 +149,11 @@ class Finder {
   TensorIndex index_;
 };
 
-std::shared_ptr<const std::vector<float>> shared_factors(std::vector<float> values) {
-  return std::make_shared<const std::vector<float>>(std::move(values));
-}
-
 // (1 + w) s - 1 of the base's norm, in the type of the checkpoint's.
 Result<Tensor> repaired_norm(const Tensor& norm, const Tensor& original,
                              const std::vector<float>& scales) {
   CKPT_ASSIGN(Tensor out, with_op(original, AddScalar{1}));
-  CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{shared_factors(scales)}));
+  CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(scales)}));
   CKPT_ASSIGN(out, with_op(std::move(out), AddScalar{-1}));
   CKPT_ASSIGN(out, recode(std::move(out), *norm.codec));
   out.name = norm.name;
@@ -151,29 +164,21 @@ Result<Tensor> repaired_norm(const Tensor& norm, const Tensor& original,
 
 }  // namespace
 
-Result<std::vector<NormFold>> find_norm_folds(const Checkpoint& checkpoint, const MixedModel& model,
-                                              const BaseWeights& base) {
-  return Finder(checkpoint, model, base).run();
-}
-
 Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& model,
                                      const BaseWeights& base) {
   FoldRepair out;
-  CKPT_ASSIGN(const std::vector<NormFold> folds, find_norm_folds(checkpoint, model, base));
+  CKPT_ASSIGN(const std::vector<NormFold> folds, Finder(checkpoint, model, base).run());
   const TensorIndex index(checkpoint.tensors);
   for (const NormFold& fold : folds) {
     if (fold.state == FoldState::kUnclear) out.unclear.add(fold.norm.norm);
     if (fold.state == FoldState::kWrong) {
-      Tensor& norm =
-          checkpoint.tensors[static_cast<size_t>(index.find(fold.norm.norm + ".weight"))];
+      Tensor& norm = checkpoint.tensors[*index.find(fold.norm.norm + ".weight")];
       const auto original = base.find(fold.norm.norm, norm.shape);
       CKPT_ASSIGN(norm, repaired_norm(norm, *original, fold.scales));
       ++out.norms;
       out.lost_columns += fold.lost_columns;
     }
-    std::vector<float> inverse;
-    for (const float scale : fold.scales) inverse.push_back(1 / scale);
-    const auto factors = shared_factors(std::move(inverse));
+    const auto factors = share(invert(fold.scales));
     for (const std::string& reader : fold.uncompensated) {
       Tensor& weight = checkpoint.tensors[model.find(reader)->weight];
       CKPT_ASSIGN(weight, with_op(std::move(weight), ScaleColumns{factors}));
@@ -206,14 +211,13 @@ Result<std::vector<std::string>> suspect_norm_folds(const Checkpoint& checkpoint
   if (!adds_one_to_norms(model.model_type)) return out;
   const TensorIndex index(checkpoint.tensors);
   for (const NormReaders& norm : find_norm_readers(index, model.model_type)) {
-    const int64_t at = index.find(norm.norm + ".weight");
-    const Tensor& weight = checkpoint.tensors[static_cast<size_t>(at)];
+    const Tensor& weight = checkpoint.tensors[*index.find(norm.norm + ".weight")];
     if (!weight.is_stored()) continue;
     CKPT_ASSIGN(const std::vector<float> values, read_values(weight, kMaxColumns));
     ColumnSums sums;
     for (const std::string& reader : norm.readers) {
       const MixedLayer* layer = model.find(reader);
-      if (layer == nullptr || layer->kind != LayerKind::kNvfp4 || layer->pre_quant_scale >= 0) {
+      if (layer == nullptr || layer->kind != LayerKind::kNvfp4 || layer->pre_quant_scale) {
         continue;
       }
       const Tensor& stored = checkpoint.tensors[layer->weight];

@@ -21,31 +21,13 @@
 
 namespace ckpt {
 
-enum class FoldState : uint8_t {
-  kNone,     // nothing was folded in
-  kRight,    // folded as the norm computes
-  kWrong,    // w s where (1 + w) s - 1 was due
-  kUnclear,  // the norm differs from the base in another way
-};
-
-struct NormFold {
-  NormReaders norm;
-  FoldState state = FoldState::kNone;
-  std::vector<float> scales;               // s, one a column
-  std::vector<std::string> uncompensated;  // readers that miss their 1 / s
-  uint64_t lost_columns = 0;               // whose s nothing tells; taken as 1
-};
-
-// Looks at every norm whose readers are quantized. Fails: kCorrupt, kIo.
-Result<std::vector<NormFold>> find_norm_folds(const Checkpoint& checkpoint, const MixedModel& model,
-                                              const BaseWeights& base);
-
 struct FoldRepair {
   uint64_t norms = 0, readers = 0, lost_columns = 0;
   NameCount unclear;  // norms
   bool is_empty() const { return norms + readers + unclear.count() == 0; }
 };
-// Fixes wrong folds and readers without compensation. Fails: as find_norm_folds.
+// Fixes wrong folds and readers without compensation, of norms whose readers are quantized. Fails:
+// kCorrupt, kIo.
 Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& model,
                                      const BaseWeights& base);
 std::string describe(const FoldRepair& repair);

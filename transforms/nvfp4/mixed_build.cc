@@ -1,12 +1,10 @@
 // The tensors and documents of a plain NVFP4 checkpoint, from what was decided for each layer.
-#include "transforms/nvfp4/mixed_build.h"
 
 #include <set>
 
 #include "core/base/glob.h"
 #include "core/model/tensor_names.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -42,7 +40,7 @@ Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
 Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {
   const LayerPlan& plan = job.plans[layer];
   const Codec& codec = scheme_codec(job.context.codecs, Scheme::kNvfp4, Dialect::kModelopt);
-  CKPT_ASSIGN(Tensor out, target_of(job, layer, plan.base.has_value()));
+  CKPT_ASSIGN(Tensor out, target_of(job, layer));
   CKPT_ASSIGN(out, recode(std::move(out), codec));
   auto& recoded = std::get<Recoded>(out.origin);
   recoded.options = job.options.encode;
@@ -66,8 +64,8 @@ class Builder {
     for (size_t i = 0; i < job.model.layers.size(); ++i) {
       const MixedLayer& layer = job.model.layers[i];
       by_tensor_[layer.weight] = i;
-      if (layer.input_scale >= 0) scales_[static_cast<size_t>(layer.input_scale)] = i;
-      if (layer.pre_quant_scale >= 0) dropped_.insert(static_cast<size_t>(layer.pre_quant_scale));
+      if (layer.input_scale) scales_[*layer.input_scale] = i;
+      if (layer.pre_quant_scale) dropped_.insert(*layer.pre_quant_scale);
     }
   }
 
@@ -127,7 +125,7 @@ class Builder {
       out.push_back(weight);
       return {};
     }
-    CKPT_ASSIGN(Tensor made, target_of(job_, layer, plan.base.has_value()));
+    CKPT_ASSIGN(Tensor made, target_of(job_, layer));
     CKPT_ASSIGN(made, recode(std::move(made), is_quantized ? plain_type(job_) : *weight.codec));
     out.push_back(std::move(made));
     return {};
@@ -149,16 +147,13 @@ class Builder {
     const LayerPlan& plan = job_.plans[layer];
     Tensor& stored = job_.checkpoint.tensors[at];
     if (plan.fate == Fate::kPlain || job_.algo != "NVFP4") return;
-    if (plan.input_scale) {
-      out.push_back(scalar(stored, stored.name, *plan.input_scale, job_));
-    } else {
-      out.push_back(std::move(stored));
-    }
+    out.push_back(plan.input_scale ? scalar(stored, stored.name, *plan.input_scale, job_)
+                                   : std::move(stored));
   }
 
   void append_new_scale(size_t layer, std::vector<Tensor>& out) {
     const MixedLayer& found = job_.model.layers[layer];
-    if (found.input_scale >= 0 || !job_.plans[layer].input_scale) return;
+    if (found.input_scale || !job_.plans[layer].input_scale) return;
     const Tensor sibling = out.back();
     out.push_back(
         scalar(sibling, found.module + ".input_scale", *job_.plans[layer].input_scale, job_));

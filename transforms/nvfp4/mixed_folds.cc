@@ -16,9 +16,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/find.h"
 #include "core/chunks/evaluate.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -44,8 +44,8 @@ class Folder {
   Status run() {
     for (size_t i = 0; i < scales_.size(); ++i) {
       const MixedLayer& layer = job_.model.layers[i];
-      if (layer.pre_quant_scale < 0) continue;
-      const Tensor& stored = job_.checkpoint.tensors[static_cast<size_t>(layer.pre_quant_scale)];
+      if (!layer.pre_quant_scale) continue;
+      const Tensor& stored = job_.checkpoint.tensors[*layer.pre_quant_scale];
       CKPT_ASSIGN(scales_[i], read_scales(stored, kMaxFoldColumns));
       if (is_ones(scales_[i])) {
         scales_[i].clear();
@@ -65,10 +65,9 @@ class Folder {
 
  private:
   LayerPlan& plan(size_t layer) { return job_.plans[layer]; }
-  Tensor& tensor(int64_t at) { return job_.checkpoint.tensors[static_cast<size_t>(at)]; }
-  int64_t layer_of(std::string_view module) const {
-    const auto found = job_.model.by_module.find(module);
-    return found == job_.model.by_module.end() ? -1 : static_cast<int64_t>(found->second);
+  Tensor& tensor(size_t at) { return job_.checkpoint.tensors[at]; }
+  const size_t* layer_of(std::string_view module) const {
+    return find_mapped(job_.model.by_module, module);
   }
 
   void keep_columns(size_t layer, const Factors& residual, std::string how) {
@@ -83,20 +82,19 @@ class Folder {
   Factors common_scale(const NormReaders& norm) const {
     const Factors* scale = nullptr;
     for (const std::string& reader : norm.readers) {
-      const int64_t at = layer_of(reader);
-      if (at < 0) return {};
-      const size_t layer = static_cast<size_t>(at);
-      if (!job_.model.layers[layer].is_quantized()) continue;
-      if (scales_[layer].empty() || (scale != nullptr && *scale != scales_[layer])) return {};
-      scale = &scales_[layer];
+      const size_t* layer = layer_of(reader);
+      if (layer == nullptr) return {};
+      if (!job_.model.layers[*layer].is_quantized()) continue;
+      if (scales_[*layer].empty() || (scale != nullptr && *scale != scales_[*layer])) return {};
+      scale = &scales_[*layer];
     }
     return scale == nullptr ? Factors() : *scale;
   }
 
   Status scale_tensor(const std::string& name, const Factors& factors, bool adds_one) {
-    const int64_t at = index_.find(name);
-    if (at < 0) return {};
-    Tensor made = tensor(at);
+    const auto at = index_.find(name);
+    if (!at) return {};
+    Tensor made = tensor(*at);
     if (made.values() != factors.size()) {
       return corrupt("tensor '{}' has {} values; its readers have {} columns", name, made.values(),
                      factors.size());
@@ -104,7 +102,7 @@ class Folder {
     if (adds_one) CKPT_SET(made, with_op(std::move(made), AddScalar{1}));
     CKPT_ASSIGN(made, with_op(std::move(made), ScaleColumns{share(factors)}));
     if (adds_one) CKPT_SET(made, with_op(std::move(made), AddScalar{-1}));
-    tensor(at) = std::move(made);
+    tensor(*at) = std::move(made);
     return {};
   }
 
@@ -114,7 +112,7 @@ class Folder {
     CKPT_TRY(scale_tensor(norm.norm + ".weight", scale, adds_one_to_norms(job_.model.model_type)));
     CKPT_TRY(scale_tensor(norm.norm + ".bias", scale, false));
     for (const std::string& reader : norm.readers) {
-      const size_t layer = static_cast<size_t>(layer_of(reader));
+      const size_t layer = *layer_of(reader);
       plan(layer).taken = scale;
       if (scales_[layer].empty()) {
         plan(layer).columns = invert(scale);
@@ -181,10 +179,10 @@ class Folder {
   }
 
   Result<bool> fold_into_rows(size_t layer, const std::string& previous, uint64_t repeat) {
-    const int64_t at = layer_of(previous);
+    const size_t* found = layer_of(previous);
     const Factors& scale = scales_[layer];
-    if (at < 0 || repeat == 0) return false;
-    const size_t before = static_cast<size_t>(at);
+    if (found == nullptr || repeat == 0) return false;
+    const size_t before = *found;
     const uint64_t rows = job_.weight(before).rows();
     if (rows * repeat != scale.size()) return false;
     const uint64_t groups = repeat == 1 ? 1 : job_.model.kv_heads;
@@ -201,10 +199,10 @@ class Folder {
   }
 
   Result<bool> fold_into_head_norm(size_t layer, const std::string& norm) {
-    const int64_t at = index_.find(norm + ".weight");
+    const auto at = index_.find(norm + ".weight");
     const Factors& scale = scales_[layer];
-    if (at < 0 || tensor(at).values() == 0 || scale.size() % tensor(at).values() != 0) return false;
-    const uint64_t width = tensor(at).values();
+    const uint64_t width = at ? tensor(*at).values() : 0;
+    if (width == 0 || scale.size() % width != 0) return false;
     const Split parts = split(scale, 1, scale.size() / width, width);
     CKPT_ASSIGN(const bool better, is_better(layer, parts, 0));
     if (!better) return false;
@@ -230,10 +228,10 @@ class Folder {
   // An FP8 KV cache sees values that are larger by at most the largest factor.
   Status raise_value_scale(const std::string& previous, const Factors& common) {
     const float largest = *std::ranges::max_element(common);
-    const int64_t at = index_.find(previous + ".v_scale");
-    if (at < 0 || largest <= 1) return {};
-    CKPT_ASSIGN(const std::vector<float> values, read_scales(tensor(at), 1));
-    CKPT_ASSIGN(tensor(at), with_op(tensor(at), ScaleColumns{share({largest})}));
+    const auto at = index_.find(previous + ".v_scale");
+    if (!at || largest <= 1) return {};
+    CKPT_TRY(read_scales(tensor(*at), 1));
+    CKPT_ASSIGN(tensor(*at), with_op(tensor(*at), ScaleColumns{share({largest})}));
     job_.context.note("'{}.v_scale' raised by {:.4g}, the most that folding can make of the values",
                       previous, largest);
     return {};
@@ -261,7 +259,7 @@ class Folder {
   }
   Result<double> encoded_error(size_t layer, const Factors& columns) {
     const Codec& codec = scheme_codec(job_.context.codecs, Scheme::kNvfp4, Dialect::kModelopt);
-    CKPT_ASSIGN(const Tensor target, target_of(job_, layer, plan(layer).base.has_value()));
+    CKPT_ASSIGN(const Tensor target, target_of(job_, layer));
     CKPT_ASSIGN(Tensor made, recode(target, codec));
     auto& recoded = std::get<Recoded>(made.origin);
     recoded.options = job_.options.encode;

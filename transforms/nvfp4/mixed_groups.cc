@@ -15,10 +15,9 @@
 #include "core/chunks/evaluate.h"
 #include "core/model/float_convert.h"
 #include "core/model/tensor_names.h"
+#include "transforms/modelopt_export/calibration.h"
 #include "transforms/modelopt_export/groups.h"
-#include "transforms/modelopt_export/options.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -52,7 +51,8 @@ class Grouper {
       const std::string key = fused ? group.key : module(i);
       weight_groups_[key].push_back(i);
       input_groups_[without_expert(key)].push_back(i);
-      units_[unit_key(i, key)].push_back(i);
+      const auto expert = expert_name(module(i));
+      units_[expert ? std::string(expert->front) : key].push_back(i);
     }
     find_algo();
     for (const auto& [key, members] : units_) decide(members);
@@ -120,24 +120,19 @@ class Grouper {
   void find_algo() {
     bool any = false;
     for (size_t i = 0; i < job_.plans.size(); ++i) {
-      any = any || (becomes_nvfp4(i) && layer(i).input_scale >= 0);
+      any = any || (becomes_nvfp4(i) && layer(i).input_scale);
     }
     if (!any) job_.algo = "W4A16_NVFP4";
-  }
-
-  std::string unit_key(size_t at, const std::string& key) const {
-    if (!is_of_expert(module(at))) return key;
-    return module(at).substr(0, module(at).rfind(".experts.") + 9);
   }
 
   void decide(const Members& members) {
     uint64_t quantized = 0, without_scale = 0, plain = 0, demoted = 0;
     bool can_promote = true, has_scale = false;
     for (const size_t i : members) {
-      has_scale = has_scale || layer(i).input_scale >= 0;
+      has_scale = has_scale || layer(i).input_scale;
       if (layer(i).is_quantized()) {
         becomes_nvfp4(i) ? ++quantized : ++demoted;
-        if (layer(i).input_scale < 0) ++without_scale;
+        if (!layer(i).input_scale) ++without_scale;
       } else {
         ++plain;
         can_promote = can_promote && job_.weight(i).row_values() % kBlock == 0;
@@ -167,12 +162,12 @@ class Grouper {
   }
 
   void note_moved() const {
-    const auto note = [&](const NameCount& layers, std::string_view text) {
-      if (layers.count() > 0) job_.context.note(layers.text(text));
-    };
-    note(promoted_, "layers were plain and are joined by servers with quantized ones: now NVFP4");
-    note(joined_, "layers become plain, because servers join them with layers that stay plain");
-    note(scaleless_, "layers become plain, because nothing tells the scale of their inputs");
+    job_.context.note(promoted_,
+                      "layers were plain and are joined by servers with quantized ones: now NVFP4");
+    job_.context.note(joined_,
+                      "layers become plain, because servers join them with layers that stay plain");
+    job_.context.note(scaleless_,
+                      "layers become plain, because nothing tells the scale of their inputs");
   }
 
   // ---- weights ---------------------------------------------------------------------------------
@@ -191,7 +186,7 @@ class Grouper {
       CKPT_ASSIGN(const std::vector<float> values, read_scales(scale, kMaxScales));
       return largest(values) * kFp8Divisor * largest(found.rows);
     }
-    CKPT_ASSIGN(const Tensor target, target_of(job_, at, found.base.has_value()));
+    CKPT_ASSIGN(const Tensor target, target_of(job_, at));
     return find_amax(target);
   }
 
@@ -270,13 +265,8 @@ class Grouper {
 
   // ---- inputs ----------------------------------------------------------------------------------
 
-  struct InputScale {
-    float value = 0, divisor = kNvfp4Divisor;
-    float amax() const { return value * divisor; }
-  };
-
   // Maxima of activations are bfloat16 numbers, mostly: the one that gives the scale, if it does.
-  static float exact_amax(const InputScale& scale) {
+  static float exact_amax(const InputAmax& scale) {
     const float near = float_from_bf16(bf16_from_float(scale.amax()));
     const bool fits = scale_from_amax(near, scale.divisor, false) == scale.value ||
                       scale_from_amax(near, scale.divisor, true) == scale.value;
@@ -284,14 +274,14 @@ class Grouper {
   }
 
   Status share_input_scale(const Members& members) {
-    std::optional<InputScale> most;
+    std::optional<InputAmax> most;
     bool differ = false;
     for (const size_t i : members) {
-      if (layer(i).input_scale < 0) continue;
-      const auto& stored = job_.checkpoint.tensors[static_cast<size_t>(layer(i).input_scale)];
+      if (!layer(i).input_scale) continue;
+      const Tensor& stored = job_.checkpoint.tensors[*layer(i).input_scale];
       CKPT_ASSIGN(const std::vector<float> values, read_scales(stored, 1));
-      InputScale found{values[0] * plan(i).input_factor,
-                       layer(i).kind == LayerKind::kFp8 ? kFp8Divisor : kNvfp4Divisor};
+      const InputAmax found{values[0] * plan(i).input_factor,
+                            layer(i).kind == LayerKind::kFp8 ? kFp8Divisor : kNvfp4Divisor};
       differ = differ || (most && most->value != found.value);
       if (!most || found.amax() > most->amax()) most = found;
     }

@@ -12,6 +12,7 @@
 // because D_ij c_j t_j = W_ij: c is what stays of the layer's own scale, t went to another layer.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,22 +69,36 @@ struct MixedJob {
   }
 };
 
-// Where the scales of AWQ go on the way to plain NVFP4.
+// a times b, where empty is all 1.
+Factors multiply(const Factors& a, const Factors& b);
+Factors invert(const Factors& factors);
+std::shared_ptr<const Factors> share(Factors factors);
+
+// Finds the layers that can be taken from the base. Fails: kIo.
+Status match_base(MixedJob& job);
+// The weight that `layer` computes with now: decoded, its scale multiplied in.
+Result<Tensor> effective_weight(const MixedJob& job, size_t layer);
+// The values that `layer` is encoded from; floats, not yet encoded: of the base where the plan has
+// its weight.
+Result<Tensor> target_of(const MixedJob& job, size_t layer);
+// Tensors of a layer as they will be written: the weight of a kRequantize one, the block scales of
+// a kRescale one.
+Result<Tensor> encoded_weight(const MixedJob& job, size_t layer);
+Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer);
 
 // Moves pre_quant_scales out of layers: into norms, into the layer before; what is left becomes
 // LayerPlan::columns. Fails: kCorrupt: scales that are not positive numbers; kIo.
 Status fold_scales(MixedJob& job);
 
-// Layers that servers join get one type: which layers change, and how.
-
 // Decides fates; layers that servers join get one algorithm, weight scale and input scale. Fails:
 // kCorrupt: partners that are missing; kIo.
 Status assign_fates(MixedJob& job);
 
-// The report on the layers that changed, and how far they moved.
-
 // Measures and notes what was done, layer by layer; before the tensors are built. Fails:
 // kUnsupported: a layer falls below fail_below_db; kIo.
 Status report_layers(const MixedJob& job);
+
+// Changes tensors and documents. Fails: kCorrupt: config.json.
+Status build_nvfp4(MixedJob& job);
 
 }  // namespace ckpt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/find.h"
 #include "core/model/tensor_names.h"
 #include "transforms/modelopt_export/select.h"
 
@@ -33,9 +34,9 @@ std::string describe(const Tensor& tensor) {
 Failure unjoined(const Checkpoint& checkpoint, const TensorIndex& index, const Tensor& weight) {
   std::string found;
   for (const std::string_view ending : {"_scale", "_scale_2"}) {
-    const int64_t at = index.find(weight.name + std::string(ending));
-    if (at < 0) continue;
-    const Tensor& scale = checkpoint.tensors[static_cast<size_t>(at)];
+    const auto at = index.find(weight.name + std::string(ending));
+    if (!at) continue;
+    const Tensor& scale = checkpoint.tensors[*at];
     found += fmt::format("{}{} is {}", found.empty() ? "" : ", ", scale.name, describe(scale));
   }
   return corrupt(
@@ -80,15 +81,15 @@ Status check_companions(const Checkpoint& checkpoint, const MixedLayer& layer) {
     return unsupported_hint("this step alone on the folder that was written",
                             "tensor '{}' was encoded by a step before", weight.name);
   }
-  if (layer.input_scale >= 0) {
-    const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.input_scale)];
+  if (layer.input_scale) {
+    const Tensor& scale = checkpoint.tensors[*layer.input_scale];
     if (scale.values() != 1) {
       return corrupt("tensor '{}' is {}; expected one number", scale.name, describe(scale));
     }
     CKPT_TRY(read_scales(scale, 1));
   }
-  if (layer.pre_quant_scale >= 0) {
-    const Tensor& scale = checkpoint.tensors[static_cast<size_t>(layer.pre_quant_scale)];
+  if (layer.pre_quant_scale) {
+    const Tensor& scale = checkpoint.tensors[*layer.pre_quant_scale];
     if (scale.values() != weight.row_values()) {
       return corrupt("tensor '{}' is {}; its weight has {} columns", scale.name, describe(scale),
                      weight.row_values());
@@ -112,7 +113,6 @@ Result<std::vector<MixedLayer>> find_layers(const Checkpoint& checkpoint,
     layer.module = module_of(tensor.name);
     layer.kind = kind;
     layer.weight = i;
-    layer.bias = index.find(layer.module + ".bias");
     layer.input_scale = index.find(layer.module + ".input_scale");
     layer.pre_quant_scale = index.find(layer.module + ".pre_quant_scale");
     CKPT_TRY(check_companions(checkpoint, layer));
@@ -140,37 +140,26 @@ Status check_listed(const MixedModel& model, const TensorIndex& index) {
   return {};
 }
 
-Status read_heads(const Checkpoint& checkpoint, MixedModel& model) {
-  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
-  if (!config) return {};
-  for (const JsonText* scope : {&*config, config->find("text_config")}) {
-    if (scope == nullptr || !scope->is_object()) continue;
-    model.heads = scope->find_whole("num_attention_heads").value_or(model.heads);
-    model.kv_heads = scope->find_whole("num_key_value_heads").value_or(model.kv_heads);
-  }
-  if (model.kv_heads == 0) model.kv_heads = model.heads;
-  return {};
-}
-
 }  // namespace
 
 std::string_view MixedLayer::was() const {
   if (kind == LayerKind::kPlain) return "plain";
   if (kind == LayerKind::kFp8) return "FP8";
-  return pre_quant_scale >= 0 ? "NVFP4_AWQ" : "NVFP4";
+  return pre_quant_scale ? "NVFP4_AWQ" : "NVFP4";
 }
 
 const MixedLayer* MixedModel::find(std::string_view module) const {
-  const auto found = by_module.find(module);
-  return found == by_module.end() ? nullptr : &layers[found->second];
+  const size_t* found = find_mapped(by_module, module);
+  return found == nullptr ? nullptr : &layers[*found];
 }
 
 bool may_have_awq(const MixedModel& model) {
   const auto is_awq = [](const auto& layer) { return layer.second.name == "NVFP4_AWQ"; };
   return model.config.algo.name == "NVFP4_AWQ" ||
          std::ranges::any_of(model.config.layers, is_awq) ||
-         std::ranges::any_of(model.layers,
-                             [](const MixedLayer& layer) { return layer.pre_quant_scale >= 0; });
+         std::ranges::any_of(model.layers, [](const MixedLayer& layer) {
+           return layer.pre_quant_scale.has_value();
+         });
 }
 
 Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
@@ -189,7 +178,8 @@ Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   out.model_type = model.model_type;
   out.has_tied_head = model.has_tied_head;
-  CKPT_TRY(read_heads(checkpoint, out));
+  out.heads = model.heads;
+  out.kv_heads = model.kv_heads == 0 ? model.heads : model.kv_heads;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +31,9 @@ namespace ckpt {
 class TensorIndex {
  public:
   explicit TensorIndex(const std::vector<Tensor>& tensors);
-  // Position in the list; -1 when there is none.
-  int64_t find(std::string_view name) const;
-  bool has(std::string_view name) const { return find(name) >= 0; }
+  // Position in the list.
+  std::optional<size_t> find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name).has_value(); }
   // Names that begin with `prefix`, sorted.
   std::vector<std::string> starting_with(std::string_view prefix) const;
 
@@ -59,8 +60,8 @@ enum class LayerKind : uint8_t { kPlain, kFp8, kNvfp4 };
 struct MixedLayer {
   std::string module;
   LayerKind kind = LayerKind::kPlain;
-  size_t weight = 0;  // into Checkpoint::tensors, as the others; -1: there is none
-  int64_t bias = -1, input_scale = -1, pre_quant_scale = -1;
+  size_t weight = 0;  // into Checkpoint::tensors, as the others
+  std::optional<size_t> input_scale = {}, pre_quant_scale = {};
 
   bool is_quantized() const { return kind != LayerKind::kPlain; }
   std::string_view was() const;  // "FP8", "NVFP4_AWQ", ...

@@ -10,9 +10,7 @@
 #include <algorithm>
 
 #include "core/chunks/evaluate.h"
-#include "transforms/nvfp4/mixed_build.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_weights.h"
 
 namespace ckpt {
 namespace {
@@ -60,7 +58,7 @@ class Reporter {
       CKPT_ASSIGN(const Tensor exact, recode(made, plain_codec(job_.context.codecs, Dtype::kF32)));
       return measure_error(made, exact);
     }
-    CKPT_ASSIGN(const Tensor expected, target_of(job_, layer, found.base.has_value()));
+    CKPT_ASSIGN(const Tensor expected, target_of(job_, layer));
     CKPT_ASSIGN(const Tensor made, encoded_weight(job_, layer));
     return measure_error(made, expected);
   }
@@ -72,9 +70,8 @@ class Reporter {
     const auto say = [&](std::string_view text) {
       how += fmt::format("{}{}", how.empty() ? "" : "; ", text);
     };
-    if (found.fate == Fate::kRequantize || found.fate == Fate::kPlain) {
-      if (found.base) say("from the base");
-    }
+    const bool is_made = found.fate == Fate::kRequantize || found.fate == Fate::kPlain;
+    if (is_made && found.base) say("from the base");
     if (!found.rows.empty()) say("rows times the scale of the layer behind");
     std::string figures;
     if (found.base && found.fate == Fate::kRequantize) {

@@ -15,9 +15,7 @@
 #include "core/model/transform.h"
 #include "transforms/modelopt_export/options.h"
 #include "transforms/nvfp4/awq_folds.h"
-#include "transforms/nvfp4/mixed_build.h"
 #include "transforms/nvfp4/mixed_job.h"
-#include "transforms/nvfp4/mixed_weights.h"
 #include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
@@ -55,7 +53,7 @@ bool is_plain_nvfp4(const MixedModel& model) {
   const auto& layers = model.layers;
   return model.config.algo.name == "NVFP4" &&
          std::ranges::none_of(layers, [](const MixedLayer& layer) {
-           return layer.kind == LayerKind::kFp8 || layer.pre_quant_scale >= 0;
+           return layer.kind == LayerKind::kFp8 || layer.pre_quant_scale;
          });
 }
 

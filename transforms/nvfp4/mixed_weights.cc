@@ -1,5 +1,4 @@
 // Weights on the way to plain NVFP4 before they are encoded, and where the base has them.
-#include "transforms/nvfp4/mixed_weights.h"
 
 #include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
@@ -44,12 +43,11 @@ Factors invert(const Factors& factors) {
   return out;
 }
 
-Result<Tensor> target_of(const MixedJob& job, size_t layer, bool from_base) {
+Result<Tensor> target_of(const MixedJob& job, size_t layer) {
   const LayerPlan& plan = job.plans[layer];
-  CKPT_CHECK(!from_base || plan.base);
-  CKPT_ASSIGN(Tensor out, as_floats(job, from_base ? *plan.base : job.weight(layer)));
+  CKPT_ASSIGN(Tensor out, as_floats(job, plan.base ? *plan.base : job.weight(layer)));
   CKPT_ASSIGN(
-      out, with_factors(std::move(out), plan.rows, from_base ? invert(plan.taken) : plan.columns));
+      out, with_factors(std::move(out), plan.rows, plan.base ? invert(plan.taken) : plan.columns));
   const Tensor& weight = job.weight(layer);
   out.name = weight.name;
   out.source_name = weight.source_name;
@@ -60,8 +58,8 @@ Result<Tensor> target_of(const MixedJob& job, size_t layer, bool from_base) {
 Result<Tensor> effective_weight(const MixedJob& job, size_t layer) {
   const MixedLayer& found = job.model.layers[layer];
   Factors scale;
-  if (found.pre_quant_scale >= 0) {
-    const Tensor& stored = job.checkpoint.tensors[static_cast<size_t>(found.pre_quant_scale)];
+  if (found.pre_quant_scale) {
+    const Tensor& stored = job.checkpoint.tensors[*found.pre_quant_scale];
     CKPT_ASSIGN(scale, read_scales(stored, kMaxMixedColumns));
   }
   CKPT_ASSIGN(Tensor out, as_floats(job, job.weight(layer)));
@@ -73,7 +71,7 @@ Status match_base(MixedJob& job) {
   NameCount missing, other;
   for (size_t i = 0; i < job.plans.size(); ++i) {
     const MixedLayer& layer = job.model.layers[i];
-    const bool needed = layer.kind == LayerKind::kFp8 || layer.pre_quant_scale >= 0;
+    const bool needed = layer.kind == LayerKind::kFp8 || layer.pre_quant_scale;
     if (!needed) continue;
     auto found = job.base->find(layer.module, job.weight(i).shape);
     if (!found) {
@@ -88,11 +86,8 @@ Status match_base(MixedJob& job) {
       other.add(layer.module);
     }
   }
-  const auto note = [&](const NameCount& layers, std::string_view text) {
-    if (layers.count() > 0) job.context.note("base: " + layers.text(text));
-  };
-  note(missing, "layers are not there in this shape and come from IN");
-  note(other, "layers have other weights there and come from IN");
+  job.context.note(missing, "layers are not there in this shape and come from IN", "base: ");
+  job.context.note(other, "layers have other weights there and come from IN", "base: ");
   return {};
 }
 

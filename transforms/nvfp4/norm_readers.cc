@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/find.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/family_kin.h"
 #include "transforms/nvfp4/mixed_model.h"
@@ -29,9 +30,9 @@ void add_experts(const TensorIndex& index, const std::string& parent, NormReader
     for (const std::string& name : index.starting_with(parent + std::string(group))) {
       if (!name.ends_with(kWeight)) continue;
       const std::string module = module_of(name);
-      const std::string word(last_word(module));
-      const auto& inputs = kExpertInputs;
-      if (std::ranges::find(inputs, word) != std::end(inputs)) out.readers.push_back(module);
+      const bool reads_it =
+          std::ranges::find(kExpertInputs, last_word(module)) != std::end(kExpertInputs);
+      if (reads_it) out.readers.push_back(module);
     }
   }
 }
@@ -52,9 +53,9 @@ TensorIndex::TensorIndex(const std::vector<Tensor>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) positions_.emplace(tensors[i].name, i);
 }
 
-int64_t TensorIndex::find(std::string_view name) const {
-  const auto found = positions_.find(name);
-  return found == positions_.end() ? -1 : static_cast<int64_t>(found->second);
+std::optional<size_t> TensorIndex::find(std::string_view name) const {
+  const size_t* found = find_mapped(positions_, name);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::vector<std::string> TensorIndex::starting_with(std::string_view prefix) const {

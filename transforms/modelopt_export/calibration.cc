@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
+#include "core/base/find.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/qat_quantizers.h"
@@ -64,9 +65,7 @@ class Taker {
       CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), take(tensor)));
     }
     checkpoint.tensors = std::move(others);
-    if (unused_.count() > 0) {
-      context_.note(unused_.text("quantizer tensors have no place in an export and are left out"));
-    }
+    context_.note(unused_, "quantizer tensors have no place in an export and are left out");
     return std::move(out_);
   }
 
@@ -182,10 +181,6 @@ Status take_state(Checkpoint& checkpoint, const ExportOptions& options, const Co
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 // "….experts.3.gate_proj" and "….experts.3.up_proj" come out of "….experts.3.gate_up_proj".
 struct StackName {
   std::string name;
@@ -203,24 +198,19 @@ StackName stack_of(std::string_view module) {
 }  // namespace
 
 FoundWeightAmax find_weight_amax(const Calibration& calibration, std::string_view module) {
-  const auto exact = calibration.weights.find(module);
-  if (exact != calibration.weights.end()) return {&exact->second, 0};
-  if (!is_of_expert(module)) return {};
+  const WeightAmax* exact = find_mapped(calibration.weights, module);
+  if (exact != nullptr || !is_of_expert(module)) return {exact, 0};
   const StackName stack = stack_of(module);
-  const auto found = calibration.weights.find(stack.name);
-  if (found == calibration.weights.end()) return {};
-  return {&found->second, stack.half};
+  return {find_mapped(calibration.weights, stack.name), stack.half};
 }
 
 const InputAmax* find_input_amax(const Calibration& calibration, std::string_view module) {
   const std::string key = input_key(module);
-  auto found = calibration.inputs.find(key);
-  if (found == calibration.inputs.end() && is_of_expert(key)) {
-    std::string stack = without_expert(stack_of(key).name);
-    stack.erase(stack.find("*."), 2);
-    found = calibration.inputs.find(stack);
-  }
-  return found == calibration.inputs.end() ? nullptr : &found->second;
+  const InputAmax* found = find_mapped(calibration.inputs, key);
+  if (found != nullptr || !is_of_expert(key)) return found;
+  std::string stack = without_expert(stack_of(key).name);
+  stack.erase(stack.find("*."), 2);
+  return find_mapped(calibration.inputs, stack);
 }
 
 Result<float> read_scalar(const Tensor& tensor) {

@@ -110,9 +110,8 @@ void note_unknown_stacks(const Checkpoint& checkpoint, const ExportJob& job) {
     if (!is_stack || is_kept || !job.selection.modules[i].empty()) continue;
     stacks.add(tensor.name);
   }
-  if (stacks.count() == 0) return;
-  job.context.note(
-      stacks.text("stacks of matrices stay as they are; export knows experts by other names"));
+  job.context.note(stacks,
+                   "stacks of matrices stay as they are; export knows experts by other names");
 }
 
 // ---- documents ---------------------------------------------------------------------------------

@@ -169,8 +169,7 @@ Status take_recipe_cache(const Checkpoint& checkpoint, Calibration& calibration,
     if (!tensor.name.ends_with(kWeight)) continue;
     const std::string module = module_of(tensor.name);
     if (!is_of_attention(last_word(module))) continue;
-    const std::string parent =
-        module.substr(0, module.size() - std::min(module.size(), last_word(module).size() + 1));
+    const std::string parent = module_of(module);
     CKPT_ASSIGN(const auto cache, choose_cache(*options.recipe, parent));
     if (!cache) continue;
     if (found && *found != *cache) {

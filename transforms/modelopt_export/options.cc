@@ -30,15 +30,11 @@ constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
 
-ExportPreset layers_of(PresetWord preset) {
-  switch (preset) {
-    case PresetWord::kMlpOnly:
-    case PresetWord::kMlpOnlyInputScale1: return ExportPreset::kMlpOnly;
-    case PresetWord::kExpertsOnly:
-    case PresetWord::kExpertsOnlyInputScale1: return ExportPreset::kExpertsOnly;
-    default: return ExportPreset::kDefault;
-  }
-}
+// By PresetWord.
+constexpr ExportPreset kPresetLayers[] = {ExportPreset::kDefault,     ExportPreset::kMlpOnly,
+                                          ExportPreset::kExpertsOnly, ExportPreset::kDefault,
+                                          ExportPreset::kMlpOnly,     ExportPreset::kExpertsOnly,
+                                          ExportPreset::kDefault};
 
 // Further facts of a preset: which type it is for, and what of the inputs is known.
 Status take_preset(const OptionValues& options, ExportOptions& out) {
@@ -47,7 +43,7 @@ Status take_preset(const OptionValues& options, ExportOptions& out) {
     out.recipe_name = options.text("preset");
     return {};
   }
-  out.preset = layers_of(word);
+  out.preset = kPresetLayers[static_cast<size_t>(word)];
   if (word <= PresetWord::kExpertsOnly) return {};
   const std::string_view name = kPresets[static_cast<size_t>(word)].name;
   const bool is_weight_only = word == PresetWord::kWeightOnly;

@@ -51,7 +51,7 @@ bool is_next_token_layer(std::string_view module, const ExportModel& model) {
 
 GlobList compiled(std::string_view globs) { return GlobList(split_words<std::string>(globs)); }
 
-// The choice of layers by `options`, except for their preset.
+// The choice of layers by `options` with this preset.
 bool in_preset(const std::string& module, const ExportModel& model, const ExportOptions& options,
                ExportPreset preset) {
   static const GlobList never = compiled(kNeverByDefault), mlp_only = compiled(kMlpOnly),
@@ -62,10 +62,6 @@ bool in_preset(const std::string& module, const ExportModel& model, const Export
   if (is_next_token_layer(module, model) && !options.keeps_fp8) return false;
   if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
   return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
-}
-
-bool in_default(const std::string& module, const ExportModel& model, const ExportOptions& options) {
-  return in_preset(module, model, options, options.preset);
 }
 
 // As for only: what ModelOpt leaves alone is FP8 when its name is spelled out.
@@ -114,35 +110,29 @@ bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
          tensor.name.rfind(".experts.") != std::string::npos;
 }
 
-Status check_rows(const Tensor& tensor, const std::string& module, ExportType type) {
+Status check_layer(const Tensor& tensor, const std::string& module, bool is_stack, ExportType type,
+                   const ExportModel& model) {
+  const std::string hint = fmt::format("--keep '{}'", module);
+  if (is_stack && !is_nvfp4(type)) {
+    return unsupported_hint(fmt::format("--keep '{}'", tensor.name),
+                            "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
+                            tensor.name);
+  }
   if (tensor.values() == 0) {
-    return unsupported_hint(fmt::format("--keep '{}'", module),
-                            "tensor '{}' is [{}]: it has no values to quantize", tensor.name,
+    return unsupported_hint(hint, "tensor '{}' is [{}]: it has no values to quantize", tensor.name,
                             fmt::join(tensor.shape, ", "));
   }
-  if (!is_nvfp4(type) || tensor.row_values() % 16 == 0) return {};
-  return unsupported_hint(fmt::format("--keep '{}'", module),
-                          "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16",
-                          tensor.name, tensor.row_values());
-}
-
-// ModelOpt gives matrices of one block each, that servers join, one scale; larger ones their own.
-Status check_blocks(const Tensor& tensor, const std::string& module, const ExportModel& model,
-                    ExportType type) {
-  if (type != ExportType::kFp8Blocks || tensor.rows() > 128 || tensor.row_values() > 128 ||
-      find_group(module, model.model_type).rule == nullptr) {
-    return {};
+  if (is_nvfp4(type) && tensor.row_values() % 16 != 0) {
+    return unsupported_hint(hint, "tensor '{}': rows of {} values; NVFP4 needs a multiple of 16",
+                            tensor.name, tensor.row_values());
   }
-  return unsupported_hint(fmt::format("--keep '{}'", module),
+  // ModelOpt gives matrices of one block each, that servers join, one scale; larger ones their own.
+  const bool is_one_block =
+      type == ExportType::kFp8Blocks && tensor.rows() <= 128 && tensor.row_values() <= 128;
+  if (!is_one_block || find_group(module, model.model_type).rule == nullptr) return {};
+  return unsupported_hint(hint,
                           "tensor '{}': FP8 in blocks of a matrix that is one block; expected more "
                           "than 128 rows or columns",
-                          tensor.name);
-}
-
-Status check_stack_type(const Tensor& tensor, bool is_stack, ExportType type) {
-  if (!is_stack || is_nvfp4(type)) return {};
-  return unsupported_hint(fmt::format("--keep '{}'", tensor.name),
-                          "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
                           tensor.name);
 }
 
@@ -244,13 +234,12 @@ bool is_selected(std::string_view module, std::string_view tensor, const ExportM
                  const Calibration& calibration, const ExportOptions& options) {
   if (options.keep.matches(module, tensor)) return false;
   if (!options.only.empty() && !options.only.matches(module, tensor)) return false;
-  const std::string name(module);
-  if (calibration.is_qat) {
-    const bool in_preset =
-        options.preset == ExportPreset::kDefault || in_default(name, model, options);
-    return in_preset && find_weight_amax(calibration, module).amax != nullptr;
+  const bool is_any_of_them = calibration.is_qat ? options.preset == ExportPreset::kDefault
+                                                 : options.only.has_name(module, tensor);
+  if (!is_any_of_them && !in_preset(std::string(module), model, options, options.preset)) {
+    return false;
   }
-  return options.only.has_name(module, tensor) || in_default(name, model, options);
+  return !calibration.is_qat || find_weight_amax(calibration, module).amax != nullptr;
 }
 
 }  // namespace
@@ -299,9 +288,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
       CKPT_ASSIGN(chosen, choose_type(own, tensor.name, model, calibration, options));
     }
     if (chosen) {
-      CKPT_TRY(check_stack_type(tensor, is_stack, chosen->type));
-      CKPT_TRY(check_rows(tensor, module, chosen->type));
-      CKPT_TRY(check_blocks(tensor, module, model, chosen->type));
+      CKPT_TRY(check_layer(tensor, module, is_stack, chosen->type, model));
       type = chosen->type;
       input_amax = chosen->input_amax;
       selected = own;
@@ -314,6 +301,20 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   if (model.has_tied_head) unquantized.insert("lm_head");
   CKPT_TRY(check_claimed(calibration, seen));
   out.unquantized.assign(unquantized.begin(), unquantized.end());
+  return out;
+}
+
+// Experts of a layer, and the fused rows of the table in groups.cc.
+Result<std::vector<std::string>> joined_layers(const Checkpoint& checkpoint,
+                                               const std::vector<std::string>& modules) {
+  CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  std::vector<std::string> out;
+  for (const std::string& module : modules) {
+    const auto expert = expert_name(module);
+    const SharedGroup group = find_group(module, model.model_type);
+    const bool is_fused = group.rule != nullptr && group.rule->is_fused;
+    out.push_back(expert ? std::string(expert->front) : is_fused ? group.key : module);
+  }
   return out;
 }
 

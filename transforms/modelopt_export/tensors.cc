@@ -114,10 +114,7 @@ class Maker {
       const Codec& bf16 = plain_codec(job_.context.codecs, Dtype::kBF16);
       CKPT_ASSIGN(tensor(i), recode(std::move(tensor(i)), bf16));
     }
-    if (decoded.count() > 0) {
-      job_.context.note(
-          decoded.text("weights of MXFP4 stay unquantized, as BF16 with the same values"));
-    }
+    job_.context.note(decoded, "weights of MXFP4 stay unquantized, as BF16 with the same values");
     return {};
   }
 
@@ -356,17 +353,13 @@ class Maker {
   void note_counts() const {
     const bool has_importance =
         !job_.importance.weights.empty() || !job_.importance.moments.empty();
-    if (has_importance && unweighted_.count() > 0) {
-      job_.context.note("nothing is known of the inputs of " + unweighted_.text("layers"));
+    if (has_importance) {
+      job_.context.note(unweighted_, "layers", "nothing is known of the inputs of ");
     }
-    if (uncalibrated_.count() > 0) {
-      job_.context.note(uncalibrated_.text(
-          "groups of experts have no stored maximum; their weights' own is used"));
-    }
-    if (split_groups_.count() > 0) {
-      job_.context.note(split_groups_.text(
-          "layers stay although those that servers join them with are quantized"));
-    }
+    job_.context.note(uncalibrated_,
+                      "groups of experts have no stored maximum; their weights' own is used");
+    job_.context.note(split_groups_,
+                      "layers stay although those that servers join them with are quantized");
   }
 
   Checkpoint& checkpoint_;

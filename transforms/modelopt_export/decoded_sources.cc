@@ -1,8 +1,9 @@
-
+// FP8 and INT4 as BF16 that is decoded when it is read.
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/counted.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/quant_config.h"
@@ -23,7 +24,8 @@ bool is_fp8_weight(const Tensor& tensor) {
   return tensor.has_scales() && is_fp8(tensor.codec->scheme);
 }
 
-Result<Tensor> decoded_fp8(Tensor tensor, const Codec& bf16) {
+Result<Tensor> decoded_as_bf16(Tensor tensor, Codecs codecs) {
+  const Codec& bf16 = plain_codec(codecs, Dtype::kBF16);
   CKPT_ASSIGN(tensor, recode(std::move(tensor), bf16));
   return with_op(std::move(tensor), RoundTo{Dtype::kBF16});
 }
@@ -96,28 +98,30 @@ Status check_kept_scales(const Tensor& scales) {
       scales.name, bad - values.begin(), *bad);
 }
 
-Status check_kept(const Tensor& weight, const Fp8Source::Pair* pair, Codecs codecs) {
-  if (pair != nullptr) return check_kept_scales(pair->scale);
-  return check_kept_scales(part_as_tensor(weight, 1, codecs));
-}
-
-// Of DeepSeek-V4's MTP block: check_experts_alone lets no other pass.
-void keep_mxfp4(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
-                const Context& context) {
-  NameCount kept;
-  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
-    Tensor& tensor = checkpoint.tensors[i];
-    const auto pair = source.pairs.find(tensor.name);
-    if (pair == source.pairs.end() || !selection.modules[i].empty()) continue;
-    if (mxfp4_of(tensor) == nullptr) continue;
-    kept.add(tensor.name);
-    tensor = pair->second.codes;
-  }
-  if (kept.count() == 0) return;
-  context.note(kept.text("weights of MXFP4 stay as they are, with the same bytes"));
+bool has_packed_int4(const Checkpoint& checkpoint) {
+  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& each) {
+    return each.name.ends_with(".weight_packed") && plain_dtype(*each.codec) == Dtype::kI32;
+  });
 }
 
 }  // namespace
+
+Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options,
+                             const Context& context, SourceWeights& out) {
+  CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
+  if (statement.method != "compressed-tensors" || !has_packed_int4(checkpoint)) return checkpoint;
+  CKPT_TRY(check_said_cache(statement, options));
+  CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
+  for (Tensor& tensor : checkpoint.tensors) {
+    if (!is_made_of_words(tensor)) continue;
+    out.emplace(tensor.name, tensor);
+    CKPT_ASSIGN(tensor, decoded_as_bf16(std::move(tensor), context.codecs));
+  }
+  CKPT_TRY(check_weights_are_read(checkpoint));
+  CKPT_TRY(remove_quant_config(checkpoint));
+  checkpoint.remove_document("recipe.yaml");
+  return checkpoint;
+}
 
 Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8Source& out) {
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
@@ -125,7 +129,6 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
   out.said = statement.said;
   out.pairs = find_scaled_pairs(checkpoint);
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
-  const Codec& bf16 = plain_codec(context.codecs, Dtype::kBF16);
   std::vector<Tensor> tensors;
   uint64_t activations = 0;
   for (Tensor& tensor : checkpoint.tensors) {
@@ -140,7 +143,7 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
     if (is_fp8_weight(tensor) || is_unpacked(tensor)) {
       CKPT_TRY(check_fp8_axes(tensor));
       out.weights.emplace(tensor.name, tensor);
-      CKPT_ASSIGN(tensor, decoded_fp8(std::move(tensor), bf16));
+      CKPT_ASSIGN(tensor, decoded_as_bf16(std::move(tensor), context.codecs));
     }
     tensors.push_back(std::move(tensor));
   }
@@ -160,25 +163,31 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     return misuse_hint("the same without it", "rest=fp8: the checkpoint has no FP8 weights");
   }
   CKPT_TRY(check_experts_alone(selection, source, checkpoint));
-  NameCount kept;
+  NameCount kept, kept_mxfp4;
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    if (!selection.modules[i].empty()) continue;
     Tensor& tensor = checkpoint.tensors[i];
-    const auto found = source.weights.find(tensor.name);
-    if (found == source.weights.end() || !selection.modules[i].empty()) continue;
+    const Tensor* weight = find_mapped(source.weights, tensor.name);
+    const Fp8Source::Pair* pair = find_mapped(source.pairs, tensor.name);
+    // Of DeepSeek-V4's MTP block: check_experts_alone lets no other pass.
+    if (weight == nullptr && pair != nullptr && mxfp4_of(tensor) != nullptr) {
+      kept_mxfp4.add(tensor.name);
+      tensor = pair->codes;
+    }
+    if (weight == nullptr) continue;
     kept.add(tensor.name);
-    const auto pair = source.pairs.find(tensor.name);
-    if (pair == source.pairs.end() && is_unpacked(found->second)) {
+    if (pair == nullptr && is_unpacked(*weight)) {
       return unsupported_hint("no --rest, which makes it BF16",
                               "rest=fp8: '{}' has scales of a kind that can only be decoded",
                               tensor.name);
     }
-    const bool is_pair = pair != source.pairs.end();
-    CKPT_TRY(check_kept(found->second, is_pair ? &pair->second : nullptr, context.codecs));
-    tensor = is_pair ? pair->second.codes : found->second;
+    CKPT_TRY(check_kept_scales(pair == nullptr ? part_as_tensor(*weight, 1, context.codecs)
+                                               : pair->scale));
+    tensor = pair == nullptr ? *weight : pair->codes;
   }
-  keep_mxfp4(checkpoint, source, selection, context);
+  context.note(kept_mxfp4, "weights of MXFP4 stay as they are, with the same bytes");
   if (kept.count() == 0) return {};
-  context.note(kept.text("weights of FP8 stay unquantized, as FP8 with the same bytes"));
+  context.note(kept, "weights of FP8 stay unquantized, as FP8 with the same bytes");
   context.note(
       "FP8 with experts of NVFP4 is DeepSeek-V4's layout (moe_quant_algo); "
       "vLLM 0.17 does not load it: without rest=fp8 the layers become BF16");
@@ -188,11 +197,10 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
 void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source) {
   std::vector<Tensor> out;
   for (Tensor& tensor : checkpoint.tensors) {
-    const auto pair = source.pairs.find(tensor.name);
-    const bool is_kept = pair != source.pairs.end() && tensor.is_stored() &&
-                         tensor.codec == pair->second.codes.codec;
+    const Fp8Source::Pair* pair = find_mapped(source.pairs, tensor.name);
+    const bool is_kept = pair != nullptr && tensor.is_stored() && tensor.codec == pair->codes.codec;
     out.push_back(std::move(tensor));
-    if (is_kept) out.push_back(pair->second.scale);
+    if (is_kept) out.push_back(pair->scale);
   }
   checkpoint.tensors = std::move(out);
 }

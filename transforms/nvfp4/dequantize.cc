@@ -34,10 +34,6 @@ constexpr OptionRule kDequantizeOptions[] = {
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 constexpr std::string_view kColumnScale = ".pre_quant_scale";
-// Tensors that servers need with quantized weights, but not with floats.
-constexpr std::string_view kDropped[] = {
-    ".input_scale", ".input_global_scale", ".output_scale", ".k_scale", ".v_scale",
-    ".q_scale",     ".k_bias_value",       ".v_bias_value"};
 
 using ColumnScales = std::map<std::string, const Tensor*>;  // by module
 
@@ -87,7 +83,7 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
   const ColumnScales scales = find_column_scales(checkpoint);
   std::vector<Tensor> out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (tensor.name.ends_with(kColumnScale) || ends_with_any(tensor.name, kDropped)) continue;
+    if (ends_with_any(tensor.name, kCompanions)) continue;
     Tensor made = tensor;
     if (is_decoded(tensor)) CKPT_SET(made, recode(std::move(made), codec));
     const auto scale = scales.find(module_of(tensor.name));

@@ -18,7 +18,6 @@
 #include "core/base/arithmetic.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
-#include "transforms/packed/scales.h"
 
 namespace ckpt {
 namespace {
@@ -54,10 +53,7 @@ Result<BitsState> read_bits_state(const Tensor& tensor) {
     const float value = std::strtof(offset->token().c_str(), &end);
     if (!offset->token().empty() && *end == '\0') out.nested_offset = value;
   }
-  const JsonText* shape = json.find("shape");
-  for (size_t i = 0; shape != nullptr && i < shape->items().size(); ++i) {
-    out.shape.push_back(shape->items()[i].as_whole().value_or(0));
-  }
+  out.shape = wholes_in(json.find("shape"));
   const auto values = product(out.shape);
   out.values = values.value_or(0);
   const bool is_known = out.values != 0 && out.shape.size() <= kMaxDimensions &&
@@ -99,8 +95,7 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
   CodedMatrix matrix;
   matrix.rows = 1;
   matrix.columns = blocks;
-  matrix.codes = {
-      .bytes = only_slice(*absmax), .outer = 1, .inner = blocks, .bits = 8, .word_bytes = 1};
+  matrix.codes = byte_codes(*absmax, 1, blocks);
   CKPT_ASSIGN(matrix.table, read_map(*map, 256));
   const bool is_whole = is_plain_grid(*nested, Dtype::kF32, 1) &&
                         nested->values() == divide_up(blocks, state.nested_block);
@@ -209,11 +204,9 @@ Result<PackedWeight> join_eight_bits(const PackedJob& job, const Tensor& codes) 
   return out;
 }
 
-constexpr PackedKind kBitsandbytesKinds[] = {{"bitsandbytes", is_four_bits, join_four_bits},
-                                             {"bitsandbytes", is_eight_bits, join_eight_bits}};
-
 }  // namespace
 
-std::span<const PackedKind> bitsandbytes_kinds() { return kBitsandbytesKinds; }
+extern constinit const PackedKind kFourBitsKind{"bitsandbytes", is_four_bits, join_four_bits};
+extern constinit const PackedKind kEightBitsKind{"bitsandbytes", is_eight_bits, join_eight_bits};
 
 }  // namespace ckpt

@@ -21,7 +21,6 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
-#include "transforms/packed/scales.h"
 
 namespace ckpt {
 namespace {
@@ -34,7 +33,7 @@ struct StatedWeights {
   std::string type = "int";
   uint64_t bits = 0;
   uint64_t group = 0;  // 0: none
-  std::vector<uint64_t> block;
+  std::vector<uint64_t> block = {};
   bool has_zeros = false;   // "symmetric": false
   bool is_ordered = false;  // inputs are in the groups that g_idx says
 };
@@ -52,10 +51,7 @@ std::vector<StatedWeights> stated_weights(const PackedJob& job) {
     const bool has_bits = bits != nullptr && !bits->is_null();
     one.bits = has_bits ? bits->as_whole().value_or(0) : 8;  // 0 fits no weight
     one.group = weights->find_whole("group_size").value_or(0);
-    const JsonText* block = weights->find("block_structure");
-    for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
-      one.block.push_back(block->items()[i].as_whole().value_or(0));
-    }
+    one.block = wholes_in(weights->find("block_structure"));
     const JsonText* symmetric = weights->find("symmetric");
     one.has_zeros = symmetric != nullptr && symmetric->as_boolean() == false;
     if (const JsonText* order = weights->find("actorder")) {
@@ -66,11 +62,23 @@ std::vector<StatedWeights> stated_weights(const PackedJob& job) {
   return out;
 }
 
-// The group whose scales have the shape of `scale`. If several have, only the parts that all of
-// them declare are required.
-Result<StatedWeights> stated_for(std::vector<StatedWeights> stated, const Tensor& scale,
-                                 ScaledShape shape) {
+Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view found) {
+  return corrupt("tensor '{}' holds {}; no group of {}'s quantization_config has such weights",
+                 tensor.name, found, job.statement.place);
+}
+
+// The group of weights as `wanted` whose scales have the shape of `scale`; `shape` gets its tiles.
+// If several have, only the parts that all of them declare are required.
+Result<StatedWeights> stated_for(const PackedJob& job, const Tensor& codes, const Tensor& scale,
+                                 const StatedWeights& wanted, ScaledShape& shape) {
+  std::vector<StatedWeights> stated = stated_weights(job);
   if (stated.empty()) return StatedWeights();
+  std::erase_if(stated, [&](const StatedWeights& each) {
+    return each.type != wanted.type || each.bits != wanted.bits;
+  });
+  if (stated.empty()) {
+    return not_stated(job, codes, fmt::format("{} of {} bits", wanted.type, wanted.bits));
+  }
   const auto detail = [](const StatedWeights& each) {
     return !each.block.empty() ? 2 : each.group != 0 ? 1 : 0;
   };
@@ -101,6 +109,8 @@ Result<StatedWeights> stated_for(std::vector<StatedWeights> stated, const Tensor
     }
   }
   if (!out) return Failure(*std::move(wrong));
+  shape.group = out->group;
+  shape.block = out->block;
   return *out;
 }
 
@@ -112,17 +122,31 @@ Status check_parts(const PackedJob& job, const StatedWeights& stated, const Tens
   return {};
 }
 
-Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view found) {
-  return corrupt("tensor '{}' holds {}; no group of {}'s quantization_config has such weights",
-                 tensor.name, found, job.statement.place);
+Status read_input_order(const Tensor& g_idx, CodedMatrix& matrix) {
+  if (g_idx.shape != std::vector<uint64_t>{matrix.columns}) {
+    return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", matrix.columns));
+  }
+  CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxIndexedInputs));
+  if (!read) return wrong_part(g_idx, "i32");
+  // -1: the order of inputs is their own.
+  if (std::ranges::count(*read, -1) != 0) return {};
+  CKPT_ASSIGN(std::vector<uint32_t> groups, groups_of_inputs(g_idx, *read, matrix.scales.columns));
+  matrix.groups = std::make_shared<const std::vector<uint32_t>>(std::move(groups));
+  return {};
 }
 
-// The parts of `stem` that accompany a weight and have no use in floats.
-void add_sides(const PackedJob& job, const std::string& stem, PackedWeight& out) {
+// The order of inputs, and the parts of `weight` that have no use in floats.
+Status add_other_parts(const PackedJob& job, const std::string& weight, CodedMatrix& matrix,
+                       PackedWeight& out) {
+  if (const Tensor* g_idx = job.find(weight + "_g_idx")) {
+    out.parts.push_back(g_idx);
+    if (job.reads_values) CKPT_TRY(read_input_order(*g_idx, matrix));
+  }
   for (const char* end : {".input_scale", ".input_zero_point", ".output_scale",
                           ".output_zero_point", ".input_global_scale"}) {
-    if (const Tensor* side = job.find(stem + end)) out.parts.push_back(side);
+    if (const Tensor* side = job.find(module_of(weight) + end)) out.parts.push_back(side);
   }
+  return {};
 }
 
 // ---- pack-quantized ----------------------------------------------------------------------------
@@ -215,26 +239,6 @@ Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, con
   return out;
 }
 
-Result<std::shared_ptr<const std::vector<uint32_t>>> input_order(const Tensor& g_idx,
-                                                                 uint64_t inputs, uint64_t groups) {
-  if (g_idx.shape != std::vector<uint64_t>{inputs}) {
-    return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", inputs));
-  }
-  CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxIndexedInputs));
-  if (!read) return wrong_part(g_idx, "i32");
-  // -1: the order of inputs is their own.
-  if (std::ranges::count(*read, -1) != 0) return nullptr;
-  std::vector<uint32_t> out;
-  for (const int64_t group : *read) {
-    if (group < 0 || static_cast<uint64_t>(group) >= groups) {
-      return corrupt("tensor '{}': input {} is of group {}; there are {} groups", g_idx.name,
-                     out.size(), group, groups);
-    }
-    out.push_back(static_cast<uint32_t>(group));
-  }
-  return std::make_shared<const std::vector<uint32_t>>(std::move(out));
-}
-
 // Symmetric ones of 4 bits have a codec, whose bits move into GGUF's Q4_0.
 const Codec* codec_of_words(const PackedJob& job, const CodedMatrix& matrix) {
   const uint64_t group = matrix.scales.tile_columns;
@@ -286,14 +290,9 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
   CKPT_ASSIGN(const Tensor* shape_tensor, job.need(weight + "_shape", packed));
   const Tensor* zeros = job.find(weight + "_zero_point");
   CKPT_ASSIGN(const PackedShape shape, packed_shape(job, packed, *shape_tensor));
-  std::vector<StatedWeights> stated = stated_weights(job);
-  std::erase_if(stated, [&](const StatedWeights& each) {
-    return each.type != "int" || each.bits != shape.bits;
-  });
   ScaledShape scaled{shape.rows, shape.columns};
-  CKPT_ASSIGN(const StatedWeights said, stated_for(std::move(stated), *scale, scaled));
-  scaled.group = said.group;
-  scaled.block = said.block;
+  CKPT_ASSIGN(const StatedWeights said,
+              stated_for(job, packed, *scale, {.bits = shape.bits}, scaled));
   CodedMatrix matrix;
   matrix.rows = shape.rows;
   matrix.columns = shape.columns;
@@ -307,13 +306,7 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
                           describe(matrix.scales));
   out.parts = {&packed, scale, shape_tensor};
   if (zeros != nullptr) out.parts.push_back(zeros);
-  if (const Tensor* g_idx = job.find(weight + "_g_idx")) {
-    out.parts.push_back(g_idx);
-    if (job.reads_values) {
-      CKPT_ASSIGN(matrix.groups, input_order(*g_idx, shape.columns, matrix.scales.columns));
-    }
-  }
-  add_sides(job, module_of(packed.name), out);
+  CKPT_TRY(add_other_parts(job, weight, matrix, out));
   out.weight = joined_words(job, packed, weight, std::move(matrix));
   return out;
 }
@@ -327,19 +320,9 @@ bool is_scaled_codes(const PackedJob& job, const Tensor& tensor) {
 
 Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
   const std::string type = is_fp8_grid(codes) ? "float" : "int";
-  std::vector<StatedWeights> stated = stated_weights(job);
-  const bool is_any_stated = !stated.empty();
-  std::erase_if(stated, [&](const StatedWeights& each) {
-    return each.type != type || each.bits != 8;
-  });
-  if (is_any_stated && stated.empty()) {
-    return not_stated(job, codes, fmt::format("{} of 8 bits", type));
-  }
   const Tensor& scale = *job.find(codes.name + "_scale");
   ScaledShape shape{codes.shape[0], codes.shape[1]};
-  CKPT_ASSIGN(const StatedWeights said, stated_for(std::move(stated), scale, shape));
-  shape.group = said.group;
-  shape.block = said.block;
+  CKPT_ASSIGN(const StatedWeights said, stated_for(job, codes, scale, {type, 8}, shape));
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
   CKPT_TRY(check_parts(job, said, codes, codes.name, matrix.scales));
   PackedWeight out{{}, {&codes, &scale}, {}};
@@ -348,25 +331,18 @@ Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
     out.parts.push_back(zeros);
     CKPT_TRY(add_byte_zeros(*zeros, fmt::format(" of '{}'", scale.name), matrix));
   }
-  if (const Tensor* g_idx = job.find(codes.name + "_g_idx")) {
-    out.parts.push_back(g_idx);
-    if (job.reads_values) {
-      CKPT_ASSIGN(matrix.groups, input_order(*g_idx, shape.columns, matrix.scales.columns));
-    }
-  }
+  CKPT_TRY(add_other_parts(job, codes.name, matrix, out));
   out.label = fmt::format("{}{} ({})", type == "int" ? "INT8" : "FP8",
                           zeros == nullptr ? "" : " with zero points", describe(matrix.scales));
-  add_sides(job, module_of(codes.name), out);
   out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
   return out;
 }
 
-constexpr std::string_view kCompressedMethod = "compressed-tensors";
-constexpr PackedKind kCompressedKinds[] = {{kCompressedMethod, is_packed_words, join_words},
-                                           {kCompressedMethod, is_scaled_codes, join_codes}};
-
 }  // namespace
 
-std::span<const PackedKind> compressed_kinds() { return kCompressedKinds; }
+extern constinit const PackedKind kPackedWordsKind{"compressed-tensors", is_packed_words,
+                                                   join_words};
+extern constinit const PackedKind kScaledCodesKind{"compressed-tensors", is_scaled_codes,
+                                                   join_codes};
 
 }  // namespace ckpt

@@ -12,7 +12,6 @@
 
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
-#include "transforms/packed/scales.h"
 
 namespace ckpt {
 namespace {
@@ -30,9 +29,8 @@ constexpr std::string_view kBlockKey = "weight_block_size";
 // Rows and columns that share a scale; empty where the documents say none.
 Result<std::vector<uint64_t>> said_block(const PackedJob& job) {
   const JsonText* block = job.statement.said.find(kBlockKey);
-  std::vector<uint64_t> out;
+  const std::vector<uint64_t> out = wholes_in(block);
   if (block == nullptr || block->is_null()) return out;
-  for (const JsonText& item : block->items()) out.push_back(item.as_whole().value_or(0));
   if (out.size() == 2 && out[0] != 0 && out[1] != 0) return out;
   return corrupt(
       "{}: {} is {}; expected two whole numbers above zero: rows and columns that share a scale",
@@ -95,9 +93,6 @@ Result<PackedWeight> join_bitnet(const PackedJob& job, const Tensor& codes) {
   return out;
 }
 
-constexpr PackedKind kFp8Kinds[] = {{"fp8", is_scaled_fp8, join_fp8},
-                                    {"bitnet", is_bitnet_codes, join_bitnet}};
-
 }  // namespace
 
 Status check_said_block(const PackedJob& job, const Tensor& tensor) {
@@ -117,6 +112,7 @@ Status check_said_block(const PackedJob& job, const Tensor& tensor) {
       tensor.name, tile_rows, tile_columns, block[0], block[1], kBlockKey, job.statement.place);
 }
 
-std::span<const PackedKind> fp8_kinds() { return kFp8Kinds; }
+extern constinit const PackedKind kScaledFp8Kind{"fp8", is_scaled_fp8, join_fp8};
+extern constinit const PackedKind kBitnetKind{"bitnet", is_bitnet_codes, join_bitnet};
 
 }  // namespace ckpt

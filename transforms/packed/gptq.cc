@@ -141,17 +141,9 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   group = stated.empty() ? divide_up(inputs, parts.groups()) : std::min(*fitting, inputs);
   if (!job.reads_values) return nullptr;
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxInputs));
-  std::vector<uint32_t> out(inputs);
+  CKPT_ASSIGN(std::vector<uint32_t> out, groups_of_inputs(g_idx, *read, parts.groups()));
   bool is_plain = true;
-  for (uint64_t k = 0; k < inputs; ++k) {
-    const int64_t found = (*read)[k];
-    if (found < 0 || static_cast<uint64_t>(found) >= parts.groups()) {
-      return corrupt("tensor '{}': input {} is of group {}; there are {} groups", g_idx.name, k,
-                     found, parts.groups());
-    }
-    out[k] = static_cast<uint32_t>(found);
-    is_plain = is_plain && out[k] == k / group;
-  }
+  for (uint64_t k = 0; k < inputs; ++k) is_plain = is_plain && out[k] == k / group;
   if (is_plain) return nullptr;
   return std::make_shared<const std::vector<uint32_t>>(std::move(out));
 }
@@ -299,11 +291,9 @@ Result<PackedWeight> join_awq(const PackedJob& job, const Tensor& qweight) {
   return gptq_weight(job, parts, std::move(matrix), fmt::format("AWQ 4 bits (group {})", group));
 }
 
-constexpr PackedKind kGptqKinds[] = {{"gptq", is_qweight, join_gptq},
-                                     {"awq", is_qweight, join_awq}};
-
 }  // namespace
 
-std::span<const PackedKind> gptq_kinds() { return kGptqKinds; }
+extern constinit const PackedKind kGptqKind{"gptq", is_qweight, join_gptq};
+extern constinit const PackedKind kAwqKind{"awq", is_qweight, join_awq};
 
 }  // namespace ckpt

@@ -47,25 +47,45 @@ struct PackedKind {
   bool (*is_first)(const PackedJob& job, const Tensor& tensor);  // it holds codes of such a weight
   Result<PackedWeight> (*join)(const PackedJob& job, const Tensor& first);
 };
-std::span<const PackedKind> gptq_kinds();
-std::span<const PackedKind> compressed_kinds();
-std::span<const PackedKind> bitsandbytes_kinds();
-std::span<const PackedKind> fp8_kinds();
+extern const PackedKind kGptqKind, kAwqKind, kPackedWordsKind, kScaledCodesKind, kFourBitsKind,
+    kEightBitsKind, kExpertBlocksKind, kPackedPairsKind, kScaledFp8Kind, kBitnetKind, kTorchaoKind,
+    kStackedNvfp4Kind;
+
 // Fails: kCorrupt: FP8 that a codec reads has scales for other tiles than weight_block_size.
 Status check_said_block(const PackedJob& job, const Tensor& tensor);
-std::span<const PackedKind> mxfp4_kinds();
-std::span<const PackedKind> torchao_kinds();
-std::span<const PackedKind> stacked_nvfp4_kinds();
 
 // ---- what the readers are written with ---------------------------------------------------------
 
 // `tensor` is stored as one run of numbers of this type and of as many axes.
 bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes);
 bool is_float_grid(const Tensor& tensor, size_t axes);  // F32, F16 or BF16
+bool is_fp8_grid(const Tensor& tensor);                 // E4M3 or E5M2, in two axes
 // Its bytes. Requires: is_plain_grid or is_float_grid.
 Slice only_slice(const Tensor& tensor);
 // "tensor 'x.scales' is f16 [4, 8]; expected ...".
 Failure wrong_part(const Tensor& tensor, std::string_view expected);
+// The numbers of a list of a document; 0 for what is none.
+std::vector<uint64_t> wholes_in(const JsonText* list);
+// The group of each input, as `g_idx` has them. Fails: kCorrupt: one that is not below `groups`.
+Result<std::vector<uint32_t>> groups_of_inputs(const Tensor& g_idx,
+                                               const std::vector<int64_t>& values, uint64_t groups);
+
+// A matrix, and the declared layout of its scales.
+struct ScaledShape {
+  uint64_t rows, columns;
+  uint64_t group = 0;                // values of a row that share a scale; 0: not said
+  std::vector<uint64_t> block = {};  // rows and columns of a tile; empty: not said
+};
+// For the tiles that `shape` says; where it says none, for the tensor, each row or groups of a row
+// by the shape of `scale`. Fails: kCorrupt: of another shape or type.
+Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape);
+// "group 32", "channel", "blocks of 128 x 128", "tensor".
+std::string describe(const ScaleGrid& scales);
+// Codes of a byte, signed if they are I8.
+CodeGrid byte_codes(const Tensor& codes, uint64_t rows, uint64_t columns);
+// code x scale. Requires: I8 or is_fp8_grid. Fails: as scales_of.
+Result<CodedMatrix> scaled_codes(const Tensor& codes, const Tensor& scale,
+                                 const ScaledShape& shape);
 // Zero points in `zeros`, one I8 for each scale of the matrix; `which` says of which scales.
 Status add_byte_zeros(const Tensor& zeros, std::string_view which, CodedMatrix& matrix);
 // Codes and scales of one matrix [rows, columns] as a tensor of floats.

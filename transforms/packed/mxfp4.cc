@@ -95,11 +95,9 @@ Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes
   return out;
 }
 
-constexpr PackedKind kMxfp4Kinds[] = {{"mxfp4", is_expert_blocks, join_expert_blocks},
-                                      {"fp8", is_packed_pairs, join_packed_pairs}};
-
 }  // namespace
 
-std::span<const PackedKind> mxfp4_kinds() { return kMxfp4Kinds; }
+extern constinit const PackedKind kExpertBlocksKind{"mxfp4", is_expert_blocks, join_expert_blocks};
+extern constinit const PackedKind kPackedPairsKind{"fp8", is_packed_pairs, join_packed_pairs};
 
 }  // namespace ckpt

@@ -2,25 +2,22 @@
 
 #include <algorithm>
 
+#include "core/base/find.h"
 #include "core/computed/turned_source.h"
 #include "transforms/packed/job.h"
 
 namespace ckpt {
 namespace {
 
+// The first that takes a tensor reads it.
+constexpr const PackedKind* kPackedKinds[] = {
+    &kGptqKind,      &kAwqKind,       &kPackedWordsKind,  &kScaledCodesKind,
+    &kFourBitsKind,  &kEightBitsKind, &kExpertBlocksKind, &kPackedPairsKind,
+    &kScaledFp8Kind, &kBitnetKind,    &kTorchaoKind,      &kStackedNvfp4Kind};
+
 using KindList = std::vector<const PackedKind*>;
-
-KindList all_packed_kinds() {
-  KindList out;
-  for (const auto& kinds : {gptq_kinds(), compressed_kinds(), bitsandbytes_kinds(), mxfp4_kinds(),
-                            fp8_kinds(), torchao_kinds(), stacked_nvfp4_kinds()}) {
-    for (const PackedKind& kind : kinds) out.push_back(&kind);
-  }
-  return out;
-}
-
 KindList packed_kinds_of(const std::string& method) {
-  KindList out = all_packed_kinds();
+  KindList out(std::begin(kPackedKinds), std::end(kPackedKinds));
   std::erase_if(out, [&](const PackedKind* kind) { return kind->method != method; });
   return out;
 }
@@ -73,12 +70,10 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
       continue;
     }
     CKPT_ASSIGN(PackedWeight made, (*kind)->join(job, tensor));
-    if (const Tensor* twice = job.find(made.weight.name); twice != nullptr) {
-      const bool is_part = std::ranges::count(made.parts, twice) != 0;
-      if (!is_part) {
-        return corrupt("'{}' and '{}' are both the weight of one layer; expected one of them",
-                       tensor.name, made.weight.name);
-      }
+    const Tensor* twice = job.find(made.weight.name);
+    if (twice != nullptr && std::ranges::count(made.parts, twice) == 0) {
+      return corrupt("'{}' and '{}' are both the weight of one layer; expected one of them",
+                     tensor.name, made.weight.name);
     }
     CKPT_TRY(claim_parts(tensor, made, out));
     out.by_first.emplace(tensor.name, std::move(made));
@@ -90,7 +85,7 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
 
 std::vector<std::string> packed_methods() {
   std::vector<std::string> out;
-  for (const PackedKind* kind : all_packed_kinds()) {
+  for (const PackedKind* kind : kPackedKinds) {
     if (std::ranges::count(out, kind->method) == 0) out.emplace_back(kind->method);
   }
   return out;
@@ -195,13 +190,13 @@ PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, C
 }
 
 const Tensor* PackedJob::find(const std::string& name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
+  const auto* found = find_mapped(by_name_, name);
+  return found == nullptr ? nullptr : *found;
 }
 
 const std::string* PackedJob::file_note(const Tensor& of, std::string_view key) const {
-  const auto file = checkpoint_.file_metadata.find(of.home);
-  return file == checkpoint_.file_metadata.end() ? nullptr : file->second.find_text(key);
+  const Metadata* file = find_mapped(checkpoint_.file_metadata, of.home);
+  return file == nullptr ? nullptr : file->find_text(key);
 }
 
 Result<const Tensor*> PackedJob::need(const std::string& name, const Tensor& of) const {
@@ -236,13 +231,29 @@ Status add_byte_zeros(const Tensor& zeros, std::string_view which, CodedMatrix& 
   if (!is_plain_grid(zeros, Dtype::kI8, zeros.shape.size()) || zeros.values() != rows * columns) {
     return wrong_part(zeros, fmt::format("i8, one for each scale{}", which));
   }
-  matrix.zeros = {.bytes = only_slice(zeros),
-                  .outer = rows,
-                  .inner = columns,
-                  .bits = 8,
-                  .word_bytes = 1,
-                  .is_signed = true};
+  matrix.zeros = byte_codes(zeros, rows, columns);
   return {};
+}
+
+std::vector<uint64_t> wholes_in(const JsonText* list) {
+  std::vector<uint64_t> out;
+  if (list == nullptr) return out;
+  for (const JsonText& item : list->items()) out.push_back(item.as_whole().value_or(0));
+  return out;
+}
+
+Result<std::vector<uint32_t>> groups_of_inputs(const Tensor& g_idx,
+                                               const std::vector<int64_t>& values,
+                                               uint64_t groups) {
+  std::vector<uint32_t> out;
+  for (const int64_t group : values) {
+    if (group < 0 || static_cast<uint64_t>(group) >= groups) {
+      return corrupt("tensor '{}': input {} is of group {}; there are {} groups", g_idx.name,
+                     out.size(), group, groups);
+    }
+    out.push_back(static_cast<uint32_t>(group));
+  }
+  return out;
 }
 
 Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,

@@ -22,6 +22,11 @@
 
 namespace ckpt {
 
+// Ends of the names of tensors that servers need with quantized weights, but not with floats.
+inline constexpr std::string_view kCompanions[] = {
+    ".input_scale", ".input_global_scale", ".output_scale", ".k_scale",     ".v_scale",
+    ".q_scale",     ".pre_quant_scale",    ".k_bias_value", ".v_bias_value"};
+
 // Whether `tensor` is a grid of integers or small floats, as codes are without a codec.
 bool may_be_codes(const Tensor& tensor);
 

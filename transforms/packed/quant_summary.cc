@@ -24,13 +24,10 @@
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 
 namespace ckpt {
 namespace {
-
-constexpr std::string_view kCompanions[] = {
-    ".input_scale", ".input_global_scale", ".output_scale", ".k_scale",     ".v_scale",
-    ".q_scale",     ".pre_quant_scale",    ".k_bias_value", ".v_bias_value"};
 
 // The summary of a layer's tensors: its name in configurations, and how a person reads it.
 struct Algorithm {
@@ -227,7 +224,9 @@ class Summarizer {
 
   void compare_layers() {
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> differing;
-    if (config_) stated_layers_ = layers_of(*config_);
+    if (config_) {
+      for (const auto& [name, algo] : config_->layers) stated_layers_[name] = algo.name;
+    }
     const NameList excluded(config_ && config_->exclude_modules ? *config_->exclude_modules
                                                                 : std::vector<std::string>());
     const NameList ignored(ignored_);
@@ -252,12 +251,6 @@ class Summarizer {
                       pair.first.empty() ? std::string("leaves them out") : "says " + pair.first,
                       pair.second, modules.size(), fmt::join(summarize_names(modules), ", ")));
     }
-  }
-
-  static std::map<std::string, std::string> layers_of(const QuantConfig& config) {
-    std::map<std::string, std::string> out;
-    for (const auto& [name, algo] : config.layers) out[name] = algo.name;
-    return out;
   }
 
   void summarize_kv_cache() {

@@ -1,5 +1,4 @@
-#include "transforms/packed/scales.h"
-
+// Scales of codes, and codes of 8 bits with them.
 #include "core/base/arithmetic.h"
 #include "core/model/float_convert.h"
 #include "transforms/packed/job.h"
@@ -15,14 +14,6 @@ std::shared_ptr<const std::vector<float>> fp8_values(Dtype dtype) {
   }
   return std::make_shared<const std::vector<float>>(std::move(out));
 }
-
-}  // namespace
-
-bool is_fp8_grid(const Tensor& tensor) {
-  return is_plain_grid(tensor, Dtype::kF8E4M3, 2) || is_plain_grid(tensor, Dtype::kF8E5M2, 2);
-}
-
-namespace {
 
 // Scales for the tiles that `shape` says.
 Result<ScaleGrid> block_scales(ScaleGrid out, const Tensor& scale, const ScaledShape& shape) {
@@ -41,6 +32,10 @@ Result<ScaleGrid> block_scales(ScaleGrid out, const Tensor& scale, const ScaledS
 }
 
 }  // namespace
+
+bool is_fp8_grid(const Tensor& tensor) {
+  return is_plain_grid(tensor, Dtype::kF8E4M3, 2) || is_plain_grid(tensor, Dtype::kF8E5M2, 2);
+}
 
 Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape) {
   const auto [rows, columns, group, block] = shape;
@@ -77,20 +72,23 @@ std::string describe(const ScaleGrid& scales) {
   return scales.rows == 1 ? "tensor" : "channel";
 }
 
+CodeGrid byte_codes(const Tensor& codes, uint64_t rows, uint64_t columns) {
+  return {.bytes = only_slice(codes),
+          .outer = rows,
+          .inner = columns,
+          .bits = 8,
+          .word_bytes = 1,
+          .is_signed = codes.codec->parts[0].dtype == Dtype::kI8};
+}
+
 Result<CodedMatrix> scaled_codes(const Tensor& codes, const Tensor& scale,
                                  const ScaledShape& shape) {
   CodedMatrix out;
   out.rows = shape.rows;
   out.columns = shape.columns;
   CKPT_ASSIGN(out.scales, scales_of(scale, shape));
-  const Dtype dtype = codes.codec->parts[0].dtype;
-  out.codes = {.bytes = only_slice(codes),
-               .outer = shape.rows,
-               .inner = shape.columns,
-               .bits = 8,
-               .word_bytes = 1,
-               .is_signed = dtype == Dtype::kI8};
-  if (dtype != Dtype::kI8) out.table = fp8_values(dtype);
+  out.codes = byte_codes(codes, shape.rows, shape.columns);
+  if (!out.codes.is_signed) out.table = fp8_values(codes.codec->parts[0].dtype);
   return out;
 }
 

@@ -76,10 +76,9 @@ Result<PackedWeight> join_stacked_nvfp4(const PackedJob& job, const Tensor& code
   return out;
 }
 
-constexpr PackedKind kStackedNvfp4Kinds[] = {{"modelopt", is_stacked_codes, join_stacked_nvfp4}};
-
 }  // namespace
 
-std::span<const PackedKind> stacked_nvfp4_kinds() { return kStackedNvfp4Kinds; }
+extern constinit const PackedKind kStackedNvfp4Kind{"modelopt", is_stacked_codes,
+                                                    join_stacked_nvfp4};
 
 }  // namespace ckpt

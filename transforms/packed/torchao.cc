@@ -15,7 +15,6 @@
 #include "core/json/json_edit.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
-#include "transforms/packed/scales.h"
 
 namespace ckpt {
 namespace {
@@ -60,10 +59,7 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
                             out.name, fmt::join(kFlatClasses, ", "));
   }
   const JsonText* data = said.find("_data");
-  const JsonText* block = data == nullptr ? nullptr : data->find("block_size");
-  for (size_t i = 0; block != nullptr && i < block->items().size(); ++i) {
-    out.block.push_back(block->items()[i].as_whole().value_or(0));
-  }
+  if (data != nullptr) out.block = wholes_in(data->find("block_size"));
   const JsonText* parts = said.find("_tensor_data_names");
   for (size_t i = 0; parts != nullptr && i < parts->items().size(); ++i) {
     out.parts.push_back(parts->items()[i].as_text().value_or(""));
@@ -104,10 +100,8 @@ Result<PackedWeight> join_flattened(const PackedJob& job, const Tensor& qdata) {
   return out;
 }
 
-constexpr PackedKind kTorchaoKinds[] = {{"torchao", is_qdata, join_flattened}};
-
 }  // namespace
 
-std::span<const PackedKind> torchao_kinds() { return kTorchaoKinds; }
+extern constinit const PackedKind kTorchaoKind{"torchao", is_qdata, join_flattened};
 
 }  // namespace ckpt

@@ -33,6 +33,11 @@ std::optional<ExpertName> expert_name(std::string_view name) {
   return ExpertName{name.substr(0, at + kExperts.size()), *number, rest.substr(1)};
 }
 
+std::string_view experts_module(std::string_view name) {
+  const size_t at = name.rfind(".experts.");
+  return at == name.npos ? std::string_view() : name.substr(0, name.find('.', at + 1));
+}
+
 int64_t block_of(std::string_view name) {
   constexpr std::string_view kBlock = "blk.";
   if (!name.starts_with(kBlock)) return -1;

@@ -32,6 +32,8 @@ struct ExpertName {
 };
 // nullopt for tensors that belong to no expert, or to a stack of all experts.
 std::optional<ExpertName> expert_name(std::string_view name);
+// "….mlp.experts" of the tensors and modules behind it, stacks too; "" for all others.
+std::string_view experts_module(std::string_view name);
 inline bool is_of_expert(std::string_view name) { return expert_name(name).has_value(); }
 
 // In a GGUF: the number N of "blk.N."; -1 for tensors outside of blocks.

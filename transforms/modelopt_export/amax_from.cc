@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/quant_config.h"
@@ -29,14 +30,12 @@ Status take_list(const std::string& text, Calibration& out) {
   ToldOfModules told;
   for (const auto& [module, value] : json.members()) {
     const std::string& token = value.token();
-    char* end = nullptr;
-    const float amax = std::strtof(token.c_str(), &end);
-    const bool is_number = value.kind() == JsonText::Kind::kToken && *end == '\0' && end != token;
-    if (!is_number || !std::isfinite(amax) || amax <= 0) {
+    const auto amax = number_from<float>(token);
+    if (!amax || !std::isfinite(*amax) || *amax <= 0) {
       return corrupt("'{}' is {}; expected a number above zero", module,
                      value.kind() == JsonText::Kind::kToken ? token : "a list or an object");
     }
-    CKPT_TRY(told.put(module, {amax, 1}, out.inputs));
+    CKPT_TRY(told.put(module, {*amax, 1}, out.inputs));
   }
   return {};
 }

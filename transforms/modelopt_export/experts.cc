@@ -31,9 +31,8 @@ struct Stack {
 using Stacks = std::map<std::string, Stack>;  // by "….mlp.experts"
 
 bool is_stack(const Tensor& tensor) {
-  const size_t at = tensor.name.rfind(".experts.");
-  return at != std::string::npos && tensor.shape.size() == 3 && tensor.codec->parts.size() == 1 &&
-         tensor.codec->decode != nullptr;
+  return !experts_module(tensor.name).empty() && tensor.shape.size() == 3 &&
+         tensor.codec->parts.size() == 1 && tensor.codec->decode != nullptr;
 }
 
 Status check_stack(const std::string& container, const ExportModel& model, Stack& stack) {
@@ -58,23 +57,13 @@ Status check_stack(const std::string& container, const ExportModel& model, Stack
       fmt::join(up, ", "), fmt::join(down, ", "));
 }
 
-Result<Tensor> cut(const Tensor& stack, std::string name, RowRun rows) {
-  CKPT_ASSIGN(Tensor out, take_rows(stack, rows.first, rows.count));
-  out.name = std::move(name);
-  out.source_name = stack.name;
-  return out;
-}
-
 // Columns [columns.first, columns.first + columns.count) of matrix `expert`, as rows.
-Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, std::string name, RowRun columns) {
+Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, RowRun columns) {
   const uint64_t rows = stack.shape[1], width = stack.shape[2];
   CKPT_ASSIGN(Tensor out, take_grid(stack, {expert * rows * width + columns.first,
                                             {1, columns.count, rows},
                                             {0, 1, width}}));
-  CKPT_ASSIGN(out, reshape(std::move(out), {columns.count, rows}));
-  out.name = std::move(name);
-  out.source_name = stack.name;
-  return out;
+  return reshape(std::move(out), {columns.count, rows});
 }
 
 Status append_experts(const Tensor& tensor, const std::string& container, bool is_exchanged,
@@ -84,9 +73,10 @@ Status append_experts(const Tensor& tensor, const std::string& container, bool i
   CKPT_ASSIGN(const StoredValues from, stored_values(tensor, f32));
   for (uint64_t e = 0; e < experts; ++e) {
     const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
-      const std::string weight = fmt::format("{}.{}.{}.weight", container, e, name);
-      CKPT_ASSIGN(Tensor each, is_exchanged ? cut_columns(from.values, e, weight, {first, count})
-                                            : cut(from.values, weight, {e * rows + first, count}));
+      CKPT_ASSIGN(Tensor each, is_exchanged ? cut_columns(from.values, e, {first, count})
+                                            : take_rows(from.values, e * rows + first, count));
+      each.name = fmt::format("{}.{}.{}.weight", container, e, name);
+      each.source_name = from.values.name;
       CKPT_ASSIGN(out.emplace_back(), from.back(std::move(each)));
       return {};
     };

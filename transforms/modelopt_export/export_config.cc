@@ -56,10 +56,9 @@ QuantAlgo algo_of(ExportType type) {
 
 // "….mlp.experts" of "….mlp.experts.3.up_proj" and of a stack.
 std::string listed_module(const std::string& module, const Tensor& tensor) {
-  constexpr std::string_view kExperts = ".experts.";
-  const size_t at = module.rfind(kExperts);
   const bool is_expert = is_of_expert(module) || is_stacked_module(module, tensor);
-  return is_expert && at != module.npos ? module.substr(0, at + kExperts.size() - 1) : module;
+  const std::string_view stack = experts_module(module);
+  return is_expert && !stack.empty() ? std::string(stack) : module;
 }
 
 // Each module by itself, as scripts of ModelOpt write them that hold no model.

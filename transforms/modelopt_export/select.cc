@@ -98,16 +98,13 @@ std::string linear_module(const Tensor& tensor) {
     // Norms of single heads are matrices.
     return last_word(module).ends_with("norm") ? std::string() : module;
   }
-  const size_t at = tensor.name.rfind(".experts.");
-  const bool is_of_stack = at != std::string::npos && tensor.shape.size() == 3;
-  return is_of_stack ? tensor.name.substr(0, at + std::string_view(".experts").size())
-                     : std::string();
+  return tensor.shape.size() == 3 ? std::string(experts_module(tensor.name)) : std::string();
 }
 
 // A stack of experts that stays one.
 bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
   return tensor.shape.size() == 3 && keeps_experts_stacked(model.model_type) &&
-         tensor.name.rfind(".experts.") != std::string::npos;
+         !experts_module(tensor.name).empty();
 }
 
 Status check_layer(const Tensor& tensor, const std::string& module, bool is_stack, ExportType type,
@@ -144,9 +141,7 @@ bool has_weight(const std::string& module, const std::set<std::string>& seen) {
     const std::string parent = module.substr(0, module.size() - kStack.size());
     if (seen.count(parent + "gate_proj") != 0) return true;
   }
-  const size_t at = module.rfind(".experts.");
-  return at != std::string::npos &&
-         seen.count(module.substr(0, at + std::string_view(".experts").size())) != 0;
+  return seen.contains(std::string(experts_module(module)));
 }
 
 Status check_claimed(const Calibration& calibration, const std::set<std::string>& seen) {
@@ -158,43 +153,27 @@ Status check_claimed(const Calibration& calibration, const std::set<std::string>
 }
 
 // Globs of keep, only and fp8 that match none of the layers; of fp8, none that becomes it.
-class UnmatchedGlobs {
- public:
-  UnmatchedGlobs(const ExportOptions& options, const ExportModel& model)
-      : options_(options),
-        model_(model),
-        lists_{{"keep", options.keep, {}}, {"only", options.only, {}}, {"fp8", options.fp8, {}}} {
-    for (List& list : lists_) list.is_matched.resize(list.globs.words.size());
-  }
-  void see(std::string_view module, std::string_view tensor) {
-    for (List& list : lists_) {
-      const bool is_fp8 = &list.globs == &options_.fp8;
-      if (is_fp8 && !becomes_fp8(module, tensor, model_, options_)) continue;
-      for (const std::string_view name : {module, tensor}) {
-        for (const uint32_t i : list.globs.globs.matching(name)) list.is_matched[i] = true;
-      }
+std::vector<std::string> unmatched_globs(const Checkpoint& checkpoint, const ExportModel& model,
+                                         const ExportOptions& options) {
+  const std::pair<std::string_view, const GlobsAndNames*> lists[] = {
+      {"keep", &options.keep}, {"only", &options.only}, {"fp8", &options.fp8}};
+  std::vector<std::string> out;
+  for (const auto& [key, list] : lists) {
+    std::vector<bool> is_matched(list->words.size());
+    for (const Tensor& tensor : checkpoint.tensors) {
+      const std::string module = list->empty() ? std::string() : linear_module(tensor);
+      const bool is_other =
+          list == &options.fp8 && !becomes_fp8(module, tensor.name, model, options);
+      if (module.empty() || is_other) continue;
+      for (const uint32_t i : list->globs.matching(module)) is_matched[i] = true;
+      for (const uint32_t i : list->globs.matching(tensor.name)) is_matched[i] = true;
+    }
+    for (size_t i = 0; i < is_matched.size(); ++i) {
+      if (!is_matched[i]) out.push_back(fmt::format("{}={}", key, list->words[i]));
     }
   }
-  std::vector<std::string> list() const {
-    std::vector<std::string> out;
-    for (const List& list : lists_) {
-      for (size_t i = 0; i < list.is_matched.size(); ++i) {
-        if (!list.is_matched[i]) out.push_back(fmt::format("{}={}", list.key, list.globs.words[i]));
-      }
-    }
-    return out;
-  }
-
- private:
-  struct List {
-    std::string_view key;
-    const GlobsAndNames& globs;
-    std::vector<bool> is_matched;
-  };
-  const ExportOptions& options_;
-  const ExportModel& model_;
-  List lists_[3];
-};
+  return out;
+}
 
 }  // namespace
 
@@ -270,7 +249,6 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   const auto expert_parents = find_expert_parents(checkpoint);
   Selection out;
   std::set<std::string> unquantized, seen;
-  UnmatchedGlobs unmatched(options, model);
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string module = linear_module(tensor);
     std::string& selected = out.modules.emplace_back();
@@ -278,7 +256,6 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     std::optional<float>& input_amax = out.input_amax.emplace_back();
     if (module.empty()) continue;
     seen.insert(module);
-    unmatched.see(module, tensor.name);
     const bool is_stack = is_kept_stack(tensor, model);
     const bool is_linear = is_stack || (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight));
     const bool may_be = calibration.is_qat || !is_router(module, expert_parents);
@@ -297,7 +274,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
       unquantized.insert(module);
     }
   }
-  out.unmatched = unmatched.list();
+  out.unmatched = unmatched_globs(checkpoint, model, options);
   if (model.has_tied_head) unquantized.insert("lm_head");
   CKPT_TRY(check_claimed(calibration, seen));
   out.unquantized.assign(unquantized.begin(), unquantized.end());

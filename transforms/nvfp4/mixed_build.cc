@@ -201,8 +201,8 @@ Status write_documents(MixedJob& job) {
     if (tensor.shape.size() < 3) continue;
     if (tensor.name.ends_with(kWeight)) {
       plain.push_back(module_of(tensor.name));
-    } else if (const size_t at = tensor.name.rfind(".experts."); at != std::string::npos) {
-      plain.push_back(tensor.name.substr(0, at + 8));
+    } else if (const std::string_view stack = experts_module(tensor.name); !stack.empty()) {
+      plain.emplace_back(stack);
     }
   }
   if (job.model.has_tied_head) plain.push_back("lm_head");

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "transforms/packed/quant_summary.h"
 
 namespace ckpt {
@@ -22,20 +23,16 @@ struct Shape {
   Numbers numbers;
 };
 
-bool is_number(std::string_view word) {
-  return !word.empty() && word.size() <= 9 &&
-         std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 Shape shape_of(std::string_view name) {
   Shape out;
   for (size_t at = 0; at <= name.size();) {
     const size_t dot = std::min(name.find('.', at), name.size());
     const std::string_view word = name.substr(at, dot - at);
     if (at != 0) out.text += '.';
-    if (is_number(word) && out.numbers.size() < kMaxNumbers) {
+    const auto number = word.size() <= 9 ? number_from<uint64_t>(word) : std::nullopt;
+    if (number && out.numbers.size() < kMaxNumbers) {
       out.text += '#';
-      out.numbers.push_back(std::stoull(std::string(word)));
+      out.numbers.push_back(*number);
     } else {
       out.text += word;
     }

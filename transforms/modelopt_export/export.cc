@@ -47,7 +47,7 @@ Status check_unquantized(const Checkpoint& checkpoint) {
 
 // Files that say NVFP4 and hold none of it serve nobody.
 Status check_selection(const Selection& selection, const ExportOptions& options) {
-  if (selection.has_quantized) return {};
+  if (!selection.chosen.empty()) return {};
   std::string why = "the checkpoint has no layer that export quantizes";
   std::string hint = "names of layers as ckpt show --tensors prints them";
   const std::string keep = fmt::format("keep={}", fmt::join(options.keep.words, ", keep="));
@@ -73,10 +73,9 @@ void note_unused(const ExportJob& job) {
     job.context.note("{} matches no layer that could be quantized", glob);
   }
   std::set<std::string> selected, inputs;
-  for (const std::string& module : job.selection.modules) {
-    if (module.empty()) continue;
-    selected.insert(module);
-    inputs.insert(input_key(module));
+  for (const size_t i : job.selection.chosen) {
+    selected.insert(job.selection.modules[i]);
+    inputs.insert(input_key(job.selection.modules[i]));
   }
   const auto is_stack = [](const std::string& name) {
     return name.ends_with(".gate_up_proj") || name.ends_with(".down_proj");

@@ -64,9 +64,8 @@ std::string listed_module(const std::string& module, const Tensor& tensor) {
 // Each module by itself, as scripts of ModelOpt write them that hold no model.
 QuantLayers list_by_name(const Selection& selection) {
   std::map<std::string, QuantAlgo> out;
-  for (size_t i = 0; i < selection.modules.size(); ++i) {
-    const std::string& module = selection.modules[i];
-    if (!module.empty()) out.emplace(module, algo_of(selection.types[i]));
+  for (const size_t i : selection.chosen) {
+    out.emplace(selection.modules[i], algo_of(selection.types[i]));
   }
   return {out.begin(), out.end()};
 }
@@ -85,8 +84,7 @@ QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is
   if (out.kv_cache_algo && out.kv_cache_algo->empty()) out.kv_cache_algo.reset();
   std::vector<std::string> quantized;
   std::set<ExportType> types;
-  for (size_t i = 0; i < job.selection.modules.size(); ++i) {
-    if (job.selection.modules[i].empty()) continue;
+  for (const size_t i : job.selection.chosen) {
     quantized.push_back(job.selection.modules[i]);
     types.insert(job.selection.types[i]);
   }
@@ -105,8 +103,7 @@ QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is
 
 QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection) {
   QuantLayers out;
-  for (size_t i = 0; i < selection.modules.size(); ++i) {
-    if (selection.modules[i].empty()) continue;
+  for (const size_t i : selection.chosen) {
     out.emplace_back(listed_module(selection.modules[i], checkpoint.tensors[i]),
                      algo_of(selection.types[i]));
   }
@@ -119,13 +116,9 @@ QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection
 }
 
 bool needs_activations(const Selection& selection) {
-  for (size_t i = 0; i < selection.modules.size(); ++i) {
-    if (!selection.modules[i].empty() && has_inputs(selection.types[i]) &&
-        !selection.input_amax[i]) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(selection.chosen, [&](size_t i) {
+    return has_inputs(selection.types[i]) && !selection.input_amax[i];
+  });
 }
 
 Status check_recipe_types(const Selection& selection, const Calibration& calibration,
@@ -137,18 +130,13 @@ Status check_recipe_types(const Selection& selection, const Calibration& calibra
                        "themselves which layers are quantized",
                        options.recipe_name);
   }
-  bool has_fp4 = false, has_weights_alone = false, has_other = false;
-  for (size_t i = 0; i < selection.modules.size(); ++i) {
-    if (selection.modules[i].empty()) continue;
-    const ExportType type = selection.types[i];
-    has_fp4 = has_fp4 || is_nvfp4(type);
-    has_weights_alone = has_weights_alone || type == ExportType::kNvfp4Weights;
-    has_other = has_other || type != ExportType::kNvfp4Weights;
-  }
-  const bool is_fp8 = !has_fp4;
-  const bool fits = options.type == ExportType::kNvfp4          ? has_fp4
-                    : options.type == ExportType::kNvfp4Weights ? has_weights_alone && !has_other
-                                                                : is_fp8;
+  const bool is_fp8 = std::ranges::none_of(selection.chosen,
+                                           [&](size_t i) { return is_nvfp4(selection.types[i]); });
+  const bool is_weights_alone = std::ranges::all_of(
+      selection.chosen, [&](size_t i) { return selection.types[i] == ExportType::kNvfp4Weights; });
+  const bool fits = options.type == ExportType::kNvfp4Weights
+                        ? is_weights_alone
+                        : is_fp8 == (options.type == ExportType::kFp8);
   if (!fits) {
     return misuse_hint(is_fp8 ? "--to fp8" : "--to nvfp4",
                        "preset {} makes this checkpoint {}; found type {}", options.recipe_name,

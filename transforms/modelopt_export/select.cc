@@ -269,7 +269,7 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
       type = chosen->type;
       input_amax = chosen->input_amax;
       selected = own;
-      out.has_quantized = true;
+      out.chosen.push_back(out.modules.size() - 1);
     } else {
       unquantized.insert(module);
     }

@@ -60,7 +60,7 @@ struct Selection {
   std::vector<std::optional<float>> input_amax;  // by tensor: what is not measured
   std::vector<std::string> unquantized;          // modules that stay
   std::vector<std::string> unmatched;  // "keep=GLOB", "only=GLOB", "fp8=GLOB" that match no layer
-  bool has_quantized = false;          // some module is to be quantized
+  std::vector<size_t> chosen;          // the tensors that have a module
 };
 
 // Whether stacks of experts with rows and columns exchanged ([E, H, 2I], [E, I, H]) are cut too.

@@ -72,8 +72,7 @@ class Maker {
   }
 
   Status recode_weights() {
-    for (size_t i = 0; i < checkpoint_.tensors.size(); ++i) {
-      if (module(i).empty()) continue;
+    for (const size_t i : job_.selection.chosen) {
       if (mxfp4_of(tensor(i)) != nullptr) {
         CKPT_TRY(check_cast(i));
         mxfp4_.take(tensor(i));
@@ -89,8 +88,7 @@ class Maker {
       weight_groups_[weight_key(i, group)].push_back(i);
       input_groups_[input_group_key(i, group)].push_back(i);
     }
-    if (!weight_groups_.empty()) return {};
-    return misuse("no layer is left to quantize");
+    return {};
   }
 
   // Its name is the tensor's own.
@@ -298,7 +296,8 @@ class Maker {
     const std::string& from = job_.options.amax_from;
     const auto& known = job_.calibration.inputs;
     const std::string hint = how_to_get_amax(job_.options);
-    if (!from.empty() && missing == weight_count()) {
+    const size_t all = job_.selection.chosen.size();
+    if (!from.empty() && missing == all) {
       return misuse_hint(hint,
                          "amax-from: {}: names no layer that is quantized (the first of {}: '{}'); "
                          "expected names like '{}'",
@@ -307,13 +306,8 @@ class Maker {
     return misuse_hint(hint,
                        "{} of {} layers have no activation maximum{} (the first: '{}'); {} stores "
                        "the largest magnitude of every layer's input",
-                       missing, weight_count(), from.empty() ? "" : fmt::format(" in {}", from),
-                       first, job_.options.type_name());
-  }
-  size_t weight_count() const {
-    const auto& modules = job_.selection.modules;
-    return static_cast<size_t>(
-        std::ranges::count_if(modules, [](const auto& name) { return !name.empty(); }));
+                       missing, all, from.empty() ? "" : fmt::format(" in {}", from), first,
+                       job_.options.type_name());
   }
 
   // ---- together --------------------------------------------------------------------------------

@@ -57,14 +57,14 @@ struct ScaleGrid {
 
 struct CodedMatrix {
   uint64_t rows = 0, columns = 0;
-  CodeGrid codes;
-  std::shared_ptr<const std::vector<float>> table;  // a value for each code; null: the code itself
-  CodeGrid zeros;                                   // one number for each scale; outer == 0: none
-  int32_t zero = 0;                                 // taken off each code too
-  ScaleGrid scales;
+  CodeGrid codes = {};
+  std::shared_ptr<const std::vector<float>> table = {};  // of each code; null: the code itself
+  CodeGrid zeros = {};                                   // one for each scale; outer == 0: none
+  int32_t zero = 0;                                      // taken off each code too
+  ScaleGrid scales = {};
   bool divides = false;  // by the scale, instead of multiplying with it
   // The group of each column; null: column / scales.tile_columns.
-  std::shared_ptr<const std::vector<uint32_t>> groups;
+  std::shared_ptr<const std::vector<uint32_t>> groups = {};
   float factor = 1, addend = 0;
 
   bool has_zeros() const { return zeros.outer != 0; }

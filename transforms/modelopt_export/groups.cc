@@ -69,6 +69,11 @@ SharedGroup find_group(std::string_view module, std::string_view model_type) {
   return {std::string(module), nullptr, {}};
 }
 
+std::string joined_key(std::string_view module, const SharedGroup& group) {
+  const auto expert = expert_name(module);
+  return std::string(expert ? expert->front : group.is_fused() ? group.key : module);
+}
+
 std::string without_expert(std::string_view module) {
   const auto expert = expert_name(module);
   return expert ? fmt::format("{}*.{}", expert->front, expert->rest) : std::string(module);

@@ -23,9 +23,13 @@ struct SharedGroup {
   std::string key;                    // the same for all members; the module itself when alone
   const SharedInput* rule = nullptr;  // null: alone
   std::string parent;                 // with its dot: member = parent + one of rule->members
+  bool is_fused() const { return rule != nullptr && rule->is_fused; }
 };
 // The group of a linear layer. `model_type` is config.json's.
 SharedGroup find_group(std::string_view module, std::string_view model_type);
+
+// A text that is the same for all that servers run as one with `module`, which is of `group`.
+std::string joined_key(std::string_view module, const SharedGroup& group);
 
 // "….experts.3.up_proj" as "….experts.*.up_proj": experts of a layer share the scale of their
 // inputs. Other names as they are.
@@ -38,9 +42,8 @@ std::string without_expert(std::string_view module);
 Result<std::string> check_experts_whole(const std::vector<Tensor>& tensors,
                                         const std::vector<std::string>& quantized, uint64_t count);
 
-// For each of `modules`, linear layers of `checkpoint`: a text that is the same for those that
-// servers run as one, and so in one type: q, k and v; gate and up; all experts of a layer. Fails:
-// kCorrupt: config.json is not a JSON object.
+// The same of linear layers of `checkpoint`, which have one type where they have one text: q, k and
+// v; gate and up; all experts of a layer. Fails: kCorrupt: config.json is not a JSON object.
 Result<std::vector<std::string>> joined_layers(const Checkpoint& checkpoint,
                                                const std::vector<std::string>& modules);
 

@@ -14,8 +14,6 @@
 
 namespace ckpt {
 
-// The types that a recipe gives to the layers of a checkpoint.
-
 // How one layer is stored.
 struct LayerType {
   ExportType type = ExportType::kNvfp4;

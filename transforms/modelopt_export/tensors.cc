@@ -59,16 +59,13 @@ class Maker {
   // Servers run them as one, whatever their content.
   Status check_one_type(size_t index, const SharedGroup& group) {
     if (job_.options.fp8.empty() && job_.options.recipe == nullptr) return {};
-    const auto expert = expert_name(module(index));
-    const bool is_joined = expert.has_value() || (group.rule != nullptr && group.rule->is_fused);
-    if (!is_joined) return {};
-    const std::string key = expert ? std::string(expert->front) : group.key;
+    const std::string key = joined_key(module(index), group);
     const size_t first = joined_.emplace(key, index).first->second;
     if (type(first) == type(index)) return {};
     const char* option = job_.options.fp8.empty() ? "keep" : "fp8";
-    return misuse_hint(fmt::format("--{} '{}*'", option, expert ? key : group.parent),
-                       "'{}' and '{}' are of two types, and servers join them", module(first),
-                       module(index));
+    return misuse_hint(
+        fmt::format("--{} '{}*'", option, is_of_expert(module(index)) ? key : group.parent),
+        "'{}' and '{}' are of two types, and servers join them", module(first), module(index));
   }
 
   Status recode_weights() {
@@ -150,7 +147,7 @@ class Maker {
   // Layers that servers join must all be there.
   Status check_members(const Indices& members) {
     const SharedGroup group = find_group(module(members[0]), job_.model.model_type);
-    if (group.rule == nullptr || !group.rule->is_fused) return {};
+    if (!group.is_fused()) return {};
     for (const std::string_view name : group.rule->members) {
       const std::string other = group.parent + std::string(name);
       if (!std::ranges::binary_search(job_.selection.unquantized, other)) continue;

@@ -47,12 +47,10 @@ class Grouper {
       CKPT_TRY(check_partners(i));
       set_first_fate(i);
       const SharedGroup group = find_group(module(i), job_.model.model_type);
-      const bool fused = group.rule != nullptr && group.rule->is_fused;
-      const std::string key = fused ? group.key : module(i);
+      const std::string key = group.is_fused() ? group.key : module(i);
       weight_groups_[key].push_back(i);
       input_groups_[without_expert(key)].push_back(i);
-      const auto expert = expert_name(module(i));
-      units_[expert ? std::string(expert->front) : key].push_back(i);
+      units_[joined_key(module(i), group)].push_back(i);
     }
     find_algo();
     for (const auto& [key, members] : units_) decide(members);

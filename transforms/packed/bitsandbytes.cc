@@ -92,10 +92,7 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
         "nested_offset in its quant_state",
         weight.name);
   }
-  CodedMatrix matrix;
-  matrix.rows = 1;
-  matrix.columns = blocks;
-  matrix.codes = byte_codes(*absmax, 1, blocks);
+  CodedMatrix matrix{.rows = 1, .columns = blocks, .codes = byte_codes(*absmax, 1, blocks)};
   CKPT_ASSIGN(matrix.table, read_map(*map, 256));
   const bool is_whole = is_plain_grid(*nested, Dtype::kF32, 1) &&
                         nested->values() == divide_up(blocks, state.nested_block);
@@ -123,9 +120,7 @@ struct BlockedCodes {
 // Blocks that follow each other: `rows` of `columns` values.
 CodedMatrix matrix_of_blocks(const BlockedCodes& from, uint64_t first_value, uint64_t first_block,
                              uint64_t rows, uint64_t columns) {
-  CodedMatrix out;
-  out.rows = rows;
-  out.columns = columns;
+  CodedMatrix out{.rows = rows, .columns = columns, .table = from.table};
   out.codes = {.bytes = from.codes,
                .outer = rows,
                .inner = columns,
@@ -134,7 +129,6 @@ CodedMatrix matrix_of_blocks(const BlockedCodes& from, uint64_t first_value, uin
                .places = kHighFirst};
   out.codes.bytes.offset_bytes += first_value / 2;
   out.codes.bytes.size_bytes = out.codes.size_bytes();
-  out.table = from.table;
   out.scales.bytes = from.largest;
   out.scales.bytes.offset_bytes += first_block * sizeof(float);
   out.scales.bytes.size_bytes = rows * sizeof(float);

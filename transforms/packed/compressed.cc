@@ -293,9 +293,7 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
   ScaledShape scaled{shape.rows, shape.columns};
   CKPT_ASSIGN(const StatedWeights said,
               stated_for(job, packed, *scale, {.bits = shape.bits}, scaled));
-  CodedMatrix matrix;
-  matrix.rows = shape.rows;
-  matrix.columns = shape.columns;
+  CodedMatrix matrix{.rows = shape.rows, .columns = shape.columns};
   CKPT_ASSIGN(matrix.scales, scales_of(*scale, scaled));
   CKPT_TRY(check_parts(job, said, packed, weight, matrix.scales));
   matrix.codes = packed_line(shape);

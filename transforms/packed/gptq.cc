@@ -236,9 +236,7 @@ Result<PackedWeight> join_gptq(const PackedJob& job, const Tensor& qweight) {
                                            parts.rows(), bits, parts.scales.name));
   }
   const uint64_t inputs = *stored_bits / bits;
-  CodedMatrix matrix;
-  matrix.rows = parts.rows();
-  matrix.columns = inputs;
+  CodedMatrix matrix{.rows = parts.rows(), .columns = inputs, .zero = zero};
   uint64_t group = 0;
   if (parts.g_idx != nullptr) {
     CKPT_ASSIGN(matrix.groups, input_groups(job, parts, inputs, group));
@@ -249,7 +247,6 @@ Result<PackedWeight> join_gptq(const PackedJob& job, const Tensor& qweight) {
   matrix.codes = gptq_words(qweight, inputs, parts.rows(), bits);
   matrix.codes.is_across = true;
   matrix.zeros = gptq_words(parts.qzeros, parts.groups(), parts.rows(), bits);
-  matrix.zero = zero;
   matrix.scales = gptq_scales(parts, group);
   return gptq_weight(job, parts, std::move(matrix),
                      fmt::format("GPTQ {} bits (group {})", bits, group));
@@ -280,14 +277,12 @@ Result<PackedWeight> join_awq(const PackedJob& job, const Tensor& qweight) {
   if (inputs % group != 0) {
     return wrong_part(qweight, fmt::format("a multiple of group_size {} as rows", group));
   }
-  CodedMatrix matrix;
-  matrix.rows = parts.rows();
-  matrix.columns = inputs;
-  matrix.codes = gptq_words(qweight, inputs, parts.rows(), 4);
-  matrix.codes.places = kAwqPlaces;
-  matrix.zeros = gptq_words(parts.qzeros, parts.groups(), parts.rows(), 4);
-  matrix.zeros.places = kAwqPlaces;
-  matrix.scales = gptq_scales(parts, group);
+  CodedMatrix matrix{.rows = parts.rows(),
+                     .columns = inputs,
+                     .codes = gptq_words(qweight, inputs, parts.rows(), 4),
+                     .zeros = gptq_words(parts.qzeros, parts.groups(), parts.rows(), 4),
+                     .scales = gptq_scales(parts, group)};
+  matrix.codes.places = matrix.zeros.places = kAwqPlaces;
   return gptq_weight(job, parts, std::move(matrix), fmt::format("AWQ 4 bits (group {})", group));
 }
 

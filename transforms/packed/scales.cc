@@ -83,11 +83,10 @@ CodeGrid byte_codes(const Tensor& codes, uint64_t rows, uint64_t columns) {
 
 Result<CodedMatrix> scaled_codes(const Tensor& codes, const Tensor& scale,
                                  const ScaledShape& shape) {
-  CodedMatrix out;
-  out.rows = shape.rows;
-  out.columns = shape.columns;
+  CodedMatrix out{.rows = shape.rows,
+                  .columns = shape.columns,
+                  .codes = byte_codes(codes, shape.rows, shape.columns)};
   CKPT_ASSIGN(out.scales, scales_of(scale, shape));
-  out.codes = byte_codes(codes, shape.rows, shape.columns);
   if (!out.codes.is_signed) out.table = fp8_values(codes.codec->parts[0].dtype);
   return out;
 }

@@ -50,16 +50,13 @@ Result<PackedWeight> join_stacked_nvfp4(const PackedJob& job, const Tensor& code
                                           fmt::join(expected, ", "), kStackGroup));
   }
   // Groups end where experts do, so that all experts are one matrix.
-  CodedMatrix matrix;
-  matrix.rows = experts * inputs;
-  matrix.columns = outputs;
+  CodedMatrix matrix{.rows = experts * inputs, .columns = outputs, .table = e2m1_values()};
   matrix.codes = {.bytes = only_slice(codes),
                   .outer = matrix.rows,
                   .inner = outputs,
                   .bits = 4,
                   .word_bytes = 1,
                   .is_across = true};
-  matrix.table = e2m1_values();
   matrix.scales = {.bytes = only_slice(*scale),
                    .dtype = Dtype::kF8E4M3,
                    .rows = matrix.rows / kStackGroup,

@@ -65,7 +65,7 @@ std::string listed_module(const std::string& module, const Tensor& tensor) {
 QuantLayers list_by_name(const Selection& selection) {
   std::map<std::string, QuantAlgo> out;
   for (const size_t i : selection.chosen) {
-    out.emplace(selection.modules[i], algo_of(selection.types[i]));
+    out.emplace(selection.modules[i], algo_of(selection.types[i].type));
   }
   return {out.begin(), out.end()};
 }
@@ -86,7 +86,7 @@ QuantConfig make_export_config(const ExportJob& job, QuantLayers layers, bool is
   std::set<ExportType> types;
   for (const size_t i : job.selection.chosen) {
     quantized.push_back(job.selection.modules[i]);
-    types.insert(job.selection.types[i]);
+    types.insert(job.selection.types[i].type);
   }
   const bool is_mixed = types.size() != 1 || job.options.keeps_fp8;
   if (is_mixed) {
@@ -105,7 +105,7 @@ QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection
   QuantLayers out;
   for (const size_t i : selection.chosen) {
     out.emplace_back(listed_module(selection.modules[i], checkpoint.tensors[i]),
-                     algo_of(selection.types[i]));
+                     algo_of(selection.types[i].type));
   }
   std::ranges::stable_sort(
       out, [](const auto& a, const auto& b) { return module_less(a.first, b.first); });
@@ -117,7 +117,7 @@ QuantLayers list_layers(const Checkpoint& checkpoint, const Selection& selection
 
 bool needs_activations(const Selection& selection) {
   return std::ranges::any_of(selection.chosen, [&](size_t i) {
-    return has_inputs(selection.types[i]) && !selection.input_amax[i];
+    return has_inputs(selection.types[i].type) && !selection.types[i].input_amax;
   });
 }
 
@@ -130,10 +130,11 @@ Status check_recipe_types(const Selection& selection, const Calibration& calibra
                        "themselves which layers are quantized",
                        options.recipe_name);
   }
-  const bool is_fp8 = std::ranges::none_of(selection.chosen,
-                                           [&](size_t i) { return is_nvfp4(selection.types[i]); });
-  const bool is_weights_alone = std::ranges::all_of(
-      selection.chosen, [&](size_t i) { return selection.types[i] == ExportType::kNvfp4Weights; });
+  const bool is_fp8 = std::ranges::none_of(
+      selection.chosen, [&](size_t i) { return is_nvfp4(selection.types[i].type); });
+  const bool is_weights_alone = std::ranges::all_of(selection.chosen, [&](size_t i) {
+    return selection.types[i].type == ExportType::kNvfp4Weights;
+  });
   const bool fits = options.type == ExportType::kNvfp4Weights
                         ? is_weights_alone
                         : is_fp8 == (options.type == ExportType::kFp8);

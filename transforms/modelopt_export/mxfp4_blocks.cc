@@ -12,6 +12,7 @@ constexpr uint8_t kNanExponent = 255;
 constexpr uint64_t kMxfp4BlockBytes = kMxfp4BlockValues / 2;
 constexpr uint64_t kBlocksAtATime = 64 << 10;
 constexpr uint32_t kHalves = 2;  // blocks of 16 in one of 32
+constexpr uint64_t kPairBytes = kHalves * sizeof(float);
 
 int power_of(std::byte exponent) { return static_cast<int>(exponent) - kExponentBias; }
 
@@ -41,11 +42,7 @@ float largest_e2m1(const std::byte* codes) {
 
 }  // namespace
 
-uint64_t Mxfp4Exponents::total() const {
-  uint64_t out = 0;
-  for (const uint64_t count : blocks) out += count;
-  return out;
-}
+uint64_t Mxfp4Exponents::total() const { return below(kNanExponent + 1 - kExponentBias); }
 
 int Mxfp4Exponents::largest() const {
   for (int e = 255; e > 0; --e) {
@@ -132,14 +129,12 @@ std::string Mxfp4BlockAmax::operation() const {
 
 // Magnitudes, and the codes and scales of their blocks.
 uint64_t Mxfp4BlockAmax::own_scratch_bytes(uint64_t size_bytes) const {
-  constexpr uint64_t kPairBytes = kHalves * sizeof(float);
   const uint64_t pairs = std::min(size_bytes / kPairBytes + 2, kBlocksAtATime);
   return pairs * (kPairBytes + kMxfp4BlockBytes + 1);
 }
 
 Status Mxfp4BlockAmax::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   CKPT_TRY(check_range(offset_bytes, out.size()));
-  constexpr uint64_t kPairBytes = kHalves * sizeof(float);
   std::vector<float> values;
   while (!out.empty()) {
     const uint64_t first = offset_bytes / kPairBytes;

@@ -251,9 +251,8 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
   std::set<std::string> unquantized, seen;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string module = linear_module(tensor);
-    std::string& selected = out.modules.emplace_back();
-    ExportType& type = out.types.emplace_back(options.type);
-    std::optional<float>& input_amax = out.input_amax.emplace_back();
+    out.modules.emplace_back();
+    out.types.emplace_back();
     if (module.empty()) continue;
     seen.insert(module);
     const bool is_stack = is_kept_stack(tensor, model);
@@ -266,9 +265,8 @@ Result<Selection> select_modules(const Checkpoint& checkpoint, const ExportModel
     }
     if (chosen) {
       CKPT_TRY(check_layer(tensor, module, is_stack, chosen->type, model));
-      type = chosen->type;
-      input_amax = chosen->input_amax;
-      selected = own;
+      out.types.back() = *chosen;
+      out.modules.back() = own;
       out.chosen.push_back(out.modules.size() - 1);
     } else {
       unquantized.insert(module);

@@ -54,8 +54,7 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint);
 
 struct Selection {
   std::vector<std::string> modules;  // by tensor: the module to quantize, empty for the others
-  std::vector<ExportType> types;     // by tensor: to what
-  std::vector<std::optional<float>> input_amax;  // by tensor: what is not measured
+  std::vector<LayerType> types;      // by tensor: to what
   std::vector<std::string> unquantized;          // modules that stay
   std::vector<std::string> unmatched;  // "keep=GLOB", "only=GLOB", "fp8=GLOB" that match no layer
   std::vector<size_t> chosen;          // the tensors that have a module

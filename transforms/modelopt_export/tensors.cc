@@ -52,7 +52,7 @@ class Maker {
 
  private:
   const std::string& module(size_t index) const { return job_.selection.modules[index]; }
-  ExportType type(size_t index) const { return job_.selection.types[index]; }
+  ExportType type(size_t index) const { return job_.selection.types[index].type; }
   Tensor& tensor(size_t index) { return checkpoint_.tensors[index]; }
   Recoded& recoded(size_t index) { return std::get<Recoded>(tensor(index).origin); }
 
@@ -234,7 +234,7 @@ class Maker {
     for (const auto& [key, members] : input_groups_) {
       if (!has_inputs(type(members[0]))) continue;
       // The scale of ModelOpt's constant_amax.
-      if (const auto amax = job_.selection.input_amax[members[0]]) {
+      if (const auto amax = job_.selection.types[members[0]].input_amax) {
         CKPT_TRY(set_input_scales(members, {*amax, 1}));
         continue;
       }

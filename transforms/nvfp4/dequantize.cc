@@ -126,19 +126,19 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
                               const Context& context) {
   CKPT_TRY(expect_safetensors(checkpoint, "dequantize"));
   const Dtype type = options.choice<Dtype>("type");
+  const Codec& codec = plain_codec(context.codecs, type);
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   CKPT_TRY(check_weights_are_read(checkpoint));
   if (!options.choice<bool>("folds")) CKPT_TRY(check_folds(checkpoint));
   const SourceWeights weights = decoded_weights(checkpoint);
-  CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, plain_codec(context.codecs, type)));
-  const std::string stay = fmt::format("become {}", plain_codec(context.codecs, type).name);
+  CKPT_ASSIGN(checkpoint.tensors, dequantized(checkpoint, codec));
+  const std::string stay = fmt::format("become {}", codec.name);
   CKPT_TRY(note_second_rounding(checkpoint, weights, {"quantized weights", stay}, context));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   if (was_quantized) CKPT_TRY(remove_expert_type(checkpoint));
   // compressed-tensors' recipe tells how the weights were quantized
   checkpoint.remove_document("recipe.yaml");
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
-  const Codec& codec = plain_codec(context.codecs, type);
   if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));
   join_file_metadata(checkpoint);
   return checkpoint;

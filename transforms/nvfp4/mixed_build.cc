@@ -110,8 +110,7 @@ class Builder {
       case Fate::kRescale: {
         out.push_back(part_as_tensor(weight, 0, job_.context.codecs));
         CKPT_ASSIGN(out.emplace_back(), rescaled_blocks(job_, layer));
-        const float scale = plan.tensor_scale;
-        out.push_back(scalar(weight, weight.name + "_scale_2", scale, job_));
+        out.push_back(scalar(weight, weight.name + "_scale_2", plan.tensor_scale, job_));
         return {};
       }
       case Fate::kRequantize: {

@@ -23,7 +23,6 @@
 namespace ckpt {
 
 struct MixedOptions {
-  std::string base;  // empty: none
   bool fp8_stays_plain = false;
   EncodeOptions encode;
   std::optional<double> fail_below_db;

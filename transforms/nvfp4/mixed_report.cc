@@ -46,10 +46,6 @@ class Reporter {
     return found.fate != Fate::kPlain || !found.columns.empty() || !found.rows.empty();
   }
 
-  std::string_view becomes(size_t layer) const {
-    return plan(layer).fate == Fate::kPlain ? std::string_view("plain") : job_.algo;
-  }
-
   // The values that the layer should have: the base's, or those it had, with all factors.
   Result<ValueError> measure(size_t layer) const {
     const LayerPlan& found = plan(layer);
@@ -87,9 +83,10 @@ class Reporter {
                      : fmt::format(", {:.1f} dB{}", after.sqnr_db(), found.base ? " after" : "");
       if (!is_exact) out.after_db = after.sqnr_db();
     }
-    out.text = fmt::format("{}: {} -> {}{}{}{}{}", job_.model.layers[layer].module,
-                           job_.model.layers[layer].was(), becomes(layer), how.empty() ? "" : " (",
-                           how, how.empty() ? "" : ")", figures);
+    out.text = fmt::format("{}: {} -> {}{}{}", job_.model.layers[layer].module,
+                           job_.model.layers[layer].was(),
+                           found.fate == Fate::kPlain ? "plain" : job_.algo,
+                           how.empty() ? "" : fmt::format(" ({})", how), figures);
     reports_.push_back(std::move(out));
     return {};
   }

@@ -40,7 +40,6 @@ constexpr OptionRule kMixedOptions[] = {
 
 MixedOptions mixed_options(const OptionValues& options) {
   MixedOptions out;
-  out.base = options.text("base");
   out.fp8_stays_plain = options.choice<bool>("fp8");
   out.encode.search = options.choice<ScaleSearch>("search");
   out.encode.cpu_rounding = options.choice<bool>("rounding");
@@ -88,7 +87,8 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& opt
     return checkpoint;
   }
   std::optional<BaseWeights> base;
-  if (!parsed.base.empty()) CKPT_SET(base, BaseWeights::open(parsed.base, context));
+  const std::string folder = options.text("base");
+  if (!folder.empty()) CKPT_SET(base, BaseWeights::open(folder, context));
   CKPT_TRY(mend_norms(checkpoint, model, base ? &*base : nullptr, context));
   MixedJob job{checkpoint,
                model,

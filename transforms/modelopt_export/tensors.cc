@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/counted.h"
+#include "core/base/find.h"
 #include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/modelopt_export/groups.h"
@@ -82,8 +83,8 @@ class Maker {
       recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
       CKPT_TRY(check_one_type(i, group));
       CKPT_TRY(set_importance(i));
-      weight_groups_[weight_key(i, group)].push_back(i);
-      input_groups_[input_group_key(i, group)].push_back(i);
+      weight_groups_[scale_key(i, group.key)].push_back(i);
+      input_groups_[scale_key(i, without_expert(group.key))].push_back(i);
     }
     return {};
   }
@@ -128,20 +129,13 @@ class Maker {
     return {};
   }
 
-  // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
-  // when they are calibrated, gate upon up.
-  bool is_alone(size_t index) const {
-    return type(index) == ExportType::kFp8Blocks ||
-           (type(index) == ExportType::kFp8 && !is_of_expert(module(index)));
-  }
-  std::string weight_key(size_t index, const SharedGroup& group) const {
-    return is_alone(index) ? module(index) : of_type(index, group.key);
-  }
-  std::string input_group_key(size_t index, const SharedGroup& group) const {
-    return is_alone(index) ? module(index) : of_type(index, without_expert(group.key));
-  }
-  std::string of_type(size_t index, const std::string& key) const {
-    return fmt::format("{} {}", key, static_cast<int>(type(index)));
+  // Of the layers of its type that share a scale with this one, all of which have `key`.
+  std::string scale_key(size_t index, const std::string& key) const {
+    // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
+    // when they are calibrated, gate upon up.
+    const bool is_alone = type(index) == ExportType::kFp8Blocks ||
+                          (type(index) == ExportType::kFp8 && !is_of_expert(module(index)));
+    return is_alone ? module(index) : fmt::format("{} {}", key, static_cast<int>(type(index)));
   }
 
   // Layers that servers join must all be there.
@@ -266,21 +260,16 @@ class Maker {
     for (const size_t i : members) {
       const InputAmax* found = find_input_amax(job_.calibration, module(i));
       if (found == nullptr) continue;
+      // Zero is what an expert has that no token reached; the others of its layer replace it.
+      if (found->amax() == 0 && is_of_expert(module(i))) continue;
       if (!is_usable(found->amax())) {
-        CKPT_TRY(check_uncalibrated(i, *found));
-      } else if (largest == nullptr || found->amax() > largest->amax()) {
-        largest = found;
+        return corrupt(
+            "the input of '{}' has a stored maximum of {}; expected a finite number above zero",
+            module(i), found->amax());
       }
+      if (largest == nullptr || found->amax() > largest->amax()) largest = found;
     }
     return largest;
-  }
-
-  // Zero is what an expert has that no token reached; the others of its layer replace it.
-  Status check_uncalibrated(size_t index, const InputAmax& found) const {
-    if (found.amax() == 0 && is_of_expert(module(index))) return {};
-    return corrupt(
-        "the input of '{}' has a stored maximum of {}; expected a finite number above zero",
-        module(index), found.amax());
   }
 
   float scale_of(const InputAmax& input, ExportType as) const {
@@ -326,17 +315,15 @@ class Maker {
   }
   Status append_kv_scale(const std::string& weight, std::vector<Tensor>& out) const {
     for (const std::string_view which : {"k", "v"}) {
-      const std::string ending = fmt::format(".{}_proj.weight", which);
-      if (!weight.ends_with(ending)) continue;
-      const std::string parent = weight.substr(0, weight.size() - ending.size());
-      const std::string name = fmt::format("{}.{}_proj.{}_scale", parent, which, which);
-      const auto found = job_.calibration.kv_scales.find(input_key(name));
-      if (found == job_.calibration.kv_scales.end()) continue;
-      if (!is_usable_scale(found->second)) {
+      if (!weight.ends_with(fmt::format(".{}_proj.weight", which))) continue;
+      const std::string name = fmt::format("{}.{}_scale", module_of(weight), which);
+      const float* scale = find_mapped(job_.calibration.kv_scales, input_key(name));
+      if (scale == nullptr) continue;
+      if (!is_usable_scale(*scale)) {
         return corrupt("the scale '{}' would be {}; expected a finite number above zero", name,
-                       found->second);
+                       *scale);
       }
-      out.push_back(make_f32_tensor(name, {}, {found->second}, job_.context.codecs));
+      out.push_back(make_f32_tensor(name, {}, {*scale}, job_.context.codecs));
     }
     return {};
   }

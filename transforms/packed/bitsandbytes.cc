@@ -54,8 +54,7 @@ Result<BitsState> read_bits_state(const Tensor& tensor) {
     if (!offset->token().empty() && *end == '\0') out.nested_offset = value;
   }
   out.shape = wholes_in(json.find("shape"));
-  const auto values = product(out.shape);
-  out.values = values.value_or(0);
+  out.values = product(out.shape).value_or(0);
   const bool is_known = out.values != 0 && out.shape.size() <= kMaxDimensions &&
                         out.block % 8 == 0 && out.block != 0 &&
                         std::isfinite(out.nested_offset.value_or(0));

@@ -240,18 +240,13 @@ Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, con
 }
 
 // Symmetric ones of 4 bits have a codec, whose bits move into GGUF's Q4_0.
-const Codec* codec_of_words(const PackedJob& job, const CodedMatrix& matrix) {
+Tensor joined_words(const PackedJob& job, const Tensor& packed, std::string name,
+                    CodedMatrix matrix) {
   const uint64_t group = matrix.scales.tile_columns;
   const bool is_plain = matrix.codes.bits == 4 && !matrix.has_zeros() && !matrix.groups &&
                         matrix.scales.dtype == Dtype::kBF16 && matrix.scales.tile_rows == 1 &&
                         matrix.columns % group == 0;
-  if (!is_plain) return nullptr;
-  return find_codec(job.codecs, fmt::format("int4_g{}", group));
-}
-
-Tensor joined_words(const PackedJob& job, const Tensor& packed, std::string name,
-                    CodedMatrix matrix) {
-  const Codec* codec = job.codecs.empty() ? nullptr : codec_of_words(job, matrix);
+  const Codec* codec = is_plain ? find_codec(job.codecs, fmt::format("int4_g{}", group)) : nullptr;
   if (codec == nullptr) return coded_tensor(job, packed, std::move(name), std::move(matrix));
   Tensor out = packed;
   out.name = std::move(name);

@@ -73,8 +73,7 @@ bool is_packed_pairs(const PackedJob& job, const Tensor& tensor) {
 }
 
 Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes) {
-  CKPT_ASSIGN(const Tensor* found, job.need(pair_scale_name(codes), codes));
-  const Tensor& scales = *found;
+  CKPT_ASSIGN(const Tensor* scales, job.need(pair_scale_name(codes), codes));
   const uint64_t rows = codes.shape[0];
   const uint64_t row_bytes = codes.shape[1];
   if (row_bytes % kBlockBytes != 0) {
@@ -82,15 +81,13 @@ Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes
   }
   const uint64_t groups = row_bytes / kBlockBytes;
   const bool is_sound =
-      is_plain_grid(scales, Dtype::kF8E8M0, 2) || is_plain_grid(scales, Dtype::kU8, 2);
-  if (!is_sound || scales.shape != std::vector<uint64_t>{rows, groups}) {
-    return wrong_part(scales,
+      is_plain_grid(*scales, Dtype::kF8E8M0, 2) || is_plain_grid(*scales, Dtype::kU8, 2);
+  if (!is_sound || scales->shape != std::vector<uint64_t>{rows, groups}) {
+    return wrong_part(*scales,
                       fmt::format("f8_e8m0 [{}, {}], one for each 32 values", rows, groups));
   }
-  PackedWeight out{codes, {&codes, &scales}, std::string(kMxfp4Label)};
-  out.weight.shape = {rows, row_bytes * 2};
-  if (job.codecs.empty()) return out;  // only examined
-  out.weight = mxfp4_tensor(job, codes, scales);
+  PackedWeight out{codes, {&codes, scales}, std::string(kMxfp4Label)};
+  if (!job.codecs.empty()) out.weight = mxfp4_tensor(job, codes, *scales);  // else only examined
   out.weight.shape = {rows, row_bytes * 2};
   return out;
 }

@@ -175,6 +175,18 @@ std::vector<std::string> unmatched_globs(const Checkpoint& checkpoint, const Exp
   return out;
 }
 
+bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
+                 const Calibration& calibration, const ExportOptions& options) {
+  if (options.keep.matches(module, tensor)) return false;
+  if (!options.only.empty() && !options.only.matches(module, tensor)) return false;
+  const bool is_any_of_them = calibration.is_qat ? options.preset == ExportPreset::kDefault
+                                                 : options.only.has_name(module, tensor);
+  if (!is_any_of_them && !in_preset(std::string(module), model, options, options.preset)) {
+    return false;
+  }
+  return !calibration.is_qat || find_weight_amax(calibration, module).amax != nullptr;
+}
+
 }  // namespace
 
 Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
@@ -206,22 +218,6 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   }
   return out;
 }
-
-namespace {
-
-bool is_selected(std::string_view module, std::string_view tensor, const ExportModel& model,
-                 const Calibration& calibration, const ExportOptions& options) {
-  if (options.keep.matches(module, tensor)) return false;
-  if (!options.only.empty() && !options.only.matches(module, tensor)) return false;
-  const bool is_any_of_them = calibration.is_qat ? options.preset == ExportPreset::kDefault
-                                                 : options.only.has_name(module, tensor);
-  if (!is_any_of_them && !in_preset(std::string(module), model, options, options.preset)) {
-    return false;
-  }
-  return !calibration.is_qat || find_weight_amax(calibration, module).amax != nullptr;
-}
-
-}  // namespace
 
 Result<std::optional<LayerType>> choose_type(std::string_view module, std::string_view tensor,
                                              const ExportModel& model,

@@ -23,41 +23,6 @@ const Codec& plain_type(const MixedJob& job) {
   return plain_codec(job.context.codecs, Dtype::kBF16);
 }
 
-}  // namespace
-
-Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
-  const LayerPlan& plan = job.plans[layer];
-  Tensor out = part_as_tensor(job.weight(layer), 1, job.context.codecs);
-  Factors rows = plan.rows;
-  if (plan.scale_factor != 1) rows = multiply(rows, Factors(out.rows(), plan.scale_factor));
-  if (!rows.empty()) CKPT_SET(out, with_op(std::move(out), ScaleRows{share(std::move(rows))}));
-  if (!plan.block_columns.empty()) {
-    CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(plan.block_columns)}));
-  }
-  return out;
-}
-
-Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {
-  const LayerPlan& plan = job.plans[layer];
-  const Codec& codec = scheme_codec(job.context.codecs, Scheme::kNvfp4, Dialect::kModelopt);
-  CKPT_ASSIGN(Tensor out, target_of(job, layer));
-  CKPT_ASSIGN(out, recode(std::move(out), codec));
-  auto& recoded = std::get<Recoded>(out.origin);
-  recoded.options = job.options.encode;
-  if (!plan.columns.empty()) {
-    const Factors inverse = invert(plan.columns);
-    recoded.weights =
-        std::make_shared<const ColumnWeights>(ColumnWeights{multiply(inverse, inverse)});
-  }
-  if (plan.shared) {
-    recoded.options.cpu_rounding = plan.shared->cpu_rounding;
-    recoded.stats = Stats{plan.shared->amax};
-  }
-  return out;
-}
-
-namespace {
-
 class Builder {
  public:
   explicit Builder(MixedJob& job) : job_(job) {
@@ -218,6 +183,37 @@ Status write_documents(MixedJob& job) {
 }
 
 }  // namespace
+
+Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer) {
+  const LayerPlan& plan = job.plans[layer];
+  Tensor out = part_as_tensor(job.weight(layer), 1, job.context.codecs);
+  Factors rows = plan.rows;
+  if (plan.scale_factor != 1) rows = multiply(rows, Factors(out.rows(), plan.scale_factor));
+  if (!rows.empty()) CKPT_SET(out, with_op(std::move(out), ScaleRows{share(std::move(rows))}));
+  if (!plan.block_columns.empty()) {
+    CKPT_ASSIGN(out, with_op(std::move(out), ScaleColumns{share(plan.block_columns)}));
+  }
+  return out;
+}
+
+Result<Tensor> encoded_weight(const MixedJob& job, size_t layer) {
+  const LayerPlan& plan = job.plans[layer];
+  const Codec& codec = scheme_codec(job.context.codecs, Scheme::kNvfp4, Dialect::kModelopt);
+  CKPT_ASSIGN(Tensor out, target_of(job, layer));
+  CKPT_ASSIGN(out, recode(std::move(out), codec));
+  auto& recoded = std::get<Recoded>(out.origin);
+  recoded.options = job.options.encode;
+  if (!plan.columns.empty()) {
+    const Factors inverse = invert(plan.columns);
+    recoded.weights =
+        std::make_shared<const ColumnWeights>(ColumnWeights{multiply(inverse, inverse)});
+  }
+  if (plan.shared) {
+    recoded.options.cpu_rounding = plan.shared->cpu_rounding;
+    recoded.stats = Stats{plan.shared->amax};
+  }
+  return out;
+}
 
 Status build_nvfp4(MixedJob& job) {
   CKPT_TRY(write_documents(job));

@@ -81,6 +81,13 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
   return out;
 }
 
+template <class Source>
+const Source* source_of(const Tensor& tensor) {
+  if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
+  const std::vector<Slice>& slices = tensor.stored().parts[0];
+  return slices.empty() ? nullptr : computed_as<Source>(*slices[0].source);
+}
+
 }  // namespace
 
 std::vector<std::string> packed_methods() {
@@ -111,17 +118,6 @@ Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs) {
   checkpoint.tensors = std::move(out);
   return checkpoint;
 }
-
-namespace {
-
-template <class Source>
-const Source* source_of(const Tensor& tensor) {
-  if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
-  const std::vector<Slice>& slices = tensor.stored().parts[0];
-  return slices.empty() ? nullptr : computed_as<Source>(*slices[0].source);
-}
-
-}  // namespace
 
 bool is_unpacked(const Tensor& tensor) {
   return source_of<CodedSource>(tensor) != nullptr || source_of<TurnedSource>(tensor) != nullptr;

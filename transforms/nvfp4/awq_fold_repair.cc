@@ -20,13 +20,11 @@ Result<Checkpoint> repair_awq_folds(Checkpoint checkpoint, const OptionValues& o
   CKPT_ASSIGN(const MixedModel model, read_mixed_model(checkpoint));
   const auto folder = options.find("base");
   if (!folder) {
-    CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, model));
-    const std::string found =
-        suspects.empty() ? std::string("without it no norm looks wrongly folded")
-                         : fmt::format("without it {} norms look wrongly folded (the first: '{}')",
-                                       suspects.size(), suspects[0]);
+    CKPT_ASSIGN(const NameCount suspects, suspect_norm_folds(checkpoint, model));
     return misuse_hint("--step awq-fold-repair:base=DIR",
-                       "base is missing, the checkpoint that was quantized; {}", found);
+                       "base is missing, the checkpoint that was quantized; without it {}",
+                       suspects.count() == 0 ? "no norm looks wrongly folded"
+                                             : suspects.text("norms look wrongly folded"));
   }
   if (!has_known_layers(model.model_type)) {
     return unsupported("model type '{}': which layers read which norm is not known",

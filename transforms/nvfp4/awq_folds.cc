@@ -205,9 +205,8 @@ std::string describe(const FoldRepair& repair) {
 
 // Where s was folded in soundly, 1 + w' is as much larger as the columns of W' are smaller: the
 // logarithms of both fall together. Where it was not, 1 + w' hardly moves.
-Result<std::vector<std::string>> suspect_norm_folds(const Checkpoint& checkpoint,
-                                                    const MixedModel& model) {
-  std::vector<std::string> out;
+Result<NameCount> suspect_norm_folds(const Checkpoint& checkpoint, const MixedModel& model) {
+  NameCount out;
   if (!adds_one_to_norms(model.model_type)) return out;
   const TensorIndex index(checkpoint.tensors);
   for (const NormReaders& norm : find_norm_readers(index, model.model_type)) {
@@ -238,7 +237,7 @@ Result<std::vector<std::string>> suspect_norm_folds(const Checkpoint& checkpoint
     });
     // Columns of one size: nothing was divided that could have been folded wrongly.
     if (count == 0 || xx < count * kSizesVary) continue;
-    if (xy < kFollows * xx) out.push_back(norm.norm);
+    if (xy < kFollows * xx) out.add(norm.norm);
   }
   return out;
 }

@@ -33,8 +33,10 @@ Result<FoldRepair> repair_norm_folds(Checkpoint& checkpoint, const MixedModel& m
 std::string describe(const FoldRepair& repair);
 
 // Without a base: norms that multiply by 1 + w, behind which AWQ scales must have been folded, but
-// whose size does not follow the columns that were divided. By name; empty for all other models.
-Result<std::vector<std::string>> suspect_norm_folds(const Checkpoint& checkpoint,
-                                                    const MixedModel& model);
+// whose size does not follow the columns that were divided. None of all other models.
+Result<NameCount> suspect_norm_folds(const Checkpoint& checkpoint, const MixedModel& model);
+// The words of messages about them.
+inline constexpr std::string_view kLooksFolded =
+    "norms look as if AWQ scales were folded into w of 1 + w";
 
 }  // namespace ckpt

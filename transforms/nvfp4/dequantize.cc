@@ -101,14 +101,14 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
 Status check_folds(const Checkpoint& checkpoint) {
   const auto model = read_mixed_model(checkpoint);
   if (!model || !may_have_awq(*model)) return {};  // then no AWQ of ModelOpt's
-  CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, *model));
-  if (suspects.empty()) return {};
+  CKPT_ASSIGN(const NameCount suspects, suspect_norm_folds(checkpoint, *model));
+  if (suspects.count() == 0) return {};
   return corrupt_hint(
       "--step awq-fold-repair:base=DIR before it, where DIR is the checkpoint that was quantized, "
       "or --step dequantize:folds=keep",
-      "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'); expected "
-      "sound norms, because floats made with these are wrong by more than quantizing loses",
-      suspects.size(), suspects[0]);
+      "{}; expected sound norms, because floats made with these are wrong by more than quantizing "
+      "loses",
+      suspects.text(kLooksFolded));
 }
 
 Status set_dtype(Checkpoint& checkpoint, std::string_view name) {

@@ -65,13 +65,12 @@ Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWei
     if (!repair.is_empty()) context.note(describe(repair));
     return {};
   }
-  CKPT_ASSIGN(const std::vector<std::string> suspects, suspect_norm_folds(checkpoint, model));
-  if (suspects.empty()) return {};
+  CKPT_ASSIGN(const NameCount suspects, suspect_norm_folds(checkpoint, model));
+  if (suspects.count() == 0) return {};
   context.note(
-      "{} norms look as if AWQ scales were folded into w of 1 + w (the first: '{}'): "
-      "this model is wrong by more than quantizing loses. Try: --step "
+      "{}: this model is wrong by more than quantizing loses. Try: --step "
       "awq-fold-repair:base=DIR before this step, or base=DIR in it",
-      suspects.size(), suspects[0]);
+      suspects.text(kLooksFolded));
   return {};
 }
 

@@ -47,5 +47,7 @@ std::vector<std::string> each_name(std::string_view pattern);
 // Only ASCII letters change.
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);
+// `text` with `to` in the place of each `from`, which is not empty.
+std::string replaced(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace ckpt

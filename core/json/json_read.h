@@ -34,6 +34,12 @@ const JsonValue& object_in(const JsonValue& json, std::string_view key);
 const JsonValue* member(const JsonValue* json, std::string_view key);
 const JsonValue* known(const JsonValue* json, std::string_view key);
 const std::string* text_of(const JsonValue* json, std::string_view key);
+// The same as a view; empty if it is not a text. `json` may be a pointer, as above.
+template <class Json>
+std::string_view text_in(const Json& json, std::string_view key) {
+  const std::string* found = text_of(json, key);
+  return found == nullptr ? std::string_view() : std::string_view(*found);
+}
 // A whole number >= 0, also if written as 4.0; nullopt otherwise.
 std::optional<uint64_t> whole(const JsonValue& json);
 std::optional<double> number(const JsonValue& json);

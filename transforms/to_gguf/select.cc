@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/base/numbers.h"
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/packed.h"
 #include "transforms/to_gguf/model.h"
@@ -45,12 +46,6 @@ bool is_tower(std::string_view name) {
 bool is_buffer(std::string_view name) {
   return std::ranges::any_of(kBufferEnds,
                              [&](std::string_view end) { return name.ends_with(end); });
-}
-
-void remove_all(std::string& text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
-    text.erase(at, word.size());
-  }
 }
 
 struct MtpName {
@@ -156,8 +151,7 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
   if (model.family->nextn == NextnLayers::kUnknown) return out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_of_draft(tensor.name)) continue;
-    std::string name = tensor.name;
-    remove_all(name, "language_model.");
+    const std::string name = replaced(tensor.name, "language_model.", "");
     const auto layer = number_after(name, "model.layers.");
     if (layer && *layer >= model.layers) out.insert(*layer);
   }
@@ -233,8 +227,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   for (const Tensor* tensor : order) {
     if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
     if (is_tower(tensor->name) || is_buffer(tensor->name)) continue;
-    std::string name = tensor->name;
-    remove_all(name, "language_model.");
+    std::string name = replaced(tensor->name, "language_model.", "");
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->has_mtp && name.starts_with("mtp.")) {
       if (!keep_mtp) continue;

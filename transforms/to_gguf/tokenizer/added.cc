@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/numbers.h"
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 
 namespace ckpt {
@@ -212,16 +213,7 @@ bool looks_special(std::string_view text) {
          is_between(text, "<unused", ">");
 }
 
-std::string with_spaces(std::string_view text) {
-  constexpr std::string_view kBar = "\xe2\x96\x81";
-  std::string out;
-  while (!text.empty()) {
-    const bool is_bar = text.starts_with(kBar);
-    out += is_bar ? ' ' : text[0];
-    text.remove_prefix(is_bar ? kBar.size() : 1);
-  }
-  return out;
-}
+std::string with_spaces(std::string_view text) { return replaced(text, "\xe2\x96\x81", " "); }
 
 Result<VocabularyTokens> added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                       const JsonValue& config) {

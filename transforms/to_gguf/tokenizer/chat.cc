@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 
@@ -20,12 +21,7 @@ std::string file_stem(std::string_view path) {
 Result<std::string> read_lines(const Document& document) {
   const std::string& text = document.text();
   if (!is_utf8(text)) return corrupt("{}: not UTF-8; expected a template as text", document.path);
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    out += text[i] == '\r' ? '\n' : text[i];
-    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++i;
-  }
-  return out;
+  return replaced(replaced(text, "\r\n", "\n"), "\r", "\n");
 }
 
 // One '_' for each character that is not a letter or digit of ASCII.

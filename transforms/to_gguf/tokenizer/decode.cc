@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "transforms/facts/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
@@ -31,19 +32,12 @@ std::optional<std::string> bytes_of_letters(std::string_view text) {
   return out;
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
-    text.replace(at, from.size(), to);
-    at += to.size();
-  }
-}
-
 // transformers 4.57 tokenization_utils_base.py clean_up_tokenization.
 std::string cleaned_up(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kRows[] = {
       {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
       {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kRows) replace_all(text, from, to);
+  for (const auto& [from, to] : kRows) text = replaced(text, from, to);
   return text;
 }
 

@@ -20,21 +20,9 @@ namespace {
 constexpr float kPadScore = -10000.0f;
 constexpr float kAddedScore = -1000.0f;
 
-TokenType type_of(PieceType type) {
-  switch (type) {
-    case PieceType::kUnknown: return TokenType::kUnknown;
-    case PieceType::kControl: return TokenType::kControl;
-    case PieceType::kUnused: return TokenType::kUnused;
-    case PieceType::kByte: return TokenType::kByte;
-    case PieceType::kNormal:
-    case PieceType::kUserDefined: break;
-  }
-  return TokenType::kNormal;
-}
-
 class PieceVocabulary {
  public:
-  explicit PieceVocabulary(uint64_t size) : size_(size) {
+  explicit PieceVocabulary(uint64_t size) {
     for (uint64_t i = 0; i < size; ++i) out_.tokens.push_back(fmt::format("[PAD{}]", i));
     out_.scores.resize(size, kPadScore);
     out_.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
@@ -42,7 +30,7 @@ class PieceVocabulary {
 
   // False if the id does not exist.
   bool put(uint64_t id, std::string text, float score, TokenType type) {
-    if (id >= size_) return false;
+    if (id >= out_.tokens.size()) return false;
     out_.tokens[id] = std::move(text);
     out_.scores[id] = score;
     out_.types[id] = static_cast<int32_t>(type);
@@ -56,7 +44,6 @@ class PieceVocabulary {
   Vocabulary finish() { return std::move(out_); }
 
  private:
-  uint64_t size_;
   Vocabulary out_;
   std::vector<std::string> beyond_;
 };
@@ -135,7 +122,9 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
   PieceVocabulary out(size);
   uint64_t id = 0;
   for (TextPiece& piece : model.pieces) {
-    if (out.put(id, std::move(piece.text), piece.score, type_of(piece.type))) ++id;
+    const bool is_user = piece.type == PieceType::kUserDefined;
+    const TokenType type = is_user ? TokenType::kNormal : piece.type;
+    if (out.put(id, std::move(piece.text), piece.score, type)) ++id;
   }
   CKPT_TRY(add_text_table(checkpoint, out));
   CKPT_TRY(add_decoder_table(config, keeps_texts, out));

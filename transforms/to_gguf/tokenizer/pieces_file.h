@@ -31,14 +31,7 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
 inline constexpr uint64_t kMaxPieces = 4'000'000;
 inline constexpr uint64_t kMaxPieceBytes = 64 << 10;
 
-enum class PieceType : uint8_t {
-  kNormal = 1,
-  kUnknown = 2,
-  kControl = 3,
-  kUserDefined = 4,
-  kUnused = 5,
-  kByte = 6,
-};
+using PieceType = TokenType;  // by the same numbers
 enum class PieceModel : uint8_t { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };
 
 struct TextPiece {

@@ -113,16 +113,7 @@ std::string step_text(const JsonValue& step) {
   const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
   const std::string* behavior = text_of(step, "behavior");
   if (regex == nullptr) return "Split by a text";
-  std::string out;
-  for (const char c : *regex) {
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else {
-      out += c;
-    }
-  }
+  const std::string out = replaced(replaced(*regex, "\n", "\\n"), "\r", "\\r");
   // Removed with invert keeps what matches, as Isolated does where the pattern matches everything.
   const bool inverted = is_truthy(known(step, "invert"));
   const bool keeps = behavior == nullptr || (*behavior == "Isolated" && !inverted) ||

@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <tuple>
 
+#include "core/base/find.h"
 #include "core/base/utf8.h"
 #include "core/io/cursor.h"
-#include "transforms/to_gguf/tokenizer/added.h"
-#include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 
 namespace ckpt {
+namespace {
 
 // Fields of a protocol buffer message, read without trust.
 //
@@ -27,6 +28,9 @@ struct ProtoField {
   uint64_t value = 0;  // the number or its bits; of kBytes: how many follow, all there
 };
 
+constexpr int kMaxVarintBytes = 10;
+constexpr uint64_t kMaxFieldNumber = (1u << 29) - 1;
+
 // One message, from where `cursor` stands. Bytes of a field are left to the caller, who takes or
 // skips them before the next field.
 class ProtoMessage {
@@ -36,146 +40,136 @@ class ProtoMessage {
       : cursor_(cursor), end_(cursor.position_bytes() + size_bytes) {}
 
   bool has_more() const { return cursor_.position_bytes() < end_; }
+
   // Fails: kCorrupt: cut short, a wire type that is not known, a length beyond the message.
-  Result<ProtoField> next();
+  Result<ProtoField> next() {
+    const uint64_t start = cursor_.position_bytes();
+    CKPT_ASSIGN(const uint64_t key, varint());
+    const uint64_t number = key >> 3;
+    if (number == 0 || number > kMaxFieldNumber) {
+      return corrupt("at byte {}: field number {}; expected 1 to {}", start, number,
+                     kMaxFieldNumber);
+    }
+    ProtoField field{static_cast<uint32_t>(number), static_cast<WireType>(key & 7)};
+    switch (field.type) {
+      case WireType::kVarint: CKPT_SET(field.value, varint()); return field;
+      case WireType::kFixed64:
+        CKPT_TRY(expect_bytes(8));
+        CKPT_SET(field.value, cursor_.u64());
+        return field;
+      case WireType::kBytes:
+        CKPT_SET(field.value, varint());
+        CKPT_TRY(expect_bytes(field.value));
+        return field;
+      case WireType::kFixed32:
+        CKPT_TRY(expect_bytes(4));
+        CKPT_SET(field.value, cursor_.u32());
+        return field;
+    }
+    return corrupt("at byte {}: field {} has wire type {}; expected 0, 1, 2 or 5", start, number,
+                   key & 7);
+  }
 
  private:
-  Result<uint64_t> varint();
-  Status expect_bytes(uint64_t count) const;
+  Result<uint64_t> varint() {
+    const uint64_t start = cursor_.position_bytes();
+    uint64_t out = 0;
+    for (int i = 0; i < kMaxVarintBytes; ++i) {
+      CKPT_TRY(expect_bytes(1));
+      CKPT_ASSIGN(const uint8_t byte, cursor_.u8());
+      out |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
+      if (byte < 0x80) return out;
+    }
+    return corrupt("at byte {}: a number of more than {} bytes", start, kMaxVarintBytes);
+  }
+
+  Status expect_bytes(uint64_t count) const {
+    const uint64_t left = end_ - cursor_.position_bytes();
+    if (count <= left) return {};
+    return corrupt("at byte {}: {} bytes are left of the message; expected {}",
+                   cursor_.position_bytes(), left, count);
+  }
 
   Cursor& cursor_;
   uint64_t end_;
 };
 
-namespace {
+struct KnownField {
+  uint32_t number;
+  WireType type;
+  const char* name;
+};
+constexpr KnownField kModelFields[] = {{1, WireType::kBytes, "pieces"},
+                                       {2, WireType::kBytes, "trainer_spec"},
+                                       {3, WireType::kBytes, "normalizer_spec"}};
+constexpr KnownField kPieceFields[] = {{1, WireType::kBytes, "its text"},
+                                       {2, WireType::kFixed32, "its score"},
+                                       {3, WireType::kVarint, "its type"}};
+constexpr KnownField kTrainerFields[] = {{3, WireType::kVarint, "model_type"},
+                                         {35, WireType::kVarint, "byte_fallback"}};
+constexpr KnownField kNormalizerFields[] = {{3, WireType::kVarint, "add_dummy_prefix"}};
 
-constexpr int kMaxVarintBytes = 10;
-constexpr uint64_t kMaxFieldNumber = (1u << 29) - 1;
-
-}  // namespace
-
-Status ProtoMessage::expect_bytes(uint64_t count) const {
-  const uint64_t left = end_ - cursor_.position_bytes();
-  if (count <= left) return {};
-  return corrupt("at byte {}: {} bytes are left of the message; expected {}",
-                 cursor_.position_bytes(), left, count);
-}
-
-Result<uint64_t> ProtoMessage::varint() {
-  const uint64_t start = cursor_.position_bytes();
-  uint64_t out = 0;
-  for (int i = 0; i < kMaxVarintBytes; ++i) {
-    CKPT_TRY(expect_bytes(1));
-    CKPT_ASSIGN(const uint8_t byte, cursor_.u8());
-    out |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
-    if (byte < 0x80) return out;
-  }
-  return corrupt("at byte {}: a number of more than {} bytes", start, kMaxVarintBytes);
-}
-
-Result<ProtoField> ProtoMessage::next() {
-  const uint64_t start = cursor_.position_bytes();
-  CKPT_ASSIGN(const uint64_t key, varint());
-  const uint64_t number = key >> 3;
-  if (number == 0 || number > kMaxFieldNumber) {
-    return corrupt("at byte {}: field number {}; expected 1 to {}", start, number, kMaxFieldNumber);
-  }
-  ProtoField field{static_cast<uint32_t>(number), static_cast<WireType>(key & 7)};
-  switch (field.type) {
-    case WireType::kVarint: {
-      CKPT_ASSIGN(field.value, varint());
-      return field;
-    }
-    case WireType::kFixed64: {
-      CKPT_TRY(expect_bytes(8));
-      CKPT_ASSIGN(field.value, cursor_.u64());
-      return field;
-    }
-    case WireType::kBytes: {
-      CKPT_ASSIGN(field.value, varint());
-      CKPT_TRY(expect_bytes(field.value));
-      return field;
-    }
-    case WireType::kFixed32: {
-      CKPT_TRY(expect_bytes(4));
-      CKPT_ASSIGN(field.value, cursor_.u32());
-      return field;
+// Gives each field of `known` to `take`, which reads its bytes, and passes over others.
+template <class Take>
+Status read_message(Cursor& cursor, uint64_t size_bytes, std::span<const KnownField> known,
+                    Take take) {
+  for (ProtoMessage message(cursor, size_bytes); message.has_more();) {
+    CKPT_ASSIGN(const ProtoField field, message.next());
+    const KnownField* row = find_by(known, &KnownField::number, field.number);
+    if (row == nullptr) {
+      if (field.type == WireType::kBytes) CKPT_TRY(cursor.skip(field.value));
+    } else if (row->type == field.type) {
+      CKPT_TRY(take(field));
+    } else {
+      return corrupt("{} (field {}) has wire type {}; expected {}", row->name, field.number,
+                     static_cast<int>(field.type), static_cast<int>(row->type));
     }
   }
-  return corrupt("at byte {}: field {} has wire type {}; expected 0, 1, 2 or 5", start, number,
-                 key & 7);
+  return {};
 }
-
-namespace {
 
 constexpr uint64_t kBytePieces = 256;
 
-Status expect_type(const ProtoField& field, WireType type, const char* what) {
-  if (field.type == type) return {};
-  return corrupt("{} (field {}) has wire type {}; expected {}", what, field.number,
-                 static_cast<int>(field.type), static_cast<int>(type));
-}
-
-Status skip_field(Cursor& cursor, const ProtoField& field) {
-  return field.type == WireType::kBytes ? cursor.skip(field.value) : Status();
-}
-
 Result<TextPiece> read_piece(Cursor& cursor, uint64_t size_bytes) {
   TextPiece piece;
-  for (ProtoMessage message(cursor, size_bytes); message.has_more();) {
-    CKPT_ASSIGN(const ProtoField field, message.next());
+  const auto take = [&](const ProtoField& field) -> Status {
     if (field.number == 1) {
-      CKPT_TRY(expect_type(field, WireType::kBytes, "its text"));
       if (field.value > kMaxPieceBytes) {
         return corrupt("a text of {} bytes; at most {}", field.value, kMaxPieceBytes);
       }
-      CKPT_ASSIGN(piece.text, cursor.text(field.value));
+      CKPT_SET(piece.text, cursor.text(field.value));
     } else if (field.number == 2) {
-      CKPT_TRY(expect_type(field, WireType::kFixed32, "its score"));
       piece.score = std::bit_cast<float>(static_cast<uint32_t>(field.value));
-    } else if (field.number == 3) {
-      CKPT_TRY(expect_type(field, WireType::kVarint, "its type"));
+    } else {
       if (field.value < 1 || field.value > static_cast<uint64_t>(PieceType::kByte)) {
         return corrupt("type {}; expected 1 to 6", field.value);
       }
       piece.type = static_cast<PieceType>(field.value);
-    } else {
-      CKPT_TRY(skip_field(cursor, field));
     }
-  }
+    return {};
+  };
+  CKPT_TRY(read_message(cursor, size_bytes, kPieceFields, take));
   return piece;
 }
 
 Status read_trainer(Cursor& cursor, uint64_t size_bytes, SentencePieceModel& out) {
-  for (ProtoMessage message(cursor, size_bytes); message.has_more();) {
-    CKPT_ASSIGN(const ProtoField field, message.next());
-    if (field.number == 3) {
-      CKPT_TRY(expect_type(field, WireType::kVarint, "model_type"));
-      if (field.value < 1 || field.value > static_cast<uint64_t>(PieceModel::kChar)) {
-        return unsupported("model_type {}; expected 1 to 4", field.value);
-      }
-      out.model = static_cast<PieceModel>(field.value);
-    } else if (field.number == 35) {
-      CKPT_TRY(expect_type(field, WireType::kVarint, "byte_fallback"));
+  return read_message(cursor, size_bytes, kTrainerFields, [&](const ProtoField& field) -> Status {
+    if (field.number == 35) {
       out.has_byte_fallback = field.value != 0;
+    } else if (field.value < 1 || field.value > static_cast<uint64_t>(PieceModel::kChar)) {
+      return unsupported("model_type {}; expected 1 to 4", field.value);
     } else {
-      CKPT_TRY(skip_field(cursor, field));
+      out.model = static_cast<PieceModel>(field.value);
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 Status read_normalizer(Cursor& cursor, uint64_t size_bytes, SentencePieceModel& out) {
-  for (ProtoMessage message(cursor, size_bytes); message.has_more();) {
-    CKPT_ASSIGN(const ProtoField field, message.next());
-    if (field.number == 3) {
-      CKPT_TRY(expect_type(field, WireType::kVarint, "add_dummy_prefix"));
-      out.adds_dummy_prefix = field.value != 0;
-    } else {
-      CKPT_TRY(skip_field(cursor, field));
-    }
-  }
-  return {};
+  return read_message(cursor, size_bytes, kNormalizerFields, [&](const ProtoField& field) {
+    out.adds_dummy_prefix = field.value != 0;
+    return Status();
+  });
 }
 
 bool is_byte_text(std::string_view text) {
@@ -227,28 +221,21 @@ Status check_pieces(const SentencePieceModel& model) {
   return {};
 }
 
-Status read_field(Cursor& cursor, const ProtoField& field, SentencePieceModel& out) {
-  if (field.number > 3) return skip_field(cursor, field);
-  constexpr const char* kModelFields[] = {"", "pieces", "trainer_spec", "normalizer_spec"};
-  CKPT_TRY(expect_type(field, WireType::kBytes, kModelFields[field.number]));
-  if (field.number == 2) return in(kModelFields[2], read_trainer(cursor, field.value, out));
-  if (field.number == 3) return in(kModelFields[3], read_normalizer(cursor, field.value, out));
-  if (out.pieces.size() >= kMaxPieces) return corrupt("more than {} pieces", kMaxPieces);
-  CKPT_ASSIGN(out.pieces.emplace_back(),
-              in(fmt::format("piece {}", out.pieces.size()), read_piece(cursor, field.value)));
-  return {};
-}
-
 }  // namespace
 
 Result<SentencePieceModel> read_sentencepiece(std::string_view file) {
   const auto bytes = std::as_bytes(std::span(file));
   Cursor cursor(make_blob("tokenizer.model", {bytes.begin(), bytes.end()}));
   SentencePieceModel out;
-  for (ProtoMessage message(cursor, file.size()); message.has_more();) {
-    CKPT_ASSIGN(const ProtoField field, message.next());
-    CKPT_TRY(read_field(cursor, field, out));
-  }
+  const auto take = [&](const ProtoField& field) -> Status {
+    if (field.number == 2) return in("trainer_spec", read_trainer(cursor, field.value, out));
+    if (field.number == 3) return in("normalizer_spec", read_normalizer(cursor, field.value, out));
+    if (out.pieces.size() >= kMaxPieces) return corrupt("more than {} pieces", kMaxPieces);
+    CKPT_ASSIGN(out.pieces.emplace_back(),
+                in(fmt::format("piece {}", out.pieces.size()), read_piece(cursor, field.value)));
+    return {};
+  };
+  CKPT_TRY(read_message(cursor, file.size(), kModelFields, take));
   CKPT_TRY(check_pieces(out));
   return out;
 }

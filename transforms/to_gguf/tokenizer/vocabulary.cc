@@ -9,6 +9,7 @@
 
 #include "core/base/lines.h"
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
@@ -62,23 +63,9 @@ VocabularyTokens joined(const std::vector<TextById>& base, VocabularyTokens adde
 }
 
 std::string join_pair(std::string_view left, std::string_view right) {
-  std::string out;
-  out.reserve(left.size() + right.size() + 1);
-  for (const std::string_view part : {left, right}) {
-    if (!out.empty()) out += ' ';
-    if (part.find(' ') == part.npos) {
-      out += part;
-      continue;
-    }
-    for (const char c : part) {
-      if (c == ' ') {
-        out += "\xc4\xa0";  // U+0120, byte-level BPE's space
-      } else {
-        out += c;
-      }
-    }
-  }
-  return out;
+  constexpr std::string_view kByteSpace = "\xc4\xa0";  // U+0120, byte-level BPE's space
+  const std::string front = replaced(left, " ", kByteSpace);
+  return front + (front.empty() ? "" : " ") + replaced(right, " ", kByteSpace);
 }
 
 std::vector<std::string> words(std::string_view line) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/find.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
@@ -22,7 +23,7 @@ struct TokenizerAddition {
   bool normalized = true;
 };
 
-// The order in which they are added where a file gives each its number.
+// By number: the order in which they are added where a file gives each its own.
 using AddedList = std::map<uint64_t, TokenizerAddition>;
 
 bool is_between(std::string_view text, std::string_view start, std::string_view end) {
@@ -58,17 +59,17 @@ class Adder {
   }
   // Special from now on. A token that was added, but is in no list of `listed`, stays as it is.
   void add_named(const TokenizerAddition& named, const std::set<std::string>& listed) {
-    const auto found = ids_.find(named.text);
-    TokenizerAddition token = found == ids_.end() ? named : added_.at(found->second);
-    if (found != ids_.end() && !listed.contains(named.text)) return;
+    const uint64_t* found = find_mapped(ids_, named.text);
+    if (found != nullptr && !listed.contains(named.text)) return;
+    TokenizerAddition token = found == nullptr ? named : added_.at(*found);
     token.special = true;
     add(token);
   }
-  const std::map<uint64_t, TokenizerAddition>& added() const { return added_; }
+  const AddedList& added() const { return added_; }
 
   // The id that the token has, or would get.
   uint64_t next_id(const std::string& text) const {
-    if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+    if (const uint64_t* found = find_mapped(ids_, text)) return *found;
     if (const auto* found = vocabulary_.find(text)) {
       return whole(vocabulary_.id_value(*found)).value_or(0);
     }
@@ -81,7 +82,7 @@ class Adder {
  private:
   const TokenLists& vocabulary_;
   std::map<std::string, uint64_t> ids_;
-  std::map<uint64_t, TokenizerAddition> added_;
+  AddedList added_;
   uint64_t last_ = 0;
 };
 
@@ -109,19 +110,14 @@ Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_nu
 }
 
 // tokenizer_config.json repeats the added tokens, by their ids as texts.
-Result<AddedList> read_table(const JsonValue& table) {
+Result<AddedList> read_table(const JsonValue& config) {
   AddedList out;
-  for (const auto& [key, entry] : table.items()) {
-    const std::string* text = text_of(entry, "content");
-    const auto given = id_of_key(key);
-    if (text == nullptr || !given) {
-      return corrupt(
-          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
-          key);
-    }
-    const JsonValue id(*given);
-    CKPT_ASSIGN(const uint64_t number, added_id(&id, "tokenizer_config.json", *text));
-    out[number] = as_token(entry, *text);
+  CKPT_ASSIGN(const auto entries, decoder_entries(config));
+  for (const auto& [number, entry] : entries) {
+    const std::string& text = *text_of(*entry, "content");
+    const JsonValue id(number);
+    CKPT_TRY(added_id(&id, "tokenizer_config.json", text));
+    out[number] = as_token(*entry, text);
   }
   return out;
 }
@@ -163,7 +159,7 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   CKPT_TRY(take_tokenizer(tokenizer, adder, list));
   const JsonValue* table = known(config, "added_tokens_decoder");
   if (table != nullptr && table->is_object()) {
-    CKPT_ASSIGN(list, read_table(*table));
+    CKPT_ASSIGN(list, read_table(config));
   } else {  // what older versions wrote instead of the table
     CKPT_ASSIGN(const auto named, read_object(checkpoint, "special_tokens_map.json"));
     CKPT_ASSIGN(const auto texts, read_object(checkpoint, "added_tokens.json"));
@@ -179,9 +175,8 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   return {};
 }
 
-Result<std::map<uint64_t, TokenizerAddition>> all_added(const Checkpoint& checkpoint,
-                                                        const JsonValue& tokenizer,
-                                                        const JsonValue& config) {
+Result<AddedList> all_added(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                            const JsonValue& config) {
   CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
   Adder adder(*lists);
   CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
@@ -205,6 +200,20 @@ Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_vie
 
 std::optional<uint64_t> id_of_key(std::string_view key) {
   return key.size() <= 9 ? number_from<uint64_t>(key) : std::nullopt;
+}
+
+Result<std::map<uint64_t, const JsonValue*>> decoder_entries(const JsonValue& config) {
+  std::map<uint64_t, const JsonValue*> out;
+  for (const auto& [key, entry] : object_in(config, "added_tokens_decoder").items()) {
+    const auto id = id_of_key(key);
+    if (!id || text_of(entry, "content") == nullptr) {
+      return corrupt(
+          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
+          key);
+    }
+    out[*id] = &entry;
+  }
+  return out;
 }
 
 bool looks_special(std::string_view text) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,10 @@ Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_vie
 
 // The id that is a key of added_tokens_decoder: at most nine digits.
 std::optional<uint64_t> id_of_key(std::string_view key);
+
+// The entries of tokenizer_config.json's added_tokens_decoder, all with content, by number. Fails:
+// kCorrupt: a key that is none, or no content.
+Result<std::map<uint64_t, const JsonValue*>> decoder_entries(const JsonValue& config);
 
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);

@@ -197,16 +197,15 @@ constexpr float kScore = -1000.0f;
 
 // Names that a class gives where the configuration is silent.
 std::map<std::string, std::string> default_tokens(const JsonValue& config) {
-  const std::string* name = text_of(config, "tokenizer_class");
-  if (name == nullptr) return {};
-  if (name->starts_with("GemmaTokenizer")) {
+  const std::string_view name = text_in(config, "tokenizer_class");
+  if (name.starts_with("GemmaTokenizer")) {
     return {{"unk_token", "<unk>"},
             {"bos_token", "<bos>"},
             {"eos_token", "<eos>"},
             {"pad_token", "<pad>"},
             {"mask_token", "<mask>"}};
   }
-  if (name->starts_with("LlamaTokenizer")) {
+  if (name.starts_with("LlamaTokenizer")) {
     return {{"unk_token", "<unk>"}, {"bos_token", "<s>"}, {"eos_token", "</s>"}};
   }
   return {};
@@ -251,11 +250,8 @@ bool is_byte_token(std::string_view text) {
 
 bool has_byte_fallback(const JsonValue& tokenizer) {
   const JsonValue* model = known(tokenizer, "model");
-  const JsonValue* decoder = known(tokenizer, "decoder");
-  const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
-  const std::string* steps = decoder == nullptr ? nullptr : text_of(*decoder, "type");
-  return type != nullptr && *type == "BPE" && is_truthy(known(*model, "byte_fallback")) &&
-         steps != nullptr && *steps == "Sequence";
+  return text_in(model, "type") == "BPE" && is_truthy(known(model, "byte_fallback")) &&
+         text_in(known(tokenizer, "decoder"), "type") == "Sequence";
 }
 
 Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonValue& tokenizer,

@@ -1,7 +1,7 @@
 // Chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab, gguf_writer.py add_chat_template).
 //
 // Without tokenizer_config.json no template is looked for.
-#include <map>
+#include <set>
 
 #include "core/base/utf8.h"
 #include "core/base/words.h"
@@ -71,7 +71,7 @@ void add_chat_template(const JsonValue& found, Metadata& metadata) {
   if (!found.is_array()) return;
   const std::string* standard = nullptr;
   // The converter writes the names in an order that changes from run to run; here they are sorted.
-  std::map<std::string, bool> names;
+  std::set<std::string> names;
   for (const JsonValue& entry : found) {
     const std::string* name = text_of(entry, "name");
     const std::string* text = text_of(entry, "template");
@@ -81,13 +81,12 @@ void add_chat_template(const JsonValue& found, Metadata& metadata) {
       continue;
     }
     const std::string safe = safe_name(*name);
-    names.emplace(safe, true);
+    names.insert(safe);
     put(metadata, "tokenizer.chat_template." + safe, *text);
   }
-  std::vector<std::string> list;
-  for (const auto& [name, unused] : names) list.push_back(name);
-  if (!list.empty()) {
-    metadata.append("tokenizer.chat_templates", MetaValue::array(make_text_array(std::move(list))));
+  if (!names.empty()) {
+    metadata.append("tokenizer.chat_templates",
+                    MetaValue::array(make_text_array({names.begin(), names.end()})));
   }
   if (standard != nullptr) put(metadata, "tokenizer.chat_template", *standard);
 }

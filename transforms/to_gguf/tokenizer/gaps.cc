@@ -21,21 +21,15 @@ constexpr std::string_view kSpaceBar = "\xe2\x96\x81";  // U+2581
 constexpr const char* kNormalizer = "normalizer";
 constexpr const char* kPreTokenizer = "pre_tokenizer";
 
-bool is_text(const JsonValue* json, std::string_view text) {
-  const auto* found = json == nullptr ? nullptr : json->get_ptr<const std::string*>();
-  return found != nullptr && *found == text;
-}
-
-bool is_pattern(const JsonValue& step, std::string_view text) {
-  const JsonValue* pattern = known(step, "pattern");
-  return pattern != nullptr && is_text(known(*pattern, "String"), text);
+bool is_space_pattern(const JsonValue& step) {
+  return text_in(known(step, "pattern"), "String") == " ";
 }
 
 std::string place_of(std::string_view part) { return fmt::format("tokenizer.json: {}", part); }
 
 // Steps of a part, those of sequences one by one.
 void append_steps_of(const JsonValue& step, std::vector<const JsonValue*>& out) {
-  if (!is_text(known(step, "type"), "Sequence")) {
+  if (text_in(step, "type") != "Sequence") {
     out.push_back(&step);
     return;
   }
@@ -51,22 +45,20 @@ std::vector<const JsonValue*> steps_of(const JsonValue& tokenizer, const char* p
 }
 
 bool puts_space(const JsonValue& step) {
-  const JsonValue* type = known(step, "type");
-  if (is_text(type, "Prepend")) return is_text(known(step, "prepend"), kSpaceBar);
-  if (!is_text(type, "Metaspace")) return false;
+  const std::string_view type = text_in(step, "type");
+  if (type == "Prepend") return text_in(step, "prepend") == kSpaceBar;
+  if (type != "Metaspace") return false;
   const JsonValue* scheme = known(step, "prepend_scheme");
   const JsonValue* older = known(step, "add_prefix_space");
-  return scheme != nullptr ? !is_text(scheme, "never") : older == nullptr || is_truthy(older);
+  return scheme != nullptr ? *scheme != "never" : older == nullptr || is_truthy(older);
 }
 
 // Steps that come to what llama.cpp does with pieces.
 bool is_of_pieces(const JsonValue& step) {
-  const JsonValue* type = known(step, "type");
-  if (is_text(type, "Replace")) {
-    return is_pattern(step, " ") && is_text(known(step, "content"), kSpaceBar);
-  }
-  if (is_text(type, "Split")) return is_pattern(step, " ");  // no space is left to split at
-  return is_text(type, "Metaspace") || puts_space(step);
+  const std::string_view type = text_in(step, "type");
+  if (type == "Replace") return is_space_pattern(step) && text_in(step, "content") == kSpaceBar;
+  if (type == "Split") return is_space_pattern(step);  // no space is left to split at
+  return type == "Metaspace" || puts_space(step);
 }
 
 TokenizerGap gap_of_step(const char* part, const JsonValue& step) {
@@ -87,7 +79,7 @@ void find_gaps_of_pieces(const JsonValue& tokenizer, std::vector<TokenizerGap>& 
   for (const char* part : {kNormalizer, kPreTokenizer}) {
     for (const JsonValue* step : steps_of(tokenizer, part)) {
       if (!is_of_pieces(*step)) out.push_back(gap_of_step(part, *step));
-      if (!puts_space(*step) || !is_text(known(*step, "prepend_scheme"), "first")) continue;
+      if (!puts_space(*step) || text_in(*step, "prepend_scheme") != "first") continue;
       out.push_back({place_of(part),
                      "a space only at the beginning of a text; llama.cpp puts one behind each "
                      "special token"});
@@ -98,10 +90,8 @@ void find_gaps_of_pieces(const JsonValue& tokenizer, std::vector<TokenizerGap>& 
 // Upper and lower letters, in which llama.cpp's patterns of "tekken" and "gpt-4o" leave out
 // combining marks. Kimi's, which intersects classes, has code of its own.
 bool has_marks_among_letters(const JsonValue& step) {
-  const JsonValue* pattern = known(step, "pattern");
-  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
-  return regex != nullptr && regex->find(R"(\p{Lo}\p{M})") != regex->npos &&
-         regex->find("&&") == regex->npos;
+  const std::string_view regex = text_in(known(step, "pattern"), "Regex");
+  return regex.find(R"(\p{Lo}\p{M})") != regex.npos && regex.find("&&") == regex.npos;
 }
 
 // Other steps of the pre-tokenizer are those that tokenizer.ggml.pre names, or none is found.
@@ -117,13 +107,12 @@ void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
                      "splits words with them (Hindi, decomposed accents) differently",
                      true});
     }
-    if (!is_text(known(*step, "type"), "ByteLevel")) continue;
+    if (text_in(*step, "type") != "ByteLevel") continue;
     if (!is_truthy(known(*step, "add_prefix_space"))) continue;
     out.push_back(
         {place_of(kPreTokenizer), "add_prefix_space; llama.cpp puts no space in front of a text"});
   }
-  const JsonValue* model = known(tokenizer, "model");
-  const bool ignores = model != nullptr && is_truthy(known(*model, "ignore_merges"));
+  const bool ignores = is_truthy(known(known(tokenizer, "model"), "ignore_merges"));
   if (pre.empty() || ignores == pre_ignores_merges(pre)) return;
   // Merges of a trained vocabulary make nearly every token of it, so that both ways meet.
   out.push_back(
@@ -135,46 +124,30 @@ void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
        !ignores});
 }
 
-// Added tokens with one of the flags.
-struct FlaggedTokens {
-  uint64_t count = 0;
-  std::string first;
-
-  FlaggedTokens(const JsonValue& tokenizer, std::initializer_list<const char*> flags) {
+void find_gaps_of_added(const JsonValue& tokenizer, LlamaSplitting splitting,
+                        std::vector<TokenizerGap>& out) {
+  // Added tokens with one of the flags.
+  const auto look_for = [&](std::initializer_list<const char*> flags, std::string_view what) {
+    uint64_t count = 0;
+    std::string first;
     for (const JsonValue& token : list_in(tokenizer, "added_tokens")) {
       const bool has_one = std::ranges::any_of(
           flags, [&](const char* flag) { return is_truthy(known(token, flag)); });
       const std::string* text = has_one ? text_of(token, "content") : nullptr;
       if (text != nullptr && count++ == 0) first = *text;
     }
-  }
-  std::string text(std::string_view what) const {
-    return count == 1 ? fmt::format("'{}' {}", first, what)
-                      : fmt::format("{} tokens, the first '{}', {}", count, first, what);
-  }
-};
-
-void find_gaps_of_added(const JsonValue& tokenizer, LlamaSplitting splitting,
-                        std::vector<TokenizerGap>& out) {
-  const FlaggedTokens stripping(tokenizer, {"lstrip", "rstrip"});
-  if (stripping.count > 0) {
-    out.push_back(
-        {place_of("added_tokens"),
-         stripping.text("with lstrip or rstrip; llama.cpp keeps the spaces around it, but "
-                        "in models that it knows by name (Phi-3)")});
-  }
-  const FlaggedTokens words(tokenizer, {"single_word"});
-  if (words.count > 0) {
+    if (count == 0) return;
     out.push_back({place_of("added_tokens"),
-                   words.text("with single_word; llama.cpp finds it inside words too")});
-  }
-  const bool is_spaced = splitting == LlamaSplitting::kByPieces && puts_space_in_front(tokenizer);
-  const FlaggedTokens normalized(tokenizer, {"normalized"});
-  if (is_spaced && normalized.count > 0) {
-    out.push_back({place_of("added_tokens"),
-                   normalized.text("with normalized, found where a space is in front; llama.cpp "
-                                   "finds it anywhere")});
-  }
+                   count == 1 ? fmt::format("'{}' {}", first, what)
+                              : fmt::format("{} tokens, the first '{}', {}", count, first, what)});
+  };
+  look_for({"lstrip", "rstrip"},
+           "with lstrip or rstrip; llama.cpp keeps the spaces around it, but in models that it "
+           "knows by name (Phi-3)");
+  look_for({"single_word"}, "with single_word; llama.cpp finds it inside words too");
+  if (splitting == LlamaSplitting::kByPre || !puts_space_in_front(tokenizer)) return;
+  look_for({"normalized"},
+           "with normalized, found where a space is in front; llama.cpp finds it anywhere");
 }
 
 }  // namespace

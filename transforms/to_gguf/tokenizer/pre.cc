@@ -109,8 +109,7 @@ std::string step_text(const JsonValue& step) {
   if (*type == "Digits") return is_truthy(known(step, "individual_digits")) ? "digit" : "digits";
   if (*type == "Punctuation") return "punctuation";
   if (*type != "Split") return *type;
-  const JsonValue* pattern = known(step, "pattern");
-  const std::string* regex = pattern == nullptr ? nullptr : text_of(*pattern, "Regex");
+  const std::string* regex = text_of(known(step, "pattern"), "Regex");
   const std::string* behavior = text_of(step, "behavior");
   if (regex == nullptr) return "Split by a text";
   const std::string out = replaced(replaced(*regex, "\n", "\\n"), "\r", "\\r");
@@ -140,13 +139,10 @@ bool adds_first_token(const JsonValue& tokenizer) {
 
 // Names that share their rules, told apart by what else tokenizer.json says.
 std::string refine(std::string_view name, const JsonValue& tokenizer, const JsonValue& config) {
-  const JsonValue* model = known(tokenizer, "model");
-  const bool ignores_merges = model != nullptr && is_truthy(known(*model, "ignore_merges"));
+  const bool ignores_merges = is_truthy(known(known(tokenizer, "model"), "ignore_merges"));
   if (name == "llama-bpe" && !ignores_merges && !adds_first_token(tokenizer)) return "smaug-bpe";
   if (name == "starcoder") {
-    const JsonValue* normalizer = known(tokenizer, "normalizer");
-    const std::string* type = normalizer == nullptr ? nullptr : text_of(*normalizer, "type");
-    if (type != nullptr && *type == "NFC") return "command-r";
+    if (text_in(known(tokenizer, "normalizer"), "type") == "NFC") return "command-r";
     const JsonValue* cleans = known(config, "clean_up_tokenization_spaces");
     if (cleans != nullptr && !is_truthy(cleans)) return "smollm";
   }

@@ -106,21 +106,6 @@ std::vector<std::string> merges_of(const std::vector<RankedToken>& tokens) {
   return out;
 }
 
-Result<std::map<uint64_t, std::string>> named_tokens(const JsonValue& config) {
-  std::map<uint64_t, std::string> out;
-  for (const auto& [key, entry] : object_in(config, "added_tokens_decoder").items()) {
-    const std::string* text = text_of(entry, "content");
-    const auto id = id_of_key(key);
-    if (text == nullptr || !id) {
-      return corrupt(
-          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
-          key);
-    }
-    out[*id] = *text;
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
@@ -128,7 +113,7 @@ Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& con
   const Document* file = checkpoint.find_document(kRanksFile);
   CKPT_CHECK(file != nullptr);
   CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(file->text()));
-  CKPT_ASSIGN(const auto named, named_tokens(config));
+  CKPT_ASSIGN(const auto named, decoder_entries(config));
   CKPT_ASSIGN(const uint64_t size, token_count(tokens.size(), options));
   Vocabulary out;
   out.tokens.resize(size);
@@ -142,7 +127,8 @@ Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& con
     std::string& text = out.tokens[id];
     const auto found = named.find(id);
     if (id >= tokens.size()) {
-      text = found != named.end() ? found->second : fmt::format("<|reserved_token_{}|>", id);
+      text = found != named.end() ? *text_of(*found->second, "content")
+                                  : fmt::format("<|reserved_token_{}|>", id);
       out.types[id] = static_cast<int32_t>(TokenType::kControl);
     } else if (text.empty()) {
       text = fmt::format("[PAD{}]", id);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "core/base/find.h"
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
@@ -13,31 +15,22 @@ namespace ckpt {
 namespace {
 
 struct KindRow {
-  std::string_view kind, id_key;  // an empty key is not written
+  std::string_view kind, id_key;
 };
 constexpr KindRow kIdKinds[] = {
     {"bos", "bos_token_id"},       {"eos", "eos_token_id"},     {"unk", "unknown_token_id"},
-    {"sep", "seperator_token_id"}, {"pad", "padding_token_id"}, {"cls", ""},
-    {"mask", "mask_token_id"},     {"eot", "eot_token_id"},     {"eom", "eom_token_id"},
+    {"sep", "seperator_token_id"}, {"pad", "padding_token_id"}, {"mask", "mask_token_id"},
+    {"eot", "eot_token_id"},       {"eom", "eom_token_id"},
 };
-
-std::string_view id_key(std::string_view kind) {
-  for (const KindRow& row : kIdKinds) {
-    if (row.kind == kind) return row.id_key;
-  }
-  return {};
-}
 
 // The token of one item of a template; null for a sequence.
 JsonValue special_of(const JsonValue& item) {
-  const JsonValue* token = known(item, "SpecialToken");
-  const JsonValue* id = token == nullptr ? nullptr : known(*token, "id");
+  const JsonValue* id = known(known(item, "SpecialToken"), "id");
   return is_truthy(id) ? *id : JsonValue();
 }
 
-bool is_sequence(const JsonValue& item, const char* id) {
-  const std::string* found = text_of(known(item, "Sequence"), "id");
-  return found != nullptr && *found == id;
+bool is_sequence(const JsonValue& item, std::string_view id) {
+  return text_in(known(item, "Sequence"), "id") == id;
 }
 
 // First match of the text among the added tokens.
@@ -69,14 +62,11 @@ class Specials {
 
   void read_post_processor() {
     for (const JsonValue& step : post_processors(tokenizer_)) {
-      const std::string* type = text_of(step, "type");
-      if (type == nullptr) continue;
-      if (*type == "RobertaProcessing") roberta(step);
-      if (*type != "TemplateProcessing") continue;
-      const JsonValue* items = known(step, "single");
-      single(items == nullptr ? JsonValue() : *items);
-      items = known(step, "pair");
-      pair(items == nullptr ? JsonValue() : *items);
+      const std::string_view type = text_in(step, "type");
+      if (type == "RobertaProcessing") roberta(step);
+      if (type != "TemplateProcessing") continue;
+      single(list_in(step, "single"));
+      pair(list_in(step, "pair"));
     }
   }
 
@@ -98,7 +88,7 @@ class Specials {
     for (const std::string& kind : kinds_) {
       const std::string field = fmt::format("{}_token_id", kind);
       const JsonValue* id = known(model_config, field);
-      if (id == nullptr && inner != nullptr) id = known(*inner, field);
+      if (id == nullptr) id = known(inner, field);
       if (id != nullptr) CKPT_TRY(set_id(kind, *id));
     }
     return {};
@@ -110,17 +100,14 @@ class Specials {
       return corrupt("special token {} has id {}", kind, id.dump());
     }
     if (id.get<uint64_t>() >= vocab_size_) return {};
-    const bool is_set =
-        std::ranges::any_of(ids_, [&](const auto& entry) { return entry.first == kind; });
+    const bool is_set = find_by(ids_, &KindId::first, kind) != nullptr;
     if (!is_set) ids_.emplace_back(kind, id.get<uint64_t>());
     return {};
   }
 
   // "bos=[GO] eot=<end>", in this order, where neither names nor numbers said them.
   Status set_named(std::string_view list) {
-    while (!list.empty()) {
-      const std::string_view word = list.substr(0, list.find(' '));
-      list.remove_prefix(std::min(word.size() + 1, list.size()));
+    for (const std::string_view word : split_words(list)) {
       const size_t sign = word.find('=');
       const std::string text(word.substr(sign + 1));
       const JsonValue id = find_added(tokenizer_, text);
@@ -135,8 +122,9 @@ class Specials {
 
   void write(Metadata& metadata) const {
     for (const auto& [kind, id] : ids_) {
-      const std::string_view key = id_key(kind);
-      if (!key.empty()) metadata.set(fmt::format("tokenizer.ggml.{}", key), MetaValue::u32(id));
+      const KindRow* row = find_by(kIdKinds, &KindRow::kind, kind);
+      if (row == nullptr) continue;
+      metadata.set(fmt::format("tokenizer.ggml.{}", row->id_key), MetaValue::u32(id));
     }
     for (const auto& [kind, on] : flags_) {
       if (kind != "bos" && kind != "eos" && kind != "sep") continue;
@@ -145,6 +133,9 @@ class Specials {
   }
 
  private:
+  using KindId = std::pair<std::string, uint64_t>;
+  using KindFlag = std::pair<std::string, bool>;
+
   JsonValue value(const char* key) const {
     const JsonValue* found = member(config_, key);
     return found == nullptr ? JsonValue() : *found;
@@ -158,13 +149,11 @@ class Specials {
   }
 
   void set_flag(const std::string& kind, bool on) {
-    for (auto& [name, flag] : flags_) {
-      if (name == kind) {
-        flag = on;
-        return;
-      }
+    if (KindFlag* found = find_by(flags_, &KindFlag::first, kind)) {
+      found->second = on;
+    } else {
+      flags_.emplace_back(kind, on);
     }
-    flags_.emplace_back(kind, on);
   }
 
   void roberta(const JsonValue& processor) {
@@ -180,7 +169,7 @@ class Specials {
   void single(const JsonValue& items) {
     first_ = JsonValue();
     last_ = JsonValue();
-    if (!items.is_array() || items.size() < 2) return;
+    if (items.size() < 2) return;
     first_ = special_of(items.front());
     if (!first_.is_null()) first_of_single(first_);
     last_ = special_of(items.back());
@@ -214,7 +203,7 @@ class Specials {
 
   // A [sep] [sep] B: whether something stands between two texts.
   void pair(const JsonValue& items) {
-    if (!items.is_array() || items.empty()) return;
+    if (items.empty()) return;
     size_t begin = 0;
     size_t end = items.size();
     if (!first_.is_null() && special_of(items.front()) == first_) ++begin;
@@ -237,8 +226,8 @@ class Specials {
   std::vector<std::string> kinds_;
   JsonValue bos_, cls_, eos_, sep_;  // text, object or null
   JsonValue first_, last_;           // of the single template
-  std::vector<std::pair<std::string, uint64_t>> ids_;
-  std::vector<std::pair<std::string, bool>> flags_;
+  std::vector<KindId> ids_;
+  std::vector<KindFlag> flags_;
 };
 
 struct NormalizerFlags {
@@ -246,17 +235,16 @@ struct NormalizerFlags {
 };
 
 void read_normalizer(const JsonValue& normalizer, NormalizerFlags& flags) {
-  const std::string* type = text_of(normalizer, "type");
-  if (type == nullptr) return;
-  if (*type == "Lowercase") flags.lowercase = true;
-  if (*type == "StripAccents") flags.strip_accents = true;
-  if (*type == "BertNormalizer") {
+  const std::string_view type = text_in(normalizer, "type");
+  if (type == "Lowercase") flags.lowercase = true;
+  if (type == "StripAccents") flags.strip_accents = true;
+  if (type == "BertNormalizer") {
     const JsonValue* lower = known(normalizer, "lowercase");
     const JsonValue* strip = known(normalizer, "strip_accents");
     if (lower != nullptr) flags.lowercase = is_truthy(lower);
     if (strip != nullptr) flags.strip_accents = is_truthy(strip);
   }
-  if (*type != "Sequence") return;
+  if (type != "Sequence") return;
   for (const JsonValue& step : list_in(normalizer, "normalizers")) read_normalizer(step, flags);
 }
 

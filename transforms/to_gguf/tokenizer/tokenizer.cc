@@ -44,8 +44,7 @@ Result<TokenizerFiles> read_files(const Checkpoint& checkpoint) {
 
 // Phi-4 is called Phi-3 and has byte-level BPE.
 bool is_gpt2(const JsonValue& config) {
-  const std::string* name = text_of(config, "tokenizer_class");
-  return name != nullptr && *name == "GPT2Tokenizer";
+  return text_in(config, "tokenizer_class") == "GPT2Tokenizer";
 }
 
 // "IQ== 0": one token a line, as tiktoken has them and as Llama 3 ships them under this name.
@@ -64,7 +63,7 @@ bool reads_piece_file(const Checkpoint& checkpoint, const TokenizerFiles& files,
   return files.tokenizer->is_null() || !is_tiktoken(found->text());
 }
 
-Status refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules) {
+Failure refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules) {
   const bool has_json = checkpoint.find_document("tokenizer.json") != nullptr;
   if (rules.piece_file == PieceFile::kRequired && has_json) {
     return misuse_hint(kTokenizerHint,
@@ -104,7 +103,7 @@ bool follows_source(const Checkpoint& checkpoint, const TokenizerFiles& files,
 // SentencePiece models in a tokenizer.json are BPE too; their bytes are tokens like <0x0A>.
 Status check_kind(const JsonValue& tokenizer) {
   const JsonValue* model = known(tokenizer, "model");
-  const std::string* type = model == nullptr ? nullptr : text_of(*model, "type");
+  const std::string* type = text_of(model, "type");
   if (type == nullptr || *type != "BPE") {
     return unsupported("tokenizer.json: a {} model; only byte-level BPE is converted",
                        type == nullptr ? "nameless" : *type);
@@ -117,8 +116,58 @@ Status check_kind(const JsonValue& tokenizer) {
   return {};
 }
 
+// The tokens of byte-level BPE in a tokenizer.json.
+Result<Vocabulary> byte_level_vocabulary(const Checkpoint& checkpoint, const TokenizerFiles& files,
+                                         const TokenizerOptions& options) {
+  CKPT_TRY(check_kind(*files.tokenizer));
+  CKPT_ASSIGN(Vocabulary out, read_vocabulary(checkpoint, *files.tokenizer, files.config, options));
+  CKPT_SET(out.merges, read_merges(checkpoint));
+  out.model = "gpt2";
+  out.pre = options.pre_name;
+  if (!out.pre) {
+    CKPT_SET(out.pre,
+             recognize_pre_tokenizer(*files.tokenizer, files.config, *files.lists, out.merges));
+  }
+  return out;
+}
+
+Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const TokenizerFiles& files,
+                                   const TokenizerOptions& options, const Context& context) {
+  const TokenizerRules& rules = options.rules;
+  const bool has_pieces = reads_piece_file(checkpoint, files, rules);
+  if (has_pieces || takes_byte_fallback(files, options)) {
+    CKPT_ASSIGN(Vocabulary out,
+                has_pieces ? read_pieces(checkpoint, files.config, options, context)
+                           : read_byte_fallback(checkpoint, *files.tokenizer, files.config));
+    out.model = "llama";
+    out.pre = "default";
+    if (follows_source(checkpoint, files, options)) {
+      CKPT_TRY(follow_source(checkpoint, *files.tokenizer, options, context, out));
+    }
+    if (has_pieces || rules.byte_fallback != ByteFallback::kAsGemma4) return out;
+    show_tokens(kShownTokens, out);
+    CKPT_SET(out.merges, read_merges(checkpoint));
+    out.model = "gemma4";
+    out.pre.reset();
+    return out;
+  }
+  const bool has_ranks = checkpoint.find_document("tiktoken.model") != nullptr;
+  if (files.tokenizer->is_null() && has_ranks && !rules.ranks.empty()) {
+    CKPT_ASSIGN(Vocabulary out, read_ranks(checkpoint, files.config, options));
+    out.model = "gpt2";
+    out.pre = options.pre_name.value_or(std::string(rules.ranks));
+    return out;
+  }
+  const bool is_byte_level = rules.piece_file != PieceFile::kRequired ||
+                             (rules.keeps_added_texts && is_gpt2(files.config));
+  if (files.tokenizer->is_null() || !is_byte_level) return refuse_missing(checkpoint, rules);
+  return byte_level_vocabulary(checkpoint, files, options);
+}
+
 // Empty lists of scores and merges are not written.
 void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
+  metadata.append("tokenizer.ggml.model", MetaValue::text(std::string(vocabulary.model)));
+  if (vocabulary.pre) metadata.append("tokenizer.ggml.pre", MetaValue::text(*vocabulary.pre));
   metadata.append("tokenizer.ggml.tokens",
                   MetaValue::array(make_text_array(std::move(vocabulary.tokens))));
   if (!vocabulary.scores.empty()) {
@@ -131,88 +180,6 @@ void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   }
 }
 
-// The keys of byte-level BPE from any file.
-Status add_merged_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
-                       const TokenizerOptions& options, Metadata& metadata) {
-  put_vocabulary(std::move(vocabulary), metadata);
-  SpecialsWanted wanted;
-  wanted.named = options.rules.special_tokens;
-  return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), wanted, metadata);
-}
-
-Status add_byte_level_keys(const Checkpoint& checkpoint, TokenizerFiles files,
-                           const TokenizerOptions& options, Metadata& metadata) {
-  CKPT_TRY(check_kind(*files.tokenizer));
-  CKPT_ASSIGN(Vocabulary vocabulary,
-              read_vocabulary(checkpoint, *files.tokenizer, files.config, options));
-  CKPT_ASSIGN(vocabulary.merges, read_merges(checkpoint));
-  CKPT_ASSIGN(std::string pre, options.pre_name
-                                   ? Result<std::string>(*options.pre_name)
-                                   : recognize_pre_tokenizer(*files.tokenizer, files.config,
-                                                             *files.lists, vocabulary.merges));
-  metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
-  metadata.append("tokenizer.ggml.pre", MetaValue::text(std::move(pre)));
-  return add_merged_keys(checkpoint, std::move(files), std::move(vocabulary), options, metadata);
-}
-
-Status add_ranked_keys(const Checkpoint& checkpoint, TokenizerFiles files,
-                       const TokenizerOptions& options, Metadata& metadata) {
-  CKPT_ASSIGN(Vocabulary vocabulary, read_ranks(checkpoint, files.config, options));
-  metadata.append("tokenizer.ggml.model", MetaValue::text("gpt2"));
-  metadata.append("tokenizer.ggml.pre",
-                  MetaValue::text(options.pre_name.value_or(std::string(options.rules.ranks))));
-  return add_merged_keys(checkpoint, std::move(files), std::move(vocabulary), options, metadata);
-}
-
-Status add_piece_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
-                      Metadata& metadata) {
-  SpecialsWanted wanted;
-  wanted.vocab_size = vocabulary.tokens.size();
-  metadata.append("tokenizer.ggml.model", MetaValue::text("llama"));
-  metadata.append("tokenizer.ggml.pre", MetaValue::text("default"));
-  put_vocabulary(std::move(vocabulary), metadata);
-  return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), wanted, metadata);
-}
-
-Status add_gemma4_keys(const Checkpoint& checkpoint, TokenizerFiles files, Vocabulary vocabulary,
-                       Metadata& metadata) {
-  show_tokens(kShownTokens, vocabulary);
-  CKPT_ASSIGN(vocabulary.merges, read_merges(checkpoint));
-  metadata.append("tokenizer.ggml.model", MetaValue::text("gemma4"));
-  put_vocabulary(std::move(vocabulary), metadata);
-  return add_special_keys(checkpoint, *files.tokenizer, std::move(files.config), {}, metadata);
-}
-
-Status add_vocabulary_keys(const Checkpoint& checkpoint, TokenizerFiles files,
-                           const TokenizerOptions& options, const Context& context,
-                           Metadata& metadata) {
-  if (reads_piece_file(checkpoint, files, options.rules)) {
-    CKPT_ASSIGN(Vocabulary vocabulary, read_pieces(checkpoint, files.config, options, context));
-    return add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
-  }
-  const ByteFallback fallback = options.rules.byte_fallback;
-  if (takes_byte_fallback(files, options)) {
-    CKPT_ASSIGN(Vocabulary vocabulary,
-                read_byte_fallback(checkpoint, *files.tokenizer, files.config));
-    if (follows_source(checkpoint, files, options)) {
-      CKPT_TRY(follow_source(checkpoint, *files.tokenizer, options, context, vocabulary));
-    }
-    return fallback == ByteFallback::kAsGemma4
-               ? add_gemma4_keys(checkpoint, std::move(files), std::move(vocabulary), metadata)
-               : add_piece_keys(checkpoint, std::move(files), std::move(vocabulary), metadata);
-  }
-  const bool is_byte_level = options.rules.piece_file != PieceFile::kRequired ||
-                             (options.rules.keeps_added_texts && is_gpt2(files.config));
-  const bool has_ranks = checkpoint.find_document("tiktoken.model") != nullptr;
-  if (files.tokenizer->is_null() && has_ranks && !options.rules.ranks.empty()) {
-    return add_ranked_keys(checkpoint, std::move(files), options, metadata);
-  }
-  if (files.tokenizer->is_null() || !is_byte_level) {
-    return refuse_missing(checkpoint, options.rules);
-  }
-  return add_byte_level_keys(checkpoint, std::move(files), options, metadata);
-}
-
 }  // namespace
 
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
@@ -223,7 +190,12 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.is_llama && prefix != nullptr) {
     metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
   }
-  CKPT_TRY(add_vocabulary_keys(checkpoint, files, options, context, metadata));
+  CKPT_ASSIGN(Vocabulary vocabulary, make_vocabulary(checkpoint, files, options, context));
+  SpecialsWanted specials;
+  if (vocabulary.model == "llama") specials.vocab_size = vocabulary.tokens.size();
+  if (vocabulary.model == "gpt2") specials.named = rules.special_tokens;
+  put_vocabulary(std::move(vocabulary), metadata);
+  CKPT_TRY(add_special_keys(checkpoint, *files.tokenizer, files.config, specials, metadata));
   const bool has_infill = rules.is_llama && options.vocab_size == kInfillVocabulary;
   const std::optional<uint64_t> end_of_turn =
       has_infill ? std::optional(kInfillEndOfTurn) : rules.end_of_turn_id;

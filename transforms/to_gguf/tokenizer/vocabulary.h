@@ -34,6 +34,8 @@ struct Vocabulary {
   std::vector<int32_t> types;
   std::vector<float> scores;        // empty for byte-level BPE
   std::vector<std::string> merges;  // each as two tokens with one space between
+  std::string_view model;           // tokenizer.ggml.model
+  std::optional<std::string> pre;   // tokenizer.ggml.pre; nullopt: no such key
 };
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.

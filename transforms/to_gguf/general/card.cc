@@ -7,7 +7,7 @@ namespace {
 
 CardFacts facts_of_card(const JsonValue& card) {
   CardFacts out;
-  if (const std::string* license = text_of(card, "license")) out.license = *license;
+  out.license = text_in(card, "license");
   const JsonValue* base = known(card, "base_model");
   if (base == nullptr) return out;
   for (const JsonValue& model : base->is_array() ? *base : JsonValue::array({*base})) {

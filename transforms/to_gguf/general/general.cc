@@ -1,8 +1,12 @@
 #include "transforms/to_gguf/general/general.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <map>
 
+#include "core/base/find.h"
 #include "core/model/json_documents.h"
 #include "core/model/stack_name.h"
 #include "core/readers/yaml.h"
@@ -12,40 +16,53 @@ namespace {
 
 using Text = std::optional<std::string>;
 
-// Texts of a card that are scalars or lists; numbers are texts already.
 struct General {
-  Text name, author, version, organization, finetune, basename, description, size_label;
-  Text license, license_name, license_link;
-  Text source_url, source_doi, source_uuid, source_repo_url;
+  std::map<std::string_view, std::string> texts;  // by GeneralRow::key; the first one counts
   std::optional<std::vector<JsonValue>> base_models, datasets;  // objects
-  std::optional<std::vector<std::string>> tags, languages;
+  std::vector<std::string> tags, languages;
 };
 
+// Keys general.*, and where a model card says them.
+struct GeneralRow {
+  const char *key, *field, *other;  // "": no other
+};
+constexpr GeneralRow kGeneralRows[] = {
+    {"name", "name", "model_name"},
+    {"author", "author", "model_author"},
+    {"version", "version", "model_version"},
+    {"organization", "organization", "model_organization"},
+    {"finetune", "finetune", "model_finetune"},
+    {"basename", "basename", "model_basename"},
+    {"description", "description", "model_description"},
+    {"size_label", "size_label", "model_size_label"},
+    {"license", "license", ""},
+    {"license.name", "license_name", ""},
+    {"license.link", "license_link", ""},
+    {"source.url", "url", "model_url"},
+    {"source.doi", "doi", "model_doi"},
+    {"source.uuid", "uuid", "model_uuid"},
+    {"source.repo_url", "repo_url", "model_repo_url"},
+};
+
+// Of a text or a list; numbers in a card are texts already.
+std::vector<std::string> texts_of(const JsonValue& value) {
+  std::vector<std::string> out;
+  for (const JsonValue& item : value.is_array() ? value : JsonValue::array({value})) {
+    if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
+  }
+  return out;
+}
+
 // A list becomes one text, as the license does.
-Text scalar_text(const JsonValue& value) {
-  if (const auto* text = value.get_ptr<const std::string*>()) return *text;
-  if (!value.is_array()) return std::nullopt;
-  std::vector<std::string> texts;
-  for (const JsonValue& item : value) {
-    if (const auto* text = item.get_ptr<const std::string*>()) texts.push_back(*text);
-  }
-  return fmt::format("{}", fmt::join(texts, ","));
+void take(const JsonValue& card, const char* field, const char* key, General& out) {
+  const JsonValue* found = known(card, field);
+  if (found == nullptr || !(found->is_string() || found->is_array())) return;
+  out.texts.try_emplace(key, fmt::format("{}", fmt::join(texts_of(*found), ",")));
 }
 
-void take(const JsonValue& card, const char* key, Text& field) {
+void extend(const JsonValue& card, const char* key, std::vector<std::string>& list) {
   const JsonValue* found = known(card, key);
-  if (found != nullptr && !field) field = scalar_text(*found);
-}
-
-void extend(const JsonValue& card, const char* key, std::optional<std::vector<std::string>>& list) {
-  const JsonValue* found = known(card, key);
-  if (found == nullptr) return;
-  if (!list) list.emplace();
-  if (const auto* text = found->get_ptr<const std::string*>()) list->push_back(*text);
-  if (!found->is_array()) return;
-  for (const JsonValue& item : *found) {
-    if (const auto* text = item.get_ptr<const std::string*>()) list->push_back(*text);
-  }
+  if (found != nullptr) std::ranges::move(texts_of(*found), std::back_inserter(list));
 }
 
 // "https://huggingface.co/ORG/NAME" gives "ORG/NAME".
@@ -104,34 +121,15 @@ void take_references(const JsonValue& card, const std::array<const char*, 3>& ke
 }
 
 void take_card(const JsonValue& card, uint64_t total_values, General& out) {
-  struct Row {
-    const char *plain, *prefixed;
-    Text General::*field;
-  };
-  static constexpr Row kRows[] = {
-      {"name", "model_name", &General::name},
-      {"author", "model_author", &General::author},
-      {"version", "model_version", &General::version},
-      {"organization", "model_organization", &General::organization},
-      {"description", "model_description", &General::description},
-      {"finetune", "model_finetune", &General::finetune},
-      {"basename", "model_basename", &General::basename},
-      {"size_label", "model_size_label", &General::size_label},
-      {"url", "model_url", &General::source_url},
-      {"doi", "model_doi", &General::source_doi},
-      {"uuid", "model_uuid", &General::source_uuid},
-      {"repo_url", "model_repo_url", &General::source_repo_url},
-  };
-  for (const Row& row : kRows) take(card, row.plain, out.*row.field);
-  for (const Row& row : kRows) take(card, row.prefixed, out.*row.field);
-  take(card, "model_creator", out.author);
-  take(card, "model_type", out.basename);
+  for (const GeneralRow& row : kGeneralRows) take(card, row.field, row.key, out);
+  for (const GeneralRow& row : kGeneralRows) {
+    if (*row.other != '\0') take(card, row.other, row.key, out);
+  }
+  take(card, "model_creator", "author", out);
+  take(card, "model_type", "basename", out);
   take_references(card, {"base_model", "base_models", "base_model_sources"}, total_values,
                   out.base_models);
   take_references(card, {"datasets", "dataset", "dataset_sources"}, total_values, out.datasets);
-  take(card, "license", out.license);
-  take(card, "license_name", out.license_name);
-  take(card, "license_link", out.license_link);
   extend(card, "tags", out.tags);
   extend(card, "pipeline_tag", out.tags);
   extend(card, "languages", out.languages);
@@ -140,15 +138,15 @@ void take_card(const JsonValue& card, uint64_t total_values, General& out) {
 
 void take_name(std::string_view id, uint64_t total_values, General& out) {
   const NameComponents parts = name_components(id, total_values);
-  const auto fill = [](Text& field, const Text& value) {
-    if (!field) field = value;
+  const auto fill = [&](const char* key, const Text& text) {
+    if (text) out.texts.try_emplace(key, *text);
   };
-  if (parts.full_name) fill(out.name, title_of(*parts.full_name));
-  if (parts.organization) fill(out.organization, title_of(*parts.organization));
-  fill(out.basename, parts.basename);
-  fill(out.finetune, parts.finetune);
-  fill(out.version, parts.version);
-  fill(out.size_label, parts.size_label);
+  if (parts.full_name) fill("name", title_of(*parts.full_name));
+  if (parts.organization) fill("organization", title_of(*parts.organization));
+  fill("basename", parts.basename);
+  fill("finetune", parts.finetune);
+  fill("version", parts.version);
+  fill("size_label", parts.size_label);
 }
 
 ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
@@ -181,11 +179,6 @@ ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-// Empty texts are not written.
-void put(Metadata& metadata, const std::string& key, const Text& value) {
-  if (value && !value->empty()) metadata.append(key, MetaValue::text(*value));
-}
-
 void put_references(Metadata& metadata, const std::string& prefix,
                     const std::optional<std::vector<JsonValue>>& list) {
   if (!list) return;
@@ -202,9 +195,8 @@ void put_references(Metadata& metadata, const std::string& prefix,
   }
 }
 
-void put_list(Metadata& metadata, const char* key,
-              const std::optional<std::vector<std::string>>& list) {
-  if (list && !list->empty()) metadata.append(key, MetaValue::array(make_text_array(*list)));
+void put_list(Metadata& metadata, const char* key, const std::vector<std::string>& list) {
+  if (!list.empty()) metadata.append(key, MetaValue::array(make_text_array(list)));
 }
 
 constexpr SamplingKey kSamplingKeys[] = {
@@ -223,21 +215,11 @@ constexpr SamplingKey kSamplingKeys[] = {
 };
 
 void put_all(const General& general, Metadata& metadata) {
-  put(metadata, "general.name", general.name);
-  put(metadata, "general.author", general.author);
-  put(metadata, "general.version", general.version);
-  put(metadata, "general.organization", general.organization);
-  put(metadata, "general.finetune", general.finetune);
-  put(metadata, "general.basename", general.basename);
-  put(metadata, "general.description", general.description);
-  put(metadata, "general.size_label", general.size_label);
-  put(metadata, "general.license", general.license);
-  put(metadata, "general.license.name", general.license_name);
-  put(metadata, "general.license.link", general.license_link);
-  put(metadata, "general.source.url", general.source_url);
-  put(metadata, "general.source.doi", general.source_doi);
-  put(metadata, "general.source.uuid", general.source_uuid);
-  put(metadata, "general.source.repo_url", general.source_repo_url);
+  for (const GeneralRow& row : kGeneralRows) {
+    const std::string* text = find_mapped(general.texts, row.key);
+    if (text == nullptr || text->empty()) continue;
+    metadata.append(fmt::format("general.{}", row.key), MetaValue::text(*text));
+  }
   put_references(metadata, "general.base_model", general.base_models);
   put_references(metadata, "general.dataset", general.datasets);
   put_list(metadata, "general.tags", general.tags);
@@ -256,15 +238,14 @@ Status add_sampling_keys(const Checkpoint& checkpoint, Metadata& metadata) {
   for (const SamplingKey& row : kSamplingKeys) {
     const JsonValue* value = member(config, row.field);
     if (value == nullptr) value = member(config, row.other);
-    if (value == nullptr) continue;
-    if (value->is_null()) continue;
+    if (value == nullptr || value->is_null()) continue;
     const std::string key = fmt::format("general.sampling.{}", row.key);
     const auto real = number(*value);
     const auto* text = value->get_ptr<const std::string*>();
     const bool is_i32 =
         real && *real == std::trunc(*real) && *real >= INT32_MIN && *real <= INT32_MAX;
     if (row.type == MetaType::kText && text != nullptr) {
-      put(metadata, key, *text);
+      if (!text->empty()) metadata.append(key, MetaValue::text(*text));
     } else if (row.type == MetaType::kF32 && real) {
       metadata.append(key, MetaValue::f32(*real));
     } else if (row.type == MetaType::kI32 && is_i32) {
@@ -299,8 +280,8 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
     take_name(*path, parameters.total, general);
   }
   take_name(checkpoint.name, parameters.total, general);
-  if (model_name) general.name = *model_name;
-  if (!general.size_label && parameters.total > 0) general.size_label = size_label(parameters);
+  if (model_name) general.texts["name"] = *model_name;
+  if (parameters.total > 0) general.texts.try_emplace("size_label", size_label(parameters));
   CKPT_TRY(add_sampling_keys(checkpoint, metadata));
   put_all(general, metadata);
   return {};

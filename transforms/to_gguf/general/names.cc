@@ -24,8 +24,7 @@ char upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; 
 
 // Each take_* removes what it matched from the front of `text`, and says whether it did.
 bool take_digits(std::string_view& text) {
-  size_t count = 0;
-  while (count < text.size() && is_ascii_digit(text[count])) ++count;
+  const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
   return count > 0;
 }
@@ -79,14 +78,7 @@ bool is_numeric_size(std::string_view text) {
 }
 
 bool is_size(std::string_view text) {
-  for (const std::string_view word : {"small", "mini", "medium", "large", "xl", "xxl"}) {
-    if (text == word) return true;
-  }
-  return is_numeric_size(text);
-}
-
-bool is_finetune_word(std::string_view text) {
-  return text == "chat" || text == "instruct" || text == "vision" || text == "lora";
+  return has_word("small mini medium large xl xxl", text) || is_numeric_size(text);
 }
 
 struct Part {
@@ -126,14 +118,14 @@ void classify(Part& part, bool is_first, uint64_t total_values) {
     part.version = true;
   } else if (is_quant_type(text)) {
     part.type = true;
-    for (char& c : part.text) c = upper(c);
+    part.text = upper_case(part.text);
   } else if (!is_first && is_size(text)) {
     part.text = normalized_size(part.text);
     const bool far = is_far_off(part.text, total_values);
     part.finetune = far;
     part.size = !far;
     if (far) part.text.back() = lower(part.text.back());
-  } else if (!is_first && is_finetune_word(text)) {
+  } else if (!is_first && has_word("chat instruct vision lora", text)) {
     part.finetune = true;
   }
 }
@@ -142,11 +134,7 @@ std::vector<Part> split_name(std::string_view name) {
   std::vector<Part> parts;
   while (!name.empty()) {
     const size_t end = std::min(name.find('-'), name.size());
-    if (end > 0) {
-      Part part;
-      part.text = name.substr(0, end);
-      parts.push_back(std::move(part));
-    }
+    if (end > 0) parts.push_back({std::string(name.substr(0, end))});
     name.remove_prefix(std::min(end + 1, name.size()));
   }
   return parts;

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/chunks/repack.h"
 #include "core/model/stack_name.h"
 #include "core/model/tensor_names.h"
+#include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/values.h"
 
@@ -11,8 +13,6 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kNvfp4TensorScale = 2;
-
-const Codec& block_codec(Codecs codecs) { return plain_codec(codecs, Dtype::kNvfp4); }
 
 // The scale of the whole tensor as a factor. compressed-tensors stores what divides.
 Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
@@ -55,126 +55,128 @@ void share_tensor_scale(Tensor& tensor, const Tensor& first) {
   parts[kNvfp4TensorScale] = first.stored().parts[kNvfp4TensorScale];
 }
 
+class Nvfp4Tensors {
+ public:
+  Nvfp4Tensors(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
+
+  Status add(const NamedTensor& named) {
+    const std::optional<Match> match = find_name_rule(*model_.family, named.name);
+    CKPT_TRY(check_rule(named, match ? &*match : nullptr, model_));
+    if (match->rule->change == Change::kExpert) return add_expert(named, *match);
+    const std::string name = gguf_name(match->rule->to, *match);
+    const std::string& source = named.tensor.original_name();
+    CKPT_ASSIGN(std::vector<Tensor> changed,
+                change_values(named.tensor, match->rule->change, model_, codecs_));
+    if (named.tensor.is_stored()) {
+      CKPT_ASSIGN(const float scale, tensor_scale(named.tensor, codecs_));
+      CKPT_TRY(add_blocks(std::move(changed[0]), name, source));
+      add_scales(name, ".scale", {scale}, source);
+    } else {
+      CKPT_TRY(add_encoded(std::move(changed[0]), module_of(name), source));
+    }
+    add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)}, source);
+    return {};
+  }
+
+  // Fails: kCorrupt when experts are missing.
+  Result<std::vector<Tensor>> finish() {
+    if (experts_.empty()) return std::move(out_);
+    const auto& [name, list] = *experts_.begin();
+    CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
+    return corrupt("'{}' has {} NVFP4 experts (the first: '{}'); expected {}", name, list.size(),
+                   list.begin()->second.tensor.name, count);
+  }
+
+ private:
+  void put(Tensor tensor, std::string name, const std::string& source) {
+    tensor.name = std::move(name);
+    tensor.source_name = source;
+    out_.push_back(std::move(tensor));
+  }
+
+  Status add_blocks(Tensor tensor, std::string name, const std::string& source) {
+    CKPT_ASSIGN(Tensor made, repack(std::move(tensor), plain_codec(codecs_, Dtype::kNvfp4)));
+    put(std::move(made), std::move(name), source);
+    return {};
+  }
+
+  // Encoded here: its scale is not known yet, and written with the blocks.
+  Status add_encoded(Tensor tensor, std::string name, const std::string& source) {
+    const Codec& codec = scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf);
+    CKPT_ASSIGN(Tensor made, recode(std::move(tensor), codec));
+    put(std::move(made), std::move(name), source);
+    return {};
+  }
+
+  void add_scales(const std::string& name, std::string_view ending,
+                  const std::vector<float>& scales, const std::string& source) {
+    if (is_trivial(scales)) return;
+    const std::string made = module_of(name) + std::string(ending);
+    put(make_f32_tensor(made, {scales.size()}, scales, codecs_), made, source);
+  }
+
+  Status add_expert(const NamedTensor& named, const Match& match) {
+    CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
+    CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
+    const std::string name = gguf_name(match.rule->to, match);
+    std::map<uint64_t, NamedTensor>& list = experts_[name];
+    if (!list.insert({number, named}).second) {
+      return corrupt("tensor '{}': expert {} comes twice", named.tensor.name, number);
+    }
+    if (list.size() < count) return {};
+    const std::map<uint64_t, NamedTensor> whole = std::move(list);
+    experts_.erase(name);
+    return stack(whole, name);
+  }
+
+  Status stack(const std::map<uint64_t, NamedTensor>& experts, const std::string& name) {
+    const Tensor& first = experts.begin()->second.tensor;
+    const std::string& source = first.original_name();
+    std::vector<Tensor> tensors;
+    std::vector<float> scales, input_scales;
+    for (const auto& [number, expert] : experts) {
+      Tensor tensor = expert.tensor;
+      if (tensor.shape != first.shape || tensor.codec != first.codec) {
+        return corrupt("tensor '{}' has shape [{}]; the first expert has [{}]", tensor.name,
+                       fmt::join(tensor.shape, ", "), fmt::join(first.shape, ", "));
+      }
+      if (tensor.is_stored() != first.is_stored()) {
+        return unsupported("'{}': some experts are NVFP4 and others are yet to be", name);
+      }
+      input_scales.push_back(expert.input_scale.value_or(1.0f));
+      if (tensor.is_stored()) {
+        CKPT_ASSIGN(scales.emplace_back(), tensor_scale(tensor, codecs_));
+        share_tensor_scale(tensor, first);
+        tensors.push_back(std::move(tensor));
+      } else {
+        CKPT_TRY(add_encoded(std::move(tensor), stack_member_name(module_of(name), number),
+                             expert.tensor.original_name()));
+      }
+    }
+    if (first.is_stored()) {
+      CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
+      CKPT_TRY(add_blocks(std::move(stacked), name, source));
+      add_scales(name, ".scale", scales, source);
+    }
+    add_scales(name, ".input_scale", input_scales, source);
+    return {};
+  }
+
+  const Model& model_;
+  Codecs codecs_;
+  std::vector<Tensor> out_;
+  std::map<std::string, std::map<uint64_t, NamedTensor>> experts_;  // by the stack's name
+};
+
 }  // namespace
 
-Status Nvfp4Tensors::add(const NamedTensor& named) {
-  const std::optional<Match> match = find_name_rule(*model_.family, named.name);
-  CKPT_TRY(check_rule(named, match ? &*match : nullptr, model_));
-  if (match->rule->change == Change::kExpert) return add_expert(named, *match);
-  const std::string name = gguf_name(match->rule->to, *match);
-  CKPT_ASSIGN(std::vector<Tensor> changed,
-              change_values(named.tensor, match->rule->change, model_, codecs_));
-  if (!named.tensor.is_stored()) return add_encoded(std::move(changed[0]), name, named);
-  CKPT_ASSIGN(const float scale, tensor_scale(named.tensor, codecs_));
-  CKPT_ASSIGN(out_.emplace_back(),
-              blocks(std::move(changed[0]), name, named.tensor.original_name()));
-  add_scales(name, ".scale", {scale}, named.tensor.original_name());
-  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)},
-             named.tensor.original_name());
-  return {};
-}
-
-Result<Tensor> Nvfp4Tensors::blocks(Tensor tensor, const std::string& name,
-                                    const std::string& source) const {
-  CKPT_ASSIGN(Tensor made, repack(std::move(tensor), block_codec(codecs_)));
-  made.name = name;
-  made.source_name = source;
-  return made;
-}
-
-// Encoded here: its scale is not known yet, and written with the blocks.
-Status Nvfp4Tensors::add_encoded(Tensor tensor, const std::string& name, const NamedTensor& named) {
-  const Codec& codec = scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf);
-  CKPT_ASSIGN(Tensor made, recode(std::move(tensor), codec));
-  made.name = module_of(name);
-  made.source_name = named.tensor.original_name();
-  out_.push_back(std::move(made));
-  add_scales(name, ".input_scale", {named.input_scale.value_or(1.0f)},
-             named.tensor.original_name());
-  return {};
-}
-
-void Nvfp4Tensors::add_scales(const std::string& name, std::string_view ending,
-                              const std::vector<float>& scales, const std::string& source) {
-  if (is_trivial(scales)) return;
-  Tensor made =
-      make_f32_tensor(module_of(name) + std::string(ending), {scales.size()}, scales, codecs_);
-  made.source_name = source;
-  out_.push_back(std::move(made));
-}
-
-// ---- experts -----------------------------------------------------------------------------------
-
-Status Nvfp4Tensors::add_expert(const NamedTensor& named, const Match& match) {
-  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
-  CKPT_ASSIGN(const uint64_t number, expert_number(match, named.tensor.name, count));
-  const std::string name = gguf_name(match.rule->to, match);
-  std::map<uint64_t, NamedTensor>& list = experts_[name];
-  if (!list.insert({number, named}).second) {
-    return corrupt("tensor '{}': expert {} comes twice", named.tensor.name, number);
+Result<std::vector<Tensor>> make_nvfp4_tensors(const std::vector<NamedTensor>& tensors,
+                                               const Model& model, Codecs codecs) {
+  Nvfp4Tensors list(model, codecs);
+  for (const NamedTensor& named : tensors) {
+    if (is_nvfp4(named.tensor, codecs)) CKPT_TRY(list.add(named));
   }
-  if (list.size() < count) return {};
-  const std::map<uint64_t, NamedTensor> whole = std::move(list);
-  experts_.erase(name);
-  return stack(whole, name);
-}
-
-Status Nvfp4Tensors::stack(const std::map<uint64_t, NamedTensor>& experts,
-                           const std::string& name) {
-  const Tensor& first = experts.begin()->second.tensor;
-  std::vector<Tensor> tensors;
-  std::vector<float> input_scales;
-  for (const auto& [number, expert] : experts) {
-    if (expert.tensor.shape != first.shape || expert.tensor.codec != first.codec) {
-      return corrupt("tensor '{}' has shape [{}]; the first expert has [{}]", expert.tensor.name,
-                     fmt::join(expert.tensor.shape, ", "), fmt::join(first.shape, ", "));
-    }
-    if (expert.tensor.is_stored() != first.is_stored()) {
-      return unsupported("'{}': some experts are NVFP4 and others are yet to be", name);
-    }
-    input_scales.push_back(expert.input_scale.value_or(1.0f));
-    tensors.push_back(expert.tensor);
-  }
-  const std::string source = first.original_name();
-  CKPT_TRY(first.is_stored() ? stack_stored(std::move(tensors), name)
-                             : stack_encoded(std::move(tensors), name));
-  add_scales(name, ".input_scale", input_scales, source);
-  return {};
-}
-
-Status Nvfp4Tensors::stack_stored(std::vector<Tensor> tensors, const std::string& name) {
-  const Tensor first = tensors[0];
-  std::vector<float> scales;
-  for (Tensor& tensor : tensors) {
-    CKPT_ASSIGN(scales.emplace_back(), tensor_scale(tensor, codecs_));
-    share_tensor_scale(tensor, first);
-  }
-  CKPT_ASSIGN(Tensor stacked, ckpt::stack(tensors));
-  CKPT_ASSIGN(out_.emplace_back(), blocks(std::move(stacked), name, first.original_name()));
-  add_scales(name, ".scale", scales, first.original_name());
-  return {};
-}
-
-// Encoded here: each with a scale of its own, which is not known yet.
-Status Nvfp4Tensors::stack_encoded(std::vector<Tensor> tensors, const std::string& name) {
-  const std::string stack = module_of(name);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string source = tensors[i].original_name();
-    CKPT_ASSIGN(Tensor made, recode(std::move(tensors[i]),
-                                    scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf)));
-    made.name = stack_member_name(stack, i);
-    made.source_name = source;
-    out_.push_back(std::move(made));
-  }
-  return {};
-}
-
-Result<std::vector<Tensor>> Nvfp4Tensors::finish() {
-  if (experts_.empty()) return std::move(out_);
-  const auto& [name, list] = *experts_.begin();
-  CKPT_ASSIGN(const uint64_t count, model_.count("num_local_experts num_experts"));
-  return corrupt("'{}' has {} NVFP4 experts (the first: '{}'); expected {}", name, list.size(),
-                 list.begin()->second.tensor.name, count);
+  return list.finish();
 }
 
 }  // namespace ckpt

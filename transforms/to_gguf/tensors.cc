@@ -54,8 +54,8 @@ class TensorList {
   TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
 
   // Tensors that are done, in front of all others.
-  Status add_nvfp4(Nvfp4Tensors list) {
-    CKPT_ASSIGN(out_, list.finish());
+  Status add_made(std::vector<Tensor> made) {
+    out_ = std::move(made);
     for (const Tensor& tensor : out_) {
       if (names_.insert(tensor.name).second) continue;
       return corrupt("tensor '{}' gives '{}', which another tensor gave already",
@@ -191,12 +191,9 @@ Result<Tensor> encode_as(Tensor tensor, const Codec& target) {
 
 Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, const Model& model,
                                               Codecs codecs) {
-  Nvfp4Tensors packed(model, codecs);
   TensorList list(model, codecs);
-  for (const NamedTensor& named : tensors) {
-    if (is_nvfp4(named.tensor, codecs)) CKPT_TRY(packed.add(named));
-  }
-  CKPT_TRY(list.add_nvfp4(std::move(packed)));
+  CKPT_ASSIGN(std::vector<Tensor> packed, make_nvfp4_tensors(tensors, model, codecs));
+  CKPT_TRY(list.add_made(std::move(packed)));
   for (const NamedTensor& named : tensors) {
     if (is_mxfp4(named.tensor)) CKPT_TRY(list.add(named));
   }

@@ -1,12 +1,9 @@
 // Tensors of a GGUF: names, order, types.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
 #include "transforms/to_gguf/model.h"
-#include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"
 
 namespace ckpt {
@@ -19,8 +16,6 @@ Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, 
 // `tensor` to be stored as `target`. Values pass through it even when a later step stores them in a
 // third type: that is what converting first and quantizing the file would have done.
 Result<Tensor> encode_as(Tensor tensor, const Codec& target);
-
-// Shapes of tensors, against config.json.
 
 // Fails: kCorrupt, naming the first and counting them: tensors whose shapes contradict config.json.
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model);
@@ -36,31 +31,9 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
 // Source: llama.cpp conversion/base.py (_generate_nvfp4_tensors, _write_scale_tensor).
 // These tensors come before all others in the file; a scale of 1 is not written; a stack of
 // experts comes where the last of its projection was read.
-
-class Nvfp4Tensors {
- public:
-  Nvfp4Tensors(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
-
-  // Fails: kUnsupported for names without a rule, for tensors that are not matrices, rows not of
-  // whole blocks; kCorrupt for scales that are not numbers.
-  Status add(const NamedTensor& named);
-  // The tensors in the order in which they are written. Fails: kCorrupt when experts are missing.
-  Result<std::vector<Tensor>> finish();
-
- private:
-  Status add_expert(const NamedTensor& named, const Match& match);
-  Status stack(const std::map<uint64_t, NamedTensor>& experts, const std::string& name);
-  Status stack_stored(std::vector<Tensor> tensors, const std::string& name);
-  Status stack_encoded(std::vector<Tensor> tensors, const std::string& name);
-  Status add_encoded(Tensor tensor, const std::string& name, const NamedTensor& named);
-  Result<Tensor> blocks(Tensor tensor, const std::string& name, const std::string& source) const;
-  void add_scales(const std::string& name, std::string_view ending,
-                  const std::vector<float>& scales, const std::string& source);
-
-  const Model& model_;
-  Codecs codecs_;
-  std::vector<Tensor> out_;
-  std::map<std::string, std::map<uint64_t, NamedTensor>> experts_;  // by the stack's name
-};
+// Fails: kUnsupported for names without a rule, for tensors that are not matrices, rows not of
+// whole blocks; kCorrupt for scales that are not numbers, and when experts are missing.
+Result<std::vector<Tensor>> make_nvfp4_tensors(const std::vector<NamedTensor>& tensors,
+                                               const Model& model, Codecs codecs);
 
 }  // namespace ckpt

@@ -153,10 +153,9 @@ struct KeyWriter {
   }
 
   Status partial_rotary(const KeyRule& rule) const {
-    CKPT_ASSIGN(const uint64_t head,
-                rule.fields == "qk_rope_head_dim" ? model.count(rule.fields) : model.head_values());
-    const JsonValue* factor = member(model.rope, "partial_rotary_factor");
     const bool is_of_rope = rule.fields == "qk_rope_head_dim";
+    CKPT_ASSIGN(const uint64_t head, is_of_rope ? model.count(rule.fields) : model.head_values());
+    const JsonValue* factor = member(model.rope, "partial_rotary_factor");
     const double otherwise = rule.fields == "0.5" ? 0.5 : is_of_rope ? 1 : 0.25;
     CKPT_ASSIGN(const double part, share_of(factor, "partial_rotary_factor", otherwise));
     return set_count(rule.key, static_cast<uint64_t>(static_cast<double>(head) * part));
@@ -185,15 +184,6 @@ struct KeyWriter {
       return unsupported("{}: pooling other than mean, cls and lasttoken", file);
     }
     return {};
-  }
-
-  // The value in config.json; nullptr where it is absent or does not count.
-  const JsonValue* found(const KeyRule& rule) const {
-    const JsonValue* value = model.field(rule.fields);
-    const JsonValue* sliding = known(model.rope, "sliding_attention");
-    if (rule.source == KeySource::kFieldUnlessZero) return is_truthy(value) ? value : nullptr;
-    if (rule.source == KeySource::kField) return value;
-    return sliding == nullptr ? nullptr : known(*sliding, "rope_theta");
   }
 
   Status counts_where(const KeyRule& rule, LayerMixer wanted) const {
@@ -248,19 +238,20 @@ struct KeyWriter {
   }
 
   Status write(const KeyRule& rule) const {
-    const std::string* type = text_of(model.config, "model_type");
-    if (!rule.model_type.empty() && (type == nullptr || *type != rule.model_type)) return {};
+    const bool is_of_type =
+        rule.model_type.empty() || text_in(model.config, "model_type") == rule.model_type;
+    if (!is_of_type) return {};
+    const JsonValue* field = model.field(rule.fields);
     switch (rule.source) {
-      case KeySource::kField:
-      case KeySource::kFieldUnlessZero:
-      case KeySource::kRopeBaseSliding: return set_known(rule, found(rule));
+      case KeySource::kField: return set_known(rule, field);
+      case KeySource::kFieldUnlessZero: return set_known(rule, is_truthy(field) ? field : nullptr);
+      case KeySource::kRopeBaseSliding:
+        return set_known(rule, known(known(model.rope, "sliding_attention"), "rope_theta"));
       case KeySource::kRopeBase: return rope_base(rule);
       case KeySource::kBlockCount: return set_count(rule.key, model.blocks());
-      case KeySource::kCausal: {
-        const JsonValue* value = model.field(rule.fields);
-        if (value != nullptr && *value == false) out.set(full(rule.key), MetaValue::boolean(false));
+      case KeySource::kCausal:
+        if (field != nullptr && *field == false) out.set(full(rule.key), MetaValue::boolean(false));
         return {};
-      }
       case KeySource::kRopeScaling: return rope_scaling();
       case KeySource::kRopeSections: return rope_sections();
       case KeySource::kGatingFunction: return gating_function(rule);
@@ -283,13 +274,10 @@ struct KeyWriter {
         }
         return {};
       case KeySource::kPooling: return pooling(rule);
-      case KeySource::kFieldOrZero: {
-        const JsonValue* value = model.field(rule.fields);
-        return value == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *value);
-      }
+      case KeySource::kFieldOrZero:
+        return field == nullptr ? set_count(rule.key, 0) : set(rule.key, rule.type, *field);
       default: return write_computed(rule);
     }
-    CKPT_CHECK(false);
   }
 
   Status write_computed(const KeyRule& rule) const {
@@ -303,9 +291,9 @@ struct KeyWriter {
       case KeySource::kRopeNeeded: return rope_field(rule);
       case KeySource::kRopeTenth: {
         const JsonValue* value = known(model.rope, rule.fields);
-        const auto real = value == nullptr ? std::optional<double>(0) : number(*value);
-        if (value == nullptr || !real) return value == nullptr ? Status() : rope_field(rule);
-        return set(rule.key, rule.type, JsonValue(0.1 * *real));
+        if (value == nullptr) return {};
+        const auto real = number(*value);
+        return real ? set(rule.key, rule.type, JsonValue(0.1 * *real)) : rope_field(rule);
       }
       case KeySource::kConstant:
         out.set(full(rule.key), constant_of(rule));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/find.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
@@ -26,10 +27,9 @@ constexpr OutTypeRow kOutTypes[] = {{OutType::kF32, Dtype::kF32, 0},
                                     {OutType::kQ8_0, Dtype::kQ8_0, 7}};
 
 const OutTypeRow& row_of(OutType type) {
-  for (const OutTypeRow& row : kOutTypes) {
-    if (row.type == type) return row;
-  }
-  CKPT_CHECK(false);
+  const OutTypeRow* row = find_by(kOutTypes, &OutTypeRow::type, type);
+  CKPT_CHECK(row != nullptr);
+  return *row;
 }
 
 constexpr const char* kFamiliesHint = "ckpt list families, which names those that are";
@@ -67,7 +67,7 @@ Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
     return unsupported_hint(kFamiliesHint, "config.json: architecture '{}' is not converted{}",
                             *name, nearest_known(*name, &Family::architectures));
   }
-  const std::string* type = text == nullptr ? nullptr : text_of(*text, "model_type");
+  const std::string* type = text_of(text, "model_type");
   if (type == nullptr) type = text_of(root, "model_type");
   for (const Family* family : families()) {
     if (type != nullptr && has_word(family->model_types, *type)) return family;
@@ -138,8 +138,7 @@ Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault
 
 // Whether no class of transformers fills in what config.json lacks.
 bool is_bare(const Model& model) {
-  const std::string* type = text_of(model.config, "model_type");
-  return type != nullptr && has_word(model.family->bare_types, *type);
+  return has_word(model.family->bare_types, text_in(model.config, "model_type"));
 }
 
 const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
@@ -214,8 +213,7 @@ const JsonValue& rope_level(const Model& model, const JsonValue* text) {
 
 // The class of the text part has a dictionary of its own where config.json has none.
 JsonValue level_with_default(JsonValue level, const Model& model) {
-  const std::string* type = text_of(model.config, "model_type");
-  const Family* table = type == nullptr ? nullptr : table_of_model_type(*type);
+  const Family* table = table_of_model_type(text_in(model.config, "model_type"));
   if (table == nullptr) table = model.family;
   const auto is_said = [&](const char* key) {
     return table->keeps_null_rope ? level.contains(key) : known(level, key) != nullptr;
@@ -237,9 +235,8 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
   };
   const Document* card = checkpoint.find_document("README.md");
   if (card != nullptr && names_reranker(lower_case(card->text()), "# ")) return true;
-  const std::string* path = text_of(model.root, "_name_or_path");
   return names_reranker(lower_case(checkpoint.name), "") ||
-         (path != nullptr && names_reranker(lower_case(*path), ""));
+         names_reranker(lower_case(text_in(model.root, "_name_or_path")), "");
 }
 
 // One letter a layer: M Mamba 2, * attention, - an MLP.

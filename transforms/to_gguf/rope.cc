@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "core/base/words.h"
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {
@@ -50,10 +51,10 @@ float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
 Result<std::vector<float>> llama3_factors(const Model& model) {
   const JsonValue* full = known(model.rope, "full_attention");
   const JsonValue& rope = full == nullptr ? model.rope : *full;
-  const std::string* type = text_of(rope, "rope_type");
-  const bool is_llama3 = type != nullptr && (*type == "llama3" || *type == "LLAMA3");
+  const std::string_view type = text_in(rope, "rope_type");
+  const bool is_llama3 = type == "llama3" || type == "LLAMA3";
   if (is_llama3 && model.family->refused_rope == "llama3") {
-    return unsupported("config.json: rope scaling {}: llama.cpp has none for {}", *type,
+    return unsupported("config.json: rope scaling {}: llama.cpp has none for {}", type,
                        model.architecture);
   }
   if (!model.family->has_rope_factors || !is_llama3) return std::vector<float>();
@@ -113,8 +114,7 @@ Result<std::optional<double>> long_rope_attention(const Model& model) {
     return std::optional<double>();
   }
   const std::string* type = text_of(model.rope, "rope_type");
-  const bool is_long = type != nullptr && (*type == "longrope" || *type == "su" || *type == "yarn");
-  if (!is_long) {
+  if (type == nullptr || !has_word("longrope su yarn", *type)) {
     return unsupported("config.json: long_factor with rope_type {}; expected longrope or su",
                        type == nullptr ? "none" : *type);
   }

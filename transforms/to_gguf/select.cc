@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/find.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
@@ -41,11 +42,6 @@ bool is_tower(std::string_view name) {
          std::ranges::any_of(kTowerWords, [&](std::string_view word) {
            return name.find(word) != std::string_view::npos;
          });
-}
-
-bool is_buffer(std::string_view name) {
-  return std::ranges::any_of(kBufferEnds,
-                             [&](std::string_view end) { return name.ends_with(end); });
 }
 
 struct MtpName {
@@ -195,7 +191,7 @@ bool is_of_no_use(const Family& family, const std::string& name) {
 bool is_side_scale(std::string_view name) {
   constexpr std::string_view kEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
                                         ".v_scale"};
-  return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+  return ends_with_any(name, kEnds);
 }
 
 bool is_of_draft(std::string_view name) {
@@ -226,7 +222,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   uint64_t mtp_layers = 0;
   for (const Tensor* tensor : order) {
     if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
-    if (is_tower(tensor->name) || is_buffer(tensor->name)) continue;
+    if (is_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
     std::string name = replaced(tensor->name, "language_model.", "");
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->has_mtp && name.starts_with("mtp.")) {
@@ -256,8 +252,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
     model.is_mxfp4 |= is_mxfp4(*tensor);
     if (!is_nvfp4(*tensor, codecs)) continue;
     model.is_nvfp4 = true;
-    const auto scale = input_scales.find(tensor->name);
-    if (scale != input_scales.end()) named.input_scale = scale->second;
+    if (const float* scale = find_mapped(input_scales, tensor->name)) named.input_scale = *scale;
   }
   model.mtp_layers = mtp_layers;
   model.keeps_mtp = keep_mtp;

@@ -12,7 +12,9 @@
 // for byte.
 #include <algorithm>
 
+#include "core/base/find.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/chunks/evaluate.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
@@ -66,23 +68,20 @@ OutType choose_out_type(const OptionValues& options, const std::vector<NamedTens
 // Tokens beyond the rows of the embedding could never be looked up.
 Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& tensors,
                         uint64_t multiple, const Context& context) {
-  const MetaValue* tokens = metadata.find("tokenizer.ggml.tokens");
-  if (tokens == nullptr) return {};
-  const uint64_t count = std::get<MetaArray>(tokens->value).count();
-  for (const Tensor& tensor : tensors) {
-    if (tensor.name != kTokenTensor || tensor.rows() == count) continue;
-    if (count < tensor.rows()) {
-      context.note(
-          "vocab_size is {}, but the embedding has {} rows; llama.cpp will not load such a file",
-          count, tensor.rows());
-      continue;
-    }
-    if (count - tensor.rows() < multiple) continue;  // filled up, as the converter does
-    return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
-                        "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
-                        tensor.source_name, tensor.rows());
+  const MetaArray* tokens = metadata.find_array("tokenizer.ggml.tokens");
+  const Tensor* embedding = find_by(tensors, &Tensor::name, kTokenTensor);
+  if (tokens == nullptr || embedding == nullptr) return {};
+  const uint64_t count = tokens->count(), rows = embedding->rows();
+  if (count < rows) {
+    context.note(
+        "vocab_size is {}, but the embedding has {} rows; llama.cpp will not load such a file",
+        count, rows);
+    return {};
   }
-  return {};
+  if (count - rows < multiple) return {};  // filled up, as the converter does
+  return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
+                      "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
+                      embedding->source_name, rows);
 }
 
 Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
@@ -96,9 +95,8 @@ Result<Metadata> make_metadata(const Checkpoint& input, const Model& model,
   CKPT_TRY(add_model_keys(input, model, out));
   out.append("general.quantization_version", MetaValue::u32(2));
   std::optional<uint64_t> rows;
-  for (const Tensor& tensor : tensors) {
-    if (tensor.name == kTokenTensor) rows = tensor.rows();
-  }
+  const Tensor* embedding = find_by(tensors, &Tensor::name, kTokenTensor);
+  if (embedding != nullptr) rows = embedding->rows();
   TokenizerOptions tokenizer = tokenizer_options_of(model, rows);
   tokenizer.pre_name = options.find("tokenizer-pre");
   tokenizer.as_converter = options.choice<bool>("tokenizer-as");
@@ -124,12 +122,10 @@ void note_towers(const Model& model, const Context& context) {
 // llama.cpp normalizes embeddings itself and pools them by a key. Its converter leaves the others
 // out too; --sentence-transformers-dense-modules keeps those of EmbeddingGemma.
 void note_modules(const Checkpoint& input, const Context& context) {
+  constexpr std::string_view kKept[] = {"Transformer", "Pooling", "Normalize", "Dropout"};
   std::vector<std::string> left_out;
   for (const auto& [path, type] : sentence_modules(input)) {
-    const bool is_kept = std::ranges::any_of(
-        std::initializer_list<std::string_view>{"Transformer", "Pooling", "Normalize", "Dropout"},
-        [&](std::string_view ending) { return type.ends_with(ending); });
-    if (!is_kept && !path.empty()) left_out.push_back(path);
+    if (!ends_with_any(type, kKept) && !path.empty()) left_out.push_back(path);
   }
   if (left_out.empty()) return;
   context.note(
@@ -145,10 +141,9 @@ void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
   constexpr uint64_t kHeadSample = uint64_t{1} << 16;
   if (!model.family->has_gguf_head || !is_truthy(member(model.config, "tie_word_embeddings")))
     return;
-  const auto head = std::ranges::find(tensors, "lm_head.weight", &NamedTensor::name);
-  const auto embedding =
-      std::ranges::find(tensors, "model.embed_tokens.weight", &NamedTensor::name);
-  if (head == tensors.end() || embedding == tensors.end()) return;
+  const NamedTensor* head = find_by(tensors, &NamedTensor::name, "lm_head.weight");
+  const NamedTensor* embedding = find_by(tensors, &NamedTensor::name, "model.embed_tokens.weight");
+  if (head == nullptr || embedding == nullptr) return;
   const auto error = measure_error(head->tensor, embedding->tensor, {}, kHeadSample);
   if (!error || error->noise == 0) return;
   context.note(

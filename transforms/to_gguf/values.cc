@@ -175,23 +175,17 @@ Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
   return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
 }
 
-namespace {
-
-// Without its axes of length 1.
 Result<Tensor> squeezed(Tensor tensor) {
   std::vector<uint64_t> shape = tensor.shape;
   std::erase(shape, 1);
   return reshape(std::move(tensor), shape);
 }
 
+namespace {
+
 Result<Tensor> as_column(Tensor tensor) {
   const uint64_t values = tensor.values();
   return reshape(std::move(tensor), {values, 1});
-}
-
-Result<Tensor> convolution(Tensor tensor, const Heads& heads) {
-  CKPT_ASSIGN(Tensor flat, squeezed(std::move(tensor)));
-  return tile_rows(std::move(flat), heads, heads.key * heads.key_values * 2, heads.value_values);
 }
 
 Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
@@ -247,16 +241,15 @@ Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   switch (change) {
     case Change::kValueRows: return tile_rows(std::move(tensor), heads, 0, heads.value_values);
+    case Change::kConvolution: CKPT_SET(tensor, squeezed(std::move(tensor))); [[fallthrough]];
     case Change::kValueRowsAfterQk:
       return tile_rows(std::move(tensor), heads, heads.key * heads.key_values * 2,
                        heads.value_values);
     case Change::kValueSingles: return tile_rows(std::move(tensor), heads, 0, 1);
     case Change::kValueColumns: return tile_columns(std::move(tensor), heads);
-    case Change::kDecay: {
-      CKPT_ASSIGN(Tensor tiled, tile_rows(std::move(tensor), heads, 0, 1));
-      return with_sum(std::move(tiled), NegExp{});
-    }
-    case Change::kConvolution: return convolution(std::move(tensor), heads);
+    case Change::kDecay:
+      CKPT_SET(tensor, tile_rows(std::move(tensor), heads, 0, 1));
+      return with_sum(std::move(tensor), NegExp{});
     default: break;
   }
   CKPT_CHECK(false);
@@ -287,19 +280,17 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kNegExp: return with_sum(std::move(tensor), NegExp{});
     case Change::kSqueeze: return squeezed(std::move(tensor));
     case Change::kColumn: return as_column(std::move(tensor));
-    case Change::kDecayColumn: {
-      CKPT_ASSIGN(Tensor column, as_column(std::move(tensor)));
-      return with_sum(std::move(column), NegExp{});
-    }
+    case Change::kDecayColumn:
+      CKPT_SET(tensor, as_column(std::move(tensor)));
+      return with_sum(std::move(tensor), NegExp{});
     case Change::kNormGroups: return rows_of_groups(std::move(tensor), model);
     case Change::kAddOne: return with_sum(std::move(tensor), AddScalar{1.0f});
-    case Change::kRopeQuery: {
-      CKPT_ASSIGN(const uint64_t heads, model.count("n_heads num_attention_heads"));
-      return pair_rows(std::move(tensor), heads);
-    }
     case Change::kQkvOfHeads: return qkv_of_heads(std::move(tensor), model);
+    case Change::kRopeQuery:
     case Change::kRopeKey: {
-      CKPT_ASSIGN(const uint64_t heads, model.count("n_kv_heads num_key_value_heads"));
+      const bool is_query = change == Change::kRopeQuery;
+      CKPT_ASSIGN(const uint64_t heads, model.count(is_query ? "n_heads num_attention_heads"
+                                                             : "n_kv_heads num_key_value_heads"));
       return pair_rows(std::move(tensor), heads);
     }
     default: break;

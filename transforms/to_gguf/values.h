@@ -19,6 +19,9 @@ Result<Tensor> stored_floats(const Tensor& tensor);
 // kCorrupt where the rows are not heads of an even size.
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads);
 
+// Without its axes of length 1.
+Result<Tensor> squeezed(Tensor tensor);
+
 // With an operation that adds; of F16 rounded to it, as the converter's arithmetic in F16 is.
 Result<Tensor> with_sum(Tensor tensor, ValueOp op);
 

@@ -49,8 +49,11 @@ std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::st
   const auto prefix = std::ranges::find_if(
       family.prefixes, [&](const TowerPrefix& each) { return name.starts_with(each.found); });
   if (prefix == family.prefixes.end()) return std::nullopt;
-  const std::string known =
+  std::string known =
       std::string(prefix->known_as) + std::string(name.substr(prefix->found.size()));
+  if (!family.left_out.empty()) {
+    known = replaced(known, std::string(family.left_out) + ".", ".");
+  }
   TowerMatch match;
   std::vector<std::string_view> suffixes(std::begin(kSuffixes), std::end(kSuffixes));
   suffixes.insert(suffixes.end(), family.more_suffixes.begin(), family.more_suffixes.end());

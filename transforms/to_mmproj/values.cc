@@ -81,11 +81,7 @@ Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const Proj
     case TowerChange::kAddOne: return with_sum(std::move(tensor), AddScalar{1.0f});
     case TowerChange::kPixels: return colors_first(tensor);
     case TowerChange::kImageBreak: return row_of_token(tensor, model);
-    case TowerChange::kSqueeze: {
-      std::vector<uint64_t> shape = tensor.shape;
-      std::erase(shape, 1);
-      return reshape(std::move(tensor), shape);
-    }
+    case TowerChange::kSqueeze: return squeezed(std::move(tensor));
     case TowerChange::kSoftplus: return softplus(tensor, codecs);
     case TowerChange::kPairs: {
       CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));

@@ -114,6 +114,7 @@ struct ProjectorFamily {
   std::span<const TowerPrefix> prefixes;  // the first that fits is taken
   std::span<const TowerRule> names;
   std::span<const std::string_view> more_suffixes = {};  // in addition to ".weight" and ".bias"
+  std::string_view left_out = {};  // before a dot of names: rows do without it
   // Fields that are computed from others, or from documents. May be null.
   Status (*complete)(const Checkpoint& checkpoint, ProjectorModel& model) = nullptr;
   // The keys behind the common ones.

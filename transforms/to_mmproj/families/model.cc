@@ -47,13 +47,11 @@ Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "hf_quant_config.json"));
   const JsonValue* quantization = known(config.get(), "quantization");
   if (quantization == nullptr) return false;
-  const std::string* algorithm = text_of(*quantization, "quant_algo");
-  if (algorithm != nullptr && (*algorithm == "NVFP4" || *algorithm == "W4A16_NVFP4")) return true;
-  return std::ranges::any_of(object_in(*quantization, "quantized_layers"),
-                             [](const JsonValue& layer) {
-                               const std::string* each = text_of(layer, "quant_algo");
-                               return each != nullptr && each->ends_with("NVFP4");
-                             });
+  const auto algorithm_of = [](const JsonValue& part) { return text_in(part, "quant_algo"); };
+  return has_word("NVFP4 W4A16_NVFP4", algorithm_of(*quantization)) ||
+         std::ranges::any_of(
+             object_in(*quantization, "quantized_layers"),
+             [](std::string_view each) { return each.ends_with("NVFP4"); }, algorithm_of);
 }
 
 std::string architectures_known() {

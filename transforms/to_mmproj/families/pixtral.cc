@@ -56,8 +56,7 @@ constexpr std::string_view kBreakToken = "[IMG_BREAK]";
 // The number of a token among tokenizer_config.json's added_tokens_decoder, by number.
 std::optional<uint64_t> token_of_decoder(const JsonValue& config) {
   for (const auto& [number, token] : object_in(config, "added_tokens_decoder").items()) {
-    const std::string* content = text_of(token, "content");
-    if (content != nullptr && *content == kBreakToken) return whole(json_scalar(number));
+    if (text_in(token, "content") == kBreakToken) return whole(json_scalar(number));
   }
   return std::nullopt;
 }

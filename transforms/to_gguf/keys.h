@@ -17,8 +17,6 @@ Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 // How the tokenizer of a model becomes keys; `rows`: of the embedding, where they are known.
 TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t> rows);
 
-// Keys of attention that follow from several fields of config.json.
-
 // The value of a key that follows from several fields: the sources from kSlidingPattern on.
 Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model);
 

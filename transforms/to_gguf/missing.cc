@@ -1,8 +1,9 @@
-#include "transforms/to_gguf/missing.h"
-
+// Tensors that a model has by its family's table and that a folder lacks, and layers that it has
+// beyond those of config.json.
 #include <set>
 
 #include "core/base/numbers.h"
+#include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {

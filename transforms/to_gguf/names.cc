@@ -32,18 +32,9 @@ std::string fill_in(std::string_view pattern, const std::vector<std::string>& nu
 }
 
 std::optional<Match> find_name_rule(const Family& family, std::string_view name) {
-  Match match;
-  for (const std::string_view suffix :
-       {std::string_view(), std::string_view(".weight"), std::string_view(".bias")}) {
-    if (!name.ends_with(suffix)) continue;
-    const std::string_view stem = name.substr(0, name.size() - suffix.size());
+  for (const std::string_view suffix : kNameSuffixes) {
     for (const std::span<const NameRule> list : family.names) {
-      for (const NameRule& rule : list) {
-        if (!matches_pattern(rule.from, stem, match.numbers)) continue;
-        match.rule = &rule;
-        match.suffix = suffix;
-        return match;
-      }
+      if (auto match = match_rule(list, name, suffix)) return match;
     }
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,32 @@ bool matches_pattern(std::string_view pattern, std::string_view name,
 // `pattern` with the first of `numbers` in the place of its first {}.
 std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers);
 
-struct Match {
-  const NameRule* rule = nullptr;
+// A row with `from` that matches a name without its suffix.
+template <class Rule>
+struct RuleMatch {
+  const Rule* rule = nullptr;
   std::string_view suffix;           // ".weight", ".bias" or ""
   std::vector<std::string> numbers;  // what each {} stood for
 };
+using Match = RuleMatch<NameRule>;
+inline constexpr std::string_view kNameSuffixes[] = {"", ".weight", ".bias"};
+
+// `suffix` must outlive the match.
+template <class Rule>
+std::optional<RuleMatch<Rule>> match_rule(std::span<const Rule> rules, std::string_view name,
+                                          std::string_view suffix) {
+  if (!name.ends_with(suffix)) return std::nullopt;
+  name.remove_suffix(suffix.size());
+  RuleMatch<Rule> out;
+  for (const Rule& rule : rules) {
+    if (matches_pattern(rule.from, name, out.numbers)) {
+      out.rule = &rule;
+      out.suffix = suffix;
+      return out;
+    }
+  }
+  return std::nullopt;
+}
 
 std::optional<Match> find_name_rule(const Family& family, std::string_view name);
 // Exact targets have their suffix already.

@@ -141,7 +141,7 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
 }
 
 // Layers behind the last that predict tokens ahead: they join the embedding of a token to a state.
-// Others are of a model with more layers than config.json says (missing.h).
+// Others are of a model with more layers than config.json says (missing.cc).
 std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model) {
   std::set<uint64_t> out;
   if (model.family->nextn == NextnLayers::kUnknown) return out;

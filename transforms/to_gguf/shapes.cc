@@ -5,7 +5,6 @@
 // are padded so; axes of length 1 count for nothing, as the converter drops them.
 #include <unordered_map>
 
-#include "transforms/to_gguf/missing.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"

@@ -20,6 +20,26 @@ Result<Tensor> encode_as(Tensor tensor, const Codec& target);
 // Fails: kCorrupt, naming the first and counting them: tensors whose shapes contradict config.json.
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model);
 
+// llama.cpp does not load most files that lack a tensor, and computes another model with the rest:
+// without a head it takes the embeddings.
+
+// Fails: kCorrupt, naming the first tensor that is missing and their number. These may be missing:
+// rows that are optional, the head of a model that ties it, biases that only a field asks for,
+// layers for multi-token prediction, and all of a family whose table is partial.
+Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model);
+
+// Fails: kCorrupt, naming a tensor of a layer beyond num_hidden_layers that is not for multi-token
+// prediction.
+Status check_layers(const std::vector<NamedTensor>& tensors, const Model& model);
+
+// The parameters that the model has by config.json and by the form of `tensors`. Fails: as
+// expected_parameters().
+Result<std::vector<Parameter>> table_parameters(const std::vector<NamedTensor>& tensors,
+                                                const Model& model);
+
+// The name of a tensor in the table of its family.
+std::string table_name(const NamedTensor& named);
+
 // NVFP4 weights on their way to GGUF: bits move, and scales become tensors of their own.
 //
 //   P.weight, P.weight_scale   ─▶ blk.N.x.weight        nvfp4 blocks

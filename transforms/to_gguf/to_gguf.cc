@@ -22,7 +22,6 @@
 #include "transforms/packed/packed.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/keys.h"
-#include "transforms/to_gguf/missing.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/packed_int4.h"

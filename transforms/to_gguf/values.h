@@ -28,8 +28,6 @@ Result<Tensor> with_sum(Tensor tensor, ValueOp op);
 // kCorrupt: a shape that a change does not take.
 Failure wrong_shape(const Tensor& tensor, std::string_view expected);
 
-// Matrices that a family stores turned around.
-
 // The changes that turn matrices around; others are change_values' own. `f32` is the codec of
 // values that had to be decoded for it.
 Result<std::vector<Tensor>> change_grid(const Tensor& given, Change change, const Model& model,

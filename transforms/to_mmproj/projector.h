@@ -7,13 +7,9 @@
 
 namespace ckpt {
 
-// Keys of a projector: what llama.cpp must know of the towers.
-
 // general.file_type and the keys "clip.*", appended. Fails: kCorrupt: fields that are missing or of
 // another kind.
 Status add_projector_keys(const ProjectorModel& model, Metadata& metadata);
-
-// Tensors of a projector: names, order, types.
 
 // The tensors of the towers, in the order in which they are written. An outtype of the source is
 // set in `model` by what they are stored as. Fails: kUnsupported, naming them, for tensors that
@@ -23,9 +19,7 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
                                                    std::optional<OutType> wanted,
                                                    ProjectorModel& model, Codecs codecs);
 
-// Values and shapes of tensors, changed as the rows of a tower say.
-
-// One tensor, or the two of kFrames. Fails: kCorrupt for shapes that are others than the rule's.
+// A tensor's values and shape as the row of a tower says: one tensor, or the two of kFrames. Fails: kCorrupt for shapes that are others than the rule's.
 Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange change,
                                                 const ProjectorModel& model, Codecs codecs);
 

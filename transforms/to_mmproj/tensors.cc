@@ -31,7 +31,6 @@ constexpr std::string_view kTextStarts[] = {"lm_head.",
                                             "model.language_model."};
 constexpr std::string_view kBuffers[] = {".rotary_emb.inv_freq", ".attention.masked_bias",
                                          ".position_ids"};
-constexpr std::string_view kSuffixes[] = {"", ".weight", ".bias"};
 
 bool is_of_text(std::string_view name) {
   return name.find("language_model.") != name.npos ||
@@ -39,11 +38,7 @@ bool is_of_text(std::string_view name) {
                              [&](std::string_view start) { return name.starts_with(start); });
 }
 
-struct TowerMatch {
-  const TowerRule* rule = nullptr;
-  std::string_view suffix;
-  std::vector<std::string> numbers;
-};
+using TowerMatch = RuleMatch<TowerRule>;
 
 std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::string_view name) {
   const auto prefix = std::ranges::find_if(
@@ -54,17 +49,10 @@ std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::st
   if (!family.left_out.empty()) {
     known = replaced(known, std::string(family.left_out) + ".", ".");
   }
-  TowerMatch match;
-  std::vector<std::string_view> suffixes(std::begin(kSuffixes), std::end(kSuffixes));
-  suffixes.insert(suffixes.end(), family.more_suffixes.begin(), family.more_suffixes.end());
-  for (const std::string_view suffix : suffixes) {
-    if (!known.ends_with(suffix)) continue;
-    const std::string_view stem = std::string_view(known).substr(0, known.size() - suffix.size());
-    for (const TowerRule& rule : family.names) {
-      if (!matches_pattern(rule.from, stem, match.numbers)) continue;
-      match.rule = &rule;
-      match.suffix = suffix;
-      return match;
+  for (const auto& suffixes :
+       {std::span<const std::string_view>(kNameSuffixes), family.more_suffixes}) {
+    for (const std::string_view suffix : suffixes) {
+      if (auto match = match_rule(family.names, known, suffix)) return match;
     }
   }
   return std::nullopt;

@@ -44,6 +44,13 @@ constexpr GeneralRow kGeneralRows[] = {
     {"source.repo_url", "repo_url", "model_repo_url"},
 };
 
+// The front matter of the model card; null without one.
+Result<JsonValue> read_card(const Checkpoint& checkpoint) {
+  const Document* card = checkpoint.find_document("README.md");
+  const auto matter = card == nullptr ? std::nullopt : front_matter(card->text());
+  return matter ? parse_yaml(*matter) : Result<JsonValue>(JsonValue());
+}
+
 // Of a text or a list; numbers in a card are texts already.
 std::vector<std::string> texts_of(const JsonValue& value) {
   std::vector<std::string> out;
@@ -228,6 +235,29 @@ void put_all(const General& general, Metadata& metadata) {
 
 }  // namespace
 
+CardFacts card_facts(const Checkpoint& checkpoint) {
+  if (checkpoint.format == "gguf") {
+    CardFacts out;
+    const Metadata& metadata = checkpoint.metadata;
+    if (const std::string* license = metadata.find_text("general.license")) out.license = *license;
+    const uint64_t count = metadata.find_unsigned("general.base_model.count").value_or(0);
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::string key = fmt::format("general.base_model.{}.", i);
+      const std::string* name = metadata.find_text(key + "repo_url");
+      if (name == nullptr) name = metadata.find_text(key + "name");
+      if (name == nullptr) break;  // the count may be anything
+      out.base_models.push_back(*name);
+    }
+    return out;
+  }
+  CardFacts out;
+  const Result<JsonValue> card = read_card(checkpoint);
+  if (!card) return out;
+  out.license = text_in(*card, "license");
+  if (const JsonValue* base = known(*card, "base_model")) out.base_models = texts_of(*base);
+  return out;
+}
+
 std::span<const SamplingKey> sampling_keys() { return kSamplingKeys; }
 
 // A generation_config.json that is not JSON counts as none (metadata.py load_generation_config).
@@ -265,14 +295,10 @@ Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>&
                         Metadata& metadata) {
   const ParameterCount parameters = count_parameters(tensors);
   General general;
-  const Document* card = checkpoint.find_document("README.md");
-  const auto matter = card == nullptr ? Text() : front_matter(card->text());
-  if (matter) {
-    const Result<JsonValue> parsed = parse_yaml(*matter);
-    if (parsed) take_card(*parsed, parameters.total, general);
-    if (!parsed) {
-      context.note("README.md: its front matter was not read: {}", parsed.error().text());
-    }
+  if (const Result<JsonValue> card = read_card(checkpoint)) {
+    take_card(*card, parameters.total, general);
+  } else {
+    context.note("README.md: its front matter was not read: {}", card.error().text());
   }
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "config.json"));
   const std::string* path = config ? text_of(*config, "_name_or_path") : nullptr;

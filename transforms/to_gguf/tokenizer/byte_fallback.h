@@ -17,9 +17,6 @@ Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonVa
 // Makes these tokens user-defined, so that programs print them.
 void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary);
 
-// Keys by which llama.cpp splits texts as the source's tokenizer.json does, where the converter's
-// do not.
-
 // Scores and types of `vocabulary`, which read_byte_fallback made, by the merges and added tokens
 // of tokenizer.json, filled up to vocab_size tokens, which llama.cpp demands. Notes tokens that
 // llama.cpp joins in another order anyway. Fails: kCorrupt, as read_merges and token_count().

@@ -1,9 +1,8 @@
-#include "transforms/to_gguf/tokenizer/known.h"
-
 #include "core/base/lines.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"
 #include "transforms/facts/byte_level_bpe.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {

@@ -2,7 +2,7 @@
 //
 // llama.cpp itself compares a hash of the ids that one fixed text gets, and so knows the published
 // vocabularies and no other. Here the rules come first and name any vocabulary; the hash
-// (known.h) then tells published ones apart that share their rules.
+// (known.cc) then tells published ones apart that share their rules.
 // Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
 // Several names stand for the same rules; where one cannot be told from tokenizer.json, the one
 // that behaves the same is chosen.
@@ -11,7 +11,6 @@
 #include <algorithm>
 
 #include "core/base/words.h"
-#include "transforms/to_gguf/tokenizer/known.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {

@@ -1,6 +1,9 @@
 // Names of the rules by which a text is cut before merging.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +27,25 @@ std::string_view pre_tokenizer_steps(std::string_view name);
 bool pre_ignores_merges(std::string_view name);
 // Whether published vocabularies of this pre-tokenizer bring texts to NFC; no key says it.
 bool pre_normalizes_to_nfc(std::string_view name);
+
+// Published vocabularies by a hash: several share their rules but not their name.
+//
+//   check text ─▶ pieces by the rules ─▶ ids ─▶ "[1, 2, 3]" ─▶ SHA-256 ─▶ "deepseek-r1-qwen"
+//
+// Source: llama.cpp conversion/base.py get_vocab_base_pre (text and hashes). The text never
+// changes, so that its pieces are a table for each set of rules and no regular expression has to be
+// run. Ids that the post-processor adds belong to the hash.
+
+// Sizes in bytes of the pieces that the rules named `rules` cut the check text into; empty where
+// data/pretokenizers.txt has none.
+std::vector<uint8_t> check_pieces(std::string_view rules);
+
+// Name of the vocabulary whose check text has ids with this SHA-256, or nothing.
+std::string_view name_of_hash(std::string_view sha256);
+
+// SHA-256 of the check text's ids; nullopt when the vocabulary cannot spell it.
+std::optional<std::string> check_hash(const JsonValue& tokenizer, const TokenLists& lists,
+                                      const std::vector<std::string>& merges,
+                                      std::span<const uint8_t> pieces);
 
 }  // namespace ckpt

@@ -30,9 +30,7 @@ Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer,
 Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                         const SpecialsWanted& wanted, Metadata& metadata);
 
-// Keys of chat templates.
-
-// A text, or a list of {name, template}; null when there is none.
+// A chat template: a text, or a list of {name, template}; null when there is none.
 // Fails: kCorrupt: a file that is not UTF-8, or no JSON.
 Result<JsonValue> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config);
 void add_chat_template(const JsonValue& found, Metadata& metadata);

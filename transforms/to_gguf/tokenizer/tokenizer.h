@@ -38,8 +38,6 @@ struct TokenizerForm {
 std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
                                             const TokenizerOptions& options);
 
-// Vocabulary of tiktoken.model: tokens and their ranks.
-
 // Tokens and merges of tiktoken.model, which must be there. `config` is tokenizer_config.json;
 // without a vocab_size, no special tokens. Fails: kCorrupt, naming the line; as token_count().
 Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,

@@ -112,17 +112,13 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
   CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
   CKPT_ASSIGN(const std::vector<TextById> base, base_tokens(*lists));
   CKPT_ASSIGN(VocabularyTokens added, added_tokens(checkpoint, tokenizer, config));
-  const bool is_added_last =
-      !added.empty() && (base.empty() || added.back().first >= base.back().first);
-  const uint64_t needed = is_added_last  ? added.back().first + 1
-                          : base.empty() ? 0
-                                         : base.back().first + 1;
+  VocabularyTokens tokens = joined(base, std::move(added));
+  const uint64_t needed = tokens.empty() ? 0 : tokens.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
     return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
                         "tokenizer.json has token '{}' as number {}; {} is {}",
-                        is_added_last ? added.back().second.text : base.back().second, needed - 1,
-                        options.vocab_size_of, size);
+                        tokens.back().second.text, needed - 1, options.vocab_size_of, size);
   }
   Vocabulary out;
   out.tokens.reserve(size);
@@ -131,20 +127,16 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
     out.tokens.push_back(std::move(text));
     out.types.push_back(static_cast<int32_t>(type));
   };
-  auto of_base = base.begin();
-  auto of_added = added.begin();
-  for (uint64_t i = 0; i < size; ++i) {
-    const bool in_base = of_base != base.end() && of_base->first == i;
-    if (of_added != added.end() && of_added->first == i) {
-      put(std::move(of_added->second.text), of_added->second.type);
-      ++of_added;
-    } else if (in_base) {
-      put(std::string(of_base->second), TokenType::kNormal);
-    } else {
-      put(fmt::format("[PAD{}]", i), TokenType::kUnused);
+  const auto fill_up_to = [&](uint64_t id) {
+    while (out.tokens.size() < id) {
+      put(fmt::format("[PAD{}]", out.tokens.size()), TokenType::kUnused);
     }
-    if (in_base) ++of_base;
+  };
+  for (auto& [id, token] : tokens) {
+    fill_up_to(id);
+    put(std::move(token.text), token.type);
   }
+  fill_up_to(size);
   return out;
 }
 

@@ -1,6 +1,4 @@
 // The hash by which llama.cpp knows published vocabularies.
-#include "transforms/to_gguf/tokenizer/known.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -9,6 +7,7 @@
 #include "core/model/token_lists.h"
 #include "tests/support/files.h"
 #include "transforms/facts/byte_level_bpe.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {

@@ -52,14 +52,21 @@ Result<std::vector<int32_t>> by_layer(const std::vector<bool>& choose, uint64_t 
 
 using KeyValue = Result<std::optional<MetaValue>>;
 
+std::optional<MetaValue> as_count(uint64_t count) { return MetaValue::u32(count); }
+std::optional<MetaValue> as_flags(const std::vector<bool>& flags) {
+  return MetaValue::array(make_bool_array(flags));
+}
+std::optional<MetaValue> as_counts(const std::vector<int32_t>& counts) {
+  return MetaValue::array(make_i32_array(counts));
+}
+
 KeyValue full_or_sliding_heads(const Model& model) {
   CKPT_ASSIGN(const auto full,
               of_full_attention(model, "num_global_key_value_heads", "num_key_value_heads"));
   if (!full || model.field("num_key_value_heads") == nullptr) return std::optional<MetaValue>();
   CKPT_ASSIGN(const uint64_t sliding, model.count("num_key_value_heads"));
   CKPT_ASSIGN(const std::vector<bool> is_sliding, sliding_layers(model));
-  CKPT_ASSIGN(const std::vector<int32_t> heads, by_layer(is_sliding, sliding, *full));
-  return std::optional(MetaValue::array(make_i32_array(heads)));
+  return by_layer(is_sliding, sliding, *full).map(as_counts);
 }
 
 KeyValue wide_feed_forward(const Model& model) {
@@ -72,16 +79,14 @@ KeyValue wide_feed_forward(const Model& model) {
   CKPT_ASSIGN(const uint64_t shared, model.count("num_kv_shared_layers"));
   std::vector<bool> is_shared;
   for (uint64_t i = 0; i < model.blocks(); ++i) is_shared.push_back(i + shared >= model.blocks());
-  CKPT_ASSIGN(const std::vector<int32_t> sizes, by_layer(is_shared, size * 2, size));
-  return std::optional(MetaValue::array(make_i32_array(sizes)));
+  return by_layer(is_shared, size * 2, size).map(as_counts);
 }
 
 KeyValue sliding_rotary(const Model& model) {
   CKPT_ASSIGN(const uint64_t head, model.count("head_dim"));
   const JsonValue* factor = known(model.rope, "partial_rotary_factor");
   CKPT_ASSIGN(const double part, share_of(factor, "partial_rotary_factor", 1.0));
-  const auto count = static_cast<uint64_t>(static_cast<double>(head) * part);
-  return std::optional(MetaValue::u32(count));
+  return as_count(static_cast<uint64_t>(static_cast<double>(head) * part));
 }
 
 KeyValue rotary_part(const KeyRule& rule, const Model& model) {
@@ -89,19 +94,14 @@ KeyValue rotary_part(const KeyRule& rule, const Model& model) {
   CKPT_ASSIGN(const uint64_t hidden, model.count("hidden_size"));
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
   if (heads == 0) return corrupt("config.json: num_attention_heads is 0");
-  const auto turned = static_cast<uint64_t>(part * static_cast<double>(hidden / heads));
-  return std::optional(MetaValue::u32(turned));
+  return as_count(static_cast<uint64_t>(part * static_cast<double>(hidden / heads)));
 }
 
 // Without layer_types by sliding_window_pattern: layers from one of full attention to the next, or
 // one letter a layer, over and over: L is a window. Without that each fourth is full.
 KeyValue sliding_layers_of(const KeyRule& rule, const Model& model) {
   if (model.field(rule.fields) == nullptr) return std::optional<MetaValue>();
-  std::vector<bool> flags;
-  if (model.field("layer_types") != nullptr) {
-    CKPT_ASSIGN(flags, sliding_layers(model));
-    return std::optional(MetaValue::array(make_bool_array(flags)));
-  }
+  if (model.field("layer_types") != nullptr) return sliding_layers(model).map(as_flags);
   const JsonValue* pattern = model.field("sliding_window_pattern");
   const auto* letters = pattern == nullptr ? nullptr : pattern->get_ptr<const std::string*>();
   const auto step = pattern == nullptr ? std::optional<uint64_t>(4) : whole(*pattern);
@@ -110,11 +110,12 @@ KeyValue sliding_layers_of(const KeyRule& rule, const Model& model) {
         "config.json: sliding_window_pattern is {}; expected a number above 0 or letters",
         pattern->dump());
   }
+  std::vector<bool> flags;
   for (uint64_t i = 0; i < model.layers; ++i) {
     flags.push_back(letters == nullptr ? (i + 1) % *step != 0
                                        : (*letters)[i % letters->size()] == 'L');
   }
-  return std::optional(MetaValue::array(make_bool_array(flags)));
+  return as_flags(flags);
 }
 
 KeyValue shared_width(const KeyRule& rule, const Model& model) {
@@ -122,21 +123,20 @@ KeyValue shared_width(const KeyRule& rule, const Model& model) {
   CKPT_ASSIGN(const uint64_t width, model.count("intermediate_size"));
   CKPT_ASSIGN(const uint64_t heads, model.count("num_key_value_heads"));
   if (heads == 0) return corrupt("config.json: num_key_value_heads is 0");
-  return std::optional(MetaValue::u32(width / heads));
+  return as_count(width / heads);
 }
 
 KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
   const JsonValue* layers = known(known(model.config, "vision_config"), rule.fields);
-  if (layers == nullptr) return std::optional(MetaValue::u32(3));
-  if (layers->is_array()) return std::optional(MetaValue::u32(layers->size()));
+  if (layers == nullptr) return as_count(3);
+  if (layers->is_array()) return as_count(layers->size());
   return corrupt("config.json: {} is {}; expected a list", rule.fields, layers->dump());
 }
 
 KeyValue sliding_window(const Model& model) {
   const bool is_everywhere = whole(model.field("sliding_window_pattern")) == 1u;
   if (is_everywhere || model.field("sliding_window") == nullptr) return std::optional<MetaValue>();
-  CKPT_ASSIGN(const uint64_t window, model.count("sliding_window"));
-  return std::optional(MetaValue::u32(window));
+  return model.count("sliding_window").map(as_count);
 }
 
 }  // namespace
@@ -162,14 +162,8 @@ Result<std::vector<float>> proportional_factors(const Model& model) {
 
 Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model) {
   switch (rule.source) {
-    case KeySource::kSlidingPattern: {
-      CKPT_ASSIGN(const std::vector<bool> flags, sliding_layers(model));
-      return std::optional(MetaValue::array(make_bool_array(flags)));
-    }
-    case KeySource::kFullHead: {
-      CKPT_ASSIGN(const uint64_t head, full_head(model));
-      return std::optional(MetaValue::u32(head));
-    }
+    case KeySource::kSlidingPattern: return sliding_layers(model).map(as_flags);
+    case KeySource::kFullHead: return full_head(model).map(as_count);
     case KeySource::kFullOrSlidingHeads: return full_or_sliding_heads(model);
     case KeySource::kWideFeedForward: return wide_feed_forward(model);
     case KeySource::kSlidingRotary: return sliding_rotary(model);
@@ -178,10 +172,7 @@ Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model&
     case KeySource::kRotaryPart: return rotary_part(rule, model);
     case KeySource::kDeepstack: return deepstack_layers(rule, model);
     case KeySource::kSlidingWindow: return sliding_window(model);
-    case KeySource::kPartialHidden: {
-      CKPT_ASSIGN(const uint64_t count, partial_rotary_values(model));
-      return std::optional(MetaValue::u32(count));
-    }
+    case KeySource::kPartialHidden: return partial_rotary_values(model).map(as_count);
     case KeySource::kLongRopeAttention: {
       CKPT_ASSIGN(const std::optional<double> factor, long_rope_attention(model));
       return factor ? std::optional(MetaValue::f32(*factor)) : std::nullopt;

@@ -181,11 +181,6 @@ Result<bool> drops_head(const Model& model) {
       family.name);
 }
 
-// Tensors that llama.cpp's converter omits by name.
-bool is_of_no_use(const Family& family, const std::string& name) {
-  return !family.left_out_start.empty() && name.starts_with(family.left_out_start);
-}
-
 }  // namespace
 
 bool is_side_scale(std::string_view name) {
@@ -238,7 +233,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       if (is_left_out || !keep_mtp) continue;
       mtp_layers = std::max(mtp_layers, *layer + 1 - model.layers);
     }
-    if (is_of_no_use(*model.family, name)) {
+    const std::string_view left_out = model.family->left_out_start;
+    if (!left_out.empty() && name.starts_with(left_out)) {
       model.left_out += keep_mtp;
       continue;
     }

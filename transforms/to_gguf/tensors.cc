@@ -149,15 +149,10 @@ class TensorList {
     const Codec& codec = codec_for(tensor, name, store);
     const bool may_keep = model_.keeps_codes && plain_dtype(codec) != Dtype::kF32;
     std::optional<Tensor> kept = may_keep ? with_kept_codes(tensor, codecs_) : std::nullopt;
-    Tensor encoded;
-    if (kept) {
-      encoded = std::move(*kept);
-    } else {
-      CKPT_ASSIGN(encoded, encode_as(std::move(tensor), codec));
-    }
-    encoded.name = std::move(name);
-    encoded.source_name = source;
-    out_.push_back(std::move(encoded));
+    if (!kept) CKPT_SET(kept, encode_as(std::move(tensor), codec));
+    kept->name = std::move(name);
+    kept->source_name = source;
+    out_.push_back(std::move(*kept));
     return {};
   }
 

@@ -59,11 +59,6 @@ constexpr OptionRule kToGgufOptions[] = {
                  "general.name, instead of that of the model card or the folder"),
 };
 
-OutType choose_out_type(const OptionValues& options, const std::vector<NamedTensor>& tensors) {
-  const int wanted = options.choice<int>("outtype");
-  return wanted == kSourceType ? guess_out_type(tensors) : static_cast<OutType>(wanted);
-}
-
 // Tokens beyond the rows of the embedding could never be looked up.
 Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& tensors,
                         uint64_t multiple, const Context& context) {
@@ -218,7 +213,8 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_TRY(check_layers(selected, model));
   // Names that the family does not have are reported first.
   Status whole = options.choice<bool>("missing") ? Status() : check_missing(selected, model);
-  model.out_type = choose_out_type(options, selected);
+  const int wanted = options.choice<int>("outtype");
+  model.out_type = wanted == kSourceType ? guess_out_type(selected) : static_cast<OutType>(wanted);
   model.keeps_codes = options.yes("keep-codes");
   Checkpoint out;
   out.format = "gguf";

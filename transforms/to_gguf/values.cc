@@ -123,35 +123,6 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   return with_op(std::move(tensor), PermuteColumns{std::move(index)});
 }
 
-}  // namespace
-
-Result<Tensor> stored_floats(const Tensor& tensor) {
-  if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);
-  return unsupported_hint(
-      kFolderFirst,
-      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or turned around",
-      tensor.name, tensor.codec->name);
-}
-
-Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
-  const uint64_t rows = row_count(tensor);
-  if (heads == 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
-    return corrupt("tensor '{}' has {} rows; expected {} heads of an even size", tensor.name, rows,
-                   heads);
-  }
-  const uint64_t half = rows / heads / 2;
-  std::vector<RowRun> runs;
-  for (uint64_t head = 0; head < heads; ++head) {
-    for (uint64_t i = 0; i < half; ++i) {
-      runs.push_back({head * half * 2 + i, 1});
-      runs.push_back({head * half * 2 + half + i, 1});
-    }
-  }
-  return reordered(std::move(tensor), runs);
-}
-
-namespace {
-
 Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
   const uint64_t rows = row_count(tensor);
@@ -166,22 +137,6 @@ Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   }
   return reordered(std::move(tensor), runs);
 }
-
-}  // namespace
-
-Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
-  const bool half = tensor.codec->parts[0].dtype == Dtype::kF16;
-  CKPT_ASSIGN(Tensor changed, with_op(std::move(tensor), std::move(op)));
-  return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
-}
-
-Result<Tensor> squeezed(Tensor tensor) {
-  std::vector<uint64_t> shape = tensor.shape;
-  std::erase(shape, 1);
-  return reshape(std::move(tensor), shape);
-}
-
-namespace {
 
 Result<Tensor> as_column(Tensor tensor) {
   const uint64_t values = tensor.values();
@@ -316,6 +271,43 @@ Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, cons
 }
 
 }  // namespace
+
+Result<Tensor> stored_floats(const Tensor& tensor) {
+  if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);
+  return unsupported_hint(
+      kFolderFirst,
+      "tensor '{}': was made {} by an earlier step; it cannot be cut, stacked or turned around",
+      tensor.name, tensor.codec->name);
+}
+
+Result<Tensor> pair_rows(Tensor tensor, uint64_t heads) {
+  const uint64_t rows = row_count(tensor);
+  if (heads == 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
+    return corrupt("tensor '{}' has {} rows; expected {} heads of an even size", tensor.name, rows,
+                   heads);
+  }
+  const uint64_t half = rows / heads / 2;
+  std::vector<RowRun> runs;
+  for (uint64_t head = 0; head < heads; ++head) {
+    for (uint64_t i = 0; i < half; ++i) {
+      runs.push_back({head * half * 2 + i, 1});
+      runs.push_back({head * half * 2 + half + i, 1});
+    }
+  }
+  return reordered(std::move(tensor), runs);
+}
+
+Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
+  const bool half = tensor.codec->parts[0].dtype == Dtype::kF16;
+  CKPT_ASSIGN(Tensor changed, with_op(std::move(tensor), std::move(op)));
+  return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
+}
+
+Result<Tensor> squeezed(Tensor tensor) {
+  std::vector<uint64_t> shape = tensor.shape;
+  std::erase(shape, 1);
+  return reshape(std::move(tensor), shape);
+}
 
 Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
                                           Codecs codecs) {

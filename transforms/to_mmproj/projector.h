@@ -19,7 +19,8 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
                                                    std::optional<OutType> wanted,
                                                    ProjectorModel& model, Codecs codecs);
 
-// A tensor's values and shape as the row of a tower says: one tensor, or the two of kFrames. Fails: kCorrupt for shapes that are others than the rule's.
+// The tensor with values and shape as the row of a tower says, or the two of kFrames. Fails:
+// kCorrupt for shapes that are others than the rule's.
 Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange change,
                                                 const ProjectorModel& model, Codecs codecs);
 

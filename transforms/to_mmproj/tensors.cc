@@ -22,19 +22,14 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kTextStarts[] = {"lm_head.",
-                                            "mtp.",
-                                            "model.mtp.",
-                                            "model.layers.",
-                                            "model.norm.",
-                                            "model.embed_tokens.",
-                                            "model.language_model."};
+constexpr std::string_view kTextStarts =
+    "lm_head. mtp. model.mtp. model.layers. model.norm. model.embed_tokens.";
 constexpr std::string_view kBuffers[] = {".rotary_emb.inv_freq", ".attention.masked_bias",
                                          ".position_ids"};
 
 bool is_of_text(std::string_view name) {
   return name.find("language_model.") != name.npos ||
-         std::ranges::any_of(kTextStarts,
+         std::ranges::any_of(split_words(kTextStarts),
                              [&](std::string_view start) { return name.starts_with(start); });
 }
 

@@ -55,13 +55,11 @@ Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
 }
 
 std::string architectures_known() {
-  std::string out;
+  std::string all;
   for (const ProjectorFamily* family : projector_families()) {
-    for (const std::string_view word : split_words(family->architectures)) {
-      out += fmt::format("{}{}", out.empty() ? "" : ", ", word);
-    }
+    all += fmt::format(" {}", family->architectures);
   }
-  return out;
+  return fmt::format("{}", fmt::join(split_words(all), ", "));
 }
 
 std::string architecture_of(const JsonValue& root) {

@@ -69,10 +69,10 @@ Result<std::vector<Tensor>> value_pairs(const Tensor& tensor) {
 }
 
 Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& model) {
-  const Family& table = *model.family;
-  CKPT_ASSIGN(const uint64_t heads, number_of_fields(table, model.config, "num_key_value_heads"));
-  CKPT_ASSIGN(const uint64_t keys, number_of_fields(table, model.config, "qk_nope_head_dim"));
-  CKPT_ASSIGN(const uint64_t values, number_of_fields(table, model.config, "v_head_dim"));
+  CKPT_ASSIGN(const std::vector<uint64_t> sizes,
+              numbers_of_fields(*model.family, model.config,
+                                "num_key_value_heads qk_nope_head_dim v_head_dim"));
+  const uint64_t heads = sizes[0], keys = sizes[1], values = sizes[2];
   const uint64_t head_rows = keys + values;
   const uint64_t latent = tensor.row_values();
   if (keys == 0 || values == 0 || tensor.shape.size() != 2 ||

@@ -174,13 +174,13 @@ struct KeyWriter {
       const std::string file = *path + "/config.json";
       CKPT_ASSIGN(const auto config, read_object(checkpoint, file));
       if (!config) return corrupt("{}: named by modules.json, but missing", file);
-      const JsonValue* mode = known(*config, "pooling_mode");
+      const std::string_view mode = text_in(*config, "pooling_mode");
       if (is_truthy(known(*config, "pooling_mode_mean_tokens"))) return set_count(rule.key, 1);
       if (is_truthy(known(*config, "pooling_mode_cls_token"))) return set_count(rule.key, 2);
       if (is_truthy(known(*config, "pooling_mode_lasttoken"))) return set_count(rule.key, 3);
-      if (mode != nullptr && *mode == "mean") return set_count(rule.key, 1);
-      if (mode != nullptr && *mode == "cls") return set_count(rule.key, 2);
-      if (mode != nullptr && *mode == "lasttoken") return set_count(rule.key, 3);
+      if (mode == "mean") return set_count(rule.key, 1);
+      if (mode == "cls") return set_count(rule.key, 2);
+      if (mode == "lasttoken") return set_count(rule.key, 3);
       return unsupported("{}: pooling other than mean, cls and lasttoken", file);
     }
     return {};

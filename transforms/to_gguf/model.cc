@@ -170,12 +170,8 @@ bool is_by_layer_type(const JsonValue& rope) { return known(rope, "full_attentio
 // One dictionary for each type of layer, each with the base of the root or of the class
 // (transformers models/gemma3/configuration_gemma3.py convert_rope_params_to_dict).
 void complete_layer_types(JsonValue& rope, const JsonValue& config) {
-  struct LayerTypeRow {
-    const char* type;
-    std::string_view bases;
-  };
-  for (const auto& [type, bases] : {LayerTypeRow{"full_attention", kGlobalBases},
-                                    LayerTypeRow{"sliding_attention", kLocalBases}}) {
+  for (const auto& [type, bases] :
+       {std::pair("full_attention", kGlobalBases), std::pair("sliding_attention", kLocalBases)}) {
     const JsonValue* found = known(rope, type);
     if (found != nullptr && !found->is_object()) continue;
     JsonValue own = found == nullptr ? JsonValue::object() : *found;
@@ -327,10 +323,10 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   if (is_by_layer_type(model.rope)) {
     complete_layer_types(model.rope, model.config);
   } else {
-    mirror(model.rope, model.config, "rope_theta", "rope_theta");
-    mirror(model.rope, model.config, "partial_rotary_factor", "partial_rotary_factor");
-    mirror(model.rope, model.config, "original_max_position_embeddings",
-           "original_max_position_embeddings");
+    for (const char* name :
+         {"rope_theta", "partial_rotary_factor", "original_max_position_embeddings"}) {
+      mirror(model.rope, model.config, name, name);
+    }
     const JsonValue* local = known(model.config, "rope_local_base_freq");
     if (local != nullptr && !model.rope.contains("sliding_attention")) {
       model.rope["sliding_attention"] = {{"rope_theta", *local}};

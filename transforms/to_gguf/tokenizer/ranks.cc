@@ -10,6 +10,8 @@
 #include <unordered_map>
 
 #include "core/base/lines.h"
+#include "core/base/numbers.h"
+#include "core/base/words.h"
 #include "transforms/facts/byte_level_bpe.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
@@ -52,15 +54,12 @@ Result<std::vector<RankedToken>> read_lines(std::string_view text) {
     std::string_view row = take_line(text);
     if (row.ends_with('\r')) row.remove_suffix(1);
     if (row.empty()) continue;
-    const size_t space = std::min(row.find(' '), row.size());
-    const auto bytes = bytes_of_base64(row.substr(0, space));
-    const std::string digits(row.substr(std::min(space + 1, row.size())));
-    const bool is_number = !digits.empty() && digits.size() <= 8 &&
-                           digits.find_first_not_of("0123456789") == digits.npos;
-    if (!bytes || bytes->empty() || bytes->size() > kMaxRankBytes || !is_number) {
+    const auto bytes = bytes_of_base64(take_word(row));
+    const auto rank = row.size() <= 8 ? number_from<uint64_t>(row) : std::nullopt;
+    if (!bytes || bytes->empty() || bytes->size() > kMaxRankBytes || !rank) {
       return corrupt("{}: line {}: expected a token in base64 and its rank", kRanksFile, line);
     }
-    out.push_back({*bytes, std::stoull(digits)});
+    out.push_back({*bytes, *rank});
   }
   return out;
 }

@@ -278,12 +278,10 @@ Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer
   NormalizerFlags flags;
   if (const JsonValue* normalizer = known(tokenizer, "normalizer"))
     read_normalizer(*normalizer, flags);
-  if (flags.lowercase) {
-    metadata.append("tokenizer.ggml.normalizer.lowercase", MetaValue::boolean(*flags.lowercase));
-  }
-  if (flags.strip_accents) {
-    metadata.append("tokenizer.ggml.normalizer.strip_accents",
-                    MetaValue::boolean(*flags.strip_accents));
+  for (const auto& [key, flag] :
+       {std::pair("lowercase", flags.lowercase), std::pair("strip_accents", flags.strip_accents)}) {
+    if (!flag) continue;
+    metadata.append(fmt::format("tokenizer.ggml.normalizer.{}", key), MetaValue::boolean(*flag));
   }
   return {};
 }

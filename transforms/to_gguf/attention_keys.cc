@@ -5,7 +5,6 @@
 // per_layer_config under the number of such a layer.
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
-#include "transforms/to_gguf/rope.h"
 
 namespace ckpt {
 namespace {

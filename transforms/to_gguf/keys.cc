@@ -7,7 +7,6 @@
 #include "core/base/arithmetic.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
-#include "transforms/to_gguf/rope.h"
 
 namespace ckpt {
 namespace {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
@@ -19,5 +21,29 @@ TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t
 
 // The value of a key that follows from several fields: the sources from kSlidingPattern on.
 Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model);
+
+// ---- rotary embeddings: what a GGUF says of them in keys and tensors ----------------------------------
+
+// Divisors of the rotary frequencies, as the tensors that hold them; none for most models.
+struct RopeFactors {
+  std::string name;
+  std::vector<float> values;  // one for two values of a head
+};
+
+Result<std::vector<RopeFactors>> rope_factors(const Model& model);
+
+// The divisors of has_proportional_rope; empty for other families.
+Result<std::vector<float>> proportional_factors(const Model& model);
+
+// By how much attention grows with those factors; nullopt for models without long_factor.
+Result<std::optional<double>> long_rope_attention(const Model& model);
+
+// The share of a head that is rotated, by the field `name`; `otherwise` where it is absent. Fails:
+// kCorrupt: not from 0 to 1.
+Result<double> share_of(const JsonValue* found, std::string_view name,
+                        std::optional<double> otherwise = {});
+
+// How many values of a head are rotated: a share of hidden_size, split among the heads.
+Result<uint64_t> partial_rotary_values(const Model& model);
 
 }  // namespace ckpt

@@ -10,7 +10,6 @@
 #include "core/model/transform.h"
 #include "models/models.h"
 #include "transforms/facts/torch_dtype.h"
-#include "transforms/to_gguf/mxfp4.h"
 
 namespace ckpt {
 

@@ -7,14 +7,13 @@
 // Source: llama.cpp conversion/base.py (dequant_model). Note: weights with zero points, of other
 // widths or groups, and ones whose shape says something else stay as they are, and are refused by
 // name as what they are stored as.
-#include "transforms/to_gguf/packed_int4.h"
-
 #include <set>
 #include <unordered_map>
 
 #include "core/base/counted.h"
 #include "core/chunks/repack.h"
 #include "transforms/packed/packed.h"
+#include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {

@@ -6,11 +6,10 @@
 //
 // Every step rounds to F32 as PyTorch's scalars and tensors do; a number over a tensor is its
 // reciprocal times the number.
-#include "transforms/to_gguf/rope.h"
-
 #include <cmath>
 
 #include "core/base/words.h"
+#include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 
 namespace ckpt {

@@ -17,11 +17,10 @@
 #include "core/chunks/repack.h"
 #include "core/computed/decoded_source.h"
 #include "models/models.h"
+#include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/names.h"
-#include "transforms/to_gguf/packed_int4.h"
-#include "transforms/to_gguf/rope.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/values.h"
 

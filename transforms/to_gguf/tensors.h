@@ -1,6 +1,7 @@
 // Tensors of a GGUF: names, order, types.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "transforms/to_gguf/model.h"
@@ -55,5 +56,18 @@ std::string table_name(const NamedTensor& named);
 // whole blocks; kCorrupt for scales that are not numbers, and when experts are missing.
 Result<std::vector<Tensor>> make_nvfp4_tensors(const std::vector<NamedTensor>& tensors,
                                                const Model& model, Codecs codecs);
+
+// INT4 in groups as compressed-tensors packs it, tensors X_packed, X_scale and X_shape, as X, which
+// can be decoded; others as they are. Fails: kIo.
+Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs);
+
+// `tensor` as Q4_0 with the codes that it has; nullopt where it is not packed INT4, or the changes
+// to it leave no whole blocks.
+std::optional<Tensor> with_kept_codes(const Tensor& tensor, Codecs codecs);
+
+// Notes how many of `made` keep their codes, and which of the packed weights of `input` do not.
+// Fails: kUsage: none does.
+Status note_kept_codes(const Checkpoint& input, const std::vector<Tensor>& made,
+                       const Context& context);
 
 }  // namespace ckpt

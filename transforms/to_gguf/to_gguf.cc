@@ -24,7 +24,6 @@
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
-#include "transforms/to_gguf/packed_int4.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"

@@ -1,11 +1,10 @@
 // Divisors of rotary frequencies become a rule that gives them again.
-#include "transforms/to_gguf/rope.h"
-
 #include <gtest/gtest.h>
 
 #include "models/families/list.h"
 #include "quantizers/quantizers.h"
 #include "transforms/from_gguf/config_fields.h"
+#include "transforms/to_gguf/keys.h"
 
 namespace ckpt {
 namespace {

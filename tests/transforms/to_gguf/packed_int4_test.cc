@@ -1,9 +1,8 @@
 // Packed INT4 is taken together only where all of it is understood.
-#include "transforms/to_gguf/packed_int4.h"
-
 #include <gtest/gtest.h>
 
 #include "quantizers/quantizers.h"
+#include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {

@@ -18,8 +18,6 @@
 //
 // A token that a text is searched for before it is split is control or user-defined in llama.cpp;
 // here those are the added tokens.
-#include "transforms/to_gguf/tokenizer/byte_fallback.h"
-
 #include <algorithm>
 #include <array>
 #include <map>

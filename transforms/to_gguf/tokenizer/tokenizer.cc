@@ -4,7 +4,6 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
-#include "transforms/to_gguf/tokenizer/byte_fallback.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/special.h"

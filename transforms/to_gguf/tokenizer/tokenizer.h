@@ -3,7 +3,7 @@
 //   tokenizer.json, byte-level BPE        model gpt2:   pre, tokens, token_type, merges
 //   tokenizer.model (SentencePiece)       model llama:  pre, tokens, scores, token_type
 //   tokenizer.json, BPE with byte         model llama:  the same, with scores by the order of its
-//     fallback, where no .model is                      merges (byte_fallback.h)
+//     fallback, where no .model is                      merges (byte_fallback.cc)
 //   tiktoken.model, where no tokenizer.json is and the family takes it: model gpt2
 //   then: *_token_id, add_*_token, chat_template, normalizer.*
 //

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/model/transform.h"
 #include "models/models.h"
 #include "transforms/to_gguf/tokenizer/added.h"
 
@@ -58,5 +60,24 @@ Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint);
 std::string merge_text(const TokenLists::Merge& merge);
 // Fails: kCorrupt for one that is neither a text nor a pair.
 Status check_merges(const TokenLists& lists);
+
+// ---- a tokenizer.json that is BPE with byte fallback (byte_fallback.cc) ------------------
+
+// Whether tokenizer.json is BPE with byte fallback, as SentencePiece's models become there.
+bool has_byte_fallback(const JsonValue& tokenizer);
+// Its tokens, types and scores. Fails: kCorrupt, also where model.vocab leaves ids out.
+Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                      const JsonValue& config);
+// Makes these tokens user-defined, so that programs print them.
+void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary);
+
+// Scores and types of `vocabulary`, which read_byte_fallback made, by the merges and added tokens
+// of tokenizer.json, filled up to vocab_size tokens, which llama.cpp demands. Notes tokens that
+// llama.cpp joins in another order anyway. Fails: kCorrupt, as read_merges and token_count().
+Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                     const TokenizerOptions& options, const Context& context,
+                     Vocabulary& vocabulary);
+// tokenizer.ggml.add_space_prefix, as the normalizer puts a space in front of a text or does not.
+void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata);
 
 }  // namespace ckpt

@@ -165,8 +165,6 @@ void name_type(JsonValue& rope) {
     rope["rope_type"] = rope["type"];
 }
 
-bool is_by_layer_type(const JsonValue& rope) { return known(rope, "full_attention") != nullptr; }
-
 // One dictionary for each type of layer, each with the base of the root or of the class
 // (transformers models/gemma3/configuration_gemma3.py convert_rope_params_to_dict).
 void complete_layer_types(JsonValue& rope, const JsonValue& config) {
@@ -320,7 +318,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
       CKPT_TRY(fill_default(model.rope, model.config, field));
     }
   }
-  if (is_by_layer_type(model.rope)) {
+  if (known(model.rope, "full_attention") != nullptr) {  // by type of layer
     complete_layer_types(model.rope, model.config);
   } else {
     for (const char* name :

@@ -14,6 +14,8 @@
 namespace ckpt {
 namespace {
 
+constexpr const char* kOwnConfig = "config.json of the model that these weights are of";
+
 bool has_rows_of_tokens(std::string_view name) {
   return name == "model.embed_tokens.weight" || name == "lm_head.weight";
 }
@@ -44,7 +46,8 @@ std::string_view null_in(std::string_view when, const Model& model) {
   return {};
 }
 
-// The field that is null and without which the model's class has no parameter of this name.
+// The field that is null and without which the model's class has no parameter of this name. A null
+// is untrue for the class, which then ignores tensors that llama.cpp computes with.
 std::string_view null_without(std::string_view name, const Model& model) {
   const size_t layers = name.find(".layers.");
   std::vector<std::string> numbers;
@@ -64,15 +67,6 @@ std::string_view null_without(std::string_view name, const Model& model) {
   return {};
 }
 
-// A null is untrue for the model's class, which then ignores tensors that llama.cpp computes with.
-Status check_null(const NamedTensor& named, std::string_view name, const Model& model) {
-  const std::string_view field = null_without(name, model);
-  if (field.empty()) return {};
-  return corrupt_hint("config.json of the model that these weights are of",
-                      "config.json: {} is null, but the weights have '{}'", field,
-                      named.tensor.name);
-}
-
 }  // namespace
 
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
@@ -86,8 +80,10 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
     const std::string name = table_name(named);
     const auto found = shapes.find(name);
     if (found == shapes.end()) {
-      CKPT_TRY(check_null(named, name, model));
-      continue;
+      const std::string_view field = null_without(name, model);
+      if (field.empty()) continue;
+      return corrupt_hint(kOwnConfig, "config.json: {} is null, but the weights have '{}'", field,
+                          named.tensor.name);
     }
     if (are_same(table_shape(named.tensor), *found->second, name)) continue;
     if (count++ != 0) continue;
@@ -96,8 +92,8 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
   }
   if (count == 0) return {};
   return corrupt_hint(
-      "config.json of the model that these weights are of", "'{}' is [{}]; config.json says [{}]{}",
-      first->tensor.name, fmt::join(first->tensor.shape, ", "), fmt::join(*wanted, ", "),
+      kOwnConfig, "'{}' is [{}]; config.json says [{}]{}", first->tensor.name,
+      fmt::join(first->tensor.shape, ", "), fmt::join(*wanted, ", "),
       count == 1 ? std::string() : fmt::format(", and {} more tensors contradict it", count - 1));
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "transforms/to_gguf/names.h"
 #include "transforms/to_gguf/select.h"
@@ -115,13 +116,12 @@ class ProjectorTensors {
   Result<std::string> name_of(std::string_view target, const TowerMatch& match) const {
     std::vector<std::string> numbers = match.numbers;
     if (match.rule->change == TowerChange::kDeepstack) {
-      uint64_t merger = 0;
-      std::string_view digits = numbers[0];
-      if (!take_number(digits, merger) || merger >= model_.deepstack.size()) {
+      const auto merger = number_from<uint64_t>(numbers[0]);
+      if (!merger || *merger >= model_.deepstack.size()) {
         return corrupt("merger {} is there; {} has {} deepstack_visual_indexes", numbers[0],
                        model_.vision.where, model_.deepstack.size());
       }
-      numbers[0] = fmt::format("{}", model_.deepstack[merger]);
+      numbers[0] = fmt::format("{}", model_.deepstack[*merger]);
     }
     return fill_in(target, numbers) + std::string(match.suffix);
   }
@@ -130,13 +130,12 @@ class ProjectorTensors {
                      const std::string& source) {
     if (!match.rule->to.starts_with(fmt::format("{}.blk.", tower))) return {};
     CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
-    uint64_t layer = 0;
-    std::string_view digits = match.numbers[0];
-    if (!take_number(digits, layer) || layer >= count) {
+    const auto layer = number_from<uint64_t>(match.numbers[0]);
+    if (!layer || *layer >= count) {
       return corrupt("tensor '{}' is of layer {}; {} has {} layers", source, match.numbers[0],
                      part.where, count);
     }
-    layers_[tower].insert(layer);
+    layers_[tower].insert(*layer);
     return {};
   }
 

@@ -50,8 +50,11 @@ constexpr std::string_view kSiglipVisionDefaults =
     R"({"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
         "num_attention_heads": 12, "image_size": 224, "patch_size": 16, "layer_norm_eps": 1e-6})";
 
-// Patches along a side that become one token; 4, which released models have, is not written.
-Status add_gemma3_scale(const ProjectorModel& model, Metadata& metadata) {
+Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
+  CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
+  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
+  metadata.append("clip.use_gelu", MetaValue::boolean(true));
+  // Patches along a side that become one token; 4, which released models have, is not written.
   constexpr uint64_t kUsualTokens = 256;
   constexpr uint64_t kUsualScale = 4;
   uint64_t tokens = kUsualTokens;
@@ -68,13 +71,6 @@ Status add_gemma3_scale(const ProjectorModel& model, Metadata& metadata) {
   if (scale == 0 || scale == kUsualScale) return {};
   metadata.append("clip.vision.projector.scale_factor", MetaValue::u32(scale));
   return {};
-}
-
-Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
-  CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
-  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
-  metadata.append("clip.use_gelu", MetaValue::boolean(true));
-  return add_gemma3_scale(model, metadata);
 }
 
 }  // namespace

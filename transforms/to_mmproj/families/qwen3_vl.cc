@@ -42,7 +42,15 @@ constexpr std::string_view kQwen35VisionDefaults =
     R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
         "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304})";
 
-Status read_deepstack(ProjectorModel& model, uint64_t layers) {
+Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
+  JsonValue& vision = model.vision.json;
+  if (!vision.contains("image_size")) {
+    CKPT_ASSIGN(const uint64_t positions, model.vision.count("num_position_embeddings"));
+    CKPT_ASSIGN(const uint64_t patch, model.vision.count("patch_size"));
+    const double side = std::sqrt(static_cast<double>(positions));
+    vision["image_size"] = static_cast<uint64_t>(side * static_cast<double>(patch));
+  }
+  CKPT_ASSIGN(const uint64_t layers, model.vision.count("depth"));
   const JsonValue* list = model.vision.find("deepstack_visual_indexes");
   if (list == nullptr) return {};
   for (const JsonValue& item : *list) {
@@ -54,18 +62,6 @@ Status read_deepstack(ProjectorModel& model, uint64_t layers) {
     model.deepstack.push_back(*layer);
   }
   return {};
-}
-
-Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
-  JsonValue& vision = model.vision.json;
-  if (!vision.contains("image_size")) {
-    CKPT_ASSIGN(const uint64_t positions, model.vision.count("num_position_embeddings"));
-    CKPT_ASSIGN(const uint64_t patch, model.vision.count("patch_size"));
-    const double side = std::sqrt(static_cast<double>(positions));
-    vision["image_size"] = static_cast<uint64_t>(side * static_cast<double>(patch));
-  }
-  CKPT_ASSIGN(const uint64_t layers, model.vision.count("depth"));
-  return read_deepstack(model, layers);
 }
 
 Status add_qwen3_vl_keys(const ProjectorModel& model, Metadata& metadata) {

@@ -57,5 +57,13 @@ TEST(Words, EndingsOfFilesAreComparedInEitherCase) {
   EXPECT_FALSE(has_ending("m.gguf.txt", ".gguf"));
 }
 
+TEST(Words, ReplacesEachOccurrence) {
+  EXPECT_EQ(replaced("a.b.c", ".", "::"), "a::b::c");
+  EXPECT_EQ(replaced("aaa", "aa", "a"), "aa");
+  EXPECT_EQ(replaced("x.linear.weight", ".linear.", "."), "x.weight");
+  EXPECT_EQ(replaced("language_model.a", "language_model.", ""), "a");
+  EXPECT_EQ(replaced("", "a", "b"), "");
+}
+
 }  // namespace
 }  // namespace ckpt

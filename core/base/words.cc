@@ -57,7 +57,7 @@ std::string upper_case(std::string_view text) {
   return out;
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
   for (size_t at = text.find(from); at != text.npos; at = text.find(from)) {
     out.append(text.substr(0, at)).append(to);

@@ -48,6 +48,6 @@ std::vector<std::string> each_name(std::string_view pattern);
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);
 // `text` with `to` in the place of each `from`, which is not empty.
-std::string replaced(std::string_view text, std::string_view from, std::string_view to);
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace ckpt

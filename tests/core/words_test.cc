@@ -58,11 +58,11 @@ TEST(Words, EndingsOfFilesAreComparedInEitherCase) {
 }
 
 TEST(Words, ReplacesEachOccurrence) {
-  EXPECT_EQ(replaced("a.b.c", ".", "::"), "a::b::c");
-  EXPECT_EQ(replaced("aaa", "aa", "a"), "aa");
-  EXPECT_EQ(replaced("x.linear.weight", ".linear.", "."), "x.weight");
-  EXPECT_EQ(replaced("language_model.a", "language_model.", ""), "a");
-  EXPECT_EQ(replaced("", "a", "b"), "");
+  EXPECT_EQ(replace_all("a.b.c", ".", "::"), "a::b::c");
+  EXPECT_EQ(replace_all("aaa", "aa", "a"), "aa");
+  EXPECT_EQ(replace_all("x.linear.weight", ".linear.", "."), "x.weight");
+  EXPECT_EQ(replace_all("language_model.a", "language_model.", ""), "a");
+  EXPECT_EQ(replace_all("", "a", "b"), "");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
   if (model.family->nextn == NextnLayers::kUnknown) return out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_of_draft(tensor.name)) continue;
-    const std::string name = replaced(tensor.name, "language_model.", "");
+    const std::string name = replace_all(tensor.name, "language_model.", "");
     const auto layer = number_after(name, "model.layers.");
     if (layer && *layer >= model.layers) out.insert(*layer);
   }
@@ -218,7 +218,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   for (const Tensor* tensor : order) {
     if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
     if (is_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
-    std::string name = replaced(tensor->name, "language_model.", "");
+    std::string name = replace_all(tensor->name, "language_model.", "");
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->has_mtp && name.starts_with("mtp.")) {
       if (!keep_mtp) continue;

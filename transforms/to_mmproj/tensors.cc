@@ -43,7 +43,7 @@ std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::st
   std::string known =
       std::string(prefix->known_as) + std::string(name.substr(prefix->found.size()));
   if (!family.left_out.empty()) {
-    known = replaced(known, std::string(family.left_out) + ".", ".");
+    known = replace_all(known, std::string(family.left_out) + ".", ".");
   }
   for (const auto& suffixes :
        {std::span<const std::string_view>(kNameSuffixes), family.more_suffixes}) {

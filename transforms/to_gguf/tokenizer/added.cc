@@ -222,7 +222,7 @@ bool looks_special(std::string_view text) {
          is_between(text, "<unused", ">");
 }
 
-std::string with_spaces(std::string_view text) { return replaced(text, "\xe2\x96\x81", " "); }
+std::string with_spaces(std::string_view text) { return replace_all(text, "\xe2\x96\x81", " "); }
 
 Result<VocabularyTokens> added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                       const JsonValue& config) {

@@ -21,7 +21,7 @@ std::string file_stem(std::string_view path) {
 Result<std::string> read_lines(const Document& document) {
   const std::string& text = document.text();
   if (!is_utf8(text)) return corrupt("{}: not UTF-8; expected a template as text", document.path);
-  return replaced(replaced(text, "\r\n", "\n"), "\r", "\n");
+  return replace_all(replace_all(text, "\r\n", "\n"), "\r", "\n");
 }
 
 // One '_' for each character that is not a letter or digit of ASCII.

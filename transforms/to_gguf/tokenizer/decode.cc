@@ -37,7 +37,7 @@ std::string cleaned_up(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kRows[] = {
       {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
       {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kRows) text = replaced(text, from, to);
+  for (const auto& [from, to] : kRows) text = replace_all(text, from, to);
   return text;
 }
 

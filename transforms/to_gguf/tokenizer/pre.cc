@@ -111,7 +111,7 @@ std::string step_text(const JsonValue& step) {
   const std::string* regex = text_of(known(step, "pattern"), "Regex");
   const std::string* behavior = text_of(step, "behavior");
   if (regex == nullptr) return "Split by a text";
-  const std::string out = replaced(replaced(*regex, "\n", "\\n"), "\r", "\\r");
+  const std::string out = replace_all(replace_all(*regex, "\n", "\\n"), "\r", "\\r");
   // Removed with invert keeps what matches, as Isolated does where the pattern matches everything.
   const bool inverted = is_truthy(known(step, "invert"));
   const bool keeps = behavior == nullptr || (*behavior == "Isolated" && !inverted) ||

@@ -64,8 +64,8 @@ VocabularyTokens joined(const std::vector<TextById>& base, VocabularyTokens adde
 
 std::string join_pair(std::string_view left, std::string_view right) {
   constexpr std::string_view kByteSpace = "\xc4\xa0";  // U+0120, byte-level BPE's space
-  const std::string front = replaced(left, " ", kByteSpace);
-  return front + (front.empty() ? "" : " ") + replaced(right, " ", kByteSpace);
+  const std::string front = replace_all(left, " ", kByteSpace);
+  return front + (front.empty() ? "" : " ") + replace_all(right, " ", kByteSpace);
 }
 
 std::vector<std::string> words(std::string_view line) {

@@ -14,14 +14,9 @@ namespace {
 
 constexpr uint64_t kNvfp4TensorScale = 2;
 
-// The scale of the whole tensor as a factor. compressed-tensors stores what divides.
+// The scale of the whole tensor.
 Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
-  const Tensor part = part_as_tensor(tensor, kNvfp4TensorScale, codecs);
-  CKPT_ASSIGN(const std::vector<float> found, read_values(part, 1));
-  const bool divides = part.name.ends_with("_global_scale");
-  const float scale = divides ? 1.0f / found[0] : found[0];
-  if (std::isfinite(scale) && scale > 0) return scale;
-  return corrupt("tensor '{}' is {}; expected a finite number above zero", part.name, found[0]);
+  return read_scale(part_as_tensor(tensor, kNvfp4TensorScale, codecs));
 }
 
 // llama.cpp's converter leaves out what changes nothing; numpy's allclose for stacks.
@@ -47,12 +42,6 @@ Status check_rule(const NamedTensor& named, const Match* match, const Model& mod
   return unsupported_hint("--step dequantize before it",
                           "tensor '{}' is NVFP4; llama.cpp has no such type for '{}'", source,
                           gguf_name(match->rule->to, *match));
-}
-
-// Tensor scales go elsewhere; without this, tensors with different ones could not be joined.
-void share_tensor_scale(Tensor& tensor, const Tensor& first) {
-  auto& parts = std::get<Stored>(tensor.origin).parts;
-  parts[kNvfp4TensorScale] = first.stored().parts[kNvfp4TensorScale];
 }
 
 class Nvfp4Tensors {
@@ -146,7 +135,9 @@ class Nvfp4Tensors {
       input_scales.push_back(expert.input_scale.value_or(1.0f));
       if (tensor.is_stored()) {
         CKPT_ASSIGN(scales.emplace_back(), tensor_scale(tensor, codecs_));
-        share_tensor_scale(tensor, first);
+        // Tensor scales go elsewhere; tensors with different ones could not be joined.
+        auto& parts = std::get<Stored>(tensor.origin).parts;
+        parts[kNvfp4TensorScale] = first.stored().parts[kNvfp4TensorScale];
         tensors.push_back(std::move(tensor));
       } else {
         CKPT_TRY(add_encoded(std::move(tensor), stack_member_name(module_of(name), number),

@@ -123,19 +123,13 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
       quantization_found(checkpoint, model));
 }
 
-// The scales of inputs, by the name of the weight they belong to, as factors.
+// The scales of inputs, by the name of the weight they belong to.
 Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpoint) {
   std::map<std::string, float> out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    const bool divides = tensor.name.ends_with(".input_global_scale");
-    if (!divides && !tensor.name.ends_with(".input_scale")) continue;
-    CKPT_ASSIGN(const std::vector<float> found, read_values(tensor, 1));
-    const float scale = found.empty() ? 0 : divides ? 1.0f / found[0] : found[0];
-    if (!std::isfinite(scale) || scale <= 0) {
-      return corrupt("tensor '{}' is {}; expected a finite number above zero", tensor.name,
-                     found.empty() ? 0 : found[0]);
-    }
-    out[module_of(tensor.name) + ".weight"] = scale;
+    constexpr std::string_view kInputScales[] = {".input_global_scale", ".input_scale"};
+    if (!ends_with_any(tensor.name, kInputScales)) continue;
+    CKPT_ASSIGN(out[module_of(tensor.name) + ".weight"], read_scale(tensor));
   }
   return out;
 }
@@ -182,6 +176,14 @@ Result<bool> drops_head(const Model& model) {
 }
 
 }  // namespace
+
+Result<float> read_scale(const Tensor& tensor) {
+  CKPT_ASSIGN(const std::vector<float> values, read_values(tensor, 1));
+  const float found = values.empty() ? 0 : values[0];
+  const float scale = tensor.name.ends_with("_global_scale") ? 1.0f / found : found;
+  if (std::isfinite(scale) && scale > 0) return scale;
+  return corrupt("tensor '{}' is {}; expected a finite number above zero", tensor.name, found);
+}
 
 bool is_side_scale(std::string_view name) {
   constexpr std::string_view kEnds[] = {".input_scale", ".input_global_scale", ".k_scale",

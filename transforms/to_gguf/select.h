@@ -16,6 +16,10 @@ struct NamedTensor {
   std::optional<float> input_scale = {};  // of an NVFP4 weight that has one
 };
 
+// The number of a scale as a factor: compressed-tensors stores what divides. Fails: kCorrupt: not a
+// finite number above zero; as read_values.
+Result<float> read_scale(const Tensor& tensor);
+
 // An entry next to quantized weights that is not a tensor of the model.
 bool is_side_scale(std::string_view name);
 

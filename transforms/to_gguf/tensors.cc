@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "core/chunks/repack.h"
 #include "core/computed/decoded_source.h"
@@ -26,8 +27,6 @@
 
 namespace ckpt {
 namespace {
-
-constexpr size_t kNamesShown = 5;
 
 struct Expert {
   std::string name;  // GGUF's, of the stack
@@ -92,11 +91,9 @@ class TensorList {
 
   Result<std::vector<Tensor>> finish() {
     if (!unknown_.empty()) {
-      const size_t shown = std::min(unknown_.size(), kNamesShown);
-      return unsupported(
-          "{} tensors that family {} does not have, such as '{}'", unknown_.size(),
-          model_.family->name,
-          fmt::join(unknown_.begin(), unknown_.begin() + static_cast<long>(shown), "', '"));
+      const auto shown = std::span(unknown_).first(std::min<size_t>(unknown_.size(), 5));
+      return unsupported("{} tensors that family {} does not have, such as '{}'", unknown_.size(),
+                         model_.family->name, fmt::join(shown, "', '"));
     }
     if (!experts_.empty()) {
       const auto& [layer, experts] = *experts_.begin();

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "core/base/numbers.h"
 #include "core/base/words.h"
@@ -155,15 +156,6 @@ class ProjectorTensors {
   std::map<std::string_view, std::set<uint64_t>> layers_;  // by tower: "v", "a"
 };
 
-Failure unknown_of_towers(const std::vector<std::string>& names, const ProjectorFamily& family) {
-  constexpr size_t kShown = 5;
-  const size_t shown = std::min(names.size(), kShown);
-  return unsupported(
-      "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
-      names.size(), family.name,
-      fmt::join(names.begin(), names.begin() + static_cast<long>(shown), "', '"));
-}
-
 }  // namespace
 
 Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
@@ -187,7 +179,12 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
       unknown.push_back(tensor->name);
     }
   }
-  if (!unknown.empty()) return unknown_of_towers(unknown, *model.family);
+  if (!unknown.empty()) {
+    const auto shown = std::span(unknown).first(std::min<size_t>(unknown.size(), 5));
+    return unsupported(
+        "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
+        unknown.size(), model.family->name, fmt::join(shown, "', '"));
+  }
   if (matched.empty()) {
     return unsupported_hint("the released model, whose weights hold it",
                             "none of the {} tensors is of a vision tower",

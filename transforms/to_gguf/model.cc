@@ -108,18 +108,13 @@ void fill_as(JsonValue& config, const std::string& key, std::string_view source)
   if (width && count && *count > 0) config[key] = *width / *count;
 }
 
-std::optional<double> decimal(std::string_view text) {
-  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
-  return take_leading<double>(text);
-}
-
 Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault& field) {
   const std::string key(field.field);
   // Configurations know these by two names, of which one is enough.
   if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return {};
   if (known(config, key) != nullptr) return {};
   if (!field.unless.empty() && config.contains(field.unless)) return {};
-  const auto value = decimal(field.value);
+  const auto value = number_from<double>(field.value);
   if (!value) {
     fill_as(config, key, field.value);
     return {};

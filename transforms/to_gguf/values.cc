@@ -30,17 +30,19 @@ struct Heads {
   uint64_t source_of(uint64_t head) const { return (head % key) * (value / key) + head / key; }
 };
 
+Failure wrong_heads(const Heads& heads) {
+  return corrupt(
+      "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
+      heads.value, heads.key);
+}
+
 Result<Heads> linear_heads(const Model& model) {
   Heads heads;
   CKPT_ASSIGN(heads.key, model.count("linear_num_key_heads"));
   CKPT_ASSIGN(heads.value, model.count("linear_num_value_heads"));
   CKPT_ASSIGN(heads.key_values, model.count("linear_key_head_dim"));
   CKPT_ASSIGN(heads.value_values, model.count("linear_value_head_dim"));
-  if (heads.reorders() && heads.value % heads.key != 0) {
-    return corrupt(
-        "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
-        heads.value, heads.key);
-  }
+  if (heads.reorders() && heads.value % heads.key != 0) return wrong_heads(heads);
   return heads;
 }
 
@@ -169,11 +171,7 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
 // Rows of each key head are q, k, v, z: all q, all k and all v; all z.
 Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
-  if (heads.key == 0 || heads.value % heads.key != 0) {
-    return corrupt(
-        "config.json: linear_num_value_heads {} is not a multiple of linear_num_key_heads {}",
-        heads.value, heads.key);
-  }
+  if (heads.key == 0 || heads.value % heads.key != 0) return wrong_heads(heads);
   const uint64_t values = heads.value / heads.key * heads.value_values;  // of one key head
   const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
   const uint64_t head_rows = 2 * heads.key_values + 2 * values;

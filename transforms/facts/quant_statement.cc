@@ -8,8 +8,6 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kStatementKeys[] = {"quantization_config", "compression_config"};
-
 // Old documents of bitsandbytes do not say whose they are.
 std::string method_of(const JsonText& said) {
   const bool is_bits = said.find("load_in_4bit") != nullptr && said.find("quant_method") == nullptr;

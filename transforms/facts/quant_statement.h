@@ -16,6 +16,7 @@
 namespace ckpt {
 
 inline constexpr std::string_view kGptqConfigName = "quantize_config.json";
+inline constexpr std::string_view kStatementKeys[] = {"quantization_config", "compression_config"};
 
 struct QuantStatement {
   bool found = false;

@@ -15,8 +15,7 @@ constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kGeneration = "generation_config.json";
 
 void add_interval(JsonText& text) {
-  const auto type = text.find_text("model_type");
-  if (!type || !has_quirk(*type, "full_attention_interval")) return;
+  if (!has_quirk(text.find_text("model_type").value_or(""), "full_attention_interval")) return;
   const JsonText* types = text.find("layer_types");
   if (types == nullptr || text.find("full_attention_interval") != nullptr) return;
   const auto interval = interval_of(*types);
@@ -39,14 +38,9 @@ void add_dtype(JsonText& config, const Checkpoint& checkpoint) {
   if (!dtype.empty()) config.set_sorted("dtype", JsonText::text(dtype));
 }
 
-// `type` is the older name of `rope_type`.
 void mend_rope(JsonText& level) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    JsonText* rope = level.find_object(key);
-    if (rope == nullptr) continue;
-    const auto old_name = rope->find_text("type");
-    const auto new_name = rope->find_text("rope_type");
-    if (old_name && new_name && *old_name != *new_name) rope->remove("type");
+    if (JsonText* rope = level.find_object(key)) settle_rope_type(*rope);
   }
 }
 
@@ -148,6 +142,11 @@ Status mend_generation(Checkpoint& checkpoint) {
 JsonText& text_level(JsonText& config) {
   JsonText* inner = config.find_object("text_config");
   return inner != nullptr ? *inner : config;
+}
+
+void settle_rope_type(JsonText& rope) {
+  const auto old_name = rope.find_text("type"), new_name = rope.find_text("rope_type");
+  if (old_name && new_name && *old_name != *new_name) rope.remove("type");
 }
 
 std::optional<uint64_t> interval_of(const JsonText& types) {

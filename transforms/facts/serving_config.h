@@ -22,6 +22,8 @@ Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues& opt
 
 // The configuration of the text model: text_config where there is one.
 JsonText& text_level(JsonText& config);
+// `type` is the older name of `rope_type`: vLLM rejects another one.
+void settle_rope_type(JsonText& rope);
 // n where every n-th layer has full attention and no other, from which SGLang derives the others;
 // else nullopt.
 std::optional<uint64_t> interval_of(const JsonText& layer_types);

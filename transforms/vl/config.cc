@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "transforms/facts/quant_statement.h"
 #include "transforms/facts/torch_dtype.h"
 
 namespace ckpt {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::string_view kTopKeys[] = {
     "architectures",      "model_type", "transformers_version", "quantization_config",
     "compression_config", "auto_map",   "_name_or_path",        "vision_config"};
-constexpr std::string_view kQuantKeys[] = {"quantization_config", "compression_config"};
 // Of BASE's top level: what is about BASE's text model or file.
 constexpr std::string_view kNotFromBase[] = {
     "architectures",       "model_type",          "transformers_version",
@@ -157,7 +157,7 @@ VlConfig split_vl_config(const JsonText& config, const VlFamily& family) {
     const bool is_top = out.was_nested ? !is_stray_rope : is_top_key(family, top_members, key);
     (is_top ? out.top : out.text).set(key, value);
   }
-  for (const std::string_view key : kQuantKeys) {
+  for (const std::string_view key : kStatementKeys) {
     const JsonText* inner = out.text.find(key);
     if (inner != nullptr && out.top.find(key) == nullptr) out.top.set(key, *inner);
     out.text.remove(key);
@@ -252,7 +252,7 @@ using QuantMembers = std::vector<JsonText::Member>;
 
 QuantMembers take_quant(JsonText& top) {
   QuantMembers out;
-  for (const std::string_view key : kQuantKeys) {
+  for (const std::string_view key : kStatementKeys) {
     if (const JsonText* value = top.find(key)) out.emplace_back(std::string(key), *value);
     top.remove(key);
   }
@@ -262,7 +262,7 @@ QuantMembers take_quant(JsonText& top) {
 // At the end where they were at the end of `before`.
 void put_quant(JsonText& top, QuantMembers quant, const JsonText& before) {
   const bool were_last =
-      !before.members().empty() && contains(kQuantKeys, before.members().back().first);
+      !before.members().empty() && contains(kStatementKeys, before.members().back().first);
   for (auto& [key, value] : quant) {
     were_last ? top.set(key, std::move(value)) : top.set_sorted(key, std::move(value));
   }

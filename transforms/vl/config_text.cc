@@ -59,12 +59,6 @@ JsonText gather_rope(const JsonText& text) {
   return out;
 }
 
-// vLLM rejects "type" with another "rope_type".
-void settle_type(JsonText& rope) {
-  const auto type = rope.find_text("type"), rope_type = rope.find_text("rope_type");
-  if (type && rope_type && *type != *rope_type) rope.remove("type");
-}
-
 // The dictionary that readers use.
 std::string_view rope_key_of(const JsonText& text) {
   if (full_object(text, "rope_scaling") != nullptr) return "rope_scaling";
@@ -119,7 +113,7 @@ void complete_mrope(JsonText& text, const VlModel& model, const JsonText* base_t
     if (model.family->mrope.is_interleaved) rope.set_sorted(kInterleaved, JsonText::boolean(true));
     if (!rope.find("rope_type")) rope.set_sorted("rope_type", JsonText::text("default"));
   }
-  settle_type(rope);
+  settle_rope_type(rope);
   if (sum_of(rope.find(kSection)) != pairs) {
     context.note(
         "config.json: mrope_section adds up to another number than {}, half "

@@ -118,12 +118,12 @@ constexpr GgufRow kErnieRows[] = {
 };
 // clang-format on
 
-constexpr RowLists kLlamaLists = {kFrame,        kTiedHead, kNorms,     kAttention,
-                                  kOutputBiases, kRope,     kLlamaFeed, kGraniteShared};
-constexpr RowLists kQwen2Lists = {kFrame, kTiedHead, kOutputBias, kNorms, kBiasedAttentionRows,
-                                  kDense};
-constexpr RowLists kQwen3Lists = {kFrame,         kTiedHead,  kRanking, kNorms,
-                                  kWideAttention, kHeadNorms, kDense};
+constexpr GgufRowLists kLlamaLists = {kFrame,        kTiedHead, kNorms,     kAttention,
+                                      kOutputBiases, kRope,     kLlamaFeed, kGraniteShared};
+constexpr GgufRowLists kQwen2Lists = {kFrame, kTiedHead, kOutputBias, kNorms, kBiasedAttentionRows,
+                                      kDense};
+constexpr GgufRowLists kQwen3Lists = {kFrame,         kTiedHead,  kRanking, kNorms,
+                                      kWideAttention, kHeadNorms, kDense};
 
 constexpr std::string_view kLayerNorm = "attention.layer_norm_epsilon!";
 

@@ -83,8 +83,8 @@ constexpr GgufRow kIndexerRows[] = {
 };
 // clang-format on
 
-constexpr RowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
-                                     kWideAttention, kHeadNorms, kExperts};
+constexpr GgufRowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
+                                         kWideAttention, kHeadNorms, kExperts};
 
 // clang-format off
 const GgufArchitecture kExpertArchitectures[] = {

@@ -15,6 +15,7 @@
 #include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "models/models.h"
 
 namespace ckpt {
 
@@ -32,8 +33,7 @@ struct GgufRow {
   std::string_view name, shape, when = {};
 };
 
-using Rows = std::span<const GgufRow>;
-using RowLists = std::array<Rows, 8>;  // the last ones may be empty
+using GgufRowLists = RowLists<GgufRow>;
 
 // When key and value heads of a layer may have the sizes of sliding attention.
 enum class Sliding : uint8_t {
@@ -50,7 +50,7 @@ enum class Sliding : uint8_t {
 //           models/gguf_keys.cc, but where this architecture reads another kind: "name:kind"
 struct GgufArchitecture {
   std::string_view names;
-  RowLists rows;
+  GgufRowLists rows;
   std::string_view norm = "attention.layer_norm_rms_epsilon!";  // before `keys`
   std::string_view keys = {}, graph = {};
   bool needs_experts = false;

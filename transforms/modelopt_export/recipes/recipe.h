@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/glob.h"
+#include "core/json/json_read.h"
 #include "core/model/codec.h"
 #include "core/model/transform.h"
 

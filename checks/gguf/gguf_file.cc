@@ -237,7 +237,7 @@ void look_scales(const Look& look) {
 // ---- other programs than llama.cpp -----------------------------------------------------------
 
 // The parts that the program cannot read, regardless of names and shapes.
-void look_unread(const Look& look) {
+void look_unread_parts(const Look& look) {
   const Profile& profile = look.profile;
   const std::string name = architecture(look);
   if (!has_listed(profile, "gguf architectures", name, true)) {
@@ -257,7 +257,7 @@ void look_unread(const Look& look) {
 
 void look_other_programs(const Look& look) {
   if (!look.on.is_gguf) return;
-  if (look.profile.reads_gguf()) return look_unread(look);
+  if (look.profile.reads_gguf()) return look_unread_parts(look);
   std::optional<Fix> fix;
   if (look.is(Program::kVllm)) {
     fix = advised(

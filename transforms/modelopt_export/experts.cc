@@ -21,7 +21,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kGateUp = ".experts.gate_up_proj";
-constexpr std::string_view kDown = ".experts.down_proj";
+constexpr std::string_view kDownStack = ".experts.down_proj";
 
 struct Stack {
   const Tensor* gate_up = nullptr;
@@ -69,7 +69,7 @@ Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, RowRun columns)
 Status append_experts(const Tensor& tensor, const std::string& container, bool is_exchanged,
                       const Codec& f32, std::vector<Tensor>& out) {
   const uint64_t experts = tensor.shape[0], rows = tensor.shape[is_exchanged ? 2 : 1];
-  const bool is_down = tensor.name.ends_with(kDown);
+  const bool is_down = tensor.name.ends_with(kDownStack);
   CKPT_ASSIGN(const StoredValues from, stored_values(tensor, f32));
   for (uint64_t e = 0; e < experts; ++e) {
     const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
@@ -96,7 +96,7 @@ Stacks all_stacks(const Checkpoint& checkpoint) {
     if (!is_stack(tensor)) continue;
     Stack& stack = out[module_of(tensor.name)];
     if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
-    if (tensor.name.ends_with(kDown)) stack.down = &tensor;
+    if (tensor.name.ends_with(kDownStack)) stack.down = &tensor;
   }
   return out;
 }

@@ -34,6 +34,13 @@ void take_one_at_a_time(CLI::Option* option) {
       ->allow_extra_args(false);
 }
 
+// CLI11 2.5 takes no '=' in the name of a word that stands alone, which KEY=VALUE has.
+std::string parsed_names(const Option& option) {
+  std::string names = option.names;
+  if (stands_alone(option)) std::ranges::replace(names, '=', '-');
+  return names;
+}
+
 // CLI11 reads "010" as 8 and "0x10" as 16.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const Option& option, Number* number) {
@@ -44,7 +51,7 @@ CLI::Option* add_number(CLI::App& app, const Option& option, Number* number) {
 }
 
 CLI::Option* add_target(CLI::App& app, const Option& option) {
-  const std::string &names = option.names, &help = option.help;
+  const std::string names = parsed_names(option), &help = option.help;
   return std::visit(Overloaded{[&](std::monostate) { return app.add_option(names, help); },
                                [&](bool* flag) { return app.add_flag(names, *flag, help); },
                                [&](const std::function<void()>& call) {
@@ -192,7 +199,7 @@ Status check_local_paths(const CommandOptions& options) {
   for (const TypedOption& typed : options.typed()) {
     for (const Option& option : options.declared()) {
       const bool is_alone = stands_alone(option);
-      const bool is_it = is_alone ? option.names == typed.name
+      const bool is_it = is_alone ? parsed_names(option) == typed.name
                                   : std::ranges::count(names_of(option), "--" + typed.name) > 0;
       if (!is_it || option.place == OptionPlace::kAnywhere || !looks_like_url(typed.value))
         continue;

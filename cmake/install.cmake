@@ -29,7 +29,7 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 # find_package(ckpt): ckpt::plan, ckpt::core, ckpt::formats, ckpt::quantizers, and the headers that
 # these include; all others stay private.
-set(headers core/base/result.h core/engine/execute.h core/io/buffers.h core/io/bytes.h
+set(headers core/base/counted.h core/base/result.h core/engine/execute.h core/io/buffers.h core/io/bytes.h
   core/io/descriptor.h core/io/files_read.h core/model/checkpoint.h core/model/codec.h
   core/model/dtype.h core/model/findings.h core/model/format.h core/model/imatrix.h core/model/low_rank.h
   core/model/metadata.h core/model/plan.h core/model/step_options.h core/model/transform.h

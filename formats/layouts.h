@@ -1,4 +1,4 @@
-// What layouts of both formats ask.
+// Used by the layouts of both formats.
 #pragma once
 
 #include "core/model/format.h"

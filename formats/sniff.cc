@@ -40,7 +40,7 @@ constexpr std::array<Magic, 13> kMagics = {{
     {"ggjt", "a llama.cpp file older than GGUF"},
 }};
 
-// What the first bytes tell; nothing where none of these begins so.
+// The format that the first bytes show; nothing where none of these begins so.
 Result<Magic> sniff(const ByteSource& source) {
   if (source.size_bytes() == 0) {
     return Magic{{}, "an empty file", "downloading or writing it again"};

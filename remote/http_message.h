@@ -1,4 +1,4 @@
-// What a request and its answer say, for all who send, receive or check them.
+// A request and its answer, for all who send, receive or check them.
 #pragma once
 
 #include <cstdint>

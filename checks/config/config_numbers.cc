@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// The loader's reaction to numbers that are no sizes: U refuses, S accepts and miscomputes. Letters
+// The loader's reaction to numbers that cannot be sizes: U refuses, S accepts and miscomputes. Letters
 // of null, zero, a negative one and true.
 struct NumberRule {
   std::string_view keys, letters;

@@ -253,7 +253,7 @@ struct Look {
   }
 };
 
-// For a person; `rewrites_weights` is said of what the advice does.
+// For a person; `rewrites_weights`: what the advice does.
 inline Fix advised(std::string advice, bool rewrites_weights = false) {
   return {{}, {}, std::move(advice), rewrites_weights, 0};
 }

@@ -4,8 +4,8 @@
 // Sources: llama.cpp conversion/granite.py (GraniteModel, GraniteMoeModel, GraniteHybridModel),
 // mamba.py (Mamba2Model); transformers models/granite{,moe,moeshared,moehybrid}. Keys have no
 // defaults of Granite 4's class, as the converter reads its config.json as it stands. That class
-// gives four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them there
-// are no rotary positions, the declared context is 2^20, and tokens are padded to a multiple of 8,
+// gives four kinds of files; without Mamba layers it is "granite" or "granitemoe". With them
+// positions are not rotary, the declared context is 2^20, and tokens are padded to a multiple of 8,
 // though the embedding is not; query and key rows are permuted anyway.
 #include <algorithm>
 

@@ -19,7 +19,7 @@ constexpr auto kGatedQuery = rows::under("full_attention", {
 });
 constexpr rows::Rules kUngated = std::span(rows::kFullAttention).subspan(1);
 constexpr auto kFullAttentionNorms = rows::under("full_attention", rows::kAttentionNorms);
-// What a linear attention has behind its inputs.
+// The rows of a linear attention behind its inputs.
 constexpr auto kDeltaAttention = rows::under("linear_attention", {
     {".linear_attn.conv1d.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"

@@ -117,7 +117,7 @@ void take_rotated(std::string_view field, uint64_t count, JsonValue& config, Jso
   const auto number_of = [&](std::string_view name) {
     return number(known(config, name)).value_or(0);
   };
-  const bool is_head = field == "head_dim";  // others are said only where they are a part
+  const bool is_head = field == "head_dim";  // others are written only where they are a part
   const auto turned = static_cast<double>(count);
   double all = number_of(field);
   if (is_head && all == 0 && number_of("num_attention_heads") > 0) {

@@ -33,7 +33,7 @@ Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, b
 Tensor& tensor_of(Tensor& piece) { return piece; }
 Tensor& tensor_of(Strand& strand) { return strand.tensor; }
 
-// What is joined or woven must be of one type.
+// Pieces that are joined or woven must be of one type.
 template <class Piece>
 void decode_where_types_differ(std::vector<Piece>& pieces, const Codec& f32) {
   const bool differ = std::ranges::any_of(

@@ -12,8 +12,8 @@
 namespace ckpt {
 namespace {
 
-// The loader's reaction to numbers that cannot be sizes: U refuses, S accepts and miscomputes. Letters
-// of null, zero, a negative one and true.
+// The loader's reaction to numbers that cannot be sizes: U refuses, S accepts and miscomputes.
+// Letters of null, zero, a negative one and true.
 struct NumberRule {
   std::string_view keys, letters;
 };

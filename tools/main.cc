@@ -1,4 +1,5 @@
 // ckpt: converts and patches LLM checkpoints. Reads the command line and runs one command.
+#include <fcntl.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
 #include <poll.h>
@@ -99,6 +100,11 @@ void on_signal(int) {
   if (interrupted.exchange(true)) std::_Exit(130);
 }
 
+// A shell gives what it runs in the background an ignored SIGINT, and that stays as it is.
+void heed(int number) {
+  if (std::signal(number, SIG_IGN) != SIG_IGN) std::signal(number, on_signal);
+}
+
 // No memory is left to say it with: the sentence is made already. What was begun stays under its
 // temporary name, as after a kill.
 [[noreturn]] void out_of_memory() {
@@ -140,6 +146,14 @@ void check_stack() {
   say("ckpt: the stack may not grow beyond the limit that is set; expected at least 256 KiB. "
       "Try: ulimit -s 8192\n");
   std::_Exit(2);
+}
+
+// A file would be opened under the number of a standard stream that is closed, and what is printed
+// would be written over it. Reading from and writing to what takes the number here fail as before.
+void fill_closed_streams() {
+  int number = 0;
+  while (number >= 0 && number <= STDERR_FILENO) number = ::open("/", O_PATH);
+  if (number >= 0) ::close(number);
 }
 
 // A checkpoint may have more shards than the usual soft limit of 1,024 allows open files.
@@ -295,6 +309,7 @@ int run(int argc, char** argv) {
 }  // namespace ckpt
 
 int main(int argc, char** argv) {
+  ckpt::fill_closed_streams();
   ckpt::check_stack();
   ckpt::allow_open_files();
   CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
@@ -305,7 +320,7 @@ int main(int argc, char** argv) {
   // The work continues, and its exit code is right, even if the pipe that it prints to was closed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and says so
-  std::signal(SIGINT, ckpt::on_signal);
-  std::signal(SIGTERM, ckpt::on_signal);
+  ckpt::heed(SIGINT);
+  ckpt::heed(SIGTERM);
   return ckpt::answered(ckpt::run(argc, argv));
 }

@@ -33,6 +33,7 @@ CASES = {
     "several": ["out", "--to", "nvfp4-w4a16", "--also", "second.gguf=q8_0", *PRE],
 }
 signal.signal(signal.SIGHUP, signal.SIG_DFL)   # under nohup it is ignored, by ckpt too
+signal.signal(signal.SIGINT, signal.default_int_handler)   # the same in the background
 BASES = {"adapter into gguf": ("../q4.gguf", "q4_k_m"), "adapter into nvfp4": ("../fp4", "nvfp4-w4a16")}
 
 

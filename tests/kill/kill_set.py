@@ -21,6 +21,7 @@ CKPT, TESTDATA, ROUNDS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.a
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 RNG = random.Random(SEED)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)   # under nohup it is ignored, by ckpt too
+signal.signal(signal.SIGINT, signal.default_int_handler)   # the same in the background
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -23,6 +23,7 @@ from server import Fault, Server
 CKPT, TESTDATA = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 MODEL = TESTDATA / "qwen35-micro"
 CASES = []
+signal.signal(signal.SIGINT, signal.default_int_handler)   # ignored in the background, then by ckpt too
 
 
 def case(function):

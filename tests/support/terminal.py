@@ -8,6 +8,7 @@ import subprocess
 import termios
 import threading
 
+signal.signal(signal.SIGINT, signal.default_int_handler)   # ignored in the background, then by ckpt too
 END = b"\0end of what the program printed\0"
 
 

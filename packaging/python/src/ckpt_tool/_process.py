@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sysconfig
 import tempfile
@@ -114,7 +113,7 @@ def words_of(options: dict[str, OptionValue]) -> list[str]:
 def _end(process: subprocess.Popen[str]) -> None:
     """Ends the program as Ctrl-C would: finished work is kept, and a rerun resumes it."""
     if process.poll() is None:
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # a shell lets what it runs in the background ignore SIGINT
     if process.stdout is not None:
         process.stdout.close()
     process.wait()

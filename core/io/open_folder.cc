@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -48,11 +49,11 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   if (error == ELOOP || error == EXDEV) {
     return corrupt("{}: a link is in the way; links are not followed", shown);
   }
-  const char* hint = error == EACCES && umask_locks_out_owner() ? "umask 022, before the command"
-                     : error == EACCES || error == EROFS || error == EPERM
-                         ? "another OUT, in a folder that you may write to"
-                     : error == EMFILE ? "ulimit -n 4096"
-                                       : "";
+  const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
+  const char* hint =
+      is_denied ? denied_hint(shown, error, "another OUT, in a folder that you may write to")
+      : error == EMFILE ? "ulimit -n 4096"
+                        : "";
   return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", shown, doing, std::strerror(error));
 }
 
@@ -149,11 +150,25 @@ Status OpenFolder::make_folder(const std::string& name) const {
   const std::string above = fs::path(name).parent_path().string();
   if (!above.empty()) CKPT_TRY(make_folder(above));
   CKPT_ASSIGN(const Place place, place_of(name));
-  if (::mkdirat(place.folder, place.last.c_str(), 0777) == 0) {
-    return publish_owner(name, *this);
-  }
-  if (errno != EEXIST) return failure(name, "cannot be made", errno);
+  CKPT_ASSIGN(const bool is_made, make_here(place, name, 0777));
+  if (is_made) return publish_owner(name, *this);
   return resolve(name, kFolderFlags).map([](const Descriptor&) {});
+}
+
+// False if the name is taken. One that the umask closes to its own user would stay: whoever cannot
+// search it removes nothing in it and sees no journal there.
+Result<bool> OpenFolder::make_here(const Place& place, const std::string& name, mode_t mode) const {
+  if (::mkdirat(place.folder, place.last.c_str(), mode) != 0) {
+    if (errno == EEXIST) return false;
+    return failure(name, "cannot be made", errno);
+  }
+  const int use = R_OK | W_OK | X_OK;
+  if (::faccessat(place.folder, place.last.c_str(), use, AT_EACCESS) == 0 || errno != EACCES) {
+    return true;
+  }
+  Failure closed = failure(name, "cannot be opened", EACCES);
+  ::unlinkat(place.folder, place.last.c_str(), AT_REMOVEDIR);
+  return closed;
 }
 
 Result<Descriptor> OpenFolder::open_own_folder(const std::string& name) const {
@@ -166,10 +181,8 @@ Result<Descriptor> OpenFolder::open_own_folder(const std::string& name) const {
 
 Result<std::optional<Descriptor>> OpenFolder::make_private(const std::string& name) const {
   CKPT_ASSIGN(const Place place, place_of(name));
-  if (::mkdirat(place.folder, place.last.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return std::optional<Descriptor>();
-    return failure(name, "cannot be made", errno);
-  }
+  CKPT_ASSIGN(const bool is_made, make_here(place, name, 0700));
+  if (!is_made) return std::optional<Descriptor>();
   auto folder = open_own_folder(name);
   if (folder) return std::optional(std::move(*folder));
   ::unlinkat(place.folder, place.last.c_str(), AT_REMOVEDIR);

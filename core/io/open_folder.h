@@ -90,6 +90,7 @@ class OpenFolder {
     std::string last;
   };
   Result<Place> place_of(const std::string& name) const;
+  Result<bool> make_here(const Place& place, const std::string& name, mode_t mode) const;
   Status require_inside(const std::string& name) const;
   Failure failure(const std::string& name, const char* doing, int error) const;
 

@@ -107,7 +107,18 @@ Status require_ours(const fs::path& path, Guard guard) {
   return io_failure(path, "cannot be examined", errno);
 }
 
-bool umask_locks_out_owner() { return (mask_of_process() & S_IRWXU) != 0; }
+const char* denied_hint(const fs::path& path, int error, const char* hint) {
+  const mode_t closed = mask_of_process() & S_IRWXU;
+  if (error != EACCES || closed == 0) return hint;
+  struct stat status {};
+  fs::path denying = path;  // or the folder that it would be in
+  while (::lstat(denying.c_str(), &status) != 0) {
+    if (parent_of(denying) == denying) return hint;
+    denying = parent_of(denying);
+  }
+  const bool is_of_umask = status.st_uid == ::geteuid() && (status.st_mode & closed) == 0;
+  return is_of_umask ? "umask 022, before the command" : hint;
+}
 
 void give_new_mode(int descriptor) {
   struct stat status {};

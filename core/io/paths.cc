@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "core/io/ownership.h"
 #include "core/io/remote_files.h"
 
 namespace ckpt {
@@ -22,7 +23,7 @@ Failure io_failure(const fs::path& path, const char* doing, int error, const cha
   // A limit has its own sentence; those end here that name what was being done.
   if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
-  const char* hint = is_denied               ? hint_if_denied
+  const char* hint = is_denied               ? denied_hint(path, error, hint_if_denied)
                      : error == EMFILE       ? "ulimit -n 4096"
                      : error == ENAMETOOLONG ? "a shorter name"
                                              : "";

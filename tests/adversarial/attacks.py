@@ -5,6 +5,8 @@ folders that changed after they were signed. Each case is a function that return
 
 usage: attacks.py CKPT TESTDATA [NAME...]
 """
+import atexit
+import functools
 import hashlib
 import json
 import os
@@ -21,6 +23,7 @@ RECIPE = TESTDATA / "export/recipes/experts_nvfp4-attention_fp8_blocks.yaml"
 SNIPPET = ("# modelopt-schema: modelopt.torch.quantization.config.QuantizerAttributeConfig\n"
            "num_bits: e2m1\nblock_sizes: {-1: 16, type: dynamic, scale_bits: e4m3}\n")
 IS_ROOT = os.getuid() == 0
+OTHER, THIRD = 12345, 12346   # users
 CASES = []
 
 
@@ -32,6 +35,28 @@ def case(function):
 def run(*words, **more):
     done = subprocess.run([CKPT, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **more)
     return done.returncode, done.stdout + done.stderr
+
+
+@functools.cache
+def copy_for_all():
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    shutil.copy(CKPT, folder)
+    return folder + "/" + CKPT.name
+
+
+def as_other(*words, user=OTHER, group=OTHER, umask=0o022):
+    """The same by a user who is not root, whoever runs this."""
+    who = {"user": user, "group": group, "extra_groups": []} if IS_ROOT else {}
+    done = subprocess.run([copy_for_all(), *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, umask=umask, **who)
+    return done.returncode, done.stdout + done.stderr
+
+
+def give(path, user=OTHER, group=OTHER):
+    for each in (pathlib.Path(path), *pathlib.Path(path).rglob("*")):
+        if IS_ROOT:
+            os.chown(each, user, group)
 
 
 def refused(*words, **more):
@@ -289,6 +314,33 @@ def force_replaces_no_file_of_another_kind():
     return is_there("folder.gguf/x") and all(text_of(name) == "mine" for name in names)
 
 
+# ---- umasks -------------------------------------------------------------------------------------
+
+CLOSED_FOLDERS = """patch m --step config:set=a=1|set x.safetensors a=b|convert m o|convert m o.gguf --to q8_0|man --into man|
+patch m --step config:set=a=1 --out p|publish m --lfs l/new|publish m --archive a.tar.zst""".replace("\n", "").split("|")
+
+
+def leaves_nothing_under(umask):
+    """Whatever cannot be made names the umask, and the same command works with another one."""
+    model("source")
+    os.chmod(".", 0o711)
+    held = []
+    for number, words in enumerate(CLOSED_FOLDERS):
+        here = f"{number:o}"
+        shutil.copytree("source", here + "/m")
+        shutil.copy(here + "/m/model.safetensors", here + "/x.safetensors")
+        give(here)
+        os.chdir(here)
+        before = sorted(map(str, pathlib.Path(".").rglob("*")))
+        code, said = as_other(*words.split(), umask=umask)
+        after = sorted(map(str, pathlib.Path(".").rglob("*")))
+        if "publish" in words:
+            after = [name for name in after if name != "m/SHA256SUMS"]
+        held.append(code == 0 or ("Try: umask 022" in said and after == before and as_other(*words.split())[0] == 0))
+        os.chdir("..")
+    return all(held)
+
+
 # ---- what is published --------------------------------------------------------------------------
 
 SECRETS = """.env.local .ENV conf/.env.production .envrc id_ed25519 keys/ID_RSA id_ecdsa_sk credentials.json x.p12 .netrc .aws/config
@@ -370,6 +422,8 @@ def all_cases():
         yield function.__name__, function
     for name, words in OPTIONS.items():
         yield "refuses_" + name, lambda words=words: refuses_words(*words)
+    for umask in ("111", "177", "277", "577", "777"):
+        yield "leaves_nothing_under_umask_" + umask, lambda umask=umask: leaves_nothing_under(int(umask, 8))
     for name in COMPANIONS:
         yield "force_keeps_" + name, lambda name=name: force_keeps(name)
     for name in SECRETS:

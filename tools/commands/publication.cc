@@ -122,14 +122,21 @@ fs::path lfs_place(const fs::path& lfs) {
   return place.has_filename() ? place : place.parent_path();
 }
 
+// Requires: real_place().
+Status make_folders(const fs::path& path) {
+  if (is_folder(path) || !path.has_relative_path()) return {};
+  CKPT_TRY(make_folders(path.parent_path()));
+  CKPT_ASSIGN(const OpenFolder above, OpenFolder::open(path.parent_path()));
+  return above.make_folder(path.filename().string());
+}
+
 // Next to its final name first, then renamed.
 // The folder `path`, which is new or empty, appears whole. `files` are in the folder `from`.
 // Fails: kIo.
 Status write_lfs_folder(const std::string& path, const fs::path& from,
                         const std::vector<FileDigest>& files) {
   const fs::path lfs = lfs_place(path);
-  std::error_code error;
-  fs::create_directories(lfs.parent_path(), error);
+  CKPT_TRY(make_folders(lfs.parent_path()));
   // No other program's, and no other command's: what has this name is removed.
   const fs::path temporary = lfs_temporary(lfs);
   CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::folder(temporary, [&] {

@@ -355,6 +355,10 @@ CONTENTS = {
     "a_token_of_the_hub": "export HF_TOKEN=hf_" + "a" * 34,
     "a_token_in_a_notebook": 'token=\\"hf_' + "c" * 34 + '\\"',
     "a_token_of_github": "url: https://x:ghp_" + "d" * 36 + "@github.com",
+    "a_token_of_an_app_on_github": "ghu_" + "e" * 36,
+    "a_token_behind_a_line_break_in_json": json.dumps(["login\nhf_" + "f" * 34]),
+    "a_token_behind_a_sign_in_json": '"token\\u003Dhf_' + "g" * 34 + '"',
+    "a_key_for_an_hour_of_aws": "AWS_ACCESS_KEY_ID=ASIA" + "B" * 16,
     "a_key_of_aws": "AWS_ACCESS_KEY_ID=AKIA" + "A" * 16,
 }
 

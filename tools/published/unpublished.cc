@@ -7,6 +7,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/glob.h"
+#include "core/base/hex.h"
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
@@ -82,22 +83,44 @@ bool holds_private_key(std::string_view text) {
 struct TokenKind {
   std::string_view begin;
   ptrdiff_t size;
+  bool may_go_on;  // longer, or with more behind a '_'
   const char* what;
 };
+constexpr const char* kOfHub = "holds an access token of the Hugging Face hub";
+constexpr const char* kOfGitHub = "holds an access token of GitHub";
+constexpr const char* kOfAws = "holds an access key of AWS";
 constexpr TokenKind kTokenKinds[] = {
-    {"hf_", 34, "holds an access token of the Hugging Face hub"},
-    {"ghp_", 36, "holds an access token of GitHub"},
-    {"gho_", 36, "holds an access token of GitHub"},
-    {"AKIA", 16, "holds an access key of AWS"},
+    {"hf_", 34, false, kOfHub},    {"api_org_", 34, false, kOfHub},
+    {"ghp_", 36, true, kOfGitHub}, {"gho_", 36, true, kOfGitHub},
+    {"ghu_", 36, true, kOfGitHub}, {"ghs_", 36, true, kOfGitHub},
+    {"ghr_", 36, true, kOfGitHub}, {"github_pat_", 22, true, kOfGitHub},
+    {"AKIA", 16, false, kOfAws},   {"ASIA", 16, false, kOfAws},
 };
 
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// Whether a word ends with `text`. Not with what stands for one character, in JSON or in a URL:
+// "\n", "\u003d", "%3D".
+bool ends_in_word(std::string_view text) {
+  if (text.empty() || (!is_letter(text.back()) && text.back() != '_')) return false;
+  const auto is_escaped = [&](std::string_view sign, size_t digits) {
+    const size_t size = sign.size() + digits;
+    const std::string_view end = text.substr(text.size() - std::min(text.size(), size));
+    return end.size() == size && end.starts_with(sign) &&
+           is_hex(lower_case(end.substr(sign.size())));
+  };
+  const bool is_short = text.size() > 1 && text[text.size() - 2] == '\\';
+  return !is_short && !is_escaped("\\x", 2) && !is_escaped("\\u", 4) && !is_escaped("%", 2);
+}
+
 bool holds_token(std::string_view text, const TokenKind& kind) {
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   for (size_t at = text.find(kind.begin); at != text.npos; at = text.find(kind.begin, at + 1)) {
-    if (at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '_')) continue;
+    if (ends_in_word(text.substr(0, at))) continue;
     const std::string_view token = text.substr(at + kind.begin.size());
     const auto end = std::ranges::find_if_not(token, is_letter);
-    if (end - token.begin() == kind.size && (end == token.end() || *end != '_')) return true;
+    const ptrdiff_t size = end - token.begin();
+    const bool is_whole = size == kind.size && (end == token.end() || *end != '_');
+    if (is_whole || (kind.may_go_on && size >= kind.size)) return true;
   }
   return false;
 }

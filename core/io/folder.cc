@@ -95,6 +95,15 @@ Status replace_file(const fs::path& path, std::string_view content, bool may_rep
   return made.parent().sync();
 }
 
+Status replace_own_file(const fs::path& path, std::string_view content) {
+  const std::string name = path.filename().string();
+  // No other program's, and no other output's.
+  const fs::path partial = parent_of(path) / fmt::format(".ckpt-{}.partial", name);
+  CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::file(partial));
+  CKPT_TRY(write_synced(made.descriptor(), partial, std::as_bytes(std::span(content))));
+  return made.publish(name);
+}
+
 uint64_t birth_ns(const fs::path& path) {
   struct statx status{};
   if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return 0;

@@ -43,6 +43,8 @@ std::string temporary_name(std::string_view name);
 // unchanged.
 Status replace_file(const std::filesystem::path& path, std::string_view content,
                     bool may_replace = true);
+// The same for what later runs of this user believe: nobody else may read or write it.
+Status replace_own_file(const std::filesystem::path& path, std::string_view content);
 
 // When a file was created, in ns since 1970: distinguishes it from a later file with the same inode
 // number. 0 if the file system does not record it.

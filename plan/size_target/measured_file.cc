@@ -19,8 +19,6 @@
 #include "core/io/folder.h"
 #include "core/io/open_folder.h"
 #include "core/io/remote_files.h"
-#include "core/io/shift.h"
-#include "core/io/temporary.h"
 #include "core/resume/plan_digest.h"
 #include "plan/conversion/conversion.h"
 #include "plan/conversion/version.h"
@@ -120,15 +118,6 @@ std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
   return render_kept(kept);
 }
 
-Status write_kept(const fs::path& file, std::string_view text) {
-  const std::string name = file.filename().string();
-  // No other program's, and no other output's.
-  const fs::path partial = parent_of(file) / fmt::format(".ckpt-{}.partial", name);
-  CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::file(partial));
-  CKPT_TRY(write_synced(made.descriptor(), partial, std::as_bytes(std::span(text))));
-  return made.publish(name);
-}
-
 // ---- keys ---------------------------------------------------------------------------------------
 
 Result<std::string> key_of(const TypesToMeasure& asked) {
@@ -198,7 +187,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
     }
   }
   if (!missing.empty()) {
-    const Status written = write_kept(file, text_of(kept, keys));
+    const Status written = replace_own_file(file, text_of(kept, keys));
     if (!written)
       observer.note(fmt::format("{}: not kept: {}", file.string(), written.error().text()));
   }

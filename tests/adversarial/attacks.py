@@ -314,6 +314,61 @@ def force_replaces_no_file_of_another_kind():
     return is_there("folder.gguf/x") and all(text_of(name) == "mine" for name in names)
 
 
+# ---- records of --if-needed ---------------------------------------------------------------------
+
+
+def shared_folder(mode):
+    model("in")
+    os.mkdir("s")
+    os.chmod("s", mode)
+    os.chmod(".", 0o711)
+    os.chdir("s")
+
+
+def makes_if_needed(umask=0o022):
+    return as_other("convert", "../in", "o.gguf", "--to", "q8_0", "--if-needed", umask=umask)
+
+
+@case
+def believes_no_record_that_others_may_write():
+    shared_folder(0o777)
+    made, again = makes_if_needed(0o002), makes_if_needed(0o002)
+    held = made[0] == again[0] == 0 and "up to date" in again[1]   # also under this umask
+    os.chmod(".o.gguf.ckpt-made", 0o664)
+    return held and makes_if_needed(0o002)[0] == 2
+
+
+@case
+def makes_nothing_where_another_s_record_stays():
+    if not IS_ROOT:
+        return True
+    shared_folder(0o1777)
+    os.mkfifo(".o.gguf.ckpt-made")
+    give(".o.gguf.ckpt-made", THIRD)
+    code, said = makes_if_needed()
+    held = code == 2 and f"belongs to user {THIRD}" in said and os.listdir() == [".o.gguf.ckpt-made"]
+    os.chmod(".", 0o777)   # here it is replaced
+    return held and makes_if_needed()[0] == 0 and "up to date" in makes_if_needed()[1]
+
+
+@case
+def makes_nothing_where_a_folder_has_the_name_of_the_record():
+    shared_folder(0o777)
+    os.mkdir(".o.gguf.ckpt-made")
+    return makes_if_needed()[0] == 2 and os.listdir() == [".o.gguf.ckpt-made"]
+
+
+@case
+def gives_the_digest_where_no_record_can_be_written():
+    if not IS_ROOT:
+        return True
+    shared_folder(0o1777)
+    write(".ckpt-.o.gguf.ckpt-made.partial", "x")
+    give(".ckpt-.o.gguf.ckpt-made.partial", THIRD)
+    code, said = makes_if_needed()
+    return code == 0 and hashlib.sha256(pathlib.Path("o.gguf").read_bytes()).hexdigest() in said
+
+
 # ---- umasks -------------------------------------------------------------------------------------
 
 CLOSED_FOLDERS = """patch m --step config:set=a=1|set x.safetensors a=b|convert m o|convert m o.gguf --to q8_0|man --into man|

@@ -266,7 +266,11 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   for (const FileReport& file : report->files) {
     remember_sources(file.path, file.sha256, planned.hub_inputs);
   }
-  if (conversion.if_needed) CKPT_TRY(record_made(plan, *report));
+  if (conversion.if_needed) {
+    const Status recorded = record_made(plan, *report);
+    // OUT is whole: the next run only does not know it.
+    if (!recorded) console.warn(recorded.error().text());
+  }
   show_report(console, plan, *report, conversion.profiles);
   for (const Output& output : plan.outputs) {
     show_serving(console, output, planned, conversion.profiles);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.h"
 #include "core/engine/compare.h"
 #include "core/io/bytes.h"
 #include "core/io/files_read.h"
 #include "core/io/folder.h"
+#include "core/io/ownership.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_read.h"
 #include "core/outputs/place.h"
@@ -53,12 +55,27 @@ JsonValue inputs_of(const PlanDigest& digest) {
   return out;
 }
 
+// What has the name of the record and would keep it: a folder, and another user's file in a folder
+// as /tmp is one.
+Status check_record_place(const fs::path& path) {
+  struct stat status {
+  }, above{};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  if (S_ISDIR(status.st_mode)) {
+    return misuse_hint(fmt::format("mv {} elsewhere", shell_path(path.string())),
+                       "{}: a folder; the record of --if-needed has this name", path.string());
+  }
+  const bool may_replace = ::geteuid() == 0 || ::stat(parent_of(path).c_str(), &above) != 0 ||
+                           (above.st_mode & S_ISVTX) == 0 || above.st_uid == ::geteuid();
+  return may_replace ? Status() : require_ours(path, status, Guard::kOwner);
+}
+
 // The record of this user; null where there is none that can be read.
 JsonValue read_record(const fs::path& path) {
   struct stat status{};
-  const bool is_ours = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-                       status.st_uid == ::geteuid();
-  if (!is_ours) return JsonValue();
+  const bool is_believed = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                           is_ours(path, status, Guard::kOwnerAndMode);
+  if (!is_believed) return JsonValue();
   const auto text = read_small(path, kMaxRecordBytes);
   if (!text) return JsonValue();
   const auto json = parse_json(path.string(), *text);
@@ -95,6 +112,7 @@ bool has_other_weights(const Output& output) {
 
 Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
   using Found = std::optional<std::vector<FileReport>>;
+  CKPT_TRY(check_record_place(record_path(plan)));
   const JsonValue record = read_record(record_path(plan));
   CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, CKPT_VERSION));
   const std::string* made = text_of(record, "plan");
@@ -128,8 +146,8 @@ Status record_made(const Plan& plan, const ExecuteReport& report) {
   }
   const JsonValue record = {
       {"ckpt_made", 1}, {"plan", digest.sha256}, {"inputs", inputs_of(digest)}, {"files", files}};
-  return replace_file(record_path(plan),
-                      record.dump(1, ' ', false, JsonValue::error_handler_t::replace) + "\n");
+  return replace_own_file(record_path(plan),
+                          record.dump(1, ' ', false, JsonValue::error_handler_t::replace) + "\n");
 }
 
 }  // namespace ckpt

@@ -4,7 +4,8 @@
 //                     those that were written (the same, and their SHA-256)
 //
 // OUT is what a plan makes where digest and inputs are those of the record, and each file is as it
-// was written: by its times, and where these differ by its hash.
+// was written: by its times, and where these differ by its hash. A record that others may write to
+// is not believed.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@
 
 namespace ckpt {
 
-// The files of `plan`, where all of them are what it makes. Fails: kIo; kInterrupted.
+// The files of `plan`, where all of them are what it makes. Fails: kIo; kInterrupted; kUsage
+// where no record could be written afterwards.
 Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan);
 
 // Writes the record after `report`. Fails: kIo.

@@ -84,9 +84,12 @@ Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment&
 
 // $OLLAMA_MODELS, or ~/.ollama/models. Fails: kUsage where it is not a folder.
 Result<fs::path> ollama_folder() {
-  const std::string models = environment("OLLAMA_MODELS");
-  const fs::path folder =
-      models.empty() ? fs::path(environment("HOME")) / ".ollama/models" : fs::path(models);
+  const std::string models = environment("OLLAMA_MODELS"), home = environment("HOME");
+  if (models.empty() && home.empty()) {
+    return misuse_hint("OLLAMA_MODELS=DIR with the server's own folder",
+                       "--to ollama: neither OLLAMA_MODELS nor HOME is set");
+  }
+  const fs::path folder = models.empty() ? fs::path(home) / ".ollama/models" : fs::path(models);
   std::error_code error;
   if (fs::is_directory(folder, error)) return folder;
   return misuse_hint(fmt::format("OLLAMA_MODELS=DIR with the server's own folder, or mkdir -p {}",

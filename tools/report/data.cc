@@ -457,6 +457,7 @@ CellSums total_of(const Cells& cells) {
 
 struct Reported {
   const fs::path& path;
+  const fs::path shown;  // in the page, and in commands that it shows
   const Checkpoint& checkpoint;
   const Cells& cells;
   const Json& values;  // null: not compared
@@ -464,13 +465,13 @@ struct Reported {
 };
 
 Result<Json> json_of(const Reported& reported, const Console& console) {
-  const auto& [path, checkpoint, cells, values, reading] = reported;
+  const auto& [path, shown, checkpoint, cells, values, reading] = reported;
   CKPT_ASSIGN(const ReportedFiles files, reported_files(path));
-  CKPT_ASSIGN(Json profiles, report_profiles(path, checkpoint, reading, console));
+  CKPT_ASSIGN(Json profiles, report_profiles(shown, checkpoint, reading, console));
   const CardFacts card = card_facts(checkpoint);
   const CellSums total = total_of(cells);
   return Json{{"name", checkpoint.name},
-              {"path", path.string()},
+              {"path", shown.string()},
               {"format", checkpoint.format},
               {"size_bytes", files.size_bytes},
               {"tensor_bytes", total.size_bytes},
@@ -519,9 +520,9 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
     CKPT_ASSIGN(base, read_checkpoint(question.against, question.reading));
-    CKPT_ASSIGN(
-        against,
-        json_of({question.against, *base, cells_of(*base), Json(), question.reading}, console));
+    CKPT_ASSIGN(against, json_of({question.against, question.against, *base, cells_of(*base),
+                                  Json(), question.reading},
+                                 console));
   }
   for (const fs::path path : question.paths) {
     CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(path, question.reading));
@@ -536,7 +537,9 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
                   in(path.string(), report_values(*base, checkpoint, cells, console, common)));
       values = json_of_values(compared);
     }
-    CKPT_ASSIGN(Json one, json_of({path, checkpoint, cells, values, question.reading}, console));
+    const fs::path shown = question.is_published ? fs::path(checkpoint.name) : path;
+    CKPT_ASSIGN(Json one,
+                json_of({path, shown, checkpoint, cells, values, question.reading}, console));
     one["imatrix"] = std::move(coverage);
     one["evaluation"] = measured.evaluation;
     checkpoints.push_back(std::move(one));

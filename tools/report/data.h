@@ -15,6 +15,7 @@ struct ReportQuestion {
   std::filesystem::path imatrix;     // empty: none
   std::filesystem::path evaluation;  // empty: none
   ReadOptions reading;
+  bool is_published = false;  // folders are shown by name: their paths are this machine's
 };
 
 // Reads headers and documents, and with `against` all values. Fails: as reading and comparing do.

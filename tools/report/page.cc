@@ -30,6 +30,7 @@ Result<std::string> published_report(const std::filesystem::path& folder,
                                      const Console& console, const CommonOptions& common) {
   ReportQuestion question;
   question.paths = {folder.string()};
+  question.is_published = true;
   CKPT_ASSIGN(Json data, report_data(question, console, common));
   Json list = Json::array();
   uint64_t size_bytes = 0;

@@ -7,6 +7,7 @@
 #include "core/io/folder.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
+#include "core/model/document_names.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
@@ -21,9 +22,12 @@ constexpr uint64_t kMaxReportBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
-bool is_markdown_name(const fs::path& path) {
+// Of Markdown, and of no file that programs or `ckpt publish` itself read under this name.
+bool is_card_name(const fs::path& path) {
   const std::string ending = lower_case(path.extension().string());
-  return ending == ".md" || ending == ".markdown" || ending == ".txt";
+  const std::string name = path.filename().string();
+  return (ending == ".md" || ending == ".markdown" || ending == ".txt") &&
+         (!is_document(name) || is_document_of(DocumentKind::kWords, name));
 }
 
 bool is_record(std::string_view name, const std::string& text) {
@@ -149,13 +153,17 @@ Result<std::string> read_card(const fs::path& path) {
   CKPT_TRY(check_parent(path));
   CKPT_TRY(refuse_link(path, "--card"));
   CKPT_ASSIGN(const bool exists, is_there(path));
-  if (!exists) return std::string();
+  if (!exists && is_card_name(path)) return std::string();
+  if (!exists) {
+    return misuse_hint("--card README.md", "--card {}: not the name of a card; expected FILE.md",
+                       path.string());
+  }
   const auto refused = [&](std::string_view found) {
     return misuse_hint("--card README.md",
                        "--card {}: {}; expected a new file, or Markdown to put the block into",
                        path.string(), found);
   };
-  if (!is_markdown_name(path)) return refused("exists already");
+  if (!is_card_name(path)) return refused("exists already");
   CKPT_ASSIGN(std::string text, read_small(path, kMaxCardBytes));
   if (text.find('\0') != text.npos) return refused("exists and is not a text file");
   return text;

@@ -93,7 +93,7 @@ Status check_report_target(const std::filesystem::path& path, bool force);
 Status check_imatrix_target(const std::filesystem::path& path, bool force);
 
 // The current model card at `path`; empty if it does not exist. Fails: kUsage if it is not
-// Markdown; kIo.
+// Markdown, or has the name of another file; kIo.
 Result<std::string> read_card(const std::filesystem::path& path);
 
 // ---- report.html of a folder that is published --------------------------------------------------

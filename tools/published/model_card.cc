@@ -94,7 +94,9 @@ Result<std::string> render_model_card(const fs::path& folder,
   }
   out += "## Files\n\n| file | size | SHA-256 |\n|---|---:|---|\n";
   for (const FileDigest& file : files) {
-    if (file.name == kSumsName || file.name == kSignatureName || file.name == kProvenanceName) {
+    // Written with the card or after it.
+    if (file.name == kSumsName || file.name == kSignatureName || file.name == kProvenanceName ||
+        file.name == kReportName) {
       continue;
     }
     out +=

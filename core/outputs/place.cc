@@ -35,7 +35,7 @@ Result<std::string> keep_replaced(const OpenFolder& parent, const std::string& t
 
 }  // namespace
 
-Status refuse_existing(const fs::path& path) {
+Status refuse_existing(const fs::path& path, bool is_folder) {
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
   std::error_code ignored;
@@ -44,15 +44,18 @@ Status refuse_existing(const fs::path& path) {
                        "{}: a link, which is neither replaced nor followed; expected a new OUT",
                        path.string());
   }
-  return misuse_hint("--force to replace it, or another OUT",
+  const auto type = fs::symlink_status(path, ignored).type();
+  const bool is_replaceable =
+      type == fs::file_type::regular || (is_folder && type == fs::file_type::directory);
+  return misuse_hint(is_replaceable ? "--force to replace it, or another OUT" : "another OUT",
                      "{}: exists already; expected a new OUT", path.string());
 }
 
 Status check_place(const Output& output, bool force) {
   if (!force) {
-    if (!output.goes_into) CKPT_TRY(refuse_existing(output.path));
+    if (!output.goes_into) CKPT_TRY(refuse_existing(output.path, output.layout.is_folder));
     for (const OutputFile& file : output.layout.files) {
-      CKPT_TRY(refuse_existing(final_path(output, file)));
+      CKPT_TRY(refuse_existing(final_path(output, file), false));
     }
   }
   if (!output.goes_into) CKPT_TRY(check_parent(output.path));

@@ -22,8 +22,9 @@ namespace ckpt {
 // most its final name.
 enum class Leftovers : uint8_t { kRemove, kKeep, kPublish };
 
-// Fails: kUsage if `path` exists; kIo.
-Status refuse_existing(const std::filesystem::path& path);
+// Fails: kUsage if `path` exists, with the hint --force where that may replace it by an output
+// (`is_folder`: by a folder); kIo.
+Status refuse_existing(const std::filesystem::path& path, bool is_folder);
 
 // Requires that `output` can be put at its place: a folder in which this user may make files, and
 // unless `force` nothing that has its names. Also for a run that is only shown. Fails: kUsage; kIo.

@@ -330,7 +330,7 @@ Status check_new_out(const fs::path& typed) {
   Layout layout;
   layout.is_folder = !is_gguf_path(out);
   CKPT_ASSIGN(const bool into, goes_into(out, layout));
-  return into ? Status() : refuse_existing(out);
+  return into ? Status() : refuse_existing(out, layout.is_folder);
 }
 
 Result<std::vector<std::string>> check_places(const Plan& plan, bool force) {

@@ -243,7 +243,9 @@ void show_files(const TypedDoctor& fix, const Patch& patch, const Console& conso
 
 // The doctor replaces nothing, so it has no --force.
 Failure without_force(Error error) {
-  if (error.hint.starts_with("--force")) error.hint = "another --out";
+  if (error.hint.starts_with("--force") || error.hint == "another OUT") {
+    error.hint = "another --out";
+  }
   return Failure(std::move(error));
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 
+#include "core/io/open_folder.h"
 #include "core/io/ownership.h"
 #include "core/resume/ledger.h"
 #include "tests/pipeline/ended_run.h"
@@ -113,6 +114,25 @@ TEST_F(OtherUsers, UnderAUmaskThatClosesEverythingNothingIsLeft) {
     EXPECT_EQ(listing(folder_.path()), before);
     said_by(kVictim, [&] { return converted_within(conversion); });
     EXPECT_TRUE(fs::exists(conversion.out));
+  }
+}
+
+// Who cannot search a staging folder neither removes it nor sees what is in it.
+TEST_F(OtherUsers, AFolderThatTheUmaskClosesIsNotLeft) {
+  SKIP_UNLESS_ROOT();
+  const std::string before = listing(folder_.path());
+  for (const mode_t mask : {0111u, 0177u, 0277u, 0333u, 0377u, 0777u}) {
+    const std::string said = said_by(kVictim, [&] {
+      ::umask(mask);
+      const auto open = OpenFolder::open(folder_.path());
+      if (!open) return open.error().text();
+      const Status made = open->make_folder("new/below");
+      const auto own = open->open_private("private");
+      return made || own ? "made" : made.error().text() + own.error().text();
+    });
+    EXPECT_NE(said.find("new: cannot be opened: Permission denied"), std::string::npos) << said;
+    EXPECT_NE(said.find("private: cannot be opened: Permission denied"), std::string::npos) << said;
+    EXPECT_EQ(listing(folder_.path()), before);
   }
 }
 

@@ -55,8 +55,8 @@ JsonValue inputs_of(const PlanDigest& digest) {
   return out;
 }
 
-// What has the name of the record and would keep it: a folder, and another user's file in a folder
-// as /tmp is one.
+// Fails: kUsage if the name of the record is taken for good, by a folder or, in a folder as /tmp is
+// one, by another user's file.
 Status check_record_place(const fs::path& path) {
   struct stat status {
   }, above{};

@@ -55,8 +55,8 @@ JsonValue inputs_of(const PlanDigest& digest) {
   return out;
 }
 
-// Fails: kUsage if the name of the record is taken for good, by a folder or, in a folder as /tmp is
-// one, by another user's file.
+// Fails: kUsage if the record cannot get its name: a folder has it or, in a folder as /tmp is one,
+// another user's file.
 Status check_record_place(const fs::path& path) {
   struct stat status {
   }, above{};

@@ -131,12 +131,17 @@ def test_a_program_killed_from_outside_is_an_error(folder, monkeypatch):
         ckpt.show(MODEL)
 
 
-def test_an_exception_in_progress_ends_the_program(folder):
+@pytest.mark.parametrize("on_ctrl_c", (signal.default_int_handler, signal.SIG_IGN))   # the second in the background
+def test_an_exception_in_progress_ends_the_program(folder, on_ctrl_c):
     write_large(folder / "large")
     def stop(_):
         raise ZeroDivisionError
-    with pytest.raises(ZeroDivisionError):
-        ckpt.convert("large", "out", progress=stop)
+    before = signal.signal(signal.SIGINT, on_ctrl_c)
+    try:
+        with pytest.raises(ZeroDivisionError):
+            ckpt.convert("large", "out", progress=stop)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not pathlib.Path("out").exists() and programs_in(folder) == []
 
 

@@ -37,9 +37,10 @@ struct CheckInfo {
 };
 std::vector<CheckInfo> all_checks();
 
-// Texts that llama.cpp splits differently from the tokenizer, or from that of `base`.
-using TokenizerFindings =
-    std::function<std::vector<Finding>(const Checkpoint& checkpoint, const std::string& base)>;
+// Texts that llama.cpp splits differently from the tokenizer, or from that of `base`; appended to
+// `out`. Fails if `base` was not compared.
+using TokenizerFindings = std::function<Status(const Checkpoint& checkpoint,
+                                               const std::string& base, std::vector<Finding>& out)>;
 
 using Unpacker = std::function<Result<Checkpoint>(const Checkpoint&)>;
 

@@ -108,12 +108,14 @@ Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Obs
   const FilesRead files_read;
   const std::unique_ptr<Progress> progress = told.progress("reading");
   CKPT_ASSIGN(const std::vector<std::string> profiles, profiles_named(options.profiles));
+  CKPT_TRY(check_base(options.base));
   const Context context = step_context(nullptr, options.reading);
   const Examination examination{
       profiles,     options.deep,   options.base,     is_given_step,
       packed_forms, progress.get(), told.cancelled(), tokenizer_findings(context),
       unpacker(context)};
   CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, options.reading));
+  CKPT_TRY(check_files_read());
   return std::move(examined.diagnosis);
 }
 

@@ -254,7 +254,12 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   const bool asks_llama = std::ranges::any_of(
       asked, [](const Profile* profile) { return profile->runs_llama_server(); });
   if (asks_llama && examination.tokenizer_findings != nullptr) {
-    on.llama_tokenizer = examination.tokenizer_findings(checkpoint, examination.base);
+    Status compared =
+        examination.tokenizer_findings(checkpoint, examination.base, on.llama_tokenizer);
+    if (!compared) {
+      compared.error().hint.clear();  // of a conversion
+      on.base_not_compared = compared.error().text();
+    }
   }
   CKPT_SET(on.head_values, compare_tied_head(on, examination));
   CKPT_SET(on.values,

@@ -164,6 +164,7 @@ class Examined {
   bool is_wrapper = false;  // model_type is that of a wrapper
   bool is_gguf = false;
   std::vector<Finding> llama_tokenizer;  // texts that llama.cpp splits differently
+  std::string base_not_compared;         // why its tokenizer was not; empty: none, or it was
   ValueFacts values;
   HeadValues head_values = HeadValues::kEqual;
   ParameterReport parameters;

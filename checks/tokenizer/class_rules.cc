@@ -237,6 +237,9 @@ bool rebuilds_tokenizer(const Examined& on) {
 }
 
 std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
+  if (profile.runs_llama_server() && !on.base_not_compared.empty()) {
+    return fmt::format("the tokenizer, with that of BASE: {}", on.base_not_compared);
+  }
   if (!reads_by_class(on, profile)) return {};
   if (names_own_code(on.tokenizer_config)) {
     return "the tokenizer: its class is Python code that the folder names";

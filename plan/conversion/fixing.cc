@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "core/io/paths.h"
 #include "formats/formats.h"
 #include "plan/conversion/steps.h"
 #include "quantizers/quantizers.h"
@@ -65,9 +66,17 @@ Unpacker unpacker(const Context& context) {
 
 TokenizerFindings tokenizer_findings(Context context) {
   context.notes = nullptr;
-  return [context = std::move(context)](const Checkpoint& checkpoint, const std::string& base) {
-    return find_tokenizer_findings(checkpoint, base, context);
+  return [context = std::move(context)](const Checkpoint& checkpoint, const std::string& base,
+                                        std::vector<Finding>& out) {
+    return find_tokenizer_findings(checkpoint, base, context, out);
   };
+}
+
+Status check_base(const std::string& base) {
+  if (base.empty()) return {};
+  CKPT_ASSIGN(const bool exists, is_there(base, Links::kFollow));
+  if (!exists) return not_found("--base {}: no such folder", base);
+  return is_folder(base) ? Status() : recognize(base).map([](const Format*) {});
 }
 
 Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination,

@@ -23,6 +23,9 @@ TokenizerFindings tokenizer_findings(Context context);
 // Examination::unpacked of this program.
 Unpacker unpacker(const Context& context);
 
+// Requires a folder, or a file that is a checkpoint; "" passes. Fails: kUsage; as recognize().
+Status check_base(const std::string& base);
+
 struct ExaminedFolder {
   Diagnosis diagnosis;
   std::optional<Checkpoint> checkpoint;  // none if it cannot be read at all

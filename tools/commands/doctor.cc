@@ -390,10 +390,7 @@ Status settle_profiles(TypedDoctor& typed) {
 Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOptions& common) {
   if (typed.fix && typed.out.empty()) CKPT_TRY(refuse_url(typed.path));
   CKPT_TRY(settle_profiles(typed));
-  if (!typed.base.empty()) {
-    CKPT_ASSIGN(const bool has_base, is_there(typed.base, Links::kFollow));
-    if (!has_base) return not_found("--base {}: no such folder", typed.base);
-  }
+  CKPT_TRY(check_base(typed.base));
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
   if (!typed.imatrix.empty()) {  // before --fix writes anything

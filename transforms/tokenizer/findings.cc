@@ -204,32 +204,28 @@ void compare_key(const Metadata& ours, const MetaEntry& entry, std::vector<Findi
                              entry.key, std::move(*found), fix_from_base()));
 }
 
-void compare_with_base(const Checkpoint& gguf, const std::string& base, const Context& context,
-                       std::vector<Finding>& out) {
-  const auto donor = read_tokenizer_donor(base, context);
-  if (!donor) return;
-  const auto tokenizer = read_object(*donor, kTokenizerJson);
+// Fails: as reading and converting the tokenizer of `base`.
+Status compare_with_base(const Checkpoint& gguf, const std::string& base, const Context& context,
+                         std::vector<Finding>& out) {
+  CKPT_ASSIGN(const Checkpoint donor, read_tokenizer_donor(base, context));
+  const auto tokenizer = read_object(donor, kTokenizerJson);
   if (tokenizer && *tokenizer) add_gaps(find_tokenizer_gaps(**tokenizer, gguf.metadata), out);
-  const auto made = tokenizer_keys_for(gguf, *donor, std::nullopt, context.quiet());
-  if (!made) {
-    out.push_back(make_finding(Severity::kInfo, std::string(kTokenizerJson),
-                               "not compared with the tokenizer of BASE: " + made.error().what,
-                               advice(made.error().hint)));
-    return;
-  }
+  CKPT_ASSIGN(const Metadata made,
+              in(base, tokenizer_keys_for(gguf, donor, std::nullopt, context.quiet())));
   const auto is_told = [&](const std::string& key) {
     return std::ranges::any_of(out, [&](const Finding& each) { return each.place == key; });
   };
-  for (const MetaEntry& entry : made->entries) {
+  for (const MetaEntry& entry : made.entries) {
     if (!is_told(entry.key)) compare_key(gguf.metadata, entry, out);
   }
-  const bool wants_space = adds_space_prefix(*made);
-  if (is_split_by_scores(gguf.metadata) && made->find(kSpacePrefixKey) == nullptr &&
+  const bool wants_space = adds_space_prefix(made);
+  if (is_split_by_scores(gguf.metadata) && made.find(kSpacePrefixKey) == nullptr &&
       adds_space_prefix(gguf.metadata) != wants_space && !is_told(kSpacePrefixKey)) {
     out.push_back(make_finding(Severity::kUnsound, kSpacePrefixKey,
                                fmt::format("{} here, {} there", !wants_space, wants_space),
                                fix_from_base()));
   }
+  return {};
 }
 
 }  // namespace
@@ -250,16 +246,14 @@ std::optional<std::string> key_difference(const Metadata& ours, const MetaEntry&
   return list_difference(*a, *b, what);
 }
 
-std::vector<Finding> find_tokenizer_findings(const Checkpoint& checkpoint, const std::string& base,
-                                             const Context& context) {
-  std::vector<Finding> out;
+Status find_tokenizer_findings(const Checkpoint& checkpoint, const std::string& base,
+                               const Context& context, std::vector<Finding>& out) {
   if (checkpoint.format != "gguf") {
     find_in_folder(checkpoint, out);
-    return out;
+    return {};
   }
   find_equal_scores(checkpoint.metadata, out);
-  if (!base.empty()) compare_with_base(checkpoint, base, context, out);
-  return out;
+  return base.empty() ? Status() : compare_with_base(checkpoint, base, context, out);
 }
 
 }  // namespace ckpt

@@ -52,6 +52,15 @@ Checkpoint gguf_of(const Source& source, bool as_converter = false) {
   return out;
 }
 
+// Of a base that can be compared.
+std::vector<Finding> findings_of(const Checkpoint& checkpoint, const std::string& base,
+                                 const Context& context) {
+  std::vector<Finding> out;
+  const Status compared = find_tokenizer_findings(checkpoint, base, context, out);
+  EXPECT_TRUE(compared) << compared.error().text();
+  return out;
+}
+
 std::vector<std::string> places(const std::vector<Finding>& findings) {
   std::vector<std::string> out;
   for (const Finding& each : findings) out.push_back(each.place);
@@ -62,13 +71,13 @@ using Places = std::vector<std::string>;
 
 TEST(TokenizerFindings, KeysOfTheSourceHaveNone) {
   const Source source;
-  EXPECT_EQ(places(find_tokenizer_findings(gguf_of(source), "", {})), Places());
-  EXPECT_EQ(places(find_tokenizer_findings(gguf_of(source), "BASE", source.context())), Places());
+  EXPECT_EQ(places(findings_of(gguf_of(source), "", {})), Places());
+  EXPECT_EQ(places(findings_of(gguf_of(source), "BASE", source.context())), Places());
 }
 
 TEST(TokenizerFindings, EqualScoresAreUnsoundAndTakenFromTheSource) {
   const Source source;
-  const auto found = find_tokenizer_findings(gguf_of(source, true), "", {});
+  const auto found = findings_of(gguf_of(source, true), "", {});
   ASSERT_EQ(places(found), Places{"tokenizer.ggml.scores"});
   EXPECT_EQ(found[0].severity, Severity::kUnsound);
   EXPECT_EQ(found[0].fix.step, "tokenizer:from=BASE");
@@ -79,7 +88,7 @@ TEST(TokenizerFindings, ScoresOfOneOrderAreTheSame) {
   Checkpoint file = gguf_of(source);
   const auto scored = [&](std::vector<float> scores) {
     file.metadata.set("tokenizer.ggml.scores", MetaValue::array(make_f32_array(std::move(scores))));
-    return places(find_tokenizer_findings(file, "BASE", source.context()));
+    return places(findings_of(file, "BASE", source.context()));
   };
   EXPECT_EQ(scored({0, 0, -9, -9, -9, -2.5, -1.5, -7}), Places());
   EXPECT_EQ(scored({0, 0, -9, -9, -9, -1.5, -2.5, -7}), Places{"tokenizer.ggml.scores"});
@@ -101,7 +110,7 @@ TEST(TokenizerFindings, EachKeyThatDiffersIsNamed) {
   for (const auto& [key, value] : changes) {
     Checkpoint file = gguf_of(source);
     file.metadata.set(key, value);
-    const Places found = places(find_tokenizer_findings(file, "BASE", source.context()));
+    const Places found = places(findings_of(file, "BASE", source.context()));
     EXPECT_NE(std::find(found.begin(), found.end(), key), found.end()) << key;
   }
 }
@@ -112,7 +121,7 @@ TEST(TokenizerFindings, DifferencesOfListsNameOneItem) {
     Checkpoint file = gguf_of(source);
     file.metadata.set("tokenizer.ggml.tokens",
                       MetaValue::array(make_text_array(std::move(tokens))));
-    const auto found = find_tokenizer_findings(file, "BASE", source.context());
+    const auto found = findings_of(file, "BASE", source.context());
     return found.empty() ? std::string() : found[0].found;
   };
   EXPECT_EQ(found_with({"<unk>", "<s>", "a", "b", "c", "ab", "x", "abc"}),
@@ -126,32 +135,44 @@ TEST(TokenizerFindings, SpacePrefixThatOnlyTheFileNamesIsCompared) {
   Checkpoint file = gguf_of(source);
   EXPECT_EQ(file.metadata.find("tokenizer.ggml.add_space_prefix"), nullptr);
   file.metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(false));
-  EXPECT_EQ(places(find_tokenizer_findings(file, "BASE", source.context())),
+  EXPECT_EQ(places(findings_of(file, "BASE", source.context())),
             Places{"tokenizer.ggml.add_space_prefix"});
 }
 
 TEST(TokenizerFindings, FolderNamesRulesAndWhatTheConverterWrites) {
   Source source;
-  const auto found = find_tokenizer_findings(source.folder(), "", {});
+  const auto found = findings_of(source.folder(), "", {});
   ASSERT_EQ(places(found), Places{"tokenizer.json"});
   EXPECT_EQ(found[0].severity, Severity::kWarning);
   source.tokenizer["model"]["byte_fallback"] = false;
   source.tokenizer["normalizer"] = {{"type", "NFC"}};
-  const auto rare = find_tokenizer_findings(source.folder(), "", {});
+  const auto rare = findings_of(source.folder(), "", {});
   ASSERT_EQ(places(rare), Places{"tokenizer.json: normalizer"});
   EXPECT_EQ(rare[0].severity, Severity::kInfo);
 }
 
-TEST(TokenizerFindings, FilesThatCannotBeReadHaveNone) {
+TEST(TokenizerFindings, FilesOfAFolderThatCannotBeReadHaveNone) {
   Checkpoint folder;
   folder.set_document("tokenizer.json", "{");
-  EXPECT_TRUE(find_tokenizer_findings(folder, "", {}).empty());
-  Source source;
-  Context broken;
-  broken.documents = [](const std::filesystem::path&) -> Result<std::vector<Document>> {
+  EXPECT_TRUE(findings_of(folder, "", {}).empty());
+}
+
+TEST(TokenizerFindings, BaseThatCannotBeComparedFailsAndKeepsTheOtherFindings) {
+  const Source source;
+  Source broken;
+  broken.tokenizer["model"]["type"] = "WordPiece";
+  Context unreadable, empty;
+  unreadable.documents = [](const std::filesystem::path&) -> Result<std::vector<Document>> {
     return fail(ErrorCode::kIo, "gone");
   };
-  EXPECT_TRUE(find_tokenizer_findings(gguf_of(source), "BASE", broken).empty());
+  empty.documents = [](const std::filesystem::path&) {
+    return Result<std::vector<Document>>(std::vector<Document>());
+  };
+  for (const Context& context : {unreadable, empty, broken.context()}) {
+    std::vector<Finding> found;
+    EXPECT_FALSE(find_tokenizer_findings(gguf_of(source, true), "BASE", context, found));
+    EXPECT_EQ(places(found), Places{"tokenizer.ggml.scores"});
+  }
 }
 
 }  // namespace

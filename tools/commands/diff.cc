@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "core/model/adapter.h"
 #include "core/model/checkpoint.h"
 #include "core/model/json_documents.h"
+#include "formats/formats.h"
 #include "plan/conversion/steps.h"
 #include "tools/compare/diff_values.h"
 #include "tools/compare/value_pairs.h"
@@ -181,13 +183,63 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   return {};
 }
 
-void compare_metadata(const Metadata& a, const Metadata& b, Differences& out) {
+// `place` goes before each key.
+void compare_metadata(const Metadata& a, const Metadata& b, Differences& out,
+                      const std::string& place = {}) {
   const auto compare = [&](const MetaEntry& left, const MetaEntry& right) {
     if (left.value == right.value) return;
-    out.add(left.key, "metadata",
+    out.add(place + left.key, "metadata",
             fmt::format("{} -> {}", meta_text(left.value), meta_text(right.value)));
   };
-  pair_up(a.entries, b.entries, &MetaEntry::key, compare, out.adder("metadata"));
+  const auto alone = [&](std::string_view key, std::string_view where) {
+    out.add(place + std::string(key), "metadata", where);
+  };
+  pair_up(a.entries, b.entries, &MetaEntry::key, compare, alone);
+}
+
+// `__metadata__` of files of weights.
+struct FileMetadata {
+  std::vector<std::pair<std::string, const Metadata*>> files;
+  Metadata index;  // of its own file
+
+  explicit FileMetadata(const Checkpoint& checkpoint) {
+    for (const auto& [file, metadata] : checkpoint.file_metadata) {
+      if (file.ends_with(".index.json")) {
+        index = metadata;
+      } else {
+        files.emplace_back(file, &metadata);
+      }
+    }
+  }
+  // Each key once, with all values that it has in these files.
+  Metadata together() const {
+    std::map<std::string, std::set<std::string>> values;
+    for (const auto& [file, metadata] : files) {
+      for (const MetaEntry& entry : metadata->entries) {
+        const auto* text = std::get_if<std::string>(&entry.value.value);
+        values[entry.key].insert(text != nullptr ? *text : meta_text(entry.value));
+      }
+    }
+    Metadata out;
+    for (const auto& [key, texts] : values) {
+      out.append(key, MetaValue::text(fmt::format("{}", fmt::join(texts, "; "))));
+    }
+    return out;
+  }
+};
+
+// File by file, in their order; of weights that are cut differently all files together.
+void compare_file_metadata(const Checkpoint& a, const Checkpoint& b, Differences& out) {
+  const FileMetadata left(a), right(b);
+  const size_t count = left.files.size();
+  if (left.files.empty() || right.files.empty()) return;  // a GGUF
+  if (count != right.files.size()) compare_metadata(left.together(), right.together(), out);
+  for (size_t i = 0; count == right.files.size() && i < count; ++i) {
+    const auto& [file, metadata] = left.files[i];
+    compare_metadata(*metadata, *right.files[i].second, out, file + ":");
+  }
+  const bool have_both = !left.index.entries.empty() && !right.index.entries.empty();
+  if (have_both) compare_metadata(left.index, right.index, out, "index:");
 }
 
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {
@@ -237,6 +289,15 @@ void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& cons
                of_a.empty() ? "A" : "B");
 }
 
+// Bytes behind tensors, and weights that programs may read instead of those that are compared.
+void note_uncompared(std::string_view side, const Checkpoint& checkpoint, const Console& console) {
+  const std::string after = bytes_after_tensors(checkpoint);
+  if (!after.empty()) console.warn("{}: {}, which are not compared", side, after);
+  for (const std::string& file : checkpoint.other_weights) {
+    console.warn("{}: '{}', which some programs read instead, is not compared", side, file);
+  }
+}
+
 // A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame, or
 // who writes to it meanwhile.
 Result<int> unsound(const Console& console, const Error& error) {
@@ -265,6 +326,8 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   CKPT_TRY(compare_code(typed, a, b, out));
   CKPT_TRY(check_files_read());
   compare_metadata(a.metadata, b.metadata, out);
+  const bool has_torch = holds_torch_weights(typed.a) || holds_torch_weights(typed.b);
+  if (!has_torch) compare_file_metadata(a, b, out);  // files of PyTorch have no keys
   compare_documents(a, b, out);
   console.answer(
       out.count() == 0
@@ -293,6 +356,8 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
   const Result<Checkpoint> b = read_checkpoint(typed.b, typed.reading);
   if (!b) return unsound(console, b.error());
   note_adapters(*a, *b, console);
+  note_uncompared("A", *a, console);
+  note_uncompared("B", *b, console);
   if (!wants_values && are_in_one_form(*a, *b)) {
     return diff_bytes(typed, *a, *b, console, common);
   }

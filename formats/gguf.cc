@@ -122,7 +122,9 @@ Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs, const ReadOpti
 }  // namespace
 
 std::optional<NumberedName> parse_split_name(std::string_view path) {
-  return path.ends_with(".gguf") ? parse_numbered(path) : std::nullopt;
+  auto out = parse_numbered(path);
+  const bool is_name = out && out->ending == ".gguf" && out->of_word == "-of-";  // of llama.cpp
+  return is_name ? std::move(out) : std::nullopt;
 }
 
 std::string split_name(std::string_view prefix, uint64_t no, uint64_t count) {

@@ -152,9 +152,9 @@ Result<FileSet> files_with(const fs::path& path) {
     CKPT_ASSIGN(const bool exists, is_there(folder / numbered->of(i)));
     (exists ? out.present : out.missing).push_back(numbered->of(i));
   }
-  const std::string index = numbered->prefix + ".safetensors.index.json";
+  const std::string index = numbered->prefix + numbered->ending + ".index.json";
   CKPT_ASSIGN(const bool has_index, is_there(folder / index));
-  if (numbered->ending == ".safetensors" && has_index) out.present.push_back(index);
+  if (has_index) out.present.push_back(index);
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "core/base/glob.h"
+#include "core/base/numbered_name.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/folder.h"
@@ -399,6 +400,7 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
   Checkpoint checkpoint;
   checkpoint.format = kSafetensors.name;
   checkpoint.name = path.stem().string();
+  if (const auto numbered = parse_numbered(name)) checkpoint.files_by_name = numbered->count;
   CKPT_ASSIGN(const NameIndex index, index_entries(files));
   CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, index, codecs));
   checkpoint.file_metadata[files[0].path] = std::move(files[0].header.metadata);

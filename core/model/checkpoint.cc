@@ -1,5 +1,7 @@
 #include "core/model/checkpoint.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -321,6 +323,11 @@ bool Checkpoint::has_head() const {
 bool Checkpoint::is_projector() const {
   const std::string* type = metadata.find_text("general.type");
   return type != nullptr && *type == "mmproj";
+}
+
+std::string Checkpoint::shard_words() const {
+  if (files_by_name == 1) return {};
+  return fmt::format("one of {} files that a model was cut into", files_by_name);
 }
 
 const Document* Checkpoint::find_document(std::string_view path) const {

@@ -225,11 +225,14 @@ struct Checkpoint {
   // Files that some programs read instead of those that were: "consolidated*.safetensors", and
   // "model.safetensors" next to an index.
   std::vector<std::string> other_weights = {};
+  // Of one file that was read alone: of how many its name says that it is one.
+  unsigned files_by_name = 1;
 
   const Tensor* find_tensor(std::string_view name) const;  // linear
   // The first tensor that is stored as codes with separate scales; nullptr if there is none.
   const Tensor* first_with_scales() const;
   bool is_projector() const;  // a GGUF with only vision and audio towers (general.type "mmproj")
+  std::string shard_words() const;  // "one of 6 files ...", by its name; empty: all was read
   bool has_head() const;      // else the embeddings, which it is tied to, or none
   const Document* find_document(std::string_view path) const;
   // Both replace the document of that path, or append a new one.

@@ -487,7 +487,7 @@ Error in_input(Error error, const fs::path& input) {
 Result<ConversionInput> read_input(const Conversion& typed) {
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   ConversionInput out;
-  CKPT_ASSIGN(out.checkpoint, read_checkpoint(conversion.in, conversion.reading));
+  CKPT_ASSIGN(out.checkpoint, read_whole_checkpoint(conversion.in, conversion.reading));
   CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "core/base/printable.h"
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
@@ -160,8 +162,19 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& path, const Read
   return format->read(path, all_codecs(), reading);
 }
 
+Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
+                                         const ReadOptions& reading) {
+  CKPT_ASSIGN(Checkpoint out, read_checkpoint(path, reading));
+  const std::string words = out.shard_words();
+  if (words.empty()) return out;
+  return misuse_hint(fmt::format("the same command with {}, or with a link of another name to this "
+                                 "file alone",
+                                 shell_path(parent_of(path).string())),
+                     "{}: {}", path.string(), words);
+}
+
 Context step_context(std::vector<std::string>* notes, const ReadOptions& reading) {
-  const auto open = [reading](const auto& path) { return read_checkpoint(path, reading); };
+  const auto open = [reading](const auto& path) { return read_whole_checkpoint(path, reading); };
   const auto documents = [reading](const auto& folder) { return read_documents(folder, reading); };
   return {all_codecs(), nullptr, notes, open, documents, read_file_text, low_rank_product};
 }

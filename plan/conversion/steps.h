@@ -43,6 +43,10 @@ Touches touches(const std::vector<Step>& steps);
 // The checkpoint at `path`, in the format that it has. Fails: as recognize() and reading do.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
                                    const ReadOptions& reading = {});
+// The same of a whole one. Fails also: kUsage: a file of safetensors or PyTorch that its name calls
+// one of several, which are not read with it.
+Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
+                                         const ReadOptions& reading);
 
 // The context of transforms: every codec, other checkpoints, documents, which are read as `reading`
 // asks. `notes` may be null.

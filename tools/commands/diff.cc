@@ -356,6 +356,8 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
   const Result<Checkpoint> b = read_checkpoint(typed.b, typed.reading);
   if (!b) return unsound(console, b.error());
   note_adapters(*a, *b, console);
+  note_shard(typed.a, *a, console);
+  if (typed.b != typed.a) note_shard(typed.b, *b, console);
   note_uncompared("A", *a, console);
   note_uncompared("B", *b, console);
   if (!wants_values && are_in_one_form(*a, *b)) {

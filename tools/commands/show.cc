@@ -189,6 +189,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
                        typed.sort);
   }
   CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
+  note_shard(typed.path, checkpoint, console);
   QuantSummary summary;
   if (auto found = summarize_quantization(checkpoint)) {
     summary = std::move(*found);

@@ -89,4 +89,9 @@ Result<int> run_for_each(const std::vector<std::string>& paths, const Console& c
   return greatest;
 }
 
+void note_shard(const std::string& path, const Checkpoint& checkpoint, const Console& console) {
+  const std::string words = checkpoint.shard_words();
+  if (!words.empty()) console.warn("{}: {}; the others are not read", path, words);
+}
+
 }  // namespace ckpt

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/printable.h"
+#include "core/model/checkpoint.h"
 #include "tools/line/option.h"
 #include "tools/say/console.h"
 
@@ -46,6 +47,9 @@ void declare_follow_links(CommandOptions& options, OptionTarget target);
 // Returns the greatest exit code; for a single path its result.
 Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,
                          const std::function<Result<int>(const std::string&)>& run);
+
+// Says of one file of several, which was read alone, that the others were not.
+void note_shard(const std::string& path, const Checkpoint& checkpoint, const Console& console);
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;

@@ -520,12 +520,14 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
     CKPT_ASSIGN(base, read_checkpoint(question.against, question.reading));
+    note_shard(question.against.string(), *base, console);
     CKPT_ASSIGN(against, json_of({question.against, question.against, *base, cells_of(*base),
                                   Json(), question.reading},
                                  console));
   }
   for (const fs::path path : question.paths) {
     CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(path, question.reading));
+    note_shard(path.string(), checkpoint, console);
     Cells cells = cells_of(checkpoint);
     Json values, coverage;
     if (measured.imatrix) {

@@ -42,6 +42,7 @@ class ValuesReport {
   void bytes_differ(std::string_view tensor) {
     apart_.push_back({std::string(tensor), "bytes", "differ"});
     ++differing_;
+    ++differing_bytes_;
   }
   // All pairs; what differs most comes first.
   void add(const std::vector<ValuePair>& pairs, const std::vector<ValueDifference>& differences) {
@@ -63,11 +64,11 @@ class ValuesReport {
         ++asked;
         if (gate.fails(*value)) failed_.push_back({&gate, std::string(name), *value});
       };
-      if (gate.of_total) ask("total", total);
+      if (gate.of_total && !compared_.empty()) ask("total", total);
       for (size_t i = 0; !gate.of_total && i < compared_.size(); ++i) {
         ask(compared_[i].pair.a->name, compared_[i].difference);
       }
-      if (asked == 0 && not_compared_ == 0) {
+      if (asked == 0 && !is_any_unmeasured()) {
         return misuse("--fail-if '{}': none of the {} tensors has this number", gate.text,
                       compared_.size());
       }
@@ -83,7 +84,7 @@ class ValuesReport {
   }
 
   bool is_well() const {
-    if (not_compared_ > 0 || !failed_.empty()) return false;
+    if (is_any_unmeasured() || !failed_.empty()) return false;
     return !question_.gates.empty() || differing_ == 0;
   }
   uint64_t not_compared() const { return not_compared_; }
@@ -108,6 +109,8 @@ class ValuesReport {
     std::string tensor;
     double value;
   };
+  // Of differences that are no numbers no gate would notice anything.
+  bool is_any_unmeasured() const { return not_compared_ > 0 || differing_bytes_ > 0; }
   // Infinite numbers become null: JSON has no word for them.
   static Json json_of(const ValueDifference& difference) {
     const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
@@ -227,7 +230,7 @@ class ValuesReport {
   std::vector<Apart> apart_;
   std::vector<Compared> compared_;
   std::vector<FailedGate> failed_;
-  uint64_t differing_ = 0, not_compared_ = 0;
+  uint64_t differing_ = 0, differing_bytes_ = 0, not_compared_ = 0;
 };
 
 Status compare_all_bytes(const std::vector<ValuePair>& pairs, ValuesReport& report) {

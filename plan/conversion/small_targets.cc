@@ -22,14 +22,6 @@ constexpr uint64_t kMaxReportBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxCardBytes = uint64_t{32} << 20;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
-// Of Markdown, and of no file that programs or `ckpt publish` itself read under this name.
-bool is_card_name(const fs::path& path) {
-  const std::string ending = lower_case(path.extension().string());
-  const std::string name = path.filename().string();
-  return (ending == ".md" || ending == ".markdown" || ending == ".txt") &&
-         (!is_document(name) || is_document_of(DocumentKind::kWords, name));
-}
-
 bool is_record(std::string_view name, const std::string& text) {
   if (name == kSumsName) return parse_sha256sums(text).has_value();
   if (name == kSignatureName) return parse_bundle(text).has_value();
@@ -148,16 +140,19 @@ Status check_imatrix_target(const fs::path& path, bool force) {
                           {"--out", "importance matrix", "importance matrices", is_imatrix});
 }
 
+bool is_card_name(const fs::path& path) {
+  const std::string ending = lower_case(path.extension().string());
+  const std::string name = path.filename().string();
+  return (ending == ".md" || ending == ".markdown" || ending == ".txt") &&
+         (!is_document(name) || is_document_of(DocumentKind::kWords, name));
+}
+
 Result<std::string> read_card(const fs::path& path) {
   CKPT_TRY(refuse_unfinished_output(parent_of(path)));
   CKPT_TRY(check_parent(path));
   CKPT_TRY(refuse_link(path, "--card"));
   CKPT_ASSIGN(const bool exists, is_there(path));
-  if (!exists && is_card_name(path)) return std::string();
-  if (!exists) {
-    return misuse_hint("--card README.md", "--card {}: not the name of a card; expected FILE.md",
-                       path.string());
-  }
+  if (!exists) return std::string();
   const auto refused = [&](std::string_view found) {
     return misuse_hint("--card README.md",
                        "--card {}: {}; expected a new file, or Markdown to put the block into",

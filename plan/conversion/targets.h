@@ -92,8 +92,10 @@ Status check_report_target(const std::filesystem::path& path, bool force);
 // Requires that `path` is new, or with `force` an importance matrix. Fails: kUsage; kIo.
 Status check_imatrix_target(const std::filesystem::path& path, bool force);
 
+// Whether a card in a checkpoint may have this name: Markdown, and not "merges.txt".
+bool is_card_name(const std::filesystem::path& path);
 // The current model card at `path`; empty if it does not exist. Fails: kUsage if it is not
-// Markdown, or has the name of another file; kIo.
+// Markdown; kIo.
 Result<std::string> read_card(const std::filesystem::path& path);
 
 // ---- report.html of a folder that is published --------------------------------------------------

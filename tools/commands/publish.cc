@@ -14,6 +14,7 @@
 #include "tools/commands/publication.h"
 #include "tools/line/commands.h"
 #include "tools/published/archive.h"
+#include "tools/published/published_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -142,6 +143,16 @@ Status check_lfs_folder(const TypedPublish& typed) {
   return misuse("--lfs {}: exists already; expected a new or empty folder", typed.lfs);
 }
 
+// Programs and this command have their own files in the folder.
+Status check_card(const TypedPublish& typed) {
+  if (!typed.has_card_file()) return {};
+  CKPT_TRY(read_card(typed.card));
+  if (is_card_name(typed.card) || published_name(typed.path, typed.card).empty()) return {};
+  return misuse_hint("--card " + shell_path((fs::path(typed.path) / "README.md").string()),
+                     "--card {}: in the published folder; expected the name of a Markdown file",
+                     typed.card);
+}
+
 Result<int> publish(const TypedPublish& typed, const Console& console,
                     const CommonOptions& common) {
   std::error_code error;
@@ -163,7 +174,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   CKPT_TRY(check_lfs_folder(typed));
   CKPT_TRY(check_archive_name(typed));
   CKPT_TRY(check_published_targets(typed.path));
-  if (typed.has_card_file()) CKPT_TRY(read_card(typed.card));
+  CKPT_TRY(check_card(typed));
   if (typed.report) CKPT_TRY(check_published_report(typed.path));
   CKPT_TRY(Publication(typed, signer, console, common).run());
   if (typed.is_dry_run) return 0;

@@ -106,16 +106,15 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
     if (!is_utf8(entry.path)) {
       return misuse("{}: its name is not UTF-8", where);
     }
-    const std::string name = fs::path(entry.path).filename().string();
     if (own_file(entry.path) == OwnFile::kLeftover) {
       return misuse_hint("the command that left it, once more",
                          "{}: left by work that was interrupted", where);
     }
-    if (entry.size_bytes < 1024 &&
-        (has_ending(name, ".safetensors") || has_ending(name, ".gguf"))) {
+    if (entry.size_bytes < 1024) {
       CKPT_ASSIGN(const std::string text, read_small(folder / entry.path, 1024));
       if (text.starts_with("version https://git-lfs")) {
-        return misuse_hint("git lfs pull", "{}: a git-LFS pointer; expected the weights", where);
+        return misuse_hint("git lfs pull", "{}: a git-LFS pointer; expected the file itself",
+                           where);
       }
     }
     CKPT_TRY(refuse_secret(folder, entry));

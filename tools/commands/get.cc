@@ -4,6 +4,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/utf8.h"
+#include "core/io/files_read.h"
 #include "core/io/folder.h"
 #include "core/json/json_path.h"
 #include "core/model/json_documents.h"
@@ -120,6 +121,7 @@ Result<int> get(const TypedGet& typed, const Console& console) {
   }
   CKPT_ASSIGN(const Answers answers,
               is_folder(typed.path) ? document_answers(typed) : metadata_answers(typed));
+  CKPT_TRY(check_files_read());
   if (typed.raw) {
     std::fwrite(answers[0].whole.data(), 1, answers[0].whole.size(), stdout);
     return 0;

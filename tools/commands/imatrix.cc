@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
 #include "core/base/result.h"
+#include "core/io/files_read.h"
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
@@ -476,6 +477,7 @@ Result<int> imatrix(const TypedImatrix& typed, const Console& console,
   CKPT_TRY(check_imatrix_files(typed));
   if (typed.what == "show") {
     CKPT_ASSIGN(const ImatrixSums sums, read_imatrix_sums(typed.files[0]));
+    CKPT_TRY(check_files_read());
     show_imatrix(sums, typed.tensors, console);
   } else {
     CKPT_TRY(typed.what == "merge" ? merge(typed, console, common) : fill(typed, console, common));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/words.h"
+#include "core/io/files_read.h"
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
 #include "tools/line/commands.h"
@@ -69,6 +70,7 @@ Result<int> report(const TypedReport& typed, const Console& console, const Commo
   CKPT_TRY(check_open(typed, out));
   if (!out.empty()) CKPT_TRY(check_report_target(out, typed.force));
   CKPT_ASSIGN(Json data, report_data(typed, console, common));
+  CKPT_TRY(check_files_read());
   console.object("report", data);
   if (out.empty()) return 0;
   const std::string page = report_page(data.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -6,6 +6,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/glob.h"
+#include "core/io/files_read.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
@@ -197,6 +198,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
     console.warn(found.error().text());
     summary.algorithms.resize(checkpoint.tensors.size());
   }
+  CKPT_TRY(check_files_read());
   show_summary(console, checkpoint, typed);
   show_quantization(console, summary);
   if (typed.metadata) show_metadata(console, checkpoint);

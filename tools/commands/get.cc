@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/glob.h"
 #include "core/base/nearest.h"
 #include "core/base/utf8.h"
 #include "core/io/files_read.h"
@@ -82,26 +83,55 @@ Result<Answers> metadata_answers(const TypedGet& typed) {
   return out;
 }
 
+Failure no_such_file(const TypedGet& typed, std::string_view file) {
+  return misuse_hint("ckpt show " + shell_path(typed.path), "{}: has no '{}'", typed.path, file);
+}
+
+// A key of `__metadata__` in files of weights; their name may be a glob, as for ckpt set.
+Status add_file_answers(const TypedGet& typed, const DocumentKey& at, Answers& out) {
+  CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
+  const Glob wanted(at.file);
+  const size_t before = out.size();
+  std::vector<std::string> keys;
+  bool has_file = false;
+  for (const auto& [file, metadata] : checkpoint.file_metadata) {
+    if (!wanted.matches(file)) continue;
+    has_file = true;
+    for (const MetaEntry& entry : metadata.entries) {
+      keys.push_back(fmt::format("{}:{}", at.file, entry.key));
+      if (entry.key != at.key) continue;
+      out.push_back(answer_of(fmt::format("{}:{}", file, entry.key), entry.value));
+    }
+  }
+  if (out.size() > before) return {};
+  return has_file ? no_such_key(typed, fmt::format("{}:{}", at.file, at.key), keys)
+                  : no_such_file(typed, at.file);
+}
+
 // Without keys: the members of the two documents that hold a model's settings.
 Result<Answers> document_answers(const TypedGet& typed) {
   Checkpoint checkpoint;
   CKPT_ASSIGN(checkpoint.documents, read_documents(typed.path, typed.reading));
   Answers out;
+  bool has_settings = false;
   for (const char* name : {"config.json", "generation_config.json"}) {
     if (!typed.keys.empty()) break;
     CKPT_ASSIGN(const auto document, read_json(checkpoint, name));
     if (!document) continue;
+    has_settings = true;
     for (const auto& [key, value] : document->root.members()) {
       out.push_back(answer_of(fmt::format("{}:{}", name, key), value));
     }
   }
+  if (typed.keys.empty() && !has_settings) return no_such_file(typed, "config.json");
   for (const std::string& typed_key : typed.keys) {
     const DocumentKey at = document_key(typed_key);
-    CKPT_ASSIGN(const auto document, read_json(checkpoint, at.file));
-    if (!document) {
-      return misuse_hint("ckpt show " + shell_path(typed.path), "{}: has no '{}'", typed.path,
-                         at.file);
+    if (at.file.ends_with(".safetensors")) {
+      CKPT_TRY(add_file_answers(typed, at, out));
+      continue;
     }
+    CKPT_ASSIGN(const auto document, read_json(checkpoint, at.file));
+    if (!document) return no_such_file(typed, at.file);
     const JsonText* value = find_at(document->root, json_path(at.key));
     if (value != nullptr) {
       out.push_back(answer_of(typed_key, *value));
@@ -115,13 +145,13 @@ Result<Answers> document_answers(const TypedGet& typed) {
 }
 
 Result<int> get(const TypedGet& typed, const Console& console) {
-  if (typed.raw && (typed.keys.size() != 1 || console.json())) {
-    return misuse_hint("ckpt get FILE KEY --raw",
-                       "--raw: the bytes of one value; expected one KEY and no --json");
-  }
+  const auto refused = misuse_hint("ckpt get FILE KEY --raw",
+                                   "--raw: the bytes of one value; expected one KEY and no --json");
+  if (typed.raw && (typed.keys.size() != 1 || console.json())) return refused;
   CKPT_ASSIGN(const Answers answers,
               is_folder(typed.path) ? document_answers(typed) : metadata_answers(typed));
   CKPT_TRY(check_files_read());
+  if (typed.raw && answers.size() != 1) return refused;  // a glob of files
   if (typed.raw) {
     std::fwrite(answers[0].whole.data(), 1, answers[0].whole.size(), stdout);
     return 0;

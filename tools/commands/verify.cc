@@ -280,6 +280,11 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
   const fs::path folder = typed.path;
   const fs::path signature =
       typed.signature.empty() ? folder / kSignatureName : fs::path(typed.signature);
+  CKPT_ASSIGN(const bool has_signature, is_there(signature));
+  if (typed.trusted.is_given() && typed.signature.empty() && !has_signature) {
+    findings.bad(signature.string(), "missing; the folder is not signed");
+    return std::nullopt;
+  }
   if (typed.trusted.is_given()) {
     CKPT_ASSIGN(const std::string bundle, read_small(signature, kMaxSumsBytes));
     CKPT_ASSIGN(auto listing, check_signature(signature.string(), bundle, typed.trusted, findings));
@@ -287,7 +292,6 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
     if (listing && !own.empty()) listing->own_files.push_back(own);
     return listing;
   }
-  CKPT_ASSIGN(const bool has_signature, is_there(signature));
   if (has_signature) {
     findings.not_checked(fmt::format("{} not checked", signature.filename().string()));
     console.talk("{}: not checked; say whose it must be with --public-key, --certificate or --ca",

@@ -1,14 +1,14 @@
 // Who we are to a registry: from files and programs of `docker login` and `podman login`.
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "core/io/bytes.h"
+#include "core/io/child.h"
 #include "core/io/descriptor.h"
 #include "core/io/paths.h"
 #include "core/json/json_read.h"
@@ -82,16 +82,12 @@ Result<std::string> ask_program(const std::string& program, const std::string& h
   if (::pipe2(from, O_CLOEXEC) != 0) return io_failure(program, "cannot be started", errno);
   const Descriptor from_read(from[0]);
   Descriptor from_write(from[1]);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, to_read.get(), 0);
-  ::posix_spawn_file_actions_adddup2(&actions, from_write.get(), 1);
+  Child child;
+  ::posix_spawn_file_actions_adddup2(child.files(), to_read.get(), 0);
+  ::posix_spawn_file_actions_adddup2(child.files(), from_write.get(), 1);
   std::string name = program, verb = "get";
   char* const arguments[] = {name.data(), verb.data(), nullptr};
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, name.c_str(), &actions, nullptr, arguments, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
+  if (child.start(arguments) != 0) {
     return misuse("{}: cannot be started, and the login of {} is kept by it", program, host);
   }
   // A host is shorter than what a pipe holds.
@@ -99,11 +95,8 @@ Result<std::string> ask_program(const std::string& program, const std::string& h
   to_write = Descriptor();
   from_write = Descriptor();
   std::string answer = read_until_end(from_read.get());
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!is_asked || !WIFEXITED(status) || WEXITSTATUS(status) != 0) answer.clear();
-  return answer;
+  const bool is_answered = child.wait().empty() && is_asked;
+  return is_answered ? std::move(answer) : std::string();
 }
 
 // Of a credential helper. Fails as ask_program() does, and kUsage for an answer that is not JSON.

@@ -1,13 +1,12 @@
 // ckpt report PATH...: a page that shows what is in checkpoints, and how far they are from a base.
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/base/words.h"
+#include "core/io/child.h"
 #include "core/io/files_read.h"
 #include "core/io/folder.h"
 #include "plan/conversion/targets.h"
@@ -37,23 +36,12 @@ Status open_page(const fs::path& page) {
   std::string program = "xdg-open", path = page.string();
   if (path.starts_with('-')) path.insert(0, "./");
   char* const words[] = {program.data(), path.data(), nullptr};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0], &files, nullptr, words, environ);
-  posix_spawn_file_actions_destroy(&files);
-  int ended = 0;
-  if (error == 0) {
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) return {};
-  }
-  const std::string why = error != 0 ? std::string(std::strerror(error))
-                          : WIFEXITED(ended)
-                              ? fmt::format("ended with exit code {}", WEXITSTATUS(ended))
-                              : fmt::format("was ended by signal {}", WTERMSIG(ended));
+  Child child;
+  posix_spawn_file_actions_addopen(child.files(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(child.files(), STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  const int error = child.start(words);
+  const std::string why = error != 0 ? std::string(std::strerror(error)) : child.wait();
+  if (why.empty()) return {};
   return fail(ErrorCode::kIo, "--open: xdg-open: {}; {} is written, open it in a browser", why,
               page.string());
 }

@@ -228,11 +228,15 @@ struct FileMetadata {
   }
 };
 
+// Files of GGUF and PyTorch have none.
+bool has_file_metadata(const Checkpoint& checkpoint, const std::string& path) {
+  return !checkpoint.file_metadata.empty() && !holds_torch_weights(path);
+}
+
 // File by file, in their order; of weights that are cut differently all files together.
 void compare_file_metadata(const Checkpoint& a, const Checkpoint& b, Differences& out) {
   const FileMetadata left(a), right(b);
   const size_t count = left.files.size();
-  if (left.files.empty() || right.files.empty()) return;  // a GGUF
   if (count != right.files.size()) compare_metadata(left.together(), right.together(), out);
   for (size_t i = 0; count == right.files.size() && i < count; ++i) {
     const auto& [file, metadata] = left.files[i];
@@ -326,8 +330,9 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   CKPT_TRY(compare_code(typed, a, b, out));
   CKPT_TRY(check_files_read());
   compare_metadata(a.metadata, b.metadata, out);
-  const bool has_torch = holds_torch_weights(typed.a) || holds_torch_weights(typed.b);
-  if (!has_torch) compare_file_metadata(a, b, out);  // files of PyTorch have no keys
+  if (has_file_metadata(a, typed.a) && has_file_metadata(b, typed.b)) {
+    compare_file_metadata(a, b, out);
+  }
   compare_documents(a, b, out);
   console.answer(
       out.count() == 0

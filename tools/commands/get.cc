@@ -123,7 +123,9 @@ Result<Answers> document_answers(const TypedGet& typed) {
       out.push_back(answer_of(fmt::format("{}:{}", name, key), value));
     }
   }
-  if (typed.keys.empty() && !has_settings) return no_such_file(typed, "config.json");
+  if (typed.keys.empty() && !has_settings) {
+    return misuse_hint("ckpt get FILE", "{}: has no 'config.json'", typed.path);
+  }
   for (const std::string& typed_key : typed.keys) {
     const DocumentKey at = document_key(typed_key);
     if (at.file.ends_with(".safetensors")) {

@@ -1,8 +1,11 @@
 """The package as it is installed; CKPT_TESTDATA names testdata."""
+import dataclasses
+import json
 import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -180,14 +183,16 @@ def programs_in(folder):
 
 
 def write_large(path, size=1 << 32):
-    import json
-    import struct
     path.mkdir()
-    header = json.dumps({"w": {"dtype": "BF16", "shape": [size // 8192, 4096], "data_offsets": [0, size]}}).encode()
-    with open(path / "model.safetensors", "wb") as out:
-        out.write(struct.pack("<Q", len(header)) + header)
-        out.truncate(8 + len(header) + size)
+    write_tensors(path / "model.safetensors", {"w": {"dtype": "BF16", "shape": [size // 8192, 4096], "data_offsets": [0, size]}})
     (path / "config.json").write_text("{}")
+
+
+def write_tensors(path, tensors, values=b""):
+    header = json.dumps(tensors).encode()
+    with open(path, "wb") as out:
+        out.write(struct.pack("<Q", len(header)) + header + values)
+        out.truncate(8 + len(header) + max(one["data_offsets"][1] for one in tensors.values()))
 
 
 # Whoever builds options from variables that are not set must not get less than was asked for.
@@ -295,3 +300,123 @@ def test_options_are_typed_and_explained():
 
 def test_other_spellings_reach_the_program(folder):
     assert ckpt.convert(MODEL, "a.gguf", outtype="q8_0", dry_run=True).ok
+
+
+@pytest.fixture()
+def no_exit_codes():
+    """A program that ignores SIGCHLD learns no exit code of its children."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_failure_is_no_success_where_exit_codes_are_lost(folder, no_exit_codes):
+    shutil.copytree(MODEL, "m")
+    with open("m/model.safetensors", "ab") as file:
+        file.write(b"x")
+    pathlib.Path("none.json").write_text("{}")
+    calls = [lambda: ckpt.convert("m", "x.gguf", to="q8_0"), lambda: ckpt.publish("m"), lambda: ckpt.execute("none.json"),
+             lambda: ckpt.patch("m", step="rename:from=a,to=b"), lambda: ckpt.report("m", against="none"),
+             lambda: ckpt.imatrix("show", "none"), lambda: ckpt.list("none"), lambda: ckpt.show("none")]
+    for call in calls:
+        with pytest.raises(ckpt.CkptError) as failed:
+            call()
+        assert failed.value.exit_code == 2 and failed.value.code
+    assert not ckpt.verify("m").ok
+
+
+def test_an_answer_is_the_same_where_exit_codes_are_lost(folder, no_exit_codes):
+    one = {"w": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}
+    write_tensors("a.safetensors", one, b"\0" * 8)
+    write_tensors("b.safetensors", one, b"\1" * 8)
+    write_tensors("c.safetensors", {"v": one["w"]}, b"\0" * 8)
+    for values in (False, True):
+        assert ckpt.diff("a.safetensors", "a.safetensors", values=values).ok
+        for other in ("b.safetensors", "c.safetensors"):
+            apart = ckpt.diff("a.safetensors", other, values=values)
+            assert not apart.ok and not apart.same and apart.differences
+    ckpt.convert(MODEL, "q.gguf", to="q4_0")
+    assert not ckpt.diff(MODEL, "q.gguf", fail_if="sqnr<99").ok
+    assert ckpt.diff(MODEL, "q.gguf", fail_if="sqnr<1").ok
+    shutil.copytree(MODEL, "m")
+    (folder / "m/tokenizer_config.json").write_text('{"tokenizer_class": "TokenizersBackend"}')
+    assert not ckpt.doctor("m", for_="vllm-0.17").ok
+
+
+def test_a_damaged_checkpoint_differs_and_says_why(folder):
+    pathlib.Path("a.safetensors").write_bytes(b"\0" * 7)
+    apart = ckpt.diff("a.safetensors", "a.safetensors")
+    assert not apart.ok and not apart.same and any("a.safetensors" in note for note in apart.notes)
+
+
+def test_statistics_of_another_model_are_not_ok(folder):
+    ill = ckpt.doctor(MODEL, for_="vllm", imatrix=TESTDATA / "formats/good/imatrix/imatrix.gguf")
+    assert ill.good and not ill.ok and [one.fits for one in ill.statistics] == [False]
+
+
+def test_an_archive_and_its_folder_have_one_answer(folder):
+    shutil.copytree(MODEL, "m")
+    ckpt.publish("m", archive="m.tar.zst")
+    def answer(path):
+        try:
+            return ckpt.verify(path, public_key=TESTDATA / "publish/p256.pub").sound
+        except ckpt.CkptError as error:
+            return error.code
+    assert answer("m") == answer("m.tar.zst")      # neither is signed
+
+
+def fields_of(result):
+    """Each dataclass in `result`, itself first, as a dict of its fields."""
+    if dataclasses.is_dataclass(result):
+        yield {field.name.rstrip("_"): getattr(result, field.name) for field in dataclasses.fields(result)}
+        for field in dataclasses.fields(result):
+            yield from fields_of(getattr(result, field.name))
+    elif isinstance(result, (list, tuple)):
+        for one in result:
+            yield from fields_of(one)
+
+
+# Fields of --json that a result gives in another form: a list for a number, an object for a dict.
+OTHER_FORM = {"checkpoint": {"types", "metadata"}, "summary": {"differences", "files", "findings"}, "report": {"report"},
+              "chosen_types": None}
+
+
+def test_a_result_has_all_that_the_program_says(folder, monkeypatch):
+    said = []
+    real = ckpt._api.run
+    monkeypatch.setattr(ckpt._api, "run", lambda *words: said.append(real(*words)) or said[-1])
+    shutil.copytree(MODEL, "m")
+    imatrix = TESTDATA / "formats/good/imatrix/imatrix.gguf"
+    calls = [
+        lambda: ckpt.show("m", tensors=True, metadata=True),
+        lambda: ckpt.convert("m", "q.gguf", to="q4_0", dry_run=True),
+        lambda: ckpt.convert("m", "q.gguf", to="q4_0"),
+        lambda: ckpt.show("q.gguf", tensors=True, metadata=True),
+        lambda: ckpt.convert("m", "p.gguf", to="q4_0", plan_out="plan.json"),
+        lambda: ckpt.execute("plan.json", part="1/2"),
+        lambda: ckpt.convert("m", "n", to="nvfp4-w4a16", for_="vllm", if_needed=True),
+        lambda: ckpt.convert("m", "n", to="nvfp4-w4a16", for_="vllm", if_needed=True),
+        lambda: ckpt.show("n"),
+        lambda: ckpt.convert("n", "d", to="bf16"),
+        lambda: ckpt.patch("m", step="config:set=max_position_embeddings=4096", dry_run=True),
+        lambda: ckpt.patch("m", step="config:set=max_position_embeddings=4096"),
+        lambda: ckpt.doctor("m", for_="vllm", imatrix=imatrix),
+        lambda: ckpt.diff("m", MODEL),
+        lambda: ckpt.diff("m", "n", values=True, fail_if="sqnr<99"),
+        lambda: ckpt.report("n"),
+        lambda: ckpt.imatrix("show", imatrix),
+        lambda: ckpt.publish("m", dry_run=True, to="oci://localhost:1/a/b:v1"),
+        lambda: ckpt.publish("m", archive="m.tar.zst"),
+        lambda: ckpt.verify("m"),
+    ]
+    kinds = set()
+    for call in calls:
+        result = list(fields_of(call()))
+        for one in said[-1].objects:
+            kind = one["type"]
+            kinds.add(kind)
+            if OTHER_FORM.get(kind, set()) is None:
+                continue
+            known = {key: value for key, value in one.items() if key not in {"type", "schema", *OTHER_FORM.get(kind, ())}}
+            assert any(all(key in each and each[key] == value for key, value in known.items()) for each in result), (kind, known)
+    assert {"plan", "summary", "share", "plan-file", "change", "statistics", "publish", "placement", "rounded", "serve"} <= kinds

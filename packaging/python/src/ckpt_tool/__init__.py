@@ -15,13 +15,15 @@ ends the program too; finished work is kept, and the same call resumes it.
 from ._api import version
 from ._functions import convert, diff, doctor, execute, imatrix, list, patch, publish, report, show, verify  # noqa: A004
 from ._process import CkptError, Progress, find_binary
-from ._results import (Check, Checkpoint, Comparison, Conversion, Diagnosis, Difference, Finding, Gate, Imatrices, Imatrix,
-                       ImatrixTensor, Next, OutputFile, Patched, PlannedFile, PlannedTensor, Publication, Report, Serve, Share,
-                       Summary, Tensor, TypeShare, Values, Verdict, Verification, Version)
+from ._results import (Change, Check, Checkpoint, Comparison, Conversion, Diagnosis, Difference, Finding, FixedFile, Gate,
+                       Group, Imatrices, Imatrix, ImatrixTensor, Merged, Metadata, Moved, Next, OutputFile, Patched, Placement,
+                       PlanFile, PlannedFile, PlannedTensor, Publication, PublishedFile, Quantization, Report, Rounded, Sent,
+                       Serve, Share, Space, Statistics, Summary, Tensor, TypeShare, Values, Verdict, Verification, Version)
 
 # `list` is not among the names of `from ckpt_tool import *`, where it would replace Python's.
-__all__ = ["Check", "Checkpoint", "CkptError", "Comparison", "Conversion", "Diagnosis", "Difference", "Finding", "Gate",
-           "Imatrices", "Imatrix", "ImatrixTensor", "Next", "OutputFile", "Patched", "PlannedFile", "PlannedTensor", "Progress",
-           "Publication", "Report", "Serve", "Share", "Summary", "Tensor", "TypeShare", "Values", "Verdict", "Verification",
-           "Version", "convert", "diff", "doctor", "execute", "find_binary", "imatrix", "patch", "publish", "report", "show",
-           "verify", "version"]
+__all__ = ["Change", "Check", "Checkpoint", "CkptError", "Comparison", "Conversion", "Diagnosis", "Difference", "Finding",
+           "FixedFile", "Gate", "Group", "Imatrices", "Imatrix", "ImatrixTensor", "Merged", "Metadata", "Moved", "Next",
+           "OutputFile", "Patched", "Placement", "PlanFile", "PlannedFile", "PlannedTensor", "Progress", "Publication",
+           "PublishedFile", "Quantization", "Report", "Rounded", "Sent", "Serve", "Share", "Space", "Statistics", "Summary",
+           "Tensor", "TypeShare", "Values", "Verdict", "Verification", "Version", "convert", "diff", "doctor", "execute",
+           "find_binary", "imatrix", "patch", "publish", "report", "show", "verify", "version"]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence
 
 from . import _results as results
 from ._process import Object, OptionValue, Path, ProgressCall, Said, run
@@ -27,21 +27,24 @@ def version() -> results.Version:
 
 def show(path: Path, progress: Progressing, options: Options) -> results.Checkpoint:
     said = run("show", [path], options, progress)
-    one = dict(said.one("checkpoint"))
+    one, metadata = dict(said.one("checkpoint")), said.all("metadata", results.Metadata)
     one["types"] = {name: read(results.TypeShare, share) for name, share in one["types"].items()}
-    shown = {each["key"]: each["value"] for each in said.of("metadata")}
-    listed = [read(results.Tensor, each) for each in said.of("tensor")]
-    return read(results.Checkpoint, {**one, "tensor_list": listed, "metadata": shown})
+    return read(results.Checkpoint, {
+        **one, "tensor_list": said.all("tensor", results.Tensor), "metadata_list": metadata,
+        "metadata": {each.key: each.value for each in metadata}, "groups": said.all("group", results.Group),
+        "quantization": said.last("quantization", results.Quantization)})
 
 
 def _conversion(said: Said) -> results.Conversion:
-    plan: List[dict[str, Any]] = [{**one, "from_": one["from"]} for one in said.of("plan")]
-    shares = said.of("share")
+    said.one("summary", "share", "plan-file")
+    chosen = said.of("chosen_types")
     return results.Conversion(
-        ok=said.ok, outputs=[read(results.Summary, one) for one in said.of("summary")], files=_files(said),
-        plan=[read(results.PlannedTensor, one) for one in plan],
-        verdicts=[read(results.Verdict, one) for one in said.of("verdict")], notes=said.notes,
-        share=read(results.Share, shares[-1]) if shares else None)
+        ok=said.ok, outputs=said.all("summary", results.Summary), files=_files(said),
+        plan=said.all("plan", results.PlannedTensor), verdicts=said.all("verdict", results.Verdict), notes=said.notes,
+        share=said.last("share", results.Share), plan_file=said.last("plan-file", results.PlanFile),
+        space=said.all("space", results.Space), moved=said.all("moved", results.Moved),
+        rounded=said.all("rounded", results.Rounded), merged=said.all("merged", results.Merged),
+        chosen_types=chosen[-1] if chosen else None)
 
 
 def convert(source: Path, out: Path, progress: Progressing, options: Options) -> results.Conversion:
@@ -55,30 +58,34 @@ def execute(plan: Path, progress: Progressing, options: Options) -> results.Conv
 def patch(path: Path, progress: Progressing, options: Options) -> results.Patched:
     said = run("patch", [path], options, progress)
     return read(results.Patched, {**said.one("summary"), "files": _files(said), "notes": said.notes,
-                                  "plan": [read(results.PlannedFile, one) for one in said.of("plan")]})
+                                  "plan": said.all("plan", results.PlannedFile),
+                                  "changes": said.all("change", results.Change)})
 
 
 def doctor(path: Path, progress: Progressing, options: Options) -> results.Diagnosis:
     said = run("doctor", [path], options, progress)
-    following, summary = said.of("next"), said.one("summary")
+    summary, statistics = said.one("summary"), said.all("statistics", results.Statistics)
     return read(results.Diagnosis, {
-        **summary, "ok": summary["good"], "verdicts": [read(results.Verdict, one) for one in said.of("verdict")],
-        "findings": [read(results.Finding, one) for one in said.of("check")], "notes": said.notes,
-        "next": read(results.Next, following[-1]) if following else None,
-        "serve": [read(results.Serve, one) for one in said.of("serve")]})
+        **summary, "ok": summary["good"] and all(each.fits for each in statistics), "notes": said.notes,
+        "verdicts": said.all("verdict", results.Verdict), "findings": said.all("check", results.Finding),
+        "next": said.last("next", results.Next), "serve": said.all("serve", results.Serve), "statistics": statistics,
+        "plan": said.all("plan", results.PlannedFile), "files": said.all("file", results.FixedFile)})
 
 
 def diff(a: Path, b: Path, progress: Progressing, options: Options) -> results.Comparison:
     said = run("diff", [a, b], options, progress)
-    totals = said.of("total")
-    same = bool(totals[-1]["same"]) if totals else said.ok
-    summary = said.of("summary") or [{"a": str(a), "b": str(b), "same": same}]
+    if said.ok:
+        said.one("summary", "total")
+    differences, gates = said.all("difference", results.Difference), said.all("gate", results.Gate)
+    total, summaries = said.last("total", results.Values), said.of("summary")
+    same = total.same and not differences if total else bool(summaries) and bool(summaries[-1]["same"])
+    # Gates ask about values; what could not be compared is no better than a gate that failed.
+    is_gated = bool(options.get("fail_if"))
+    passed = not gates and all(each.kind == "bytes" for each in differences)
     return read(results.Comparison, {
-        **summary[-1], "ok": said.ok, "notes": said.notes,
-        "differences": [read(results.Difference, one) for one in said.of("difference")],
-        "values": [read(results.Values, one) for one in said.of("values")],
-        "total": read(results.Values, totals[-1]) if totals else None,
-        "gates": [read(results.Gate, one) for one in said.of("gate")]})
+        "a": str(a), "b": str(b), **(summaries[-1] if summaries else {}), "same": same,
+        "notes": [*said.notes, *said.errors()], "ok": said.ok and (passed if is_gated else same), "differences": differences,
+        "values": said.all("values", results.Values), "total": total, "gates": gates})
 
 
 def report(reported: Path | Sequence[Path], progress: Progressing, options: Options) -> results.Report:
@@ -88,21 +95,25 @@ def report(reported: Path | Sequence[Path], progress: Progressing, options: Opti
 
 def imatrix(what: str, files: Path | Sequence[Path], progress: Progressing, options: Options) -> results.Imatrices:
     said = run("imatrix", [what, *_several(files)], options, progress)
+    said.one("imatrix", "file")
     return results.Imatrices(
-        shown=[read(results.Imatrix, one) for one in said.of("imatrix")],
-        tensors=[read(results.ImatrixTensor, one) for one in said.of("imatrix-tensor")], files=_files(said), notes=said.notes)
+        shown=said.all("imatrix", results.Imatrix), tensors=said.all("imatrix-tensor", results.ImatrixTensor),
+        files=_files(said), notes=said.notes)
 
 
 def verify(path: Path, progress: Progressing, options: Options) -> results.Verification:
     said = run("verify", [path], options, progress)
     summary = said.one("summary")
     return read(results.Verification, {**summary, "ok": summary["sound"], "notes": said.notes,
-                                       "checks": [read(results.Check, one) for one in said.of("check")]})
+                                       "checks": said.all("check", results.Check)})
 
 
 def publish(path: Path, progress: Progressing, options: Options) -> results.Publication:
     said = run("publish", [path], options, progress)
-    return results.Publication(files=_files(said), notes=said.notes)
+    said.one("file", "publish")
+    return results.Publication(
+        files=_files(said), notes=said.notes, plan=said.all("publish", results.PublishedFile),
+        placements=said.all("placement", results.Placement), sent=said.all("sent", results.Sent))
 
 
 def list(what: str, progress: Progressing, options: Options) -> Sequence[Object]:

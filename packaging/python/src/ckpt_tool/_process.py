@@ -10,14 +10,18 @@ import tempfile
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path as _Path
-from typing import Any, Callable, Dict, Sequence, Union
+from typing import Any, Callable, Dict, Sequence, Type, TypeVar, Union
+
+from ._results import read
+
+T = TypeVar("T")
 
 Path = Union[str, "os.PathLike[str]"]
 Value = Union[str, int, float, bool, "os.PathLike[str]", None]
 OptionValue = Union[Value, Sequence[Value]]
 Object = Dict[str, Any]
 
-_DONE, _ANSWER_IS_NO, _NOT_CHECKED = 0, 1, 3
+_DONE, _ANSWER_IS_NO, _FAILED, _NOT_CHECKED, _INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class CkptError(Exception):
@@ -51,10 +55,22 @@ class Said:
     def of(self, kind: str) -> list[Object]:
         return [one for one in self.objects if one["type"] == kind]
 
-    def one(self, kind: str) -> Object:
-        found = self.of(kind)
+    def all(self, kind: str, result: Type[T]) -> list[T]:
+        return [read(result, one) for one in self.of(kind)]
+
+    def last(self, kind: str, result: Type[T]) -> T | None:
+        found = self.all(kind, result)
+        return found[-1] if found else None
+
+    def errors(self) -> list[str]:
+        """The sentences of an answer that is no."""
+        return [_sentence(one) for one in self.of("error")]
+
+    def one(self, *kinds: str) -> Object:
+        """The last object of any of these kinds. A run that was ended from outside gave none."""
+        found = [one for one in self.objects if one["type"] in kinds]
         if not found:
-            raise CkptError(f"ckpt gave no {kind}; expected one. Try: a ckpt of the same version as this package")
+            raise CkptError(f"ckpt gave no {kinds[0]}; expected one. Try: a ckpt of the same version as this package")
         return found[-1]
 
 
@@ -119,13 +135,27 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
+def _exit_code(objects: list[Object], waited: int) -> int:
+    """`waited` is 0 as well if SIGCHLD is ignored here, or if another thread waited for the program. Its objects tell then:
+    an error is an answer (no) only after a summary."""
+    kinds = [one["type"] for one in objects]
+    if waited != _DONE or "error" not in kinds:
+        return waited
+    if objects[kinds.index("error")]["code"] == "interrupted":
+        return _INTERRUPTED
+    return _ANSWER_IS_NO if "summary" in kinds[:kinds.index("error")] else _FAILED
+
+
+def _sentence(error: Object) -> str:
+    where, message, hint = (str(error[key]) for key in ("where", "message", "try"))
+    return (f"{where}: " if where else "") + message + (f". Try: {hint}" if hint else "")
+
+
 def _failure(objects: list[Object], talk: str, exit_code: int) -> CkptError:
     errors = [one for one in objects if one["type"] == "error"]
     if errors:
         last = errors[-1]
-        where, hint = str(last["where"]), str(last["try"])
-        sentence = (f"{where}: " if where else "") + str(last["message"]) + (f". Try: {hint}" if hint else "")
-        return CkptError(sentence, str(last["code"]), where, hint, exit_code)
+        return CkptError(_sentence(last), str(last["code"]), str(last["where"]), str(last["try"]), exit_code)
     said = [line.removeprefix("ckpt: ") for line in talk.splitlines() if line.strip()]
     ended = f"ckpt was ended by signal {-exit_code}" if exit_code < 0 else f"ckpt ended with exit code {exit_code}"
     return CkptError(said[-1] if said else ended, exit_code=exit_code)
@@ -157,7 +187,8 @@ def run(verb: str, positionals: Sequence[Value], options: dict[str, OptionValue]
             raise
         talk.seek(0)
         text = talk.read()
-    if process.returncode not in (_DONE, _ANSWER_IS_NO, _NOT_CHECKED):
-        raise _failure(objects, text, process.returncode)
+    code = _exit_code(objects, process.returncode)
+    if code not in (_DONE, _ANSWER_IS_NO, _NOT_CHECKED):
+        raise _failure(objects, text, code)
     notes = [line.removeprefix("ckpt: note: ") for line in text.splitlines() if line.startswith("ckpt: note: ")]
-    return Said(objects, notes, process.returncode == _DONE)
+    return Said(objects, notes, code == _DONE)

@@ -1,6 +1,7 @@
 """The program's results, as docs/JSON.md defines them; fields added by later versions are ignored."""
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass, field, fields
 from typing import Any, Mapping, Type, TypeVar
 
@@ -8,9 +9,10 @@ T = TypeVar("T")
 
 
 def read(kind: Type[T], one: Mapping[str, Any]) -> T:
-    """Builds a `kind` from the fields that the object has; the others keep their defaults."""
+    """Builds a `kind` from the fields that the object has; the others keep their defaults. "from" becomes from_."""
     names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{key: value for key, value in one.items() if key in names})
+    named = {key + "_" if keyword.iskeyword(key) else key: value for key, value in one.items()}
+    return kind(**{key: value for key, value in named.items() if key in names})
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,32 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Metadata:
+    key: str
+    value_type: str
+    value: Any
+    file: str = ""       # of a folder of safetensors
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """What a checkpoint with quantized weights, or one that declares them, says of itself."""
+    stated: str
+    producer: str
+    kv_cache: str
+    disagreements: list[str]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Weights that are quantized alike."""
+    algorithm: str
+    layers: int
+    vectors: int
+    names: list[str]
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     path: str
     format: str
@@ -60,6 +88,9 @@ class Checkpoint:
     metadata_keys: int
     tensor_list: list[Tensor] = field(default_factory=list)     # with tensors=True or a glob
     metadata: dict[str, Any] = field(default_factory=dict)      # with metadata=True
+    metadata_list: list[Metadata] = field(default_factory=list)     # the same, with types and files
+    quantization: Quantization | None = None
+    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -73,6 +104,8 @@ class PlannedTensor:
     source_bytes: int
     size_bytes: int
     bits_per_weight: float
+    moved_blocks: int = 0               # of MXFP4: those that keep their values
+    second_error: float | None = None   # as of Rounded
 
 
 @dataclass(frozen=True)
@@ -90,6 +123,50 @@ class Summary:
     tensor_bytes: int = 0
     source_bits_per_weight: float = 0.0
     bits_per_weight: float = 0.0
+    moved_tensors: int = 0              # moved to another format without rounding
+    moved_blocks: int = 0
+    up_to_date: bool = False            # with if_needed: nothing was to be done
+
+
+@dataclass(frozen=True)
+class Space:
+    """A folder that outputs go into; of a dry run."""
+    folder: str
+    needed_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True)
+class Moved:
+    out: str
+    tensor: str
+    moved_blocks: int
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A weight that was quantized before: how far its values moved."""
+    out: str
+    tensor: str
+    second_error: float
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A weight that adapters were merged into."""
+    out: str
+    tensor: str
+    tensor_type: str
+    kept: float
+    below_rounding: bool
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    path: str
+    digest: str
+    files: int
+    size_bytes: int
 
 
 @dataclass(frozen=True)
@@ -119,6 +196,12 @@ class Conversion:
     verdicts: list[Verdict]
     notes: list[str]
     share: Share | None = None          # of execute(part=...), unless it completed the plan
+    plan_file: PlanFile | None = None   # of plan_out
+    space: list[Space] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    rounded: list[Rounded] = field(default_factory=list)
+    merged: list[Merged] = field(default_factory=list)
+    chosen_types: dict[str, Any] | None = None      # with target_size or target_bits
 
 
 @dataclass(frozen=True)
@@ -127,6 +210,16 @@ class PlannedFile:
     change: str                         # written, header, shifted, rewritten, removed
     new: bool
     written_bytes: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value of metadata or of a JSON document; None where there is none."""
+    key: str
+    before: Any
+    after: Any
+    file: str = ""
+    value_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +232,7 @@ class Patched:
     written_bytes: int
     seconds: float
     notes: list[str]
+    changes: list[Change] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -172,6 +266,25 @@ class Serve:
 
 
 @dataclass(frozen=True)
+class Statistics:
+    """Whether an importance matrix or second moments are of a model."""
+    file: str
+    fits: bool
+    tensors: int
+    wrong: list[str]
+    unknown: list[str]
+    missing: list[str]
+    experts: int
+    unseen: int
+
+
+@dataclass(frozen=True)
+class FixedFile:
+    path: str
+    change: str
+
+
+@dataclass(frozen=True)
 class _Answer:
     """A yes (`ok`) or a no about a path."""
     path: str
@@ -186,6 +299,9 @@ class Diagnosis(_Answer):
     findings: list[Finding]
     next: Next | None
     serve: list[Serve]
+    statistics: list[Statistics]        # of imatrix and moments
+    plan: list[PlannedFile]             # of fix with dry_run
+    files: list[FixedFile]              # of fix
 
 
 @dataclass(frozen=True)
@@ -193,6 +309,7 @@ class Difference:
     what: str
     kind: str                           # tensor, shape, type, bytes, metadata, document
     detail: str
+    keys: list[str] = field(default_factory=list)   # that differ, of a JSON document
 
 
 @dataclass(frozen=True)
@@ -209,6 +326,8 @@ class Values:
     type_a: str = ""
     type_b: str = ""
     tensors: int = 1
+    a: dict[str, Any] = field(default_factory=dict)     # of each side: nonfinite, saturated, blocks, flushed_blocks
+    b: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -231,6 +350,7 @@ class Comparison:
     total: Values | None
     gates: list[Gate]                   # those that failed
     notes: list[str]
+    compared_tensors: int = 0           # by their bytes
 
 
 @dataclass(frozen=True)
@@ -249,9 +369,39 @@ class Verification(_Answer):
 
 
 @dataclass(frozen=True)
+class PublishedFile:
+    """Of a dry run."""
+    path: str
+    size_bytes: int | None              # None: not yet written
+    change: str                         # published, written
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A file at a target, of a dry run."""
+    target: str
+    file: str                           # empty for what ckpt makes
+    place: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Sent:
+    target: str
+    address: str
+    digest: str                         # of an artifact's manifest, or empty
+    sent_files: int
+    sent_bytes: int
+    present_files: int                  # that were there already
+
+
+@dataclass(frozen=True)
 class Publication:
     files: list[OutputFile]
     notes: list[str]
+    plan: list[PublishedFile] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -160,36 +160,57 @@ Result<Entries> entries_beside(const fs::path& path) {
   return out;
 }
 
-// nullopt where it is not there, no file of its own, or too large.
-std::optional<std::string> own_text(const Entries& entries, const fs::path& folder,
-                                    std::string_view name, uint64_t limit_bytes) {
-  const auto at = std::ranges::find(entries, name, &FolderEntry::path);
-  if (at == entries.end() || at->kind != FolderEntry::Kind::kFile) return std::nullopt;
-  auto text = read_small(folder / name, limit_bytes);
-  return text ? std::optional(std::move(*text)) : std::nullopt;
+// A record that is there and of which the report says nothing.
+void note_left_out(Error error, const fs::path& record, const Console& console) {
+  error.hint.clear();
+  console.warn("{}; the report is made without it", std::move(error).in(record.string()).text());
 }
 
-std::map<std::string, std::string> listed_digests(const std::optional<std::string>& sums,
-                                                  ReportedFiles& out) {
+// nullopt where it is not there or no file of its own; where it cannot be read, after a note.
+std::optional<std::string> own_text(const Entries& entries, const fs::path& record,
+                                    uint64_t limit_bytes, const Console& console) {
+  const auto at = std::ranges::find(entries, record.filename().native(), &FolderEntry::path);
+  if (at == entries.end() || at->kind != FolderEntry::Kind::kFile) return std::nullopt;
+  auto text = read_small(record, limit_bytes);
+  if (text) return std::move(*text);
+  note_left_out(text.error(), record, console);
+  return std::nullopt;
+}
+
+std::map<std::string, std::string> listed_digests(const Entries& entries, const fs::path& sums,
+                                                  const Console& console, ReportedFiles& out) {
   std::map<std::string, std::string> digests;
-  if (!sums) return digests;
-  const auto listed = parse_sha256sums(*sums);
+  const auto text = own_text(entries, sums, kMaxSumsBytes, console);
+  if (!text) return digests;
+  const auto listed = parse_sha256sums(*text);
   out.has_sums = listed.has_value();
-  if (!listed) return digests;
+  if (!listed) {
+    note_left_out(listed.error(), sums, console);
+    return digests;
+  }
   for (const FileDigest& file : *listed) digests[file.name] = file.sha256;
   return digests;
+}
+
+// provenance.json; null where there is none.
+Json record_of(const Entries& entries, const fs::path& record, const Console& console) {
+  const auto text = own_text(entries, record, kMaxShownProvenanceBytes, console);
+  const auto json = parse_json(record.string(), text.value_or("null"));
+  if (json) return Json(*json);
+  note_left_out(json.error(), record, console);
+  return {};
 }
 
 // Of a folder all that is in it, of a file itself and the other parts of a split; nothing is
 // hashed. What was published is only read from files that lie there themselves: a link could bring
 // any file of this machine into a page that others see. Fails: kIo; kUnsupported above a million
 // entries.
-Result<ReportedFiles> reported_files(const fs::path& path) {
+Result<ReportedFiles> reported_files(const fs::path& path, const Console& console) {
   ReportedFiles out;
   const fs::path folder = is_folder(path) ? path : parent_of(path);
   CKPT_ASSIGN(const Entries entries,
               is_folder(path) ? list_publishable(path) : entries_beside(path));
-  const auto digests = listed_digests(own_text(entries, folder, kSumsName, kMaxSumsBytes), out);
+  const auto digests = listed_digests(entries, folder / kSumsName, console, out);
   for (const FolderEntry& entry : entries) {
     out.has_signature = out.has_signature || entry.path == kSignatureName;
     const bool is_part = is_folder(path) || is_file_of(path, entry.path);
@@ -205,9 +226,7 @@ Result<ReportedFiles> reported_files(const fs::path& path) {
                         {"size_bytes", size_bytes},
                         {"sha256", digest == digests.end() ? Json() : Json(digest->second)}});
   }
-  const auto record = own_text(entries, folder, kProvenanceName, kMaxShownProvenanceBytes);
-  const auto json = parse_json(kProvenanceName, record.value_or("null"));
-  if (json) out.provenance = Json(*json);
+  out.provenance = record_of(entries, folder / kProvenanceName, console);
   return out;
 }
 
@@ -466,7 +485,7 @@ struct Reported {
 
 Result<Json> json_of(const Reported& reported, const Console& console) {
   const auto& [path, shown, checkpoint, cells, values, reading] = reported;
-  CKPT_ASSIGN(const ReportedFiles files, reported_files(path));
+  CKPT_ASSIGN(const ReportedFiles files, reported_files(path, console));
   CKPT_ASSIGN(Json profiles, report_profiles(shown, checkpoint, reading, console));
   const CardFacts card = card_facts(checkpoint);
   const CellSums total = total_of(cells);

@@ -3,19 +3,13 @@
 #include <memory>
 
 #include "core/base/threads.h"
-#include "core/engine/execute.h"
 #include "core/io/files_read.h"
-#include "core/io/remembered.h"
-#include "formats/formats.h"
-#include "plan/conversion/added_steps.h"
-#include "plan/conversion/fixing.h"
 #include "plan/conversion/option_table.h"
-#include "plan/conversion/patching.h"
+#include "plan/conversion/patch_run.h"
 #include "plan/conversion/pipeline.h"
-#include "plan/size_target/folder_target.h"
+#include "plan/examined.h"
 #include "plan/size_target/size_target.h"
 #include "plan/text/type_names.h"
-#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -31,6 +25,7 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
   made.steps = options.steps;
   made.force = options.force;
   made.reading = options.reading;
+  for (const std::string& step : made.steps) made.given.push_back({"step", step, false});
   if (!made.to.empty()) made.given.push_back({"to", made.to, false});
   for (const auto& [name, value] : options.more) {
     const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
@@ -40,18 +35,7 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
     made.given.push_back({std::string(option->name), value, false});
     CKPT_TRY(set_option(made, *option, value, ""));
   }
-  CKPT_TRY(settle_names(made));
   return made;
-}
-
-// Types for a size that was asked for.
-Result<Conversion> with_target(Conversion conversion, unsigned threads, Observer& observer) {
-  CKPT_ASSIGN(const auto target, read_size_target(conversion));
-  if (!target) return conversion;
-  const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
-  CKPT_ASSIGN(auto chosen, choose(conversion, *target, observer, threads));
-  std::erase_if(chosen.first.given, [](const auto& each) { return each.name == "sensitivity"; });
-  return std::move(chosen.first);
 }
 
 }  // namespace
@@ -62,12 +46,12 @@ Result<Converted> convert(const fs::path& in, const fs::path& out, const Convert
   Observer& told = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
   CKPT_ASSIGN(Conversion conversion, conversion_of(in, out, options));
-  CKPT_TRY(settle_moments(conversion, told));
-  CKPT_ASSIGN(conversion, with_target(std::move(conversion), options.threads, told));
+  CKPT_TRY(settle_conversion(conversion, told));
+  CKPT_TRY(settle_target(conversion, true, told, options.threads));
   CKPT_TRY(check_not_interrupted(told.cancelled(), "; nothing was written"));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
   for (const std::string& note : planned.notes) told.note(note);
-  const std::unique_ptr<Progress> progress = told.progress(out.filename().string());
+  const std::unique_ptr<Progress> progress = told.progress(conversion.out.filename().string());
   ExecuteOptions how;
   how.threads = options.threads;
   how.memory_bytes = options.memory_bytes;
@@ -76,10 +60,7 @@ Result<Converted> convert(const fs::path& in, const fs::path& out, const Convert
   how.progress = progress.get();
   how.interrupted = told.cancelled();
   Converted made;
-  CKPT_ASSIGN(made.report, execute(planned.plan, how));
-  for (const FileReport& file : made.report.files) {
-    remember_sources(file.path, file.sha256, planned.hub_inputs);
-  }
+  CKPT_ASSIGN(made.report, execute_planned(planned, conversion, how));
   for (const OutputVerdict& each : planned.verdicts) made.verdicts.push_back(each.verdict);
   return made;
 }
@@ -89,34 +70,27 @@ Result<ExecuteReport> patch(const fs::path& path, const std::vector<std::string>
   Observer silent;
   Observer& told = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
-  CKPT_TRY(finish_earlier_patch(path));
-  Patching patching;
-  patching.path = path;
-  patching.reading = reading;
-  CKPT_ASSIGN(patching.steps, parse_steps(steps));
-  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(patching));
+  PatchRun run;
+  run.path = path;
+  run.reading = reading;
+  CKPT_ASSIGN(run.steps, parse_steps(steps));
+  CKPT_TRY(earlier_patch(run));
+  CKPT_TRY(finish_earlier(path, told));
+  if (run.steps.empty()) return ExecuteReport();
+  CKPT_ASSIGN(const PlannedPatch planned, plan_patching(run));
   for (const std::string& note : planned.notes) told.note(note);
   if (planned.patch.changes_nothing()) return ExecuteReport();
-  PatchOptions how;
-  how.execute.interrupted = told.cancelled();
-  return apply_patch(planned.patch, how);
+  return execute_patch(run, planned.patch, told);
 }
 
 Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Observer* observer) {
   Observer silent;
   Observer& told = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
-  const std::unique_ptr<Progress> progress = told.progress("reading");
-  CKPT_ASSIGN(const std::vector<std::string> profiles, profiles_named(options.profiles));
-  CKPT_TRY(check_base(options.base));
-  const Context context = step_context(nullptr, options.reading);
-  const Examination examination{
-      profiles,     options.deep,   options.base,     is_given_step,
-      packed_forms, progress.get(), told.cancelled(), tokenizer_findings(context),
-      unpacker(context)};
-  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, options.reading));
-  CKPT_TRY(check_files_read());
-  return std::move(examined.diagnosis);
+  DoctorOptions settled = options;
+  CKPT_TRY(settle_question(path, settled));
+  CKPT_ASSIGN(ExaminedFolder found, examined(path, settled, told));
+  return std::move(found.diagnosis);
 }
 
 }  // namespace ckpt

@@ -40,13 +40,13 @@ Result<Converted> convert(const std::filesystem::path& in, const std::filesystem
                           const ConvertOptions& options = {}, Observer* observer = nullptr);
 
 // Applies `steps` to a checkpoint in place: changes all files that differ, or none. First finishes
-// a patch that was interrupted. Fails: as `ckpt patch`.
+// a patch that was interrupted; without steps, this alone. Fails: as `ckpt patch`.
 Result<ExecuteReport> patch(const std::filesystem::path& path,
                             const std::vector<std::string>& steps, Observer* observer = nullptr,
                             const ReadOptions& reading = {});
 
 struct DoctorOptions {
-  std::vector<std::string> profiles = {};  // empty: every profile that knows the model
+  std::vector<std::string> profiles = {};  // empty: all that know the model, of a GGUF llama.cpp
   std::string base = {};                   // the unquantized model, for fixes that need it
   bool deep = false;                       // read the tensors too
   ReadOptions reading = {};

@@ -3,9 +3,7 @@
 //   all steps kDocuments   only documents are read and written, whatever the weights weigh
 //   else                   every header is read; tensor bytes only where a file is rewritten
 //
-// Used by `ckpt patch` and by whatever fixes a checkpoint in place. To do both halves:
-//   finish_earlier_patch(path); plan_patching(patching); print or apply_patch(planned.patch,
-//   options).
+// patch_run.h carries it out.
 #pragma once
 
 #include <filesystem>

@@ -7,6 +7,7 @@
 #include "core/model/imatrix.h"
 #include "core/model/plan.h"
 #include "core/model/transform.h"
+#include "core/outputs/execute_options.h"
 #include "plan/conversion/conversion.h"
 
 namespace ckpt {
@@ -37,6 +38,11 @@ struct ConversionInput {
 Result<ConversionInput> read_input(const Conversion& conversion);
 Result<PlannedConversion> plan_conversion(const Conversion& conversion, ConversionInput input);
 Result<PlannedConversion> plan_conversion(const Conversion& conversion);
+
+// Executes the plan, or the share that `options` name; the files get the URLs they were made from.
+// Fails: as execute() and execute_share(), an error of the data with IN in front.
+Result<ExecuteReport> execute_planned(const PlannedConversion& planned,
+                                      const Conversion& conversion, const ExecuteOptions& options);
 
 // `error` with the input in front, unless it begins with it or with a file in it.
 Error in_input(Error error, const std::filesystem::path& input);

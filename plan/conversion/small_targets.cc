@@ -1,15 +1,18 @@
 // Single files: an existing file is examined before it is replaced.
+#include <algorithm>
 #include <set>
 
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "core/io/folder.h"
+#include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/model/document_names.h"
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
+#include "plan/conversion/conversion.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 
@@ -125,6 +128,18 @@ Status refuse_link_at(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return {};
   return link_failure(path, "rm " + shell_path(path.string()));
+}
+
+Status check_own_name(std::string_view option, const fs::path& path, const Conversion& conversion) {
+  if (path.empty()) return {};
+  std::vector<fs::path> outs = {conversion.out, conversion.mmproj};
+  for (const AlsoOutput& also : conversion.also) outs.push_back(also.out);
+  const bool is_out = std::ranges::any_of(outs, [&](const fs::path& out) {
+    return !out.empty() && real_place(out) == real_place(path);
+  });
+  if (!is_out) return {};
+  return misuse_hint("a name of its own", "--{} {}: the name of {}", option, path.string(),
+                     real_place(conversion.out) == real_place(path) ? "OUT" : "another output");
 }
 
 Status check_plan_target(const fs::path& path, bool force) {

@@ -24,6 +24,8 @@
 
 namespace ckpt {
 
+struct Conversion;
+
 // OUT as it was typed, without slashes at its end; "." and ".." by their names. Fails: kUsage for
 // "NAME.gguf/", which names a folder and a file at once; for "NAME.GGUF", "NAME.bin" and the like,
 // which name files that are not written, unless a slash or an existing folder tells otherwise; for
@@ -82,6 +84,11 @@ Status check_unfinished_folder(const Output& output);
 void note_unchecked_sources(std::span<const Output> outputs, const Context& context);
 
 // ---- single files (small_targets.cc) ------------------------------------------------------------
+
+// Requires that `path`, a file that `option` names and that is written besides the outputs, is none
+// of them. Empty: no such file. Fails: kUsage.
+Status check_own_name(std::string_view option, const std::filesystem::path& path,
+                      const Conversion& conversion);
 
 // Requires that `path` is new, or with `force` a plan of ckpt. Fails: kUsage; kIo.
 Status check_plan_target(const std::filesystem::path& path, bool force);

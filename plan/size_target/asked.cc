@@ -1,7 +1,9 @@
-
 #include "core/base/numbers.h"
+#include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/sizes.h"
+#include "plan/conversion/targets.h"
+#include "plan/size_target/folder_target.h"
 #include "plan/size_target/size_target.h"
 
 namespace ckpt {
@@ -67,6 +69,23 @@ Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion)
   }
   CKPT_TRY(check_alone(conversion, out.text));
   return std::optional(std::move(out));
+}
+
+Result<ChosenTarget> settle_target(Conversion& conversion, bool is_written, Observer& observer,
+                                   unsigned threads) {
+  if (conversion.target_size.empty() && conversion.target_bits.empty()) return ChosenTarget();
+  CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
+  CKPT_ASSIGN(auto target, read_size_target(conversion));
+  CKPT_TRY(refuse_stdout(conversion.target_cache));
+  CKPT_TRY(check_own_name("target-cache", conversion.target_cache, conversion));
+  if (is_written && !conversion.force) CKPT_TRY(check_new_out(conversion.out));
+  const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
+  CKPT_ASSIGN(auto settled, choose(conversion, *target, observer, threads));
+  conversion = std::move(settled.first);
+  std::erase_if(conversion.given, [](const auto& each) {
+    return each.name == "sensitivity" || each.name == "target-cache";
+  });
+  return ChosenTarget({std::move(*target), std::move(settled.second)});
 }
 
 }  // namespace ckpt

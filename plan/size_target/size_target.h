@@ -63,4 +63,11 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& c
                                                              const SizeTarget& target,
                                                              Observer& observer, unsigned threads);
 
+// A target becomes types, as if they had been typed. Returns what was chosen; nullopt without a
+// target. `is_written`: OUT must be new, or `conversion.force` replaces it. Fails: as recognize(),
+// read_size_target() and the choice; kUsage: OUT exists, or is the cache.
+using ChosenTarget = std::optional<std::pair<SizeTarget, ChosenTypes>>;
+Result<ChosenTarget> settle_target(Conversion& conversion, bool is_written, Observer& observer,
+                                   unsigned threads);
+
 }  // namespace ckpt

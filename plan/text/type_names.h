@@ -47,12 +47,11 @@ Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& 
 
 // ---- all of a conversion (settled_names.cc) ----------------------------------------------------
 
-// Types and profiles in ckpt's spelling. Fails: kUsage: an unknown name, with the nearest; a value
-// that its option does not accept.
-Status settle_names(Conversion& conversion);
-
-// An importance matrix that was given as --moments is treated as --imatrix, because it is the
-// diagonal of second moments. Fails: kUsage: two importance matrices.
-Status settle_moments(Conversion& conversion, Observer& observer);
+// Makes a request ready for planning: IN at one commit, an output for each type, types and
+// profiles in ckpt's spelling. An importance matrix that was given as --moments is treated as
+// --imatrix, because it is the diagonal of second moments. Fails: kUsage: no IN or OUT; a URL as
+// OUT; an unknown name, with the nearest; a value that its option does not accept; sizes for files
+// of another format; two importance matrices.
+Status settle_conversion(Conversion& conversion, Observer& observer);
 
 }  // namespace ckpt

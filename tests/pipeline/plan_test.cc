@@ -1,11 +1,13 @@
 // ckpt::plan: conversions as a program asks for them.
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <functional>
 #include <thread>
 
+#include "tests/pipeline/patch_folder.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -157,6 +159,140 @@ TEST(Plan, PatchesAndDiagnosesWithoutATerminal) {
   ASSERT_TRUE(diagnosis) << diagnosis.error().text();
   ASSERT_EQ(diagnosis->verdicts.size(), 1U);
   EXPECT_EQ(diagnosis->verdicts[0].profile, "vllm-0.17");
+}
+
+// ---- decisions of the commands, in the library ------------------------------------------------
+
+bool has_note(const NoteKeeper& keeper, std::string_view words) {
+  return std::ranges::any_of(
+      keeper.notes, [&](const std::string& note) { return note.find(words) != note.npos; });
+}
+
+// Weights of which one has no finite value.
+void write_nan(const std::filesystem::path& path) {
+  write_file(path, patch_test::safetensors(R"("format":"pt")", {{"a", 0xff}, {"b", 1}}));
+}
+
+TEST(Plan, APatchCopiesValuesThatAreNotFinite) {
+  const TemporaryFolder folder;
+  write_nan(folder / "m.safetensors");
+  const auto dropped = patch(folder / "m.safetensors", {"drop:tensors=b"});
+  ASSERT_TRUE(dropped) << dropped.error().text();
+  EXPECT_EQ(dropped->files.size(), 1U);
+}
+
+TEST(Plan, AnErrorOfTheDataNamesTheInput) {
+  const TemporaryFolder folder;
+  const auto in = folder / "m.safetensors";
+  write_nan(in);
+  const auto made = convert(in, folder / "out", {.steps = {"cast:type=f32"}});
+  ASSERT_FALSE(made);
+  EXPECT_TRUE(made.error().text().starts_with(in.string())) << made.error().text();
+}
+
+TEST(Plan, APatchWithoutStepsOnlyFinishesAnEarlierOne) {
+  const TemporaryFolder folder;
+  const auto model = folder / "m";
+  std::filesystem::copy(kModel, model);
+  const auto idle = patch(model, {});
+  ASSERT_FALSE(idle);
+  EXPECT_EQ(idle.error().code, ErrorCode::kUsage);
+  std::filesystem::create_directory(model / ".ckpt-patch");
+  std::filesystem::permissions(model / ".ckpt-patch", std::filesystem::perms::owner_all);
+  NoteKeeper keeper;
+  const auto finished = patch(model, {}, &keeper);
+  ASSERT_TRUE(finished) << finished.error().text();
+  EXPECT_TRUE(has_note(keeper, "leftovers of an interrupted patch were removed"));
+  EXPECT_FALSE(std::filesystem::exists(model / ".ckpt-patch"));
+}
+
+// Writes to a file while others are read.
+class Writer final : public Observer {
+ public:
+  explicit Writer(std::filesystem::path file) : file_(std::move(file)) {}
+  std::unique_ptr<Progress> progress(std::string_view) override {
+    return std::make_unique<Writing>(file_);
+  }
+
+ private:
+  class Writing final : public Progress {
+   public:
+    explicit Writing(std::filesystem::path file) : file_(std::move(file)) {}
+    void advanced(uint64_t, uint64_t) override { std::ofstream(file_, std::ios::app) << "\n"; }
+
+   private:
+    std::filesystem::path file_;
+  };
+
+  std::filesystem::path file_;
+};
+
+TEST(Plan, NoVerdictOnAFileThatChangesMeanwhile) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(kModel, folder / "m");
+  Writer writer(folder / "m/config.json");
+  const auto diagnosis = doctor(folder / "m", {.deep = true}, &writer);
+  ASSERT_FALSE(diagnosis);
+  EXPECT_EQ(diagnosis.error().code, ErrorCode::kCorrupt);
+  EXPECT_TRUE(doctor(folder / "m", {.deep = true}));
+}
+
+TEST(Plan, AGgufIsAskedOfLlamaCpp) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(convert(kModel, folder / "m.gguf", to_q4()));
+  const auto diagnosis = doctor(folder / "m.gguf");
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  ASSERT_EQ(diagnosis->verdicts.size(), 1U);
+  EXPECT_EQ(diagnosis->verdicts[0].profile, "llama.cpp");
+  const auto lost = doctor(folder / "m.gguf", {.base = folder / "none"});
+  ASSERT_FALSE(lost);
+  EXPECT_TRUE(lost.error().is_missing);
+}
+
+TEST(Plan, SeveralTypesAreSeveralOutputs) {
+  const TemporaryFolder folder;
+  ConvertOptions options = to_q4();
+  options.to = "q8_0,q4_0";
+  const auto made = convert(kModel, folder / "m-{type}.gguf", options);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->report.files.size(), 2U);
+  EXPECT_TRUE(std::filesystem::exists(folder / "m-q8_0.gguf"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "m-q4_0.gguf"));
+}
+
+TEST(Plan, ASizeOfOtherFilesAndAPlaceOfAServerAreRefused) {
+  const TemporaryFolder folder;
+  ConvertOptions options = to_q4();
+  options.more.push_back({"shard-size", "5GB"});
+  const auto sized = convert(kModel, folder / "m.gguf", options);
+  ASSERT_FALSE(sized);
+  EXPECT_EQ(sized.error().hint, "--split-size 5GB");
+  const auto far = convert(kModel, "https://example.com/m.gguf", to_q4());
+  ASSERT_FALSE(far);
+  EXPECT_EQ(far.error().code, ErrorCode::kUsage);
+  const auto nowhere = convert(kModel, "", to_q4());
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().what, "OUT is missing");
+}
+
+TEST(Plan, ATargetLooksAtOutFirst) {
+  const TemporaryFolder folder;
+  write_file(folder / "m.gguf", "mine");
+  Impatient impatient;  // cancels where tensors are measured
+  ConvertOptions options;
+  options.more = {{"target-bits", "5"}, {"tokenizer-pre", "llama-bpe"}};
+  const auto made = convert(kModel, folder / "m.gguf", options, &impatient);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUsage) << made.error().text();
+}
+
+TEST(Plan, AStepWithoutEffectIsNoted) {
+  const TemporaryFolder folder;
+  NoteKeeper keeper;
+  const auto made = convert(kModel, folder / "out",
+                            {.steps = {"config:set=max_position_embeddings=2048"}}, &keeper);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_TRUE(has_note(keeper, "step config has no effect"));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "core/chunks/tasks.h"
 #include "core/computed/computed_source.h"
 #include "core/io/folder.h"
-#include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "plan/conversion/advice.h"
@@ -251,20 +250,12 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   options = with_common(std::move(options), common);
   ProgressLine progress(console, plan.outputs[0].path.filename().string());
   options.progress = &progress;
-  const bool is_share = options.resume.share_count > 0;
-  auto report = is_share ? execute_share(plan, options) : execute(plan, options);
+  const auto report = execute_planned(planned, conversion, options);
   progress.clear();
-  if (!report) {
-    const ErrorCode code = report.error().code;
-    const bool is_of_input = code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported;
-    return Failure(is_of_input ? in_input(std::move(report.error()), conversion.in)
-                               : std::move(report.error()));
-  }
+  if (!report) return Failure(report.error());
+  const bool is_share = options.resume.share_count > 0;
   if (is_share && (report->was_made || report->is_ended_elsewhere || report->files.empty())) {
     return show_share(console, options, *report);
-  }
-  for (const FileReport& file : report->files) {
-    remember_sources(file.path, file.sha256, planned.hub_inputs);
   }
   if (conversion.if_needed) {
     const Status recorded = record_made(plan, *report);

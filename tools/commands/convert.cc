@@ -1,15 +1,10 @@
 // ckpt convert IN OUT: plan, and carry the plan out.
 #include <algorithm>
 
-#include "core/io/paths.h"
-#include "core/io/remote_files.h"
 #include "core/model/usual_type.h"
-#include "formats/formats.h"
-#include "plan/conversion/added_steps.h"
 #include "plan/conversion/option_table.h"
 #include "plan/conversion/pipeline.h"
 #include "plan/conversion/targets.h"
-#include "plan/size_target/folder_target.h"
 #include "plan/size_target/size_target.h"
 #include "plan/text/recipe.h"
 #include "plan/text/type_names.h"
@@ -67,73 +62,7 @@ Status take_places(const CommandOptions& options, Conversion& conversion) {
                   conversion.out.string());
   }
   if (!outfile.empty()) conversion.out = outfile;
-  if (!recipe.empty()) CKPT_TRY(take_recipe(recipe, conversion));
-  CKPT_TRY(refuse_url(conversion.out));
-  CKPT_ASSIGN(conversion.in, pinned_path(conversion.in));
-  if (!conversion.in.empty() && !conversion.out.empty()) return {};
-  return misuse_hint("ckpt help convert", "{} is missing", conversion.in.empty() ? "IN" : "OUT");
-}
-
-// A number alone counts bytes, which is seldom what was meant.
-void note_bytes(const Console& console, std::string_view option, std::string_view text,
-                uint64_t bytes) {
-  constexpr uint64_t kLeastUsualBytes = 1'000'000;
-  if (bytes >= kLeastUsualBytes || text.find_first_not_of("0123456789.") != text.npos) return;
-  console.warn("{} {} is {} bytes; with a unit it is more: {} {}GB", option, text, bytes, option,
-               text);
-}
-
-// Each size limits files of one format.
-Status check_sizes(const CommandOptions& options, const Conversion& conversion,
-                   const Console& console) {
-  const std::string shard = options.value("shard-size"), split = options.value("split-size");
-  if (!shard.empty()) note_bytes(console, "--shard-size", shard, conversion.shard_bytes);
-  if (!split.empty()) note_bytes(console, "--split-size", split, conversion.split_bytes);
-  const auto is_file = [](const AlsoOutput& also) { return is_gguf_path(also.out); };
-  const bool is_gguf = is_gguf_path(conversion.out);
-  const bool has_folder = !is_gguf || !std::ranges::all_of(conversion.also, is_file);
-  const bool has_gguf = is_gguf || std::ranges::any_of(conversion.also, is_file);
-  if (!shard.empty() && !split.empty() && !(has_folder && has_gguf)) {
-    return misuse("--shard-size is for folders, --split-size for .gguf; one of them");
-  }
-  if (shard.empty() || has_folder) return {};
-  return misuse_hint(fmt::format("--split-size {}", shard),
-                     "--shard-size is for files of a folder; {} is one .gguf",
-                     conversion.out.string());
-}
-
-// A file that the command writes besides its outputs.
-Status check_own_name(std::string_view option, const std::filesystem::path& path,
-                      const Conversion& conversion) {
-  if (path.empty()) return {};
-  std::vector<std::filesystem::path> outs = {conversion.out, conversion.mmproj};
-  for (const AlsoOutput& also : conversion.also) outs.push_back(also.out);
-  const bool is_out = std::ranges::any_of(outs, [&](const std::filesystem::path& out) {
-    return !out.empty() && real_place(out) == real_place(path);
-  });
-  if (!is_out) return {};
-  return misuse_hint("a name of its own", "--{} {}: the name of {}", option, path.string(),
-                     real_place(conversion.out) == real_place(path) ? "OUT" : "another output");
-}
-
-// A target becomes types, as if they had been typed.
-Status settle_target(Conversion& conversion, bool is_written, const Console& console,
-                     const CommonOptions& common) {
-  if (conversion.target_size.empty() && conversion.target_bits.empty()) return {};
-  CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
-  CKPT_ASSIGN(const auto target, read_size_target(conversion));
-  CKPT_TRY(refuse_stdout(conversion.target_cache));
-  CKPT_TRY(check_own_name("target-cache", conversion.target_cache, conversion));
-  if (is_written && !conversion.force) CKPT_TRY(check_new_out(conversion.out));
-  const auto choose = is_gguf_path(conversion.out) ? with_chosen_types : with_chosen_layers;
-  ConsoleObserver observer(console, &interrupted);
-  CKPT_ASSIGN(auto settled, choose(conversion, *target, observer, common.threads));
-  show_chosen_types(console, *target, settled.second);
-  conversion = std::move(settled.first);
-  std::erase_if(conversion.given, [](const auto& each) {
-    return each.name == "sensitivity" || each.name == "target-cache";
-  });
-  return {};
+  return recipe.empty() ? Status() : take_recipe(recipe, conversion);
 }
 
 // It asks about an OUT that is written.
@@ -149,11 +78,8 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   conversion.reading.follow_links = options.has("follow-links");
   CKPT_TRY(take_typed(options, conversion));
   CKPT_TRY(take_places(options, conversion));
-  CKPT_TRY(spread_types(conversion));
-  CKPT_TRY(check_sizes(options, conversion, console));
-  CKPT_TRY(settle_names(conversion));
   ConsoleObserver observer(console, &interrupted);
-  CKPT_TRY(settle_moments(conversion, observer));
+  CKPT_TRY(settle_conversion(conversion, observer));
   const bool is_dry = options.has("dry-run");
   const std::string plan_out = options.value("plan-out");
   if (is_dry && !plan_out.empty()) {
@@ -162,7 +88,8 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   CKPT_TRY(check_own_name("plan-out", plan_out, conversion));
   CKPT_TRY(check_if_needed(conversion, is_dry, plan_out));
   const bool is_new = !is_dry && plan_out.empty() && !conversion.if_needed;
-  CKPT_TRY(settle_target(conversion, is_new, console, common));
+  CKPT_ASSIGN(const auto chosen, settle_target(conversion, is_new, observer, common.threads));
+  if (chosen) show_chosen_types(console, chosen->first, chosen->second);
   const std::string cache = options.value("cache-dir"), cache_size = options.value("cache-size");
   if (!plan_out.empty() && !(cache + cache_size).empty()) {
     return misuse_hint("ckpt execute PLAN --cache-dir DIR",

@@ -8,8 +8,6 @@
 #include "checks/checks.h"
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
-#include "core/io/files_read.h"
-#include "core/io/paths.h"
 #include "core/model/tensor_names.h"
 #include "core/patch/patch.h"
 #include "formats/formats.h"
@@ -18,7 +16,7 @@
 #include "plan/conversion/patching.h"
 #include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
-#include "plan/text/type_names.h"
+#include "plan/examined.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
@@ -211,13 +209,9 @@ Result<bool> show_statistics(const std::filesystem::path& checkpoint, const Imat
   return shown.is_good();
 }
 
-struct TypedDoctor {
+struct TypedDoctor : DoctorOptions {
   std::filesystem::path path, out, imatrix, moments;
-  std::vector<std::string> profiles;
-  std::string base;
-  bool deep = false;
   bool fix = false, dry_run = false, rewrite_weights = false;
-  ReadOptions reading;
 };
 
 // ckpt doctor --fix: the steps, through the patch engine; all of them or none.
@@ -262,13 +256,13 @@ Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(run));
   CKPT_TRY(check_name_of_out(run, planned.patch));
   if (fix.dry_run) {
-    const Status may_run = check_patch_places(run, planned.patch, LinkWay::kReflink);
+    const Status may_run = check_patch_places(run, planned.patch);
     if (!may_run) return Failure(without_force(may_run.error()));
     show_files(fix, planned.patch, console);
     return {};
   }
   run.allow_nonfinite = true;  // what is in the weights is another check's matter
-  const auto report = execute_patch(run, planned.patch, LinkWay::kReflink, console, common);
+  const auto report = execute_patch(run, planned.patch, console, common);
   if (!report) return Failure(without_force(report.error()));
   show_files(fix, planned.patch, console);
   return {};
@@ -278,7 +272,8 @@ Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps
 Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
                             const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
-  if (is_in_place) CKPT_TRY(finish_earlier_patch(fix.path));
+  ConsoleObserver observer(console, &interrupted);
+  if (is_in_place) CKPT_TRY(finish_earlier(fix.path, observer));
   CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(fix.path, fix.reading));
   std::vector<std::string> notes;
   CKPT_ASSIGN(Fixed fixed,
@@ -344,25 +339,17 @@ Status try_fixes(Checkpoint checkpoint, const TypedDoctor& typed, Report& report
 
 Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& path,
                          const Console& console) {
-  ProgressLine progress(console, "reading");
-  const Context context = step_context(nullptr, typed.reading);
-  const Examination examination{
-      typed.profiles, typed.deep, typed.base,   is_given_step,
-      packed_forms,   &progress,  &interrupted, tokenizer_findings(context),
-      unpacker(context)};
   Report report;
   report.path = path;
   report.profiles = typed.profiles;
   report.base = typed.base;
-  CKPT_ASSIGN(ExaminedFolder examined, examine(path, examination, typed.reading));
-  if (!typed.fix) CKPT_TRY(check_files_read());  // --fix changed what it had read
-  report.diagnosis = std::move(examined.diagnosis);
-  if (!examined.checkpoint) return report;
-  find_serving(*examined.checkpoint, report);
-  report.is_training = is_training_checkpoint(*examined.checkpoint);
-  if (examined.is_whole) {
-    CKPT_TRY(try_fixes(std::move(*examined.checkpoint), typed, report));
-  }
+  ConsoleObserver observer(console, &interrupted);
+  CKPT_ASSIGN(ExaminedFolder found, examined(path, typed, observer, typed.fix));
+  report.diagnosis = std::move(found.diagnosis);
+  if (!found.checkpoint) return report;
+  find_serving(*found.checkpoint, report);
+  report.is_training = is_training_checkpoint(*found.checkpoint);
+  if (found.is_whole) CKPT_TRY(try_fixes(std::move(*found.checkpoint), typed, report));
   return report;
 }
 
@@ -378,19 +365,9 @@ Status settle_statistics(TypedDoctor& typed, const Console& console) {
   return {};
 }
 
-// Without --for a GGUF is asked of llama.cpp alone.
-Status settle_profiles(TypedDoctor& typed) {
-  CKPT_ASSIGN(typed.profiles, profiles_named(typed.profiles));
-  if (!typed.profiles.empty()) return {};
-  const auto format = recognize(typed.path);
-  if (format && (*format)->name == "gguf") typed.profiles = {"llama.cpp"};
-  return {};
-}
-
-Result<int> doctor(TypedDoctor typed, const Console& console, const CommonOptions& common) {
+Result<int> doctor_typed(TypedDoctor typed, const Console& console, const CommonOptions& common) {
   if (typed.fix && typed.out.empty()) CKPT_TRY(refuse_url(typed.path));
-  CKPT_TRY(settle_profiles(typed));
-  CKPT_TRY(check_base(typed.base));
+  CKPT_TRY(settle_question(typed.path, typed));
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
   if (!typed.imatrix.empty()) {  // before --fix writes anything
@@ -445,7 +422,7 @@ Run declare_doctor(CommandOptions& options) {
   options.add("--moments FILE", &typed->moments,
               "also check whether these second moments (docs/SEARCH.md) are of the model's layers");
   declare_follow_links(options, &typed->reading.follow_links);
-  return run_with(std::move(typed), doctor);
+  return run_with(std::move(typed), doctor_typed);
 }
 
 }  // namespace

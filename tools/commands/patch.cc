@@ -1,7 +1,5 @@
 // ckpt patch PATH --step STEP: edits a checkpoint where it stands.
-#include "core/io/remote_files.h"
-#include "formats/formats.h"
-#include "plan/conversion/targets.h"
+#include "core/base/printable.h"
 #include "plan/text/recipe.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/line/commands.h"
@@ -12,7 +10,7 @@ namespace {
 struct TypedPatch {
   PatchRun run;
   std::vector<std::string> steps;
-  std::string header_slack, recipe;
+  std::string header_slack, recipe, link = "reflink";
   bool finish_copied = false;
 };
 
@@ -40,7 +38,14 @@ Status take_recipe(TypedPatch& typed) {
   return misuse_hint("ckpt help patch", "PATH is missing");
 }
 
-Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions& common) {
+Result<LinkWay> parse_link(const std::string& text) {
+  if (text == "reflink") return LinkWay::kReflink;
+  if (text == "hard") return LinkWay::kHard;
+  if (text == "copy") return LinkWay::kCopy;
+  return misuse("--link {}; expected reflink, hard or copy", text);
+}
+
+Result<int> patch_typed(TypedPatch& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(take_recipe(typed));
   PatchRun& run = typed.run;
   CKPT_TRY(check_patched_out(run));
@@ -49,26 +54,18 @@ Result<int> patch(TypedPatch& typed, const Console& console, const CommonOptions
   }
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(typed.steps));
   if (!steps.empty()) run.steps = std::move(steps);
-  if (!run.elsewhere) CKPT_TRY(refuse_url(run.path));  // of a recipe
-  PatchState found = PatchState::kNone;
-  if (!is_url(run.path)) CKPT_SET(found, patch_state(run.path));
-  const bool finishes_only = run.steps.empty() && found != PatchState::kNone && !run.elsewhere;
-  if (run.steps.empty() && !finishes_only) {
-    std::error_code ignored;
-    const bool exists = is_url(run.path) || std::filesystem::exists(run.path, ignored);
-    if (!exists) CKPT_TRY(recognize(run.path));
-    return misuse_hint("ckpt list steps", "{}: no --step, and no interrupted patch to finish",
-                       run.path.string());
-  }
+  CKPT_ASSIGN(const PatchState found, earlier_patch(run));
   if (typed.finish_copied && found != PatchState::kUnfinished) {
     return misuse("{}: no interrupted patch to finish, but --finish-copied is given",
                   run.path.string());
   }
   if (!run.dry_run && !run.elsewhere) {
-    CKPT_TRY(finish_earlier(console, run.path,
+    ConsoleObserver observer(console, &interrupted);
+    CKPT_TRY(finish_earlier(run.path, observer,
                             typed.finish_copied ? JournalFrom::kCopied : JournalFrom::kHere));
   }
-  if (finishes_only) return 0;
+  if (run.steps.empty()) return 0;
+  CKPT_SET(run.link, parse_link(typed.link));
   return run_patch(run, console, common);
 }
 
@@ -83,7 +80,7 @@ Run declare_patch(CommandOptions& options) {
   options.add("--out PATH", &typed->run.out,
               "write the patched checkpoint here; PATH stays as it is",
               {.place = OptionPlace::kWritten});
-  options.add("--link WAY", &typed->run.link,
+  options.add("--link WAY", &typed->link,
               "how unchanged files come to --out: reflink (default; copies where blocks cannot "
               "be shared), hard or copy",
               {.needs = {"--out"}});
@@ -97,7 +94,7 @@ Run declare_patch(CommandOptions& options) {
               {.excludes = "--dry-run"});
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
   declare_follow_links(options, &typed->run.reading.follow_links);
-  return run_with(std::move(typed), patch);
+  return run_with(std::move(typed), patch_typed);
 }
 
 }  // namespace

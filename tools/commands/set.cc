@@ -49,10 +49,10 @@ Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& co
   PatchRun& run = typed.run;
   CKPT_TRY(check_patched_out(run));
   CKPT_ASSIGN(const std::vector<KeyEdit> edits, read_edits(typed));
-  if (!run.dry_run && !run.elsewhere) CKPT_TRY(finish_earlier(console, run.path));
+  ConsoleObserver observer(console, &interrupted);
+  if (!run.dry_run && !run.elsewhere) CKPT_TRY(finish_earlier(run.path, observer));
   CKPT_ASSIGN(run.steps, steps_of_edits(run.path, edits, run.reading));
-  run.most_values = edits.size();
-  return run_patch(run, console, common);
+  return run_patch(run, console, common, edits.size());
 }
 
 Run declare_set(CommandOptions& options) {

@@ -6,7 +6,6 @@
 #include "formats/formats.h"
 #include "plan/conversion/steps.h"
 #include "plan/text/type_names.h"
-#include "transforms/transforms.h"
 
 namespace ckpt {
 
@@ -22,11 +21,12 @@ Status settle_question(const std::filesystem::path& path, DoctorOptions& options
 Result<ExaminedFolder> examined(const std::filesystem::path& path, const DoctorOptions& options,
                                 Observer& observer, bool was_fixed) {
   const std::unique_ptr<Progress> progress = observer.progress("reading");
-  const Context context = step_context(nullptr, options.reading);
-  const Examination examination{
-      options.profiles, options.deep,   options.base,         is_given_step,
-      packed_forms,     progress.get(), observer.cancelled(), tokenizer_findings(context),
-      unpacker(context)};
+  Examination examination =
+      examination_for(step_context(nullptr, options.reading), options.profiles);
+  examination.deep = options.deep;
+  examination.base = options.base;
+  examination.progress = progress.get();
+  examination.interrupted = observer.cancelled();
   CKPT_ASSIGN(ExaminedFolder out, examine(path, examination, options.reading));
   if (!was_fixed) CKPT_TRY(check_files_read());
   return out;

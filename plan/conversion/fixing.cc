@@ -56,20 +56,21 @@ IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
 
 }  // namespace
 
-bool is_given_step(std::string_view name) { return find_transform(name) != nullptr; }
-
-Unpacker unpacker(const Context& context) {
-  return [codecs = context.codecs](const Checkpoint& checkpoint) {
+Examination examination_for(Context context, std::vector<std::string> profiles) {
+  context.notes = nullptr;
+  Examination out;
+  out.profiles = std::move(profiles);
+  out.has_step = [](std::string_view name) { return find_transform(name) != nullptr; };
+  out.packed_forms = packed_forms;
+  out.unpacked = [codecs = context.codecs](const Checkpoint& checkpoint) {
     return join_packed_weights(checkpoint, codecs);
   };
-}
-
-TokenizerFindings tokenizer_findings(Context context) {
-  context.notes = nullptr;
-  return [context = std::move(context)](const Checkpoint& checkpoint, const std::string& base,
-                                        std::vector<Finding>& out) {
-    return find_tokenizer_findings(checkpoint, base, context, out);
+  out.tokenizer_findings = [context = std::move(context)](const Checkpoint& checkpoint,
+                                                          const std::string& base,
+                                                          std::vector<Finding>& findings) {
+    return find_tokenizer_findings(checkpoint, base, context, findings);
   };
+  return out;
 }
 
 Status check_base(const std::string& base) {
@@ -105,8 +106,8 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
 
 Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
   Fixed out{std::move(checkpoint), {}, {}, {}, false};
-  const Examination examination{fixing.profiles, false,   fixing.base, is_given_step,
-                                packed_forms,    nullptr, nullptr,     tokenizer_findings(context)};
+  Examination examination = examination_for(context, fixing.profiles);
+  examination.base = fixing.base;
   std::set<std::string> settled;        // applied, or found to change nothing
   std::map<std::string, Error> failed;  // what another step fixes first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {

@@ -16,12 +16,9 @@
 
 namespace ckpt {
 
-// Examination::has_step of this program.
-bool is_given_step(std::string_view name);
-// Examination::tokenizer_findings of this program, which reads BASE as `context` does.
-TokenizerFindings tokenizer_findings(Context context);
-// Examination::unpacked of this program.
-Unpacker unpacker(const Context& context);
+// An examination with all that checks ask of this program: its steps, forms of packed weights, and
+// tokenizers, of which BASE is read as `context` does.
+Examination examination_for(Context context, std::vector<std::string> profiles);
 
 // Requires a folder, or a file that is a checkpoint; "" passes. Fails: kUsage; as recognize().
 Status check_base(const std::string& base);

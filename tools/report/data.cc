@@ -101,9 +101,10 @@ Json explained(const Diagnosis& diagnosis, const Verdict& verdict,
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
                              const ReadOptions& reading, const Console& console) {
   ProgressLine progress(console, "reading");
-  CKPT_ASSIGN(
-      const Diagnosis diagnosis,
-      diagnose(checkpoint, {{}, false, "", is_given_step, packed_forms, &progress, &interrupted}));
+  Examination examination = examination_for(step_context(nullptr, reading), {});
+  examination.progress = &progress;
+  examination.interrupted = &interrupted;
+  CKPT_ASSIGN(const Diagnosis diagnosis, diagnose(checkpoint, examination));
   progress.clear();
   const std::vector<CheckInfo> checks = all_checks();
   Json out = Json::array();

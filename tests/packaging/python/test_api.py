@@ -354,6 +354,14 @@ def test_statistics_of_another_model_are_not_ok(folder):
     assert ill.good and not ill.ok and [one.fits for one in ill.statistics] == [False]
 
 
+def test_a_diagnosis_tells_whether_all_was_checked(folder):
+    ckpt.convert(MODEL, "q.gguf", to="q8_0")
+    for profile in ("llama.cpp", "vllm-0.17"):
+        code = subprocess.run([ckpt.find_binary(), "doctor", "-q", "q.gguf", "--for", profile], capture_output=True).returncode
+        known = ckpt.doctor("q.gguf", for_=profile)
+        assert (known.good, known.checked) == (code != 1, code == 0), (profile, code)
+
+
 def test_an_archive_and_its_folder_have_one_answer(folder):
     shutil.copytree(MODEL, "m")
     ckpt.publish("m", archive="m.tar.zst")

@@ -65,10 +65,12 @@ def patch(path: Path, progress: Progressing, options: Options) -> results.Patche
 def doctor(path: Path, progress: Progressing, options: Options) -> results.Diagnosis:
     said = run("doctor", [path], options, progress)
     summary, statistics = said.one("summary"), said.all("statistics", results.Statistics)
+    verdicts = said.all("verdict", results.Verdict)
     return read(results.Diagnosis, {
         **summary, "ok": summary["good"] and all(each.fits for each in statistics), "notes": said.notes,
-        "verdicts": said.all("verdict", results.Verdict), "findings": said.all("check", results.Finding),
-        "next": said.last("next", results.Next), "serve": said.all("serve", results.Serve), "statistics": statistics,
+        "verdicts": verdicts, "checked": all(each.weights_checked for each in verdicts),
+        "findings": said.all("check", results.Finding), "next": said.last("next", results.Next),
+        "serve": said.all("serve", results.Serve), "statistics": statistics,
         "plan": said.all("plan", results.PlannedFile), "files": said.all("file", results.FixedFile)})
 
 

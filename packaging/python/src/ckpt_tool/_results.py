@@ -295,6 +295,7 @@ class _Answer:
 @dataclass(frozen=True)
 class Diagnosis(_Answer):
     good: bool
+    checked: bool                       # False: some verdicts are not about everything (exit code 3 if good)
     verdicts: list[Verdict]
     findings: list[Finding]
     next: Next | None

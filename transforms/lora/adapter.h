@@ -81,6 +81,12 @@ struct AdapterConfig {
   std::string base;                  // base_model_name_or_path
   std::vector<std::string> unknown;  // keys that are set and not known
 
+  // Whether target_parameters names the parameter "model.layers.0.mlp.experts.down_proj".
+  bool is_parameter(std::string_view name) const;
+  // Whether it names the weight of the module. PEFT wraps such a parameter as it does stacked
+  // experts: patterns match its own name, the product is rounded before it is added, and lists of
+  // modules and layers are not asked.
+  bool has_parameter(std::string_view module) const;
   double rank_of(std::string_view module) const;
   double alpha_of(std::string_view module) const;
   // s of a module, times `factor`.

@@ -7,11 +7,19 @@
 namespace ckpt {
 namespace {
 
+// Whether PEFT asks the lists of modules and layers: not for parameters.
+bool is_product_of_module(const AdapterConfig& config, const AdapterModule& module) {
+  return module.first_factor() != nullptr && !is_stack_of_experts(module) &&
+         !config.has_parameter(module.name);
+}
+
+// Nor for layers, where target_modules has the entire name.
 Status check_layer(const AdapterConfig& config, const AdapterModule& module) {
   const std::vector<uint64_t>& layers = config.layers;
-  const bool is_low_rank = module.find(AdapterPart::kA) != nullptr;
+  const bool is_asked = is_product_of_module(config, module) &&
+                        std::ranges::find(config.targets, module.name) == config.targets.end();
   const size_t at = module.name.find("layers.");
-  if (layers.empty() || !is_low_rank || at == module.name.npos) return {};
+  if (layers.empty() || !is_asked || at == module.name.npos) return {};
   std::string_view rest = std::string_view(module.name).substr(at + 7);
   rest = rest.substr(0, rest.find('.'));
   const auto is_layer = [&](uint64_t layer) { return fmt::format("{}", layer) == rest; };
@@ -22,7 +30,7 @@ Status check_layer(const AdapterConfig& config, const AdapterModule& module) {
 
 // PEFT leaves such modules as they are, whatever the file has for them.
 Status check_excluded(const AdapterConfig& config, const AdapterModule& module) {
-  if (module.first_factor() == nullptr || is_stack_of_experts(module)) return {};
+  if (!is_product_of_module(config, module)) return {};
   const auto is_named = [&](const std::string& words) { return module.is_called(words); };
   const bool is_excluded =
       std::ranges::any_of(config.excluded, is_named) ||

@@ -1,7 +1,8 @@
 // adapter_config.json: rank and scale of each module, and what else changes the result.
 //
 //   s = lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora      in double, then rounded
-//   rank_pattern, alpha_pattern: the first key that fits the module, in the order of the file
+//   rank_pattern, alpha_pattern: the first key that fits the module, in the order of the file; the
+//   parameter, where target_parameters names it
 //   MLX: lora_parameters.scale is s itself; until the middle of 2024 mlx-lm multiplied it by
 //   alpha / rank, and wrote the alpha that it no longer used until April 2025
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/json/json_edit.h"
+#include "core/model/tensor_names.h"
 #include "transforms/lora/adapter.h"
 
 namespace ckpt {
@@ -296,10 +298,12 @@ class AdapterConfigReader {
   AdapterConfig out_;
 };
 
-double first_match(const AdapterConfig::Patterns& patterns, std::string_view module,
-                   double otherwise) {
+double first_match(const AdapterConfig& config, const AdapterConfig::Patterns& patterns,
+                   std::string_view module, double otherwise) {
+  std::string name(module);
+  if (config.has_parameter(module)) name += kWeight;
   for (const auto& [pattern, value] : patterns) {
-    if (pattern.is_found_in(module)) return value;
+    if (pattern.is_found_in(name)) return value;
   }
   return otherwise;
 }
@@ -312,13 +316,23 @@ Result<Regex> module_regex(std::string_view key) {
   return regex;
 }
 
+bool AdapterConfig::is_parameter(std::string_view name) const {
+  return std::ranges::any_of(parameters, [&](const std::string& each) {
+    return name == each || name.ends_with("." + each);
+  });
+}
+
+bool AdapterConfig::has_parameter(std::string_view module) const {
+  return is_parameter(fmt::format("{}{}", module, kWeight));
+}
+
 double AdapterConfig::rank_of(std::string_view module) const {
   const double* own = find_mapped(own_ranks, module);
-  return own != nullptr ? *own : first_match(ranks, module, rank);
+  return own != nullptr ? *own : first_match(*this, ranks, module, rank);
 }
 
 double AdapterConfig::alpha_of(std::string_view module) const {
-  return first_match(alphas, module, alpha);
+  return first_match(*this, alphas, module, alpha);
 }
 
 float AdapterConfig::scale_of(std::string_view module, double factor) const {

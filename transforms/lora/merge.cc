@@ -212,6 +212,7 @@ class LoraMerge {
   LowRankUpdate update_of(const AdapterModule& module, Tensor left, Tensor right) const {
     LowRankUpdate out{std::move(left), std::move(right)};
     out.scale = adapter_.config.scale_of(module.name, given_.factor);
+    out.rounds_delta = adapter_.config.has_parameter(module.name);
     if (const Tensor* magnitude = module.find(AdapterPart::kMagnitude)) out.magnitudes = *magnitude;
     return out;
   }

@@ -1,7 +1,5 @@
 #include "transforms/lora/stacked_experts.h"
 
-#include <algorithm>
-
 #include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
 
@@ -49,8 +47,7 @@ class StackMerge {
   std::string place() const { return fmt::format("tensor '{}'", a().name); }
 
   bool targets(std::string_view parameter) const {
-    return std::ranges::any_of(
-        config().parameters, [&](const std::string& each) { return last_word(each) == parameter; });
+    return config().is_parameter(fmt::format("{}.{}", stem_, parameter));
   }
 
   const AdapterModule* sibling() const {

@@ -29,6 +29,13 @@ TEST(LoraMerge, EqualsPeftForExpertsOfAllLayouts) {
   expect_merged("qwen35moe-micro", adapter_of("experts-unsloth-old"), "experts");
 }
 
+// Routers and stacks of some layers, next to modules: keys of patterns are the parameters' names,
+// the products are rounded first, and lists of modules and layers are for modules alone.
+TEST(LoraMerge, EqualsPeftForParameters) {
+  expect_merged("lora/models/qwen3-moe", adapter_of("parameters"), "parameters");
+  expect_merged("lora/models/qwen3-moe", adapter_of("linear-parameter"), "linear-parameter");
+}
+
 TEST(LoraMerge, ReadsPatternsAndTrainedBiases) {
   expect_merged("llama-micro", adapter_of("patterns"), "patterns");
   expect_merged("qwen35vl-micro", adapter_of("vl-vision-bias"), "vl-vision-bias");

@@ -171,17 +171,20 @@ TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   }
 }
 
-TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
+// Of the weight of one module, merged with this configuration.
+std::string hash_of_q_proj(const std::string& config) {
   const std::string module = "model.layers.0.self_attn.q_proj.";
-  const std::vector<MadeTensor> pieces = {{module + "lora_A.weight", {2, 256}},
-                                          {module + "lora_B.weight", {256, 2}}};
-  const auto hash = [&](const std::string& config) -> std::string {
-    const TemporaryFolder folder;
-    write_adapter(folder.path(), pieces, config);
-    const auto made = step_test::run("lora", step_test::open(testdata("llama-micro")).value(),
-                                     options({{"from", folder.path().string()}}));
-    return made ? hash_of(tensor(*made, module + "weight")) : "refused";
-  };
+  const TemporaryFolder folder;
+  write_adapter(folder.path(),
+                {{module + "lora_A.weight", {2, 256}}, {module + "lora_B.weight", {256, 2}}},
+                config);
+  const auto made = step_test::run("lora", step_test::open(testdata("llama-micro")).value(),
+                                   options({{"from", folder.path().string()}}));
+  return made ? hash_of(tensor(*made, module + "weight")) : "refused";
+}
+
+TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
+  const auto& hash = hash_of_q_proj;
   const std::string usual = hash(kLoraConfig);
   ASSERT_NE(usual, "refused");
   EXPECT_EQ(hash(R"({"r": 3, "lora_alpha": 4})"), "refused");
@@ -214,6 +217,44 @@ TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4, "use_rslora": true})"), usual);
   EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4, "alpha_pattern": {"q_proj": 5, ".*": 4}})"), usual);
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "alpha_pattern": {"k_proj": 5}})"), usual);
+}
+
+// With a scale of which products have more digits than BF16, so that rounding them shows.
+std::string hash_with(std::string_view more) {
+  return hash_of_q_proj(fmt::format(R"({{"r": 2, "lora_alpha": 4.7, {}}})", more));
+}
+
+TEST(LoraMerge, ListsOfModulesAndLayersAreNotForParameters) {
+  const auto parameter = [](std::string_view more) {
+    return hash_with(R"("target_parameters": ["q_proj.weight"], )" + std::string(more));
+  };
+  const std::string usual = parameter(R"("alpha_pattern": {})");
+  EXPECT_NE(usual, "refused");
+  EXPECT_NE(usual, hash_with(R"("alpha_pattern": {})"));
+  for (const char* idle : {R"("alpha_pattern": {"q_proj": 9})", R"("rank_pattern": {"q_proj": 3})",
+                           R"("exclude_modules": ["q_proj"])", R"("layers_to_transform": [1])"}) {
+    EXPECT_EQ(parameter(idle), usual) << idle;
+  }
+  EXPECT_NE(parameter(R"("alpha_pattern": {"q_proj.weight": 9})"), usual);
+  EXPECT_EQ(parameter(R"("rank_pattern": {"q_proj.weight": 3})"), "refused");
+}
+
+TEST(LoraMerge, ParametersAreThoseOfTheirLayer) {
+  const std::string usual = hash_with(R"("alpha_pattern": {})");
+  for (const char* other : {"layers.1.self_attn.q_proj.weight", "_proj.weight", "q_proj"}) {
+    EXPECT_EQ(hash_with(fmt::format(R"("target_parameters": ["{}"])", other)), usual) << other;
+  }
+  EXPECT_NE(hash_with(R"("target_parameters": ["model.layers.0.self_attn.q_proj.weight"])"), usual);
+}
+
+TEST(LoraMerge, ModulesThatAreNamedEntirelyAreOfAnyLayer) {
+  const auto other_layer = [](std::string_view module) {
+    return hash_with(
+        fmt::format(R"("layers_to_transform": [1], "target_modules": ["{}"])", module));
+  };
+  EXPECT_EQ(other_layer("model.layers.0.self_attn.q_proj"), hash_with(R"("alpha_pattern": {})"));
+  EXPECT_EQ(other_layer("layers.0.self_attn.q_proj"), "refused");
+  EXPECT_EQ(other_layer("q_proj"), "refused");
 }
 
 }  // namespace

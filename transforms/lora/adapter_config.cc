@@ -18,7 +18,8 @@
 namespace ckpt {
 namespace {
 
-// Keys that are read here, and those that only matter while training.
+// Keys that are read here, and those that only matter while training, or nowhere: PEFT sets
+// fan_in_fan_out by the class of each module.
 constexpr std::string_view kReadKeys =
     " alpha_pattern base_model_name_or_path ensure_weight_tying init_lora_weights "
     "layers_to_transform lora_B_layout"
@@ -27,7 +28,7 @@ constexpr std::string_view kReadKeys =
     " modules_to_save target_modules exclude_modules ";
 constexpr std::string_view kMlxKeys = " alpha dropout keys rank scale ";
 constexpr std::string_view kTrainingKeys =
-    " auto_mapping corda_config eva_config inference_mode layers_pattern"
+    " auto_mapping corda_config eva_config fan_in_fan_out inference_mode layers_pattern"
     " loftq_config lora_dropout lora_ga_config megatron_config megatron_core"
     " qalora_group_size revision runtime_config task_type"
     " adapter_path batch_size config data grad_accumulation_steps grad_checkpoint iters"
@@ -36,9 +37,8 @@ constexpr std::string_view kTrainingKeys =
     " steps_per_eval steps_per_report test test_batches train val_batches wandb ";
 // Keys that, when set, make the adapter more than a product to add.
 constexpr std::string_view kRefusedKeys[] = {
-    "use_qalora",    "use_bdlora",  "layer_replication", "alora_invocation_tokens",
-    "arrow_config",  "kasa_config", "monteclora_config", "velora_config",
-    "fan_in_fan_out"};
+    "use_qalora",   "use_bdlora",  "layer_replication", "alora_invocation_tokens",
+    "arrow_config", "kasa_config", "monteclora_config", "velora_config"};
 // Ways of starting that change the base too, unless the adapter was converted when it was saved.
 constexpr std::string_view kPlainStarts = " gaussian eva orthogonal true false ";
 

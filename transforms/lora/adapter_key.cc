@@ -87,7 +87,7 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
 std::vector<std::string> model_names(const std::string& module) {
   std::string_view inner = module;
   for (const std::string_view front :
-       {"model.language_model.", "language_model.model.", "model."}) {
+       {"model.language_model.", "language_model.model.", "model.", "transformer."}) {
     if (!inner.starts_with(front)) continue;
     inner.remove_prefix(front.size());
     break;
@@ -96,7 +96,8 @@ std::vector<std::string> model_names(const std::string& module) {
     if (module == head || inner == head) return {module, "lm_head", "language_model.lm_head"};
   }
   std::vector<std::string> out = {module};
-  for (const char* front : {"model.", "model.language_model.", "language_model.model.", ""}) {
+  for (const char* front :
+       {"model.", "model.language_model.", "language_model.model.", "transformer.", ""}) {
     out.push_back(fmt::format("{}{}", front, inner));
   }
   return out;

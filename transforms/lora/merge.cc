@@ -7,7 +7,7 @@
 // any output take them. Several steps merge several adapters, one after the other. Quantized
 // weights are decoded and encoded again (into_quantized.h).
 //
-//   lora_A, lora_B                    W + D             D = s B A
+//   lora_A, lora_B                    W + D             D = s B A; of [in, out] weights D^T
 //   lora_embedding_A, _B              W + round(D^T)
 //   lora_magnitude_vector             (m / |V|) V       V = W + D, norms of rows; columns of
 //                                                       embeddings
@@ -252,7 +252,15 @@ class LoraMerge {
       CKPT_ASSIGN(right, turned_factor(a));
     }
     CKPT_TRY(check_rank(adapter_.config, module, a, right.rows()));
+    const bool is_conv1d =
+        weights_.is_conv1d(module.name) && !adapter_.config.has_parameter(module.name);
+    if (is_conv1d) {
+      CKPT_ASSIGN(Tensor turned, turned_factor(left));
+      CKPT_ASSIGN(left, turned_factor(right));
+      right = std::move(turned);
+    }
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
+    update.column_norms = is_conv1d && update.magnitudes.has_value();
     if (module.rows) {
       Tensor* const stack = weights_.find_exactly(module.rows->first);
       return weights_.merge_rows(*stack, module.rows->second, std::move(update));

@@ -3,14 +3,29 @@
 #include <numeric>
 
 #include "core/base/find.h"
+#include "core/base/words.h"
 #include "core/chunks/evaluate.h"
 #include "core/computed/decoded_source.h"
+#include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
 #include "transforms/lora/adapter.h"
 
 namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxFactorValues = uint64_t{1} << 26;
+// Models of transformers 5.24 with Conv1D, and its modules in them.
+constexpr std::string_view kConv1dModels = " clvp decision_transformer gpt2 imagegpt openai-gpt ";
+constexpr std::string_view kConv1dModules = " c_attn c_fc c_proj q_attn ";
+
+bool has_conv1d(const Checkpoint& checkpoint) {
+  const auto config = read_object(checkpoint, "config.json").value_or(nullptr);
+  if (config == nullptr) return false;
+  const std::string* type = text_of(*config, "model_type");
+  const std::string* decoder = text_of(known(*config, "decoder"), "model_type");
+  return (type != nullptr && has_word(kConv1dModels, *type)) ||
+         (decoder != nullptr && has_word(kConv1dModels, *decoder));
+}
 
 Result<bool> adds_anything(const LowRankUpdate& update) {
   for (const Tensor* factor : {&update.left, &update.right}) {
@@ -52,7 +67,10 @@ Result<std::vector<ValueOp>> take_column_orders(Tensor& weight, LowRankUpdate& u
 }  // namespace
 
 ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context, bool skips_zeros)
-    : checkpoint_(checkpoint), context_(context), skips_zeros_(skips_zeros) {
+    : checkpoint_(checkpoint),
+      context_(context),
+      skips_zeros_(skips_zeros),
+      has_conv1d_(has_conv1d(checkpoint)) {
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     index_.emplace(checkpoint.tensors[i].name, i);
   }
@@ -68,6 +86,10 @@ Tensor* ModelWeights::find(const std::string& module, std::string_view ending) {
     if (Tensor* found = find_exactly(name + std::string(ending))) return found;
   }
   return nullptr;
+}
+
+bool ModelWeights::is_conv1d(std::string_view module) const {
+  return has_conv1d_ && has_word(kConv1dModules, last_word(module));
 }
 
 void ModelWeights::add(Tensor tensor) {

@@ -25,6 +25,9 @@ class ModelWeights {
   Tensor* find(const std::string& module, std::string_view ending);
   Tensor* find_exactly(const std::string& name);
   void add(Tensor tensor);
+  // Whether the weight of a module is [in, out], as in transformers' Conv1D. PEFT asks the
+  // class too: it corrects the adapter's fan_in_fan_out.
+  bool is_conv1d(std::string_view module) const;
 
   // The module that all changes are for from here on, by one of its tensors.
   void begin_module(const std::string& tensor) { changer_ = tensor; }
@@ -50,6 +53,7 @@ class ModelWeights {
   Checkpoint& checkpoint_;
   const Context& context_;
   bool skips_zeros_;
+  bool has_conv1d_;
   std::map<std::string, size_t, std::less<>> index_;
   std::string changer_;
   std::map<std::string, std::vector<Claim>> claims_;  // by name of the weight

@@ -91,6 +91,43 @@ TEST(LoraMerge, ReplacesModulesToSaveAsPeftDoes) {
   expect_hashes("qwen3-micro", folder.path(), expected);
 }
 
+constexpr const char* kConv1dModel = "lora/models/gpt2";
+
+// The weights of GPT-2 are [inputs, outputs]: products of modules are turned, those of parameters
+// are as they are.
+TEST(LoraMerge, EqualsPeftForConv1d) {
+  for (const char* name : {"conv1d", "conv1d-dora", "conv1d-parameter"}) {
+    expect_merged(kConv1dModel, adapter_of(name), name);
+  }
+}
+
+TEST(LoraMerge, AsksTheClassForTheAxesAndNotTheAdapter) {
+  for (const char* name : {"conv1d", "conv1d-dora"}) {
+    const TemporaryFolder folder;
+    write_again(folder.path(), name, tensors_of_adapter(name));
+    std::string config = read_file(adapter_of(name) / "adapter_config.json");
+    const std::string flag = R"("fan_in_fan_out": true)";
+    const size_t at = config.find(flag);
+    ASSERT_NE(at, config.npos);
+    config.replace(at, flag.size(), R"("fan_in_fan_out": false)");
+    write_file(folder / "adapter_config.json", config);
+    expect_merged(kConv1dModel, folder.path(), name);
+  }
+}
+
+// The files of GPT2Model, as OpenAI's, have no "transformer.".
+TEST(LoraMerge, AdaptersOfTheClassWithAHeadFitFilesOfTheOneWithout) {
+  Checkpoint base = step_test::open(testdata(kConv1dModel)).value();
+  constexpr std::string_view kFront = "transformer.";
+  for (Tensor& each : base.tensors) each.name.erase(0, kFront.size());
+  const Checkpoint after = step_test::settle(
+      step_test::run("lora", base, step_test::options({{"from", adapter_of("conv1d").string()}})));
+  for (const auto& [name, hash] : merged_hashes("conv1d")) {
+    EXPECT_EQ(lora_test::hash_of(step_test::tensor(after, name.substr(kFront.size()))), hash)
+        << name;
+  }
+}
+
 std::string inserted(std::string name, std::string_view before, std::string_view words) {
   return name.insert(name.find(before), words);
 }

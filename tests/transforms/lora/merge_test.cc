@@ -217,6 +217,7 @@ TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4, "use_rslora": true})"), usual);
   EXPECT_NE(hash(R"({"r": 2, "lora_alpha": 4, "alpha_pattern": {"q_proj": 5, ".*": 4}})"), usual);
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "alpha_pattern": {"k_proj": 5}})"), usual);
+  EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "fan_in_fan_out": true})"), usual);
 }
 
 // With a scale of which products have more digits than BF16, so that rounding them shows.

@@ -63,15 +63,21 @@ Status check_adapter_tensor(const Tensor& tensor) {
   return corrupt("{}: has NaN or Inf", place);
 }
 
-Result<AdapterKey> key_of_trainers(const std::string& name) {
-  auto key = parse_adapter_key(name);
-  if (key) return std::move(*key);
-  return unsupported("tensor '{}': not a name that LoRA adapters use", name);
-}
-
 // As PEFT matches names of modules: whole words, at any depth.
 bool is_within(std::string_view module, std::string_view name) {
   return fmt::format(".{}.", module).find(fmt::format(".{}.", name)) != std::string::npos;
+}
+
+// Parameters of any name are those of modules_to_save.
+ParseKey keys_of_trainers(const AdapterConfig& config) {
+  return [&config](const std::string& name) -> Result<AdapterKey> {
+    auto key = parse_adapter_key(name);
+    const auto has_key = [&](const std::string& saved) { return is_within(key->module, saved); };
+    const bool is_known =
+        key && (key->part != AdapterPart::kNewTensor || std::ranges::any_of(config.saved, has_key));
+    if (is_known) return std::move(*key);
+    return unsupported("tensor '{}': not a name that LoRA adapters use", name);
+  };
 }
 
 bool may_be_gguf(const std::filesystem::path& place) {
@@ -145,8 +151,10 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
       return tensor.name.ends_with(kWeight) && is_within(module_of(tensor.name), name);
     };
     const auto is_saved = [&](const AdapterModule& module) {
-      return is_within(module.name, name) && (module.find(AdapterPart::kNewWeight) != nullptr ||
-                                              module.find(AdapterPart::kNewBias) != nullptr);
+      const auto has = [&](AdapterPart part) { return module.find(part) != nullptr; };
+      return is_within(module.name, name) &&
+             (has(AdapterPart::kNewWeight) || has(AdapterPart::kNewBias) ||
+              has(AdapterPart::kNewTensor));
     };
     // PEFT lists modules of any classifier, which most models lack.
     if (is_tied_head || std::ranges::none_of(model.tensors, is_of_model) ||
@@ -205,7 +213,7 @@ Result<Adapter> read_adapter(const std::string& place, const Context& context) {
   CKPT_ASSIGN(const std::string text, context.file_text(config, kMaxAdapterConfigBytes));
   CKPT_ASSIGN(out.config, read_adapter_config(config, text));
   out.tensors = std::move(weights.tensors);
-  CKPT_TRY(in(out.path, group_by_module(out, key_of_trainers)));
+  CKPT_TRY(in(out.path, group_by_module(out, keys_of_trainers(out.config))));
   return out;
 }
 
@@ -217,7 +225,7 @@ Result<Adapter> adapter_of(const Checkpoint& checkpoint) {
   }
   CKPT_ASSIGN(out.config, read_adapter_config(config->path, config->text()));
   out.tensors = checkpoint.tensors;
-  CKPT_TRY(group_by_module(out, key_of_trainers));
+  CKPT_TRY(group_by_module(out, keys_of_trainers(out.config)));
   return out;
 }
 

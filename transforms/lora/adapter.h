@@ -38,6 +38,7 @@ enum class AdapterPart : uint8_t {
   kTokens,      // rows that replace rows
   kNewWeight,   // replaces the weight
   kNewBias,     // replaces the bias
+  kNewTensor,   // replaces a tensor without such an ending, whose entire name is the module's
   kBaseCopy,    // the base's own weight again
 };
 
@@ -46,7 +47,8 @@ struct AdapterKey {
   AdapterPart part;
   std::string adapter = {};  // the name it was given in the model: "default"; empty: none
 };
-// nullopt: not the name of anything that an adapter holds.
+// A name that says nothing else is that of a tensor that replaces the model's. nullopt: not the
+// name of anything that an adapter holds.
 std::optional<AdapterKey> parse_adapter_key(std::string_view name);
 
 // Names under which a model may have the module, likeliest first, some twice: text classes and the

@@ -81,7 +81,7 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
     if (!name.ends_with(ending) || name.size() == ending.size()) continue;
     return AdapterKey{name.substr(0, name.size() - ending.size()), part};
   }
-  return std::nullopt;
+  return AdapterKey{std::move(name), AdapterPart::kNewTensor};
 }
 
 std::vector<std::string> model_names(const std::string& module) {

@@ -12,7 +12,8 @@
 //   lora_magnitude_vector             (m / |V|) V       V = W + D, norms of rows; columns of
 //                                                       embeddings
 //   lora_B.bias                       bias + s b
-//   whole weights and biases          replace the model's, in its type
+//   whole weights and biases          replace the model's, in its type; other parameters too,
+//                                     of modules_to_save
 //   trainable_tokens_delta            replaces rows
 //   X.experts.lora_A                  all experts of a layer (transforms/lora/stacked_experts.h)
 //
@@ -196,6 +197,9 @@ class LoraMerge {
     if (const Tensor* bias = module.find(AdapterPart::kNewBias)) {
       CKPT_TRY(replace(module, *bias, ".bias"));
     }
+    if (const Tensor* parameter = module.find(AdapterPart::kNewTensor)) {
+      CKPT_TRY(replace(module, *parameter, ""));
+    }
     if (const Tensor* bias = module.find(AdapterPart::kBBias)) CKPT_TRY(add_bias(module, *bias));
     if (const Tensor* rows = module.find(AdapterPart::kTokens)) {
       CKPT_TRY(replace_rows(module, *rows));
@@ -325,14 +329,23 @@ class LoraMerge {
   }
 
   Status replace(const AdapterModule& module, const Tensor& values, std::string_view ending) {
+    if (ending.empty() && weights_.find(module.name, ending) == nullptr) {
+      CKPT_ASSIGN(const auto experts, rows_of_experts(module.name, values, weights_));
+      for (const ExpertRows& each : experts) CKPT_TRY(replace(*each.weight, each.values));
+      if (!experts.empty()) return {};
+    }
     CKPT_ASSIGN(Tensor* const target, this->target(module, values, ending));
-    CKPT_TRY(check_shape_of(values, *target));
-    CKPT_TRY(weights_.claim(*target));
-    CKPT_ASSIGN(Tensor made, recode(values, *target->codec));
-    made.name = target->name;
-    made.source_name = target->source_name;
-    made.home = target->home;
-    *target = std::move(made);
+    return replace(*target, values);
+  }
+
+  Status replace(Tensor& target, const Tensor& values) {
+    CKPT_TRY(check_shape_of(values, target));
+    CKPT_TRY(weights_.claim(target));
+    CKPT_ASSIGN(Tensor made, recode(values, *target.codec));
+    made.name = target.name;
+    made.source_name = target.source_name;
+    made.home = target.home;
+    target = std::move(made);
     ++replaced_;
     return {};
   }

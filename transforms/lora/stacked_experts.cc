@@ -1,5 +1,8 @@
 #include "transforms/lora/stacked_experts.h"
 
+#include <optional>
+#include <span>
+
 #include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
 
@@ -16,12 +19,58 @@ std::string experts_stem(std::string module) {
   return module;
 }
 
-// Where a parameter is in the model: one tensor, or one an expert; its shape either way.
+// The projections of single experts, as families call them. The first two are gate_up_proj.
+constexpr std::string_view kProjections[][3] = {{"gate_proj", "up_proj", "down_proj"},
+                                                {"w1", "w3", "w2"}};
+
+// Where a parameter is in the model: one tensor, or tensors of each expert; its shape either way.
 struct ExpertParameter {
   Tensor* stack = nullptr;
   std::string front;  // "model.layers.0.mlp.experts.", of single experts
+  std::span<const std::string_view> parts = {};  // whose rows follow each other
   uint64_t experts = 0, rows = 0, columns = 0;
+
+  uint64_t part_rows() const { return rows / parts.size(); }
+  Tensor* single(uint64_t expert, std::string_view part, ModelWeights& weights) const {
+    return weights.find_exactly(fmt::format("{}{}.{}.weight", front, expert, part));
+  }
 };
+
+// nullopt: not in the model so.
+std::optional<ExpertParameter> find_singles(const std::string& stem,
+                                            std::span<const std::string_view> parts,
+                                            ModelWeights& weights) {
+  const std::string ending = fmt::format(".{}.weight", parts[0]);
+  const Tensor* first = weights.find(stem + ".0", ending);
+  if (first == nullptr || first->shape.size() != 2) return std::nullopt;
+  ExpertParameter out;
+  out.front = first->name.substr(0, first->name.size() - ending.size() - 1);
+  out.parts = parts;
+  while (out.single(out.experts, parts[0], weights) != nullptr) ++out.experts;
+  out.rows = first->rows() * parts.size();
+  out.columns = first->row_values();
+  return out;
+}
+
+std::optional<ExpertParameter> place_of_parameter(const std::string& stem, std::string_view name,
+                                                  ModelWeights& weights) {
+  ExpertParameter out;
+  out.stack = weights.find(stem, fmt::format(".{}", name));
+  if (out.stack != nullptr) {
+    const std::vector<uint64_t>& shape = out.stack->shape;
+    if (shape.size() != 3) return std::nullopt;
+    out.experts = shape[0];
+    out.rows = shape[1];
+    out.columns = shape[2];
+    return out;
+  }
+  const bool is_down = name == kDownParameter;
+  for (const std::span<const std::string_view> names : kProjections) {
+    auto found = find_singles(stem, is_down ? names.last(1) : names.first(2), weights);
+    if (found) return found;
+  }
+  return std::nullopt;
+}
 
 // Which axes A and B read.
 enum class Axes : uint8_t { kNone, kStraight, kCrossed, kEither };
@@ -74,33 +123,15 @@ class StackMerge {
   }
 
   Status find_parameter() {
-    place_.stack = weights_.find(stem_, "." + name_);
-    if (place_.stack != nullptr) {
-      if (place_.stack->shape.size() != 3) return no_parameter();
-      place_.experts = place_.stack->shape[0];
-      place_.rows = place_.stack->shape[1];
-      place_.columns = place_.stack->shape[2];
-      return {};
-    }
-    const bool is_down = name_ == kDownParameter;
-    const std::string ending = is_down ? ".down_proj.weight" : ".gate_proj.weight";
-    const Tensor* first = weights_.find(stem_ + ".0", ending);
-    if (first == nullptr || first->shape.size() != 2) return no_parameter();
-    place_.front = first->name.substr(0, first->name.size() - ending.size() - 1);
-    while (single(place_.experts, is_down ? kDownParameter : "gate_proj") != nullptr)
-      ++place_.experts;
-    place_.rows = first->rows() * (is_down ? 1 : 2);
-    place_.columns = first->row_values();
+    auto found = place_of_parameter(stem_, name_, weights_);
+    if (!found) return no_parameter();
+    place_ = std::move(*found);
     return {};
   }
 
   Failure no_parameter() const {
     return corrupt("{}: the model has no '{}.{}' of three axes, and no experts", place(), stem_,
                    name_);
-  }
-
-  Tensor* single(uint64_t expert, std::string_view name) {
-    return weights_.find_exactly(fmt::format("{}{}.{}.weight", place_.front, expert, name));
   }
 
   Axes axes_of(const AdapterModule& module, uint64_t rows, uint64_t columns) const {
@@ -225,16 +256,12 @@ class StackMerge {
   }
 
   Status merge_single_experts() {
-    using Weights = std::vector<std::pair<std::string_view, uint64_t>>;  // and first rows
-    const bool is_down = name_ == kDownParameter;
-    const uint64_t rows = is_down ? place_.rows : place_.rows / 2;
-    const Weights parts =
-        is_down ? Weights{{kDownParameter, 0}} : Weights{{"gate_proj", 0}, {"up_proj", rows}};
+    const uint64_t rows = place_.part_rows();
     for (uint64_t expert = 0; expert < place_.experts; ++expert) {
-      for (const auto& [name, first] : parts) {
-        Tensor* weight = single(expert, name);
+      for (size_t part = 0; part < place_.parts.size(); ++part) {
+        Tensor* weight = place_.single(expert, place_.parts[part], weights_);
         if (weight == nullptr) return no_parameter();
-        CKPT_ASSIGN(LowRankUpdate update, update_of(expert, first, rows));
+        CKPT_ASSIGN(LowRankUpdate update, update_of(expert, part * rows, rows));
         CKPT_TRY(weights_.merge(*weight, std::move(update)));
       }
     }
@@ -260,6 +287,33 @@ bool is_stack_of_experts(const AdapterModule& module) {
 Status merge_stack(const AdapterModule& module, const StackedExperts& given,
                    ModelWeights& weights) {
   return StackMerge(module, given, weights).run();
+}
+
+Result<std::vector<ExpertRows>> rows_of_experts(const std::string& name, const Tensor& values,
+                                                ModelWeights& weights) {
+  std::vector<ExpertRows> out;
+  const std::string_view word = last_word(name);
+  if (word != kGateUpParameter && word != kDownParameter) return out;
+  const auto place = place_of_parameter(module_of(name), word, weights);
+  if (!place || place->stack != nullptr) return out;
+  const uint64_t rows = place->part_rows();
+  const std::vector<uint64_t> expected = {place->experts, place->rows, place->columns};
+  if (values.shape != expected) {
+    return corrupt("tensor '{}': shape [{}]; the model has experts of [{}]", values.name,
+                   fmt::join(values.shape, ", "), fmt::join(expected, ", "));
+  }
+  for (uint64_t expert = 0; expert < place->experts; ++expert) {
+    for (size_t part = 0; part < place->parts.size(); ++part) {
+      ExpertRows& own = out.emplace_back();
+      own.weight = place->single(expert, place->parts[part], weights);
+      if (own.weight == nullptr) {
+        return corrupt("tensor '{}': the model has no '{}{}.{}'", values.name, place->front, expert,
+                       place->parts[part]);
+      }
+      CKPT_ASSIGN(own.values, take_rows(values, expert * place->rows + part * rows, rows));
+    }
+  }
+  return out;
 }
 
 Result<bool> merge_expert_into_stack(const std::string& module, LowRankUpdate update,

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "transforms/lora/adapter.h"
 #include "transforms/lora/model_weights.h"
@@ -33,6 +34,15 @@ bool is_stack_of_experts(const AdapterModule& module);
 // Merges it. Fails: kCorrupt for shapes that fit nothing; kUnsupported: which axes are meant
 // cannot be told.
 Status merge_stack(const AdapterModule& module, const StackedExperts& given, ModelWeights& weights);
+// The weight of an expert, and the values of a parameter that are for it.
+struct ExpertRows {
+  Tensor* weight = nullptr;
+  Tensor values;
+};
+// Of a parameter, "X.experts.gate_up_proj", whose model has tensors of single experts; empty for
+// all others. Fails: kCorrupt: another shape.
+Result<std::vector<ExpertRows>> rows_of_experts(const std::string& name, const Tensor& values,
+                                                ModelWeights& weights);
 // The module of one expert, "X.experts.3.gate_proj", whose model has one tensor for all: merges it
 // into the rows of that expert. False: the model has no such tensor.
 Result<bool> merge_expert_into_stack(const std::string& module, LowRankUpdate update,

@@ -128,6 +128,11 @@ TEST(LoraMerge, AdaptersOfTheClassWithAHeadFitFilesOfTheOneWithout) {
   }
 }
 
+// Of a layer's experts, which the model's files have one by one.
+TEST(LoraMerge, ReplacesStackedExpertsAsPeftDoes) {
+  expect_merged("lora/models/qwen3-moe", adapter_of("saved-experts"), "saved-experts");
+}
+
 std::string inserted(std::string name, std::string_view before, std::string_view words) {
   return name.insert(name.find(before), words);
 }

@@ -136,6 +136,48 @@ TEST(LoraMerge, ScaleMultipliesWhatIsAdded) {
   }
 }
 
+// Why the step fails; empty: it does not.
+std::string lora_refusal(const std::filesystem::path& model, const std::vector<MadeTensor>& pieces,
+                         const std::string& config) {
+  const TemporaryFolder folder;
+  write_adapter(folder.path(), pieces, config);
+  const auto made = step_test::run("lora", step_test::open(model).value(),
+                                   options({{"from", folder.path().string()}}));
+  return made ? "" : made.error().text();
+}
+
+TEST(LoraMerge, ModulesToSaveReplaceTensorsOfAnyName) {
+  const std::string front = "model.layers.0.";
+  const MadeTensor stack = {front + "mlp.experts.down_proj", {2, 3, 4}};
+  const MadeTensor decay = {front + "linear_attn.A_log", {4}};
+  const auto config = [](std::string_view saved) {
+    return fmt::format(R"({{"r": 2, "lora_alpha": 4, "modules_to_save": [{}]}})", saved);
+  };
+  const std::string both = config(R"("experts", "linear_attn")");
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "model");
+  lora_test::write_pieces(folder / "model" / "model.safetensors", {stack, decay});
+  write_adapter(folder / "adapter", {decay, stack}, both);
+  const Checkpoint before = step_test::open(folder / "model").value();
+  const Checkpoint after =
+      settle(step_test::run("lora", before, options({{"from", (folder / "adapter").string()}})));
+  const Checkpoint saved =
+      step_test::open(folder / "adapter" / "adapter_model.safetensors").value();
+  for (const Tensor& each : saved.tensors) {
+    EXPECT_NE(hash_of(each), hash_of(tensor(before, each.name))) << each.name;
+    EXPECT_EQ(hash_of(each), hash_of(tensor(after, each.name))) << each.name;
+  }
+  const std::string unlisted =
+      lora_refusal(folder / "model", {decay, stack}, config(R"("experts")"));
+  EXPECT_NE(unlisted.find("A_log': not a name that LoRA adapters use"), std::string::npos);
+  EXPECT_NE(lora_refusal(folder / "model", {{decay.name, {3}}, stack}, both).find("has [4]"),
+            std::string::npos);
+  EXPECT_NE(lora_refusal(testdata("lora/models/qwen3-moe"), {{stack.name, {2, 16, 11}}},
+                         config(R"("experts")"))
+                .find("the model has experts of [2, 16, 12]"),
+            std::string::npos);
+}
+
 // Of each tensor: another name, another shape, none at all.
 TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   const std::string front = "base_model.model.model.layers.0.";

@@ -55,6 +55,10 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view name);
 // vision-language classes around them name the same layers differently.
 std::vector<std::string> model_names(const std::string& module);
 
+// Names that files have for a tensor where transformers 5 calls it otherwise in its classes, after
+// which PEFT names modules: "model.layers.0.block_sparse_moe.gate.weight" for ".mlp.gate.weight".
+std::vector<std::string> file_names(const std::string& tensor);
+
 // adapter_config.json, or the keys of a GGUF: rank and scale of each module, and what else changes
 // the result.
 struct AdapterConfig {

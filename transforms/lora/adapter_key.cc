@@ -59,6 +59,18 @@ constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
     {".bias", AdapterPart::kNewBias},
 };
 
+// Words of transformers' classes, and those of files. Source: transformers 5.24,
+// conversion_mapping.py.
+constexpr std::pair<std::string_view, std::string_view> kFileWords[] = {
+    {".mlp.router.", ".block_sparse_moe.gate."},                       // Phi-MoE
+    {".mlp.", ".block_sparse_moe."},                                   // Mixtral, MiniMax
+    {".block_sparse_moe.router.", ".block_sparse_moe.router.layer."},  // Granite
+    {".block_sparse_moe.experts.gate_up_proj", ".block_sparse_moe.input_linear.weight"},
+    {".block_sparse_moe.experts.down_proj", ".block_sparse_moe.output_linear.weight"},
+    {".mlp.experts.gate_up_proj", ".mlp.experts.fc1.weight"},  // Aria
+    {".mlp.experts.down_proj", ".mlp.experts.fc2.weight"},
+};
+
 }  // namespace
 
 std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
@@ -99,6 +111,17 @@ std::vector<std::string> model_names(const std::string& module) {
   for (const char* front :
        {"model.", "model.language_model.", "language_model.model.", "transformer.", ""}) {
     out.push_back(fmt::format("{}{}", front, inner));
+  }
+  return out;
+}
+
+std::vector<std::string> file_names(const std::string& tensor) {
+  std::vector<std::string> out;
+  for (const auto& [words, in_files] : kFileWords) {
+    const size_t at = tensor.find(words);
+    if (at == tensor.npos) continue;
+    out.push_back(tensor);
+    out.back().replace(at, words.size(), in_files);
   }
   return out;
 }

@@ -83,7 +83,11 @@ Tensor* ModelWeights::find_exactly(const std::string& name) {
 
 Tensor* ModelWeights::find(const std::string& module, std::string_view ending) {
   for (const std::string& name : model_names(module)) {
-    if (Tensor* found = find_exactly(name + std::string(ending))) return found;
+    const std::string tensor = name + std::string(ending);
+    if (Tensor* found = find_exactly(tensor)) return found;
+    for (const std::string& other : file_names(tensor)) {
+      if (Tensor* found = find_exactly(other)) return found;
+    }
   }
   return nullptr;
 }

@@ -21,7 +21,7 @@ class ModelWeights {
   // nothing; PEFT makes zeros positive.
   ModelWeights(Checkpoint& checkpoint, const Context& context, bool skips_zeros = false);
 
-  // The tensor of a module, whose name is one of model_names(); nullptr: none.
+  // The tensor of a module, whose name is one of model_names(), or of file_names(); nullptr: none.
   Tensor* find(const std::string& module, std::string_view ending);
   Tensor* find_exactly(const std::string& name);
   void add(Tensor tensor);

@@ -133,6 +133,14 @@ TEST(LoraMerge, ReplacesStackedExpertsAsPeftDoes) {
   expect_merged("lora/models/qwen3-moe", adapter_of("saved-experts"), "saved-experts");
 }
 
+// PEFT names modules after the classes of transformers 5, and files have older names: other words,
+// other projections of single experts, and stacks that are weights.
+TEST(LoraMerge, NamesOfClassesFindOlderNamesOfFiles) {
+  for (const std::string name : {"mixtral", "phimoe", "granite-moe"}) {
+    expect_merged("lora/models/" + name, adapter_of(name), name);
+  }
+}
+
 std::string inserted(std::string name, std::string_view before, std::string_view words) {
   return name.insert(name.find(before), words);
 }

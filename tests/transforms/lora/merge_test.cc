@@ -1,6 +1,7 @@
 // Adapters merged: names and configurations of other programs, and every tensor used or refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -134,6 +135,32 @@ TEST(LoraMerge, ScaleMultipliesWhatIsAdded) {
     }
     EXPECT_NEAR(merged[i], w[i] + delta, std::fabs(w[i] + delta) / 256) << i;
   }
+}
+
+// Of a layer that was saved whole, under the names of transformers 5.
+TEST(LoraMerge, ModulesToSaveFindOlderNamesOfFiles) {
+  const TemporaryFolder folder;
+  const std::string front = "model.layers.0.mlp.";
+  write_adapter(folder.path(),
+                {{front + "gate.weight", {2, 16}},
+                 {front + "experts.gate_up_proj", {2, 48, 16}},
+                 {front + "experts.down_proj", {2, 16, 24}}},
+                R"({"r": 2, "lora_alpha": 4, "modules_to_save": ["mlp"]})");
+  const Checkpoint saved = step_test::open(folder / "adapter_model.safetensors").value();
+  const std::vector<float> stack = values_of(tensor(saved, front + "experts.gate_up_proj"));
+  const Checkpoint after = merged("lora/models/mixtral", folder.path());
+  const std::string sparse = "model.layers.0.block_sparse_moe.";
+  EXPECT_EQ(values_of(tensor(after, sparse + "gate.weight")),
+            values_of(tensor(saved, front + "gate.weight")));
+  size_t first = 0;
+  for (const char* part : {"0.w1", "0.w3", "1.w1", "1.w3"}) {
+    const std::vector<float> found =
+        values_of(tensor(after, fmt::format("{}experts.{}.weight", sparse, part)));
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), stack.begin() + static_cast<long>(first)))
+        << part;
+    first += found.size();
+  }
+  EXPECT_EQ(first, stack.size());
 }
 
 // Why the step fails; empty: it does not.

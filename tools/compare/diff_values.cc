@@ -109,7 +109,7 @@ class ValuesReport {
     std::string tensor;
     double value;
   };
-  // Of differences that are no numbers no gate would notice anything.
+  // Differences that are not numbers: a gate would not notice them.
   bool is_any_unmeasured() const { return not_compared_ > 0 || differing_bytes_ > 0; }
   // Infinite numbers become null: JSON has no word for them.
   static Json json_of(const ValueDifference& difference) {

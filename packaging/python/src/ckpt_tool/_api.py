@@ -81,7 +81,7 @@ def diff(a: Path, b: Path, progress: Progressing, options: Options) -> results.C
     differences, gates = said.all("difference", results.Difference), said.all("gate", results.Gate)
     total, summaries = said.last("total", results.Values), said.of("summary")
     same = total.same and not differences if total else bool(summaries) and bool(summaries[-1]["same"])
-    # Gates ask about values; what could not be compared is no better than a gate that failed.
+    # Gates ask about values; what could not be compared counts as a gate that failed.
     is_gated = bool(options.get("fail_if"))
     passed = not gates and all(each.kind == "bytes" for each in differences)
     return read(results.Comparison, {

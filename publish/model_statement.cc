@@ -140,8 +140,10 @@ Result<Manifest> parse_statement(std::string_view json) {
   manifest.model = subject.first;
   CKPT_ASSIGN(manifest.ignored, parse_ignored(*serialization));
   CKPT_ASSIGN(manifest.files, parse_resources(*predicate));
+  const auto paths = manifest.ignored.value_or(std::vector<std::string>());
+  const PathSet ignored(paths.begin(), paths.end());
   for (const FileDigest& file : manifest.files) {
-    if (!manifest.ignored || !is_ignored(file.name, *manifest.ignored)) continue;
+    if (!is_ignored(file.name, ignored)) continue;
     return corrupt("{}: both listed and ignored", file.name);
   }
   const auto root = root_digest(manifest.files);

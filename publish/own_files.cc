@@ -22,14 +22,11 @@ OwnFile own_file(const fs::path& path) {
   return is_record ? OwnFile::kRecord : OwnFile::kNone;
 }
 
-std::vector<std::string> unpublished_paths() {
-  return {".git", ".gitattributes", ".github", ".gitignore"};
-}
+PathSet unpublished_paths() { return {".git", ".gitattributes", ".github", ".gitignore"}; }
 
-Result<std::vector<FolderEntry>> list_publishable(const fs::path& folder,
-                                                  const std::vector<std::string>& ignored) {
-  std::vector<std::string> left_out = unpublished_paths();
-  left_out.insert(left_out.end(), ignored.begin(), ignored.end());
+Result<std::vector<FolderEntry>> list_publishable(const fs::path& folder, const PathSet& ignored) {
+  PathSet left_out = unpublished_paths();
+  left_out.insert(ignored.begin(), ignored.end());
   CKPT_ASSIGN(auto entries, list_folder(folder, left_out));
   std::erase_if(entries,
                 [](const FolderEntry& entry) { return own_file(entry.path) == OwnFile::kRecord; });

@@ -125,7 +125,7 @@ Result<std::string> render_provenance(const Provenance& provenance);
 // ---- what is not published -------------------------------------------------------------------
 // git's own files, which sums and signatures of a folder never cover: exactly the paths that
 // sigstore/model-transparency 1.1.1 ignores by default.
-std::vector<std::string> unpublished_paths();
+PathSet unpublished_paths();
 
 // Files that ckpt keeps for itself next to checkpoints, by their names.
 //
@@ -139,6 +139,6 @@ OwnFile own_file(const std::filesystem::path& path);
 // The files that could be published: all but unpublished_paths(), `ignored` and records. Fails: as
 // list_folder().
 Result<std::vector<FolderEntry>> list_publishable(const std::filesystem::path& folder,
-                                                  const std::vector<std::string>& ignored = {});
+                                                  const PathSet& ignored = {});
 
 }  // namespace ckpt

@@ -16,8 +16,7 @@ namespace {
 
 constexpr size_t kMaxEntries = 1'000'000;
 
-Result<std::vector<FolderEntry>> list_url(const fs::path& folder,
-                                          const std::vector<std::string>& ignored) {
+Result<std::vector<FolderEntry>> list_url(const fs::path& folder, const PathSet& ignored) {
   CKPT_ASSIGN(auto entries, url_files().list(folder.string()));
   std::vector<FolderEntry> out;
   for (RemoteEntry& entry : entries) {
@@ -34,10 +33,11 @@ Result<std::vector<FolderEntry>> list_url(const fs::path& folder,
 
 }  // namespace
 
-bool is_ignored(std::string_view path, const std::vector<std::string>& ignored) {
-  return std::ranges::any_of(ignored, [&](const std::string& one) {
-    return path == one || (path.starts_with(one) && path.substr(one.size()).starts_with('/'));
-  });
+bool is_ignored(std::string_view path, const PathSet& ignored) {
+  for (size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
+    if (ignored.contains(path.substr(0, at))) return true;
+  }
+  return ignored.contains(path);
 }
 
 FolderEntry folder_entry(const fs::path& path, std::string name, const fs::file_status& status,
@@ -54,8 +54,7 @@ FolderEntry folder_entry(const fs::path& path, std::string name, const fs::file_
   return out;
 }
 
-Result<std::vector<FolderEntry>> list_folder(const fs::path& folder,
-                                             const std::vector<std::string>& ignored) {
+Result<std::vector<FolderEntry>> list_folder(const fs::path& folder, const PathSet& ignored) {
   if (is_url(folder)) return list_url(folder, ignored);
   std::vector<FolderEntry> out;
   std::error_code error;

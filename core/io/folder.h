@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,14 +27,17 @@ struct FolderEntry {
 FolderEntry folder_entry(const std::filesystem::path& path, std::string name,
                          const std::filesystem::file_status& status, std::error_code& error);
 
+// Relative paths, with '/'.
+using PathSet = std::set<std::string, std::less<>>;
+
 // Everything under `folder` except folders, sorted by the bytes of the path; links are not
 // followed. Omits paths in `ignored`, and everything in ignored folders. Fails: kIo; kUnsupported
 // above a million entries.
 Result<std::vector<FolderEntry>> list_folder(const std::filesystem::path& folder,
-                                             const std::vector<std::string>& ignored);
+                                             const PathSet& ignored);
 
 // True when `path` is one of `ignored` or inside one of them.
-bool is_ignored(std::string_view path, const std::vector<std::string>& ignored);
+bool is_ignored(std::string_view path, const PathSet& ignored);
 
 // The temporary name that replace_file() uses for `name`; a killed run leaves it behind.
 std::string temporary_name(std::string_view name);

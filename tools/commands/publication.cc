@@ -369,7 +369,8 @@ Status Publication::make_signature() {
   Manifest manifest;
   std::error_code error;
   manifest.model = fs::weakly_canonical(folder_, error).filename().string();
-  uncovered_ = unpublished_paths();
+  const PathSet unpublished = unpublished_paths();
+  uncovered_.assign(unpublished.begin(), unpublished.end());
   uncovered_.emplace_back(kSignatureName);
   CKPT_ASSIGN(const std::vector<std::string> records, list_records(folder_));
   uncovered_.insert(uncovered_.end(), records.begin(), records.end());

@@ -61,6 +61,15 @@ Failure signs_another_state(const fs::path& path) {
                      path.string());
 }
 
+// Of `all`, sorted by their names, those in `folder` ("inner/").
+template <class File>
+std::vector<File> in_folder(const std::vector<File>& all, std::string File::*name,
+                            const std::string& folder) {
+  const auto first = std::ranges::lower_bound(all, folder, {}, name);
+  return {first, std::find_if(first, all.end(),
+                              [&](const File& file) { return !(file.*name).starts_with(folder); })};
+}
+
 }  // namespace
 
 // Sums that need no change are not written again.
@@ -143,9 +152,12 @@ Status Publication::check_inner_sums(const std::vector<FolderEntry>& entries) co
   const Console silent{CommonOptions()};
   Findings of_lists(silent);
   CKPT_ASSIGN(const auto inner, read_inner_sums(folder_, entries, {}, of_lists));
+  std::vector<FileDigest> files = files_;
+  std::ranges::sort(files, {}, &FileDigest::name);
   for (const Listing& listing : inner) {
     Findings findings(silent);
-    check_listings({listing}, files_, entries, findings);
+    check_listings({{listing}, {}}, in_folder(files, &FileDigest::name, listing.folder),
+                   in_folder(entries, &FolderEntry::path, listing.folder), findings);
     if (findings.bad_count() == 0) continue;
     if (typed_.force) {
       console_.warn("published with --force: {}", findings.first_bad());

@@ -139,7 +139,7 @@ Status check_artifact(const std::string& address, const Console& console, Findin
 // ckpt verify FILE: a lone file, or one of the numbered files that a model was cut into.
 
 struct FileSet {
-  std::vector<std::string> present, missing;  // names in the folder
+  PathSet present, missing;  // names in the folder
 };
 
 // The files that belong to `path`, itself among them.
@@ -150,11 +150,11 @@ Result<FileSet> files_with(const fs::path& path) {
   const fs::path folder = parent_of(path);
   for (unsigned i = 1; i <= numbered->count; ++i) {
     CKPT_ASSIGN(const bool exists, is_there(folder / numbered->of(i)));
-    (exists ? out.present : out.missing).push_back(numbered->of(i));
+    (exists ? out.present : out.missing).insert(numbered->of(i));
   }
   const std::string index = numbered->prefix + numbered->ending + ".index.json";
   CKPT_ASSIGN(const bool has_index, is_there(folder / index));
-  if (has_index) out.present.push_back(index);
+  if (has_index) out.present.insert(index);
   return out;
 }
 
@@ -174,14 +174,11 @@ Result<FolderEntry> entry_of(const fs::path& folder, const std::string& name) {
   return out;
 }
 
-Result<std::vector<FolderEntry>> entries_of(const fs::path& folder,
-                                            const std::vector<std::string>& names) {
+Result<std::vector<FolderEntry>> entries_of(const fs::path& folder, const PathSet& names) {
   std::vector<FolderEntry> out;
   if (is_of_hub(folder)) {
     CKPT_ASSIGN(out, list_folder(folder, {}));
-    std::erase_if(out, [&](const FolderEntry& entry) {
-      return std::ranges::find(names, entry.path) == names.end();
-    });
+    std::erase_if(out, [&](const FolderEntry& entry) { return !names.contains(entry.path); });
     return out;
   }
   for (const std::string& name : names) CKPT_SET(out.emplace_back(), entry_of(folder, name));
@@ -213,8 +210,7 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
   auto listing = read_sums(sums.string(), text, findings);
   if (!listing) return std::nullopt;
   std::erase_if(listing->listed, [&](const FileDigest& file) {
-    return std::ranges::count(files.present, file.name) == 0 &&
-           std::ranges::count(files.missing, file.name) == 0;
+    return !files.present.contains(file.name) && !files.missing.contains(file.name);
   });
   if (!listing->listed.empty()) return listing;
   findings.not_checked(fmt::format("{} does not list it", sums.string()));
@@ -222,13 +218,10 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
 }
 
 // Files that are missing and that no line of the sums speaks of.
-void tell_missing(std::vector<std::string> missing, const std::vector<FileDigest>& listed,
-                  Findings& findings) {
-  std::erase_if(missing, [&](const std::string& name) {
-    return std::ranges::any_of(listed, [&](const FileDigest& file) { return file.name == name; });
-  });
+void tell_missing(PathSet missing, const std::vector<FileDigest>& listed, Findings& findings) {
+  for (const FileDigest& file : listed) missing.erase(file.name);
   if (missing.empty()) return;
-  findings.bad(missing.front(),
+  findings.bad(*missing.begin(),
                missing.size() == 1
                    ? "missing; one of the files that the model was cut into"
                    : fmt::format("missing, and {} more of the files that the model was cut into",
@@ -257,7 +250,7 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
   if (!listing) return {};
   CKPT_ASSIGN(const auto digests, digest_files(folder, entries, console,
                                                {.threads = common.threads, .keep_faults = true}));
-  check_listings({*listing}, digests, entries, findings);
+  check_listings({{*listing}}, digests, entries, findings);
   return {};
 }
 
@@ -289,7 +282,7 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
     CKPT_ASSIGN(const std::string bundle, read_small(signature, kMaxSumsBytes));
     CKPT_ASSIGN(auto listing, check_signature(signature.string(), bundle, typed.trusted, findings));
     const std::string own = own_name(folder, signature);
-    if (listing && !own.empty()) listing->own_files.push_back(own);
+    if (listing && !own.empty()) listing->own_files.insert(own);
     return listing;
   }
   if (has_signature) {
@@ -302,11 +295,12 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
 
 // Files that a downloader leaves in .cache are extra, like all files that nobody published.
 void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
-                const std::vector<Listing>& listings, const Console& console) {
+                const Listings& listings, const Console& console) {
   const std::set<std::string> covered = covered_names(listings);
   const bool is_extra = std::ranges::any_of(entries, [&](const FolderEntry& entry) {
     return entry.path.starts_with(".cache/") && !covered.contains(entry.path) &&
-           !is_ignored(entry.path, listings.front().ignored);
+           !is_ignored(entry.path, listings.ignored) &&
+           !is_ignored(entry.path, listings.all.front().ignored);
   });
   if (!is_extra) return;
   console.talk(
@@ -316,15 +310,15 @@ void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entrie
 }
 
 // Paths in which folders have no verdict of their own.
-std::vector<std::string> left_alone(const TypedVerify& typed) {
-  std::vector<std::string> out = unpublished_paths();
-  out.insert(out.end(), typed.ignored.begin(), typed.ignored.end());
+PathSet left_alone(const TypedVerify& typed) {
+  PathSet out = unpublished_paths();
+  out.insert(typed.ignored.begin(), typed.ignored.end());
   return out;
 }
 
 // Signatures of folders in the one that is checked; a key that was typed is for this one's.
-void tell_inner_signatures(const std::vector<FolderEntry>& entries,
-                           const std::vector<std::string>& ignored, Findings& findings) {
+void tell_inner_signatures(const std::vector<FolderEntry>& entries, const PathSet& ignored,
+                           Findings& findings) {
   const auto count = std::ranges::count_if(entries, [&](const FolderEntry& entry) {
     return entry.path.ends_with("/" + std::string(kSignatureName)) &&
            !is_ignored(entry.path, ignored);
@@ -334,51 +328,36 @@ void tell_inner_signatures(const std::vector<FolderEntry>& entries,
                        " in inner folders not checked");
 }
 
-// A pattern would be typed to leave something out, and leaves out nothing.
-void note_patterns(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
-                   const Console& console) {
-  for (const std::string& path : typed.ignored) {
-    const bool is_used = std::ranges::any_of(
-        entries, [&](const FolderEntry& entry) { return is_ignored(entry.path, {path}); });
-    if (is_used || path.find_first_of("*?[") == path.npos) continue;
-    console.warn("--ignore {}: a path, not a pattern, and nothing in {} has it", path, typed.path);
-  }
-}
-
 Status check_folder(const TypedVerify& typed, const Console& console, unsigned threads,
                     Findings& findings) {
   const fs::path folder = typed.path;
-  std::vector<Listing> listings;  // the signature's first: it counts more
+  Listings listings{{}, {typed.ignored.begin(), typed.ignored.end()}};
   CKPT_ASSIGN(auto signed_files, read_signature(typed, console, findings));
   CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
   CKPT_ASSIGN(const auto entries, list_folder(folder, {}));
   note_patterns(typed, entries, console);
   if (signed_files) {
-    listings.push_back(std::move(*signed_files));
+    listings.all.push_back(std::move(*signed_files));
   } else if (auto hub = hub_listing(folder, entries, findings)) {
-    listings.push_back(std::move(*hub));
+    listings.all.push_back(std::move(*hub));
   }
   if (has_sums) {
     const fs::path path = folder / kSumsName;
     CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
     auto sums = read_sums(path.string(), text, findings);
     if (sums) {
-      if (!listings.empty() && listings[0].is_signed) {
-        sums->own_files.insert(sums->own_files.end(), listings[0].own_files.begin(),
-                               listings[0].own_files.end());
+      if (!listings.all.empty() && listings.all[0].is_signed) {
+        sums->own_files.merge(PathSet(listings.all[0].own_files));
       }
-      listings.push_back(std::move(*sums));
+      listings.all.push_back(std::move(*sums));
     }
   }
   CKPT_ASSIGN(auto inner, read_inner_sums(folder, entries, left_alone(typed), findings));
-  std::ranges::move(inner, std::back_inserter(listings));
+  std::ranges::move(inner, std::back_inserter(listings.all));
   tell_inner_signatures(entries, left_alone(typed), findings);
-  if (listings.empty()) {
+  if (listings.all.empty()) {
     findings.not_checked(fmt::format("no {} to compare with", kSumsName));
     return {};
-  }
-  for (Listing& listing : listings) {
-    listing.ignored.insert(listing.ignored.end(), typed.ignored.begin(), typed.ignored.end());
   }
   CKPT_ASSIGN(const auto files, digest_files(folder, entries_to_hash(listings, entries), console,
                                              {.threads = threads, .keep_faults = true}));

@@ -53,9 +53,9 @@ Status check_as_hashed(const fs::path& folder, const std::map<std::string, FileS
                        const std::set<std::string>& made) {
   CKPT_TRY(refuse_patches(folder));
   for (const auto& [name, state] : states) CKPT_TRY(check_unchanged(folder / name, state));
-  std::vector<std::string> own = publication_temporaries();
-  own.emplace_back(kSumsName);
-  own.emplace_back(kSignatureName);
+  PathSet own = publication_temporaries();
+  own.emplace(kSumsName);
+  own.emplace(kSignatureName);
   CKPT_ASSIGN(const auto entries, list_publishable(folder, own));
   for (const FolderEntry& entry : entries) {
     const bool is_known = states.contains(entry.path) || made.contains(entry.path);

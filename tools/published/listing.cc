@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/counted.h"
+#include "core/base/find.h"
 #include "core/io/bytes.h"
 #include "tools/published/published_files.h"
 
@@ -18,38 +19,56 @@ std::set<std::string> names_of(const Listing& listing) {
   return out;
 }
 
-// True when an entry of that name needs no line in the list.
-bool may_be_unlisted(const Listing& listing, const std::string& path) {
-  return !path.starts_with(listing.folder) || is_ignored(path, listing.ignored) ||
-         own_file(path) == OwnFile::kRecord ||
-         std::ranges::find(listing.own_files, path) != listing.own_files.end();
-}
+// Which lists speak of a path: those of everything, and those of the folders above it.
+class ListsByFolder {
+ public:
+  explicit ListsByFolder(const Listings& listings) : ignored_(listings.ignored) {
+    for (const Listing& listing : listings.all) lists_[listing.folder].push_back(&listing);
+  }
+
+  std::vector<const Listing*> about(std::string_view path) const {
+    std::vector<const Listing*> out;
+    for (size_t end = 0; end != path.npos;) {
+      const auto* lists = find_mapped(lists_, path.substr(0, end));
+      if (lists != nullptr) out.insert(out.end(), lists->begin(), lists->end());
+      end = path.find('/', end);
+      if (end != path.npos) ++end;
+    }
+    return out;
+  }
+
+  // True when an entry of that name needs no line in a list that speaks of it.
+  bool may_be_unlisted(const Listing& listing, const std::string& path) const {
+    return is_ignored(path, ignored_) || is_ignored(path, listing.ignored) ||
+           own_file(path) == OwnFile::kRecord || listing.own_files.contains(path);
+  }
+
+  bool may_be_in_no_list(const std::string& path) const {
+    return std::ranges::all_of(
+        about(path), [&](const Listing* listing) { return may_be_unlisted(*listing, path); });
+  }
+
+ private:
+  const PathSet& ignored_;
+  std::map<std::string_view, std::vector<const Listing*>> lists_;
+};
 
 // Compares lists with what is there; a file that one list finds bad is not told again for the next.
 class Comparison {
  public:
-  Comparison(const std::vector<FileDigest>& files, const std::vector<FolderEntry>& entries,
-             Findings& findings)
-      : entries_(entries), findings_(findings) {
+  Comparison(const Listings& listings, const std::vector<FileDigest>& files,
+             const std::vector<FolderEntry>& entries, Findings& findings)
+      : lists_(listings), findings_(findings) {
     for (const FileDigest& file : files) found_.emplace(file.name, &file);
-  }
-
-  void check_kinds(const std::vector<Listing>& listings) {
-    for (const FolderEntry& entry : entries_) {
-      if (entry.kind == FolderEntry::Kind::kFile) continue;
-      const bool is_spoken_of = std::ranges::any_of(
-          listings, [&](const Listing& listing) { return entry.path.starts_with(listing.folder); });
-      if (!is_spoken_of) continue;
-      bad(entry.path,
-          entry.kind == FolderEntry::Kind::kLink
-              ? fmt::format("a symbolic link to {}; expected a file of the folder's own",
-                            entry.target)
-              : "neither file nor folder");
+    for (const FolderEntry& entry : entries) {
+      const auto lists = lists_.about(entry.path);
+      for (const Listing* listing : lists) entries_[listing].push_back(&entry);
+      if (entry.kind != FolderEntry::Kind::kFile && !lists.empty()) tell_kind(entry);
     }
   }
 
   void check_named(const Listing& listing) {
-    const auto unlisted = unlisted_files(listing);
+    auto unlisted = unlisted_files(listing);
     for (const FileDigest& file : listing.listed) {
       if (told_.contains(file.name)) continue;
       const auto at = found_.find(file.name);
@@ -63,10 +82,10 @@ class Comparison {
 
   void check_extra(const Listing& listing) {
     const std::set<std::string> names = names_of(listing);
-    for (const FolderEntry& entry : entries_) {
-      if (told_.contains(entry.path) || names.contains(entry.path)) continue;
-      if (may_be_unlisted(listing, entry.path)) continue;
-      bad(entry.path, fmt::format("extra; {} does not list it", listing.name));
+    for (const FolderEntry* entry : entries_[&listing]) {
+      if (told_.contains(entry->path) || names.contains(entry->path)) continue;
+      if (lists_.may_be_unlisted(listing, entry->path)) continue;
+      bad(entry->path, fmt::format("extra; {} does not list it", listing.name));
     }
   }
 
@@ -94,6 +113,13 @@ class Comparison {
   }
 
  private:
+  void tell_kind(const FolderEntry& entry) {
+    bad(entry.path, entry.kind == FolderEntry::Kind::kLink
+                        ? fmt::format("a symbolic link to {}; expected a file of the folder's own",
+                                      entry.target)
+                        : "neither file nor folder");
+  }
+
   void compare(const Listing& listing, const FileDigest& file, const FileDigest& found) {
     const bool has_hash = !file.sha256.empty();
     const std::string &listed = has_hash ? file.sha256 : file.git_id,
@@ -110,30 +136,31 @@ class Comparison {
   }
 
   // The names of files that the list should have and has not, by digest.
-  std::multimap<std::string, std::string> unlisted_files(const Listing& listing) const {
+  std::multimap<std::string, std::string> unlisted_files(const Listing& listing) {
     const std::set<std::string> names = names_of(listing);
     std::multimap<std::string, std::string> out;
-    for (const FolderEntry& entry : entries_) {
-      if (names.contains(entry.path) || may_be_unlisted(listing, entry.path)) continue;
-      const auto digest = found_.find(entry.path);
-      if (digest != found_.end()) out.emplace(digest->second->sha256, entry.path);
+    for (const FolderEntry* entry : entries_[&listing]) {
+      const std::string& path = entry->path;
+      if (names.contains(path) || lists_.may_be_unlisted(listing, path)) continue;
+      const auto digest = found_.find(path);
+      if (digest != found_.end()) out.emplace(digest->second->sha256, path);
     }
     return out;
   }
 
   // A file of that content under another name is the one that is missed: one finding, not two.
   void tell_missing(const Listing& listing, const FileDigest& file,
-                    const std::multimap<std::string, std::string>& unlisted) {
-    const auto [first, last] = unlisted.equal_range(file.sha256);
-    const auto now =
-        std::find_if(first, last, [&](const auto& one) { return !told_.contains(one.second); });
+                    std::multimap<std::string, std::string>& unlisted) {
+    auto [now, last] = unlisted.equal_range(file.sha256);
+    while (now != last && told_.contains(now->second)) now = unlisted.erase(now);
     if (now == last) return bad(file.name, fmt::format("missing; {} lists it", listing.name));
     told_.insert(file.name);
     bad(now->second, fmt::format("renamed; {} lists it as {}", listing.name, file.name));
   }
 
   Digests found_;
-  const std::vector<FolderEntry>& entries_;
+  const ListsByFolder lists_;
+  std::map<const Listing*, std::vector<const FolderEntry*>> entries_;  // of which it speaks
   Findings& findings_;
   std::set<std::string> told_;
 };
@@ -163,19 +190,16 @@ std::optional<Listing> read_sums(std::string_view where, std::string_view text, 
   }
   Listing out{.name = kSumsName,
               .listed = std::move(*sums),
-              .ignored = unpublished_paths(),
-              .own_files = {std::string(kSumsName), std::string(kSignatureName)},
+              .own_files = {folder + std::string(kSumsName), folder + std::string(kSignatureName)},
               .folder = folder};
+  for (const std::string& path : unpublished_paths()) out.ignored.insert(folder + path);
   for (FileDigest& file : out.listed) file.name.insert(0, folder);
-  for (std::string& path : out.ignored) path.insert(0, folder);
-  for (std::string& name : out.own_files) name.insert(0, folder);
   return out;
 }
 
 Result<std::vector<Listing>> read_inner_sums(const std::filesystem::path& root,
                                              const std::vector<FolderEntry>& entries,
-                                             const std::vector<std::string>& ignored,
-                                             Findings& findings) {
+                                             const PathSet& ignored, Findings& findings) {
   std::vector<Listing> out;
   for (const FolderEntry& entry : entries) {
     const size_t at = entry.path.rfind('/');
@@ -195,7 +219,7 @@ Listing listed_by_hub(const std::vector<FolderEntry>& entries) {
   Listing out{.name = "the hub", .listed = {}};
   for (const FolderEntry& entry : entries) {
     if (entry.sha256.empty() && entry.git_id.empty()) {
-      out.own_files.push_back(entry.path);
+      out.own_files.insert(entry.path);
     } else {
       out.listed.push_back({entry.path, entry.sha256, entry.size_bytes, entry.git_id});
     }
@@ -203,54 +227,49 @@ Listing listed_by_hub(const std::vector<FolderEntry>& entries) {
   return out;
 }
 
-std::vector<FolderEntry> entries_to_hash(const std::vector<Listing>& listings,
+std::vector<FolderEntry> entries_to_hash(const Listings& listings,
                                          const std::vector<FolderEntry>& entries) {
   std::vector<FolderEntry> out;
   std::set<std::string> named;
-  for (const Listing& listing : listings) named.merge(names_of(listing));
-  const auto must_be_named = [&](const std::string& path) {
-    return std::ranges::any_of(
-        listings, [&](const Listing& listing) { return !may_be_unlisted(listing, path); });
-  };
+  for (const Listing& listing : listings.all) named.merge(names_of(listing));
+  const ListsByFolder lists(listings);
   std::ranges::copy_if(entries, std::back_inserter(out), [&](const FolderEntry& entry) {
-    return named.contains(entry.path) || must_be_named(entry.path);
+    return named.contains(entry.path) || !lists.may_be_in_no_list(entry.path);
   });
   return out;
 }
 
-void check_listings(const std::vector<Listing>& listings, const std::vector<FileDigest>& files,
+void check_listings(const Listings& listings, const std::vector<FileDigest>& files,
                     const std::vector<FolderEntry>& entries, Findings& findings) {
-  if (listings.empty()) return;
-  Comparison comparison(files, entries, findings);
-  comparison.check_kinds(listings);
-  for (const Listing& listing : listings) {
+  if (listings.all.empty()) return;
+  Comparison comparison(listings, files, entries, findings);
+  for (const Listing& listing : listings.all) {
     comparison.check_named(listing);
     comparison.check_extra(listing);
   }
-  comparison.tell_good(listings);
+  comparison.tell_good(listings.all);
 }
 
-std::set<std::string> covered_names(const std::vector<Listing>& listings) {
+std::set<std::string> covered_names(const Listings& listings) {
   std::set<std::string> out;
-  const auto signature =
-      std::ranges::find_if(listings, [](const Listing& listing) { return listing.is_signed; });
-  const bool is_signed = signature != listings.end();
+  const Listing* const signature = find_by(listings.all, &Listing::is_signed, true);
+  const bool is_signed = signature != nullptr;
   if (is_signed) out = names_of(*signature);
   const std::set<std::string> covered = out;
-  for (const Listing& listing : listings) {
+  for (const Listing& listing : listings.all) {
     const bool sums_count = !is_signed || covered.contains(listing.folder + std::string(kSumsName));
     if (!listing.is_signed && sums_count) out.merge(names_of(listing));
   }
   return out;
 }
 
-void tell_uncovered(const std::vector<Listing>& listings, const std::vector<FolderEntry>& entries,
+void tell_uncovered(const Listings& listings, const std::vector<FolderEntry>& entries,
                     Findings& findings) {
-  if (listings.empty()) return;
+  if (listings.all.empty()) return;
   std::set<std::string> kept = covered_names(listings);
-  const bool is_signed =
-      std::ranges::any_of(listings, [](const Listing& listing) { return listing.is_signed; });
-  for (const Listing& listing : listings) {
+  const bool is_signed = find_by(listings.all, &Listing::is_signed, true) != nullptr;
+  const ListsByFolder lists(listings);
+  for (const Listing& listing : listings.all) {
     if (listing.is_signed != is_signed) continue;
     // Of the sums' own files only themselves are a list that was read.
     for (const std::string& name : listing.own_files) {
@@ -260,9 +279,7 @@ void tell_uncovered(const std::vector<Listing>& listings, const std::vector<Fold
   std::map<std::string, uint64_t> roots;  // and how many files there are
   for (const FolderEntry& entry : entries) {
     if (entry.kind != FolderEntry::Kind::kFile || kept.contains(entry.path)) continue;
-    const bool passes = std::ranges::all_of(
-        listings, [&](const Listing& listing) { return may_be_unlisted(listing, entry.path); });
-    if (passes) ++roots[uncovered_root(entry.path, kept)];
+    if (lists.may_be_in_no_list(entry.path)) ++roots[uncovered_root(entry.path, kept)];
   }
   for (const auto& [root, count] : roots) {
     const bool is_folder = root.ends_with('/');

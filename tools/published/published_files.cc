@@ -75,12 +75,9 @@ std::string published_name(const fs::path& folder, const fs::path& path) {
   return is_outside || is_ignored(name, unpublished_paths()) ? "" : name;
 }
 
-std::vector<std::string> publication_temporaries() {
-  std::vector<std::string> out;
-  for (const std::string_view name : {kSumsName, kSignatureName, kProvenanceName}) {
-    out.push_back(temporary_name(name));
-  }
-  return out;
+PathSet publication_temporaries() {
+  return {temporary_name(kSumsName), temporary_name(kSignatureName),
+          temporary_name(kProvenanceName)};
 }
 
 Result<std::vector<std::string>> list_records(const fs::path& folder) {
@@ -93,9 +90,9 @@ Result<std::vector<std::string>> list_records(const fs::path& folder) {
 }
 
 Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
-  std::vector<std::string> ignored = publication_temporaries();
-  ignored.emplace_back(kSumsName);
-  ignored.emplace_back(kSignatureName);
+  PathSet ignored = publication_temporaries();
+  ignored.emplace(kSumsName);
+  ignored.emplace(kSignatureName);
   CKPT_ASSIGN(auto entries, list_publishable(folder, ignored));
   for (const FolderEntry& entry : entries) {
     const std::string where = (folder / entry.path).string();
@@ -124,7 +121,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
 }
 
 Status refuse_unfinished_in(const fs::path& folder, const std::vector<FolderEntry>& entries,
-                            const std::vector<std::string>& ignored) {
+                            const PathSet& ignored) {
   constexpr std::string_view kStaging = ".ckpt-patch";  // staging_of(): of a file, .NAME before it
   std::set<fs::path> asked;
   for (const FolderEntry& entry : entries) {

@@ -26,14 +26,13 @@ Result<std::vector<FolderEntry>> list_published(const std::filesystem::path& fol
 // began, a checkpoint whose patch was interrupted. `entries` are those of the folder; those of
 // `ignored` may be. Fails: kUsage with what to type; kIo.
 Status refuse_unfinished_in(const std::filesystem::path& folder,
-                            const std::vector<FolderEntry>& entries,
-                            const std::vector<std::string>& ignored);
+                            const std::vector<FolderEntry>& entries, const PathSet& ignored);
 
 // Records of ckpt in the folder (OwnFile::kRecord), which are not published. Fails: kIo.
 Result<std::vector<std::string>> list_records(const std::filesystem::path& folder);
 
 // Files in the folder that a run of publish makes under these names, and removes again.
-std::vector<std::string> publication_temporaries();
+PathSet publication_temporaries();
 
 // Says that a downloader's files are among them: they count like all others, or anything could be
 // put among them unnoticed.

@@ -50,10 +50,10 @@ Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted
 // made with none ignored.
 std::vector<std::string> ignored_by(const Manifest& manifest) {
   if (manifest.ignored) return *manifest.ignored;
-  const std::vector<std::string> paths = unpublished_paths();
+  const PathSet paths = unpublished_paths();
   const bool lists_them = std::ranges::any_of(
       manifest.files, [&](const FileDigest& file) { return is_ignored(file.name, paths); });
-  return lists_them ? std::vector<std::string>() : paths;
+  return lists_them ? std::vector<std::string>() : std::vector(paths.begin(), paths.end());
 }
 
 }  // namespace
@@ -73,16 +73,15 @@ Result<std::optional<Listing>> check_signature(std::string_view where, std::stri
     findings.bad(where, manifest.error().text());
     return std::nullopt;
   }
-  std::vector<std::string> ignored = ignored_by(*manifest);
+  const std::vector<std::string> ignored = ignored_by(*manifest);
   Listing out{.name = "the signature",
               .listed = std::move(manifest->files),
-              .ignored = std::move(ignored),
+              .ignored = {ignored.begin(), ignored.end()},
               .is_signed = true};
-  findings.good(
-      where,
-      fmt::format("signed by {}, {} files; may be there unsigned: {}", who, out.listed.size(),
-                  out.ignored.empty() ? std::string("nothing")
-                                      : fmt::format("{}", fmt::join(out.ignored, ", "))));
+  findings.good(where, fmt::format("signed by {}, {} files; may be there unsigned: {}", who,
+                                   out.listed.size(),
+                                   ignored.empty() ? std::string("nothing")
+                                                   : fmt::format("{}", fmt::join(ignored, ", "))));
   findings.checked(fmt::format("signature by {}", who));
   return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "core/base/sha256.h"
 #include "core/io/buffers.h"
@@ -177,34 +178,31 @@ Result<std::optional<Listing>> read_signature(const VerifyQuestion& question,
     return std::nullopt;
   }
   CKPT_ASSIGN(auto listing, check_signature(where, bundle, question.trusted, findings));
-  if (listing && !is_outside) listing->own_files.emplace_back(kSignatureName);
+  if (listing && !is_outside) listing->own_files.emplace(kSignatureName);
   return listing;
 }
 
-Result<std::vector<Listing>> read_lists(const VerifyQuestion& question, const Contents& contents,
-                                        const Console& console, Findings& findings) {
-  std::vector<Listing> out;  // the signature's first: it counts more
+Result<Listings> read_lists(const VerifyQuestion& question, const Contents& contents,
+                            const Console& console, Findings& findings) {
+  Listings out{{}, {question.ignored.begin(), question.ignored.end()}};
   CKPT_ASSIGN(auto signed_files, read_signature(question, contents, console, findings));
-  if (signed_files) out.push_back(std::move(*signed_files));
+  if (signed_files) out.all.push_back(std::move(*signed_files));
   if (contents.sums) {
     auto sums =
         read_sums(fmt::format("{}: {}", question.path, kSumsName), *contents.sums, findings);
-    if (sums) out.push_back(std::move(*sums));
+    if (sums) out.all.push_back(std::move(*sums));
   }
   for (const auto& [name, text] : contents.inner_sums) {
-    if (is_ignored(name, question.ignored)) continue;
+    if (is_ignored(name, out.ignored)) continue;
     const std::string folder = name.substr(0, name.rfind('/') + 1);
     auto sums = read_sums(fmt::format("{}: {}", question.path, name), text, findings, folder);
-    if (sums) out.push_back(std::move(*sums));
-  }
-  for (Listing& listing : out) {
-    listing.ignored.insert(listing.ignored.end(), question.ignored.begin(), question.ignored.end());
+    if (sums) out.all.push_back(std::move(*sums));
   }
   return out;
 }
 
 // The members to unpack: covered files, and the lists themselves.
-std::map<std::string, std::string> wanted_files(const std::vector<Listing>& listings,
+std::map<std::string, std::string> wanted_files(const Listings& listings,
                                                 const Contents& contents) {
   std::set<std::string> names = covered_names(listings);
   names.emplace(kSumsName);
@@ -218,6 +216,22 @@ std::map<std::string, std::string> wanted_files(const std::vector<Listing>& list
 
 }  // namespace
 
+void note_patterns(const VerifyQuestion& question, const std::vector<FolderEntry>& entries,
+                   const Console& console) {
+  if (question.ignored.empty()) return;
+  std::set<std::string_view> paths;
+  for (const FolderEntry& entry : entries) paths.insert(entry.path);
+  for (const std::string& path : question.ignored) {
+    const std::string folder = path + "/";
+    const auto inside = paths.lower_bound(folder);
+    const bool is_used =
+        paths.contains(path) || (inside != paths.end() && inside->starts_with(folder));
+    if (is_used || path.find_first_of("*?[") == path.npos) continue;
+    console.warn("--ignore {}: a path, not a pattern, and nothing in {} has it", path,
+                 question.path);
+  }
+}
+
 Status check_archive(const VerifyQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings) {
   if (!question.unpack.empty()) CKPT_TRY(check_new(question.unpack));
@@ -227,13 +241,14 @@ Status check_archive(const VerifyQuestion& question, const Console& console,
   Contents contents;
   CKPT_TRY(read_archive(*source, contents, console, options));
   CKPT_TRY(check_files_read());
+  note_patterns(question, contents.entries, console);
   findings.good(path, fmt::format("a sound archive of {} files, {}", contents.files.size(),
                                   human_bytes(contents.size_bytes)));
   findings.checked("the archive");
   CKPT_ASSIGN(const auto listings, read_lists(question, contents, console, findings));
   check_listings(listings, contents.files, contents.entries, findings);
   tell_uncovered(listings, contents.entries, findings);
-  if (listings.empty() && findings.bad_count() == 0) {
+  if (listings.all.empty() && findings.bad_count() == 0) {
     findings.not_checked(fmt::format("no {} in it that says what the files must be", kSumsName));
   }
   if (question.unpack.empty()) return {};
@@ -241,7 +256,7 @@ Status check_archive(const VerifyQuestion& question, const Console& console,
     console.talk("{}: not made", question.unpack);
     return {};
   }
-  if (listings.empty()) {
+  if (listings.all.empty()) {
     return misuse_hint(fmt::format("ckpt verify {} without --unpack", shell_path(path)),
                        "{}: no {} in it; only what that or a signature lists is unpacked", path,
                        kSumsName);

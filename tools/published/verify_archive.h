@@ -37,6 +37,10 @@ struct VerifyQuestion {
   std::string unpack;  // a new folder; empty: only read
 };
 
+// Of --ignore: a pattern would be typed to leave something out, and leaves out nothing.
+void note_patterns(const VerifyQuestion& question, const std::vector<FolderEntry>& entries,
+                   const Console& console);
+
 // The findings are those of a folder. Nothing is unpacked before all of the archive was read and
 // nothing bad was found; then it is read again, and what its signature or sums cover is written,
 // with those two files themselves and nothing else. Fails: kCorrupt when it is not a sound archive;

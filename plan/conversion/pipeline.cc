@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ranges>
+#include <set>
 
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
@@ -317,11 +319,13 @@ struct OutputNotes {
 
 // Adds what was noted of each output; with its name, where it is not true of all.
 void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>& notes) {
+  std::map<std::string_view, size_t> counts;  // an output has each of its notes once
+  for (const OutputNotes& output : outputs) {
+    for (const std::string& note : output.notes) ++counts[note];
+  }
   for (const OutputNotes& output : outputs) {
     for (const std::string& note : output.notes) {
-      const bool is_common = std::ranges::all_of(outputs, [&](const auto& other) {
-        return std::ranges::find(other.notes, note) != other.notes.end();
-      });
+      const bool is_common = counts[note] == outputs.size();
       notes.push_back(is_common ? note : fmt::format("{}: {}", output.out, note));
     }
   }
@@ -355,8 +359,8 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed, Pl
     return {};
   };
   CKPT_TRY(add(conversion));
+  Conversion other = conversion;
   for (const AlsoOutput& also : conversion.also) {
-    Conversion other = conversion;
     other.out = also.out;
     other.to = also.to;
     other.is_beside_export = is_export_type(conversion.to);
@@ -537,9 +541,9 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   out.hub_inputs = hub_inputs(inputs);
   note_unchecked_sources(out.plan.outputs, context);
   // A note about the source is printed once for several outputs.
+  std::set<std::string> known;
   for (std::string& note : planning.notes) {
-    const bool is_new = std::ranges::find(out.notes, note) == out.notes.end();
-    if (is_new) out.notes.push_back(std::move(note));
+    if (known.insert(note).second) out.notes.push_back(std::move(note));
   }
   out.verdicts = std::move(planning.verdicts);
   return out;

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/base/counted.h"
+#include "core/base/find.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/computed/computed_source.h"
@@ -230,17 +231,28 @@ Status check_output(const Plan& plan, Output& output, const Inputs& inputs,
 
 // One output that replaces a folder must not take another one with it.
 Status check_outputs_apart(const Plan& plan) {
-  std::vector<std::pair<fs::path, const Output*>> paths;
-  for (const Output& output : plan.outputs) {
-    const fs::path own = real_place(output.path), partial = real_place(partial_path(output));
-    for (const auto& [path, other] : paths) {
-      if (other == &output) continue;
-      if (!is_within(own, path) && !is_within(path, own) && !is_within(partial, path)) continue;
-      return misuse_hint("outputs next to each other", "{} and {}: one output is inside the other",
-                         output.path.string(), other->path.string());
+  std::map<fs::path, size_t> taken;  // by the outputs so far; what is in a folder comes after it
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const fs::path own = real_place(plan.outputs[i].path),
+                   partial = real_place(partial_path(plan.outputs[i]));
+    size_t other = i;
+    for (const fs::path* path : {&own, &partial}) {
+      fs::path above;
+      for (const fs::path& part : *path) {
+        const size_t* found = find_mapped(taken, above /= part);
+        if (found != nullptr) other = std::min(other, *found);
+      }
     }
-    paths.emplace_back(own, &output);
-    paths.emplace_back(partial, &output);
+    for (auto inside = taken.lower_bound(own);
+         inside != taken.end() && is_within(inside->first, own); ++inside) {
+      other = std::min(other, inside->second);
+    }
+    if (other != i) {
+      return misuse_hint("outputs next to each other", "{} and {}: one output is inside the other",
+                         plan.outputs[i].path.string(), plan.outputs[other].path.string());
+    }
+    taken.emplace(own, i);
+    taken.emplace(partial, i);
   }
   return {};
 }

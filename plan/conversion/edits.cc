@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "core/base/nearest.h"
 #include "core/base/numbers.h"
@@ -33,10 +34,13 @@ class Documents {
 
   // Fails: kUsage: absent; kCorrupt: no object.
   Result<const JsonText*> find(const std::string& file) {
-    if (const auto known = trees_.find(file); known != trees_.end()) return &known->second;
-    CKPT_ASSIGN(auto document, read_json(checkpoint_, file));
-    if (document) return &trees_.emplace(file, std::move(document->root)).first->second;
-    return misuse_hint(nearest(file, names()), "the folder has no '{}'", file);
+    CKPT_ASSIGN(const Tree* tree, tree_of(file));
+    return &tree->root;
+  }
+  // The value; null if it is absent. Fails: as find().
+  Result<const JsonText*> find_value(const DocumentKey& at) {
+    CKPT_ASSIGN(Tree * tree, tree_of(at.file));
+    return tree->keyed.find(json_path(at.key));
   }
 
   std::vector<std::string> names() const {
@@ -57,8 +61,23 @@ class Documents {
   }
 
  private:
+  struct Tree {
+    explicit Tree(JsonText json) : root(std::move(json)), keyed(root) {}
+    JsonText root;
+    KeyedJson keyed;
+  };
+  Result<Tree*> tree_of(const std::string& file) {
+    if (const auto known = trees_.find(file); known != trees_.end()) return known->second.get();
+    CKPT_ASSIGN(auto document, read_json(checkpoint_, file));
+    if (document) {
+      auto tree = std::make_unique<Tree>(std::move(document->root));
+      return trees_.emplace(file, std::move(tree)).first->second.get();
+    }
+    return misuse_hint(nearest(file, names()), "the folder has no '{}'", file);
+  }
+
   Checkpoint checkpoint_;
-  std::map<std::string, JsonText> trees_;
+  std::map<std::string, std::unique_ptr<Tree>> trees_;
 };
 
 std::vector<std::string> keys_of(const JsonText& object) {
@@ -198,7 +217,7 @@ Status check_tokens(Documents& documents, const DocumentKey& at, const JsonText&
 // The value that an edit gives a key, spelled as JSON.
 Result<std::string> value_to_set(Documents& documents, const DocumentKey& at, std::string typed) {
   CKPT_ASSIGN(const JsonText* root, documents.find(at.file));
-  const JsonText* old = find_at(*root, json_path(at.key));
+  CKPT_ASSIGN(const JsonText* old, documents.find_value(at));
   CKPT_SET(typed, in(fmt::format("{}: key '{}'", at.file, at.key), without_type(typed)));
   const bool is_forced = typed.starts_with("text:") || typed.starts_with("json:");
   if (old == nullptr && !is_forced) CKPT_TRY(check_new(documents, *root, at));
@@ -215,7 +234,8 @@ Result<std::string> value_to_set(Documents& documents, const DocumentKey& at, st
 
 Status check_removed(Documents& documents, const DocumentKey& at) {
   CKPT_ASSIGN(const JsonText* root, documents.find(at.file));
-  if (find_at(*root, json_path(at.key)) != nullptr) return {};
+  CKPT_ASSIGN(const JsonText* value, documents.find_value(at));
+  if (value != nullptr) return {};
   const std::string elsewhere = found_elsewhere(documents, at);
   const std::string near = elsewhere.empty() ? nearest(at.key, keys_of(*root)) : elsewhere;
   return misuse_hint(near, "{}: has no '{}' to remove", at.file, at.key);

@@ -71,6 +71,21 @@ TEST(ConfigStep, StepsIntoArraysAndKeysWithDots) {
             "{\"a.b\": {\"c\": true}}");
 }
 
+TEST(ConfigStep, EditsFollowEachOther) {
+  const std::string before = "{\"a\": 1, \"b\": {\"c\": 3}}";
+  EXPECT_EQ(config_after({{"remove", "a"}, {"set", "a=5"}}, before),
+            "{\"b\": {\"c\": 3}, \"a\": 5}");
+  EXPECT_EQ(config_after({{"set", "x.y=1"}, {"remove", "x"}, {"set", "x.z=2"}}, before),
+            "{\"a\": 1, \"b\": {\"c\": 3}, \"x\": {\"z\": 2}}");
+  EXPECT_EQ(config_after({{"set", "b=[1]"},
+                          {"set", "b.0={\"c\": 1}"},
+                          {"set", "b.0.d=2"},
+                          {"remove", "b.0.c"},
+                          {"remove", "a"}},
+                         before),
+            "{\"b\": [{\"d\": 2}]}");
+}
+
 TEST(ConfigStep, RefusesWhatItCannotDo) {
   const std::string before = "{\"a\": [1], \"b\": 2}";
   EXPECT_EQ(config_after({{"set", "b=yes"}}, before),

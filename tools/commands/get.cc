@@ -1,7 +1,10 @@
 // ckpt get PATH KEY: values of metadata and JSON documents.
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "core/base/find.h"
 #include "core/base/glob.h"
 #include "core/base/nearest.h"
 #include "core/base/utf8.h"
@@ -64,13 +67,14 @@ Result<Answers> metadata_answers(const TypedGet& typed) {
     for (const MetaEntry& entry : metadata.entries) all.entries.push_back(entry);
   }
   Answers out;
+  std::map<std::string_view, const MetaValue*> known;
   for (const MetaEntry& entry : all.entries) {
+    known.emplace(entry.key, &entry.value);
     if (typed.keys.empty()) out.push_back(answer_of(entry.key, entry.value));
   }
   for (const std::string& key : typed.keys) {
-    const MetaValue* value = all.find(key);
-    if (value != nullptr) {
-      out.push_back(answer_of(key, *value));
+    if (const auto* value = find_mapped(known, key)) {
+      out.push_back(answer_of(key, **value));
       continue;
     }
     std::vector<std::string> keys;
@@ -126,15 +130,20 @@ Result<Answers> document_answers(const TypedGet& typed) {
   if (typed.keys.empty() && !has_settings) {
     return misuse_hint("ckpt get FILE", "{}: has no 'config.json'", typed.path);
   }
+  std::map<std::string, std::optional<JsonDocument>> documents;
+  std::map<std::string, KeyedJson> keyed;
   for (const std::string& typed_key : typed.keys) {
     const DocumentKey at = document_key(typed_key);
     if (at.file.ends_with(".safetensors")) {
       CKPT_TRY(add_file_answers(typed, at, out));
       continue;
     }
-    CKPT_ASSIGN(const auto document, read_json(checkpoint, at.file));
+    const auto [known, is_new] = documents.try_emplace(at.file);
+    auto& document = known->second;
+    if (is_new) CKPT_SET(document, read_json(checkpoint, at.file));
     if (!document) return no_such_file(typed, at.file);
-    const JsonText* value = find_at(document->root, json_path(at.key));
+    KeyedJson& places = keyed.try_emplace(at.file, document->root).first->second;
+    const JsonText* value = places.find(json_path(at.key));
     if (value != nullptr) {
       out.push_back(answer_of(typed_key, *value));
       continue;

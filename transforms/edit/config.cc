@@ -22,7 +22,7 @@ constexpr OptionRule kConfigOptions[] = {
 };
 
 // Where the path ends and the value begins: the first '=', as keys with one are not known.
-Status set_member(JsonText& root, const std::string& text) {
+Status set_member(KeyedJson& document, const std::string& text) {
   const auto [name, json] = split_pair(text);
   auto value = JsonText::parse(json);
   if (!value) {
@@ -31,28 +31,18 @@ Status set_member(JsonText& root, const std::string& text) {
                        "set={}: the value is not JSON; text needs double quotes", text);
   }
   CKPT_TRY(in(fmt::format("set={}", name), check_numbers(*value)));
-  const JsonPath path = json_path(name);
-  JsonText* holder = holder_at(root, path, true);
-  if (holder != nullptr && holder->is_object()) {
-    holder->set(path.back(), std::move(*value));
-    return {};
-  }
-  JsonText* item = holder == nullptr ? nullptr : item_at(*holder, path.back());
-  if (item == nullptr) {
-    return misuse("set={}: a parent of '{}' is not an object", text, name);
-  }
-  *item = std::move(*value);
-  return {};
+  if (document.set(json_path(name), std::move(*value))) return {};
+  return misuse("set={}: a parent of '{}' is not an object", text, name);
 }
 
-Status remove_member(JsonText& root, const std::string& name, const Context& context) {
-  const JsonPath path = json_path(name);
-  JsonText* holder = holder_at(root, path, false);
-  if (holder != nullptr && holder->is_array()) {
-    return misuse("remove={}: items of arrays are not removed; set the array", name);
-  }
-  if (holder == nullptr || !holder->remove(path.back())) {
-    context.note("key '{}' does not exist; nothing to remove", name);
+Status remove_member(KeyedJson& document, const std::string& name, const Context& context) {
+  switch (document.remove(json_path(name))) {
+    case KeyedJson::Removed::kIsItem:
+      return misuse("remove={}: items of arrays are not removed; set the array", name);
+    case KeyedJson::Removed::kAbsent:
+      context.note("key '{}' does not exist; nothing to remove", name);
+      break;
+    case KeyedJson::Removed::kYes: break;
   }
   return {};
 }
@@ -65,9 +55,12 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
   if (!options.has("set") && !options.has("remove")) {
     return misuse("nothing to set or remove");
   }
-  for (const OptionValues::Value& edit : options.given()) {
-    if (edit.rule->name == "set") CKPT_TRY(set_member(document->root, edit.text));
-    if (edit.rule->name == "remove") CKPT_TRY(remove_member(document->root, edit.text, context));
+  {
+    KeyedJson keyed(document->root);
+    for (const OptionValues::Value& edit : options.given()) {
+      if (edit.rule->name == "set") CKPT_TRY(set_member(keyed, edit.text));
+      if (edit.rule->name == "remove") CKPT_TRY(remove_member(keyed, edit.text, context));
+    }
   }
   write_json(checkpoint, file, *document);
   return checkpoint;

@@ -18,6 +18,7 @@
 #include "quantizers/quantizers.h"
 #include "tools/commands/carry_out.h"
 #include "tools/line/commands.h"
+#include "tools/published/send.h"
 #include "tools/say/console.h"
 
 namespace ckpt {
@@ -223,6 +224,15 @@ std::string chunks_text(const ImatrixSums& imatrix) {
   return out;
 }
 
+// Keys that have no place of their own in the output.
+std::vector<std::string> other_keys(const ImatrixSums& imatrix) {
+  std::vector<std::string> out;
+  for (const MetaEntry& entry : imatrix.other_keys.entries) {
+    if (entry.key != kFilledKey) out.push_back(entry.key);
+  }
+  return out;
+}
+
 void show_head(const ImatrixSums& imatrix, uint64_t filled, const Console& console) {
   uint64_t values = 0;
   for (const auto& [name, entry] : imatrix.entries) values += entry.sums.size();
@@ -242,8 +252,8 @@ void show_head(const ImatrixSums& imatrix, uint64_t filled, const Console& conso
     console.answer("  statistics of {} {} made up (ckpt imatrix fill)", filled,
                    filled == 1 ? "expert were" : "experts were");
   }
-  for (const MetaEntry& entry : imatrix.other_keys.entries) {
-    if (entry.key != kFilledKey) console.answer("  also has the key '{}'", entry.key);
+  for (const std::string& key : other_keys(imatrix)) {
+    console.answer("  also has the key '{}'", key);
   }
   for (const std::string& name : imatrix.other_tensors) {
     console.answer("  also has '{}', which belongs to no weight", name);
@@ -293,7 +303,9 @@ void show_imatrix(const ImatrixSums& imatrix, bool all_tensors, const Console& c
                   {"tensors", imatrix.entries.size()},
                   {"experts", experts.experts},
                   {"unseen", experts.unseen},
-                  {"filled", filled}});
+                  {"filled", filled},
+                  {"other_keys", other_keys(imatrix)},
+                  {"other_tensors", imatrix.other_tensors}});
   for (const auto& [name, entry] : imatrix.entries) {
     const std::vector<size_t> unseen = unseen_in(entry, imatrix.is_legacy);
     show_unseen(name, unseen, entry.counts.size(), console);
@@ -410,13 +422,15 @@ Status check_imatrix_options(const TypedImatrix& typed) {
 // Two names of one file would count it twice.
 Status check_imatrix_files(const TypedImatrix& typed) {
   std::error_code error;
-  for (size_t i = 0; i < typed.files.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (!fs::equivalent(typed.files[i], typed.files[j], error)) continue;
-      return misuse("{}: is the same file as {}, and would count twice", typed.files[i],
-                    typed.files[j]);
+  std::map<std::pair<uint64_t, uint64_t>, std::string> known;  // by device and inode
+  for (const std::string& file : typed.files) {
+    if (const auto state = state_now(file)) {
+      const auto [first, is_new] = known.try_emplace({state->device, state->inode}, file);
+      if (!is_new) {
+        return misuse("{}: is the same file as {}, and would count twice", file, first->second);
+      }
     }
-    if (typed.out.empty() || !fs::equivalent(typed.files[i], typed.out, error)) continue;
+    if (typed.out.empty() || !fs::equivalent(file, typed.out, error)) continue;
     return misuse_hint("another name", "--out {}: is read for it", typed.out.string());
   }
   return typed.out.empty() ? Status() : check_imatrix_target(typed.out, typed.force);

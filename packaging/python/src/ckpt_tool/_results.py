@@ -425,6 +425,8 @@ class Imatrix:
     experts: int
     unseen: int
     filled: int
+    other_keys: list[str]               # of a GGUF, that are not part of an importance matrix
+    other_tensors: list[str]
 
 
 @dataclass(frozen=True)

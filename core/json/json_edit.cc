@@ -66,7 +66,6 @@ class JsonText::Builder final : public JsonSink {
 JsonText JsonText::text(std::string_view value) {
   return JsonText(json_quoted(value, JsonEscape::kPython));
 }
-JsonText JsonText::number(uint64_t value) { return JsonText(fmt::format("{}", value)); }
 JsonText JsonText::boolean(bool value) { return JsonText(value ? "true" : "false"); }
 
 JsonText JsonText::array() {

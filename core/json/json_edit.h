@@ -6,6 +6,7 @@
 // NaN and Infinity, which Python writes, pass through too.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -37,7 +38,10 @@ class JsonText {
 
   JsonText() = default;
   static JsonText text(std::string_view value);  // escaped as Python's json does: ASCII only
-  static JsonText number(uint64_t value);
+  template <std::integral Number>
+  static JsonText number(Number value) {
+    return JsonText(fmt::format("{}", value));
+  }
   static JsonText boolean(bool value);
   static JsonText null() { return JsonText(); }
   static JsonText array();

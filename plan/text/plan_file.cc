@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/numbers.h"
+#include "core/io/files_read.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
 #include "core/resume/found_ledgers.h"
@@ -204,11 +206,14 @@ Result<Conversion> read_conversion(const JsonText& json) {
 Status read_inputs(const JsonText& json, PlanFile& file) {
   for (const JsonText& item : json.items()) {
     const auto path = item.find_text("path");
-    const auto size = item.find_whole("size_bytes"), modified = item.find_whole("modified_ns");
-    if (!path || !size || !modified || *modified > INT64_MAX) {
+    const auto size = item.find_whole("size_bytes");
+    const JsonText* time = item.find("modified_ns");
+    const auto modified =
+        number_from<int64_t>(time == nullptr ? std::string_view() : time->token());
+    if (!path || !size || !modified) {
       return bad_value("inputs", item, "path, size_bytes, modified_ns");
     }
-    file.inputs.push_back({*path, *size, static_cast<int64_t>(*modified), 0});
+    file.inputs.push_back({*path, *size, *modified, 0});
   }
   return {};
 }
@@ -265,8 +270,8 @@ std::string render_plan_file(const PlanFile& file, const Plan& plan) {
     JsonText& json = inputs.items().emplace_back(JsonText::object());
     json.set("path", JsonText::text(input.path));
     json.set("size_bytes", JsonText::number(input.size_bytes));
-    const auto modified_ns = std::max<int64_t>(0, input.modified_ns);
-    json.set("modified_ns", JsonText::number(static_cast<uint64_t>(modified_ns)));
+    const bool is_known = input.modified_ns != kTimeUnknown;
+    json.set("modified_ns", JsonText::number(is_known ? input.modified_ns : 0));
   }
   for (const Output& output : plan.outputs) {
     for (const OutputFile& one : output.layout.files) {

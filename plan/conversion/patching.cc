@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/find.h"
 #include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "formats/formats.h"
@@ -167,8 +168,8 @@ Status note_records_beside(const fs::path& file, std::vector<std::string>& notes
   CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
   if (!has_sums) return {};
   constexpr uint64_t kMaxSumsBytes = uint64_t{64} << 20;
-  const auto sums = read_small(folder / kSumsName, kMaxSumsBytes);
-  if (!sums || sums->find(file.filename().string() + "\n") == sums->npos) return {};
+  const auto sums = read_small(folder / kSumsName, kMaxSumsBytes).and_then(parse_sha256sums);
+  if (!sums || find_by(*sums, &FileDigest::name, file.filename().string()) == nullptr) return {};
   notes.push_back(fmt::format(
       "{} lists this file as it was before this patch, and stays. ckpt publish {} writes it again",
       kSumsName, shell_path(folder.string())));

@@ -185,6 +185,7 @@ Status Publication::run() {
   note_unserved(folder_, entries, console_);
   note_foreign_names(folder_, entries, console_);
   CKPT_TRY(check_files_whole());
+  CKPT_TRY(check_reported());
   CKPT_TRY(check_provenance());
   CKPT_TRY(check_kept_signature(entries));
   CKPT_TRY(check_send(typed_.targets, shipment_of(folder_, entries, typed_.as), console_, false));

@@ -49,6 +49,7 @@ class Publication {
   Status remove_leftovers() const;
   Status check_room_for_copies(const std::vector<FolderEntry>& entries) const;
   Status check_files_whole() const;
+  Status check_reported() const;
   void tell_dry_run(const std::vector<FolderEntry>& entries) const;
   bool trusts_remembered() const { return !typed_.rehash && typed_.key.empty(); }
   bool has_provenance() const;

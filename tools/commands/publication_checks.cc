@@ -15,6 +15,7 @@
 #include "core/io/paths.h"
 #include "core/io/remembered.h"
 #include "core/io/temporary.h"
+#include "plan/conversion/steps.h"
 #include "plan/text/recipe.h"
 #include "publish/publish.h"
 #include "tools/commands/publication.h"
@@ -145,6 +146,17 @@ Status Publication::make_provenance() {
   CKPT_ASSIGN(std::string json, in(typed_.recipe, render_provenance(provenance)));
   add(kProvenanceName, std::move(json));
   return {};
+}
+
+// A folder of GGUF files is not a checkpoint; the files, which reading advises, cannot be published
+// alone.
+Status Publication::check_reported() const {
+  if (!typed_.report) return {};
+  const auto checkpoint = read_checkpoint(folder_);
+  if (checkpoint) return {};
+  Error error = checkpoint.error();
+  error.hint = fmt::format("ckpt publish {}, without --report", shell_path(folder_.string()));
+  return Failure(std::move(error));
 }
 
 // `ckpt verify` of what is published also asks the sums of folders in it.

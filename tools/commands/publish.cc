@@ -153,6 +153,26 @@ Status check_card(const TypedPublish& typed) {
                      typed.card);
 }
 
+// The one that is written later would find the other in its place.
+Status check_written_apart(const TypedPublish& typed) {
+  const std::pair<std::string_view, std::string> written[] = {
+      {"--card", typed.has_card_file() ? typed.card : ""},
+      {"--lfs", typed.lfs},
+      {"--archive", typed.archive}};
+  const auto is_in = [](const std::string& path, const std::string& folder) {
+    return is_within(real_place(path), (real_place(folder) / "").parent_path());
+  };
+  for (const auto& [option, path] : written) {
+    for (const auto& [other, place] : written) {
+      if (option == other || path.empty() || place.empty() || !is_in(path, place)) continue;
+      return misuse_hint("outputs next to each other",
+                         "{} {} and {} {}: one output is inside the other", option, path, other,
+                         place);
+    }
+  }
+  return {};
+}
+
 Result<int> publish(const TypedPublish& typed, const Console& console,
                     const CommonOptions& common) {
   std::error_code error;
@@ -173,6 +193,7 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   CKPT_ASSIGN(const Signer signer, read_signer(typed));
   CKPT_TRY(check_lfs_folder(typed));
   CKPT_TRY(check_archive_name(typed));
+  CKPT_TRY(check_written_apart(typed));
   CKPT_TRY(check_published_targets(typed.path));
   CKPT_TRY(check_card(typed));
   if (typed.report) CKPT_TRY(check_published_report(typed.path));

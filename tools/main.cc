@@ -295,7 +295,8 @@ int run(int argc, char** argv) {
   CommonOptions options;
   options.command = "ckpt";
   for (const std::string& word : typed) options.command += " " + shell_word(word);
-  const auto verb = parse_command_line(words, options);
+  const auto verb =
+      check_help_words(typed).and_then([&] { return parse_command_line(words, options); });
   if (!verb) {
     options.json = std::ranges::find(words, "--json") != words.end();
     Console(options).error(verb.error());

@@ -71,7 +71,9 @@ CLI::Validator in_bounds(std::pair<int, int> bounds) {
   const auto check = [low, high](const std::string& text) {
     const auto value = number_from<int>(text);
     if (value && *value >= low && *value <= high) return std::string();
-    return high == std::numeric_limits<int>::max()
+    const bool is_larger =
+        !value && !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+    return high == std::numeric_limits<int>::max() && !is_larger
                ? fmt::format("{}; expected {} or more", text, low)
                : fmt::format("{}; expected {} to {}", text, low, high);
   };

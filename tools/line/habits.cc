@@ -1,5 +1,7 @@
 #include "tools/line/habits.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "core/base/nearest.h"
@@ -178,6 +180,24 @@ std::string other_names(std::string_view verb, std::string_view name) {
   return out;
 }
 
+Status check_help_words(const std::vector<std::string>& words) {
+  if (words.empty() || !has_word("help --help -h", words[0])) return {};
+  CommonOptions common;
+  CommandOptions shared;
+  declare_common(shared, common);
+  std::vector<std::string> asked;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const Option* option = shared.find_declared(words[i]);
+    if (option != nullptr && takes_value(*option)) ++i;
+    if (i < words.size() && !words[i].starts_with('-') && option == nullptr) {
+      asked.push_back(words[i]);
+    }
+  }
+  if (asked.size() < 2) return {};
+  return misuse_hint(fmt::format("ckpt help {}", asked[0]), "{}: too many arguments for ckpt {}",
+                     fmt::join(asked.begin() + 1, asked.end(), " "), words[0]);
+}
+
 std::vector<std::string> in_own_words(std::vector<std::string> words) {
   if (words.empty()) return words;
   const bool asks_first = words[0] == "--help" || words[0] == "-h";
@@ -193,7 +213,7 @@ std::vector<std::string> in_own_words(std::vector<std::string> words) {
   const std::string verb = words[0];
   const bool is_version = verb == "--version" || verb == "-v" || verb == "-V";
   if (is_version && words.size() == 1) return {"--version"};
-  if (is_version && std::ranges::count(words, "--json") > 0) words[0] = "version";
+  if (is_version) words[0] = "version";
   const std::string_view own = find(kVerbs, verb);
   if (own.empty()) return words;
   words[0] = own;

@@ -22,6 +22,9 @@ std::string other_names(std::string_view verb, std::string_view name);
 // `words` behind the program's name, with the verb first.
 std::vector<std::string> in_own_words(std::vector<std::string> words);
 
+// Requires that help is asked of one word at most. Fails: kUsage.
+Status check_help_words(const std::vector<std::string>& words);
+
 // The error for a line whose first word is not a verb: kUsage with the nearest, or its spelling
 // here; of `split` and `merge` that is the whole line with the words that were typed.
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs);

@@ -167,7 +167,7 @@ int show_share(const Console& console, const ExecuteOptions& options, const Exec
 }  // namespace
 
 void show_file(const Console& console, const FileReport& file) {
-  console.answer(sums_line(file.path, file.sha256));
+  console.answer_bytes(sums_line(file.path, file.sha256));
   console.object("file",
                  {{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
 }

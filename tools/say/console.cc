@@ -69,6 +69,11 @@ void Console::answer(std::string_view line) const {
   if (!json_) print(stdout, printable(line));
 }
 
+void Console::answer_bytes(std::string_view line) const {
+  const bool is_shown = color_ || ::isatty(STDOUT_FILENO) == 1;
+  if (!json_) print(stdout, is_shown ? printable(line) : std::string(line));
+}
+
 void Console::answer_headed(std::string_view head, std::string_view rest, Tone tone) const {
   static constexpr std::string_view kStyles[] = {"1", "1;32", "1;31", "33"};
   if (json_) return;

@@ -55,6 +55,9 @@ class Console {
                                             Args&&... args) const {
     answer(fmt::format(format, std::forward<Args>(args)...));
   }
+  // The same for a line that a program reads, such as `sha256sum -c`: its bytes as they are, unless
+  // a terminal shows them.
+  void answer_bytes(std::string_view line) const;
   // The same, its first words in bold and in the color of `tone`, where there are colors.
   void answer_headed(std::string_view head, std::string_view rest, Tone tone = Tone::kPlain) const;
   // A text of our own that has several lines, each of them answered.

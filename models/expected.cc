@@ -55,6 +55,8 @@ constexpr ParameterRule kMtp[] = {
 };
 // clang-format on
 
+constexpr std::string_view kPer = "per:";  // before the field that counts what {} stands for
+
 struct LayerKind {
   std::string_view attention;  // an entry of layer_types
   bool is_sparse = false;
@@ -86,7 +88,7 @@ std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>&
 bool is_field(std::string_view word) {
   constexpr std::string_view kKinds =
       " mamba attention conv mlp nextn optional sparse dense stacked separate head ";
-  return !has_word(kKinds, word) && !word.ends_with("_attention");
+  return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer);
 }
 
 Status check_layers(std::string_view field, uint64_t count) {
@@ -203,9 +205,13 @@ class Expansion {
     const size_t blank = rule.name.find("{}");
     if (blank == rule.name.npos)
       return add(fmt::format("{}{}", layer, rule.name), rule, shape, part);
-    CKPT_TRY(check_room(experts_));
-    for (uint64_t expert = 0; expert < experts_; ++expert) {
-      CKPT_TRY(add(fmt::format("{}{}{}{}", layer, rule.name.substr(0, blank), expert,
+    uint64_t count = experts_;
+    for (const std::string_view field : words_after(rule.when, kPer)) {
+      CKPT_SET(count, text_.count(field));
+    }
+    CKPT_TRY(check_room(count));
+    for (uint64_t each = 0; each < count; ++each) {
+      CKPT_TRY(add(fmt::format("{}{}{}{}", layer, rule.name.substr(0, blank), each,
                                rule.name.substr(blank + 2)),
                    rule, shape, part));
     }
@@ -263,7 +269,7 @@ class Expansion {
         is_met = word == kind.attention;
       } else if (word == "nextn") {
         is_met = kind.is_nextn;
-      } else if (word == "optional") {
+      } else if (word == "optional" || word.starts_with(kPer)) {
         is_met = true;
       } else if (word == "sparse" || word == "dense") {
         is_met = kind.is_sparse == (word == "sparse");

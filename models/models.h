@@ -41,7 +41,8 @@ enum class ServerCut : uint8_t { kWhole, kRows, kColumns };
 enum class ModelPart : uint8_t { kText, kVision, kMtp };
 
 // A parameter as transformers names it; one a layer where the name starts with a dot, and there one
-// an expert where it has {}: ".mlp.experts.{}.up_proj.weight".
+// an expert where it has {}: ".mlp.experts.{}.up_proj.weight". "per:FIELD" among the words: as many
+// as the field says.
 //   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
 //           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
 //   when    words that must all hold: a type of layer, like full_attention or conv; sparse or

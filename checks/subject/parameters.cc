@@ -76,7 +76,8 @@ std::string served_parameter(std::string name) {
 
 class Comparison {
  public:
-  Comparison(const Examined& on, const Family& table) : on_(on) {
+  Comparison(const Examined& on, const Family& table)
+      : on_(on), alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)) {
     out_.table = &table;
     for (const Tensor& tensor : on.checkpoint.tensors) {
       held_.emplace(canonical(tensor.name), &tensor);
@@ -190,6 +191,10 @@ class Comparison {
       return;
     }
     filled_.insert(served_parameter(parameter.name));
+    if (names_any(parameter.name, alone_)) {
+      out_.extra.push_back(described(*tensor, parameter.name));
+      out_.extra.back().is_in_transformers = true;
+    }
     const auto dtype = plain_dtype(*tensor->codec);
     const bool is_integer =
         dtype == Dtype::kI8 || dtype == Dtype::kI16 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
@@ -232,6 +237,11 @@ class Comparison {
     const std::string name = canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
+    out_.extra.push_back(described(tensor, name));
+  }
+
+  // `name`: as canonical() spells it.
+  Extra described(const Tensor& tensor, const std::string& name) const {
     Extra extra{tensor.name};
     const auto layer = number_after(name, "model.layers.");
     extra.is_in_layer = layer.has_value();
@@ -243,7 +253,7 @@ class Comparison {
     extra.is_outermost = is_wrapper
                              ? !extra.is_tower && name == tensor.name && !is_below_root(tensor.name)
                              : !name.starts_with("model.");
-    out_.extra.push_back(std::move(extra));
+    return extra;
   }
 
   // Of wrappers whose text part has the place of a text model's.
@@ -252,6 +262,7 @@ class Comparison {
   }
 
   const Examined& on_;
+  const std::vector<std::string_view> alone_;  // parts of names that other programs do not have
   ParameterReport out_;
   bool has_tower_ = false;
   std::unordered_map<std::string, const Tensor*> held_;        // by canonical name

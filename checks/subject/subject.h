@@ -45,6 +45,10 @@ struct Deviation {
   bool is_partly_there = false;
 };
 
+// Before a part of the names of parameters that only transformers' class has: a quirk. Servers and
+// llama.cpp do not read the field that switches them on.
+inline constexpr std::string_view kInTransformersAlone = "transformers_alone:";
+
 // A tensor that the class has no parameter for.
 struct Extra {
   std::string name;
@@ -54,6 +58,7 @@ struct Extra {
   bool is_beyond = false;     // of a layer beyond the last
   bool is_of_expert = false;  // below the name of an expert that the model has
   bool is_outermost = false;  // not below "model."
+  bool is_in_transformers = false;  // whose class has it, and whose class alone
 };
 
 struct ParameterReport {
@@ -343,7 +348,7 @@ std::span<const Check> config_checks(), tied_head_checks(), config_number_checks
 // clang-format on
 
 // The kind of a value that stops constructors: t text, l list or object, n null, z zero, m a number
-// below zero, f a fraction, a absent; - another number.
+// below zero, f a fraction, w a whole number with a point, a absent; - another number.
 char stop_letter(const JsonValue* value);
 
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"

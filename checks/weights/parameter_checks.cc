@@ -99,8 +99,13 @@ bool has_bias_there(const Look& look, const Deviation& missing) {
   return !names_part(type, "no_bias:", missing.name);
 }
 
+bool is_of_other_program(const Look& look, const Deviation& found) {
+  return !look.is(Program::kTransformers) &&
+         names_part(look.on.text_type, kInTransformersAlone, found.name);
+}
+
 Rating rate_missing(const Look& look, const Deviation& missing) {
-  if (!is_asked(look, missing.part)) return std::nullopt;
+  if (!is_asked(look, missing.part) || is_of_other_program(look, missing)) return std::nullopt;
   const bool is_head = missing.name.ends_with("lm_head.weight");
   if (is_head || !has_bias_there(look, missing)) return std::nullopt;  // C10
   switch (look.profile.program) {
@@ -176,7 +181,7 @@ bool has_natural_heads(const Look& look, const Deviation& wrong) {
 }
 
 Rating rate_shape(const Look& look, const Deviation& wrong) {
-  if (!is_asked(look, wrong.part)) return std::nullopt;
+  if (!is_asked(look, wrong.part) || is_of_other_program(look, wrong)) return std::nullopt;
   if (!look.is_server()) return Severity::kUnloaded;
   if (look.is(Program::kVllm)) {
     if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
@@ -326,6 +331,7 @@ void look_extra(const Look& look) {
   Gathered found;
   look_cache_scales(look, found);
   for (const Extra& extra : look.on.parameters.extra) {
+    if (extra.is_in_transformers && look.is(Program::kTransformers)) continue;
     const Severity passed_over = extra.is_in_layer ? Severity::kUnsound : Severity::kWarning;
     found.add(is_refused(look, extra) ? Severity::kUnloaded : passed_over, extra.name,
               fmt::format("'{}'", extra.name));

@@ -81,12 +81,12 @@ const Family kCohere2 = {
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
     .quirks =
-        "needs_rope_type no_bias:.self_attn. natural_heads skips_tied_head asserts_tied"
+        "needs_rope_type transformers_alone:_proj.bias natural_heads skips_tied_head asserts_tied"
         " mlp_beside_attention full_attention_each:4",
     .names = {kCohere2Names},
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,
-    .parameters = {kCohereFrame, rows::kAttention, rows::kMlp},
+    .parameters = {kCohereFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
     .has_gguf_head = false,
     .untold = "layer_types (full attention in each fourth)",
 };

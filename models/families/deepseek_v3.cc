@@ -28,6 +28,18 @@ constexpr ParameterRule kMlaAttention[] = {
     {".self_attn.kv_b_proj.weight",
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*v_head_dim kv_lora_rank", kRows},
     {".self_attn.o_proj.weight",         "hidden_size num_attention_heads*v_head_dim", kColumns},
+    {".self_attn.q_a_proj.bias",         "q_lora_rank", kWhole, "q_lora_rank attention_bias"},
+    {".self_attn.kv_a_proj_with_mqa.bias", "kv_lora_rank+qk_rope_head_dim", kWhole,
+     "attention_bias"},
+    {".self_attn.o_proj.bias",           "hidden_size", kWhole, "attention_bias"},
+};
+constexpr ParameterRule kDeepseekV2Bias[] = {
+    {".mlp.shared_experts.gate_proj.bias", "n_shared_experts*moe_intermediate_size", kRows,
+     "sparse n_shared_experts mlp_bias"},
+    {".mlp.shared_experts.up_proj.bias", "n_shared_experts*moe_intermediate_size", kRows,
+     "sparse n_shared_experts mlp_bias"},
+    {".mlp.shared_experts.down_proj.bias", "hidden_size", kWhole,
+     "sparse n_shared_experts mlp_bias"},
 };
 constexpr ParameterRule kDsaIndexer[] = {
     {".self_attn.indexer.wq_b.weight", "index_n_heads*index_head_dim q_lora_rank", kWhole,
@@ -176,12 +188,14 @@ const Family kDeepseekV3 = with_latents({
     .model_types = "deepseek_v3",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
               " ignores_layer_types activation:silu own_config:DeepseekV3 always_yarn"
-              " nextn_uncounted never_ties noaux_router",
+              " nextn_uncounted never_ties noaux_router transformers_alone:_proj.bias"
+              " transformers_alone:_mqa.bias",
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
     .bare_types = "kimi_k2",
-    .bare_quirks = "activation:silu always_yarn",
+    .bare_quirks = "activation:silu always_yarn transformers_alone:_proj.bias"
+                   " transformers_alone:_mqa.bias",
     .nextn = NextnLayers::kLeftOut,
     .tokenizer = {.ranks = "kimi-k2"},
 });
@@ -190,16 +204,19 @@ const Family kDeepseekV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
-              " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn never_ties",
+              " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn never_ties"
+              " groups_by_method transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV2Defaults,
-    .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts},
+    .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, rows::kMlpBias, kDeepseekV2Router,
+                   kDeepseekV2Experts, kDeepseekV2Bias},
     .nextn = NextnLayers::kLeftOut,
 });
 
 const Family kGlm4MoeLite = with_latents({
     .architectures = "Glm4MoeLiteForCausalLM",
     .model_types = "glm4_moe_lite",
-    .quirks = "activation:silu lists_mlp_types",
+    .quirks = "activation:silu lists_mlp_types transformers_alone:_proj.bias"
+              " transformers_alone:_mqa.bias",
     .defaults = kGlm4MoeLiteDefaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
@@ -212,7 +229,8 @@ const Family kGlmMoeDsa = with_latents({
     .name = "glm-dsa",
     .architectures = "GlmMoeDsaForCausalLM",
     .model_types = "glm_moe_dsa",
-    .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types",
+    .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types"
+              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kGlmMoeDsaDefaults,
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},

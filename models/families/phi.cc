@@ -31,6 +31,12 @@ constexpr ParameterRule kPhi2Rows[] = {
     {".mlp.fc2.weight",              "hidden_size intermediate_size", kColumns},
     {".mlp.fc2.bias",                "hidden_size"},
 };
+constexpr ParameterRule kPhi2Norms[] = {
+    {".self_attn.q_layernorm.weight", "head_dim", kWhole, "qk_layernorm"},
+    {".self_attn.q_layernorm.bias",   "head_dim", kWhole, "qk_layernorm"},
+    {".self_attn.k_layernorm.weight", "head_dim", kWhole, "qk_layernorm"},
+    {".self_attn.k_layernorm.bias",   "head_dim", kWhole, "qk_layernorm"},
+};
 constexpr NameRule kPhi2Names[] = {   // before the common rows: the first match wins
     {"model.final_layernorm",           "output_norm"},
     {"model.layers.{}.self_attn.dense", "blk.{}.attn_output"},
@@ -128,11 +134,12 @@ const Family kPhi2 = {
     .activation = {"gelu_new", "hidden_act"},
     .quirks =
         "shares_no_key_heads ignores_layer_types activation:any natural_heads"
-        " looks_up_scales asserts_untied width_of_up mlp_beside_attention",
+        " looks_up_scales asserts_untied width_of_up mlp_beside_attention"
+        " transformers_alone:.q_layernorm. transformers_alone:.k_layernorm.",
     .names = {kPhi2Names, rows::kCommonNames},
     .keys = kPhi2Keys,
     .defaults = kPhi2Defaults,
-    .parameters = {kPhi2Rows, rows::kQkvBias},
+    .parameters = {kPhi2Rows, rows::kQkvBias, kPhi2Norms},
     .has_common_keys = false,
     .untold = "rope_theta (10000)",
 };

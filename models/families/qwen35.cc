@@ -14,11 +14,25 @@ namespace {
 
 // clang-format off
 // A gate for each query.
-constexpr auto kGatedQuery = rows::under("full_attention", {
-    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", kRows},
-});
-constexpr rows::Rules kUngated = std::span(rows::kFullAttention).subspan(1);
-constexpr auto kFullAttentionNorms = rows::under("full_attention", rows::kAttentionNorms);
+constexpr ParameterRule kGatedAttention[] = {
+    {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", kRows,
+     "full_attention"},
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
+     "full_attention"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
+     "full_attention"},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns,
+     "full_attention"},
+    {".self_attn.q_norm.weight", "head_dim", kWhole, "full_attention"},
+    {".self_attn.k_norm.weight", "head_dim", kWhole, "full_attention"},
+    {".self_attn.q_proj.bias",   "2*num_attention_heads*head_dim", kRows,
+     "full_attention attention_bias"},
+    {".self_attn.k_proj.bias",   "num_key_value_heads*head_dim", kRows,
+     "full_attention attention_bias"},
+    {".self_attn.v_proj.bias",   "num_key_value_heads*head_dim", kRows,
+     "full_attention attention_bias"},
+    {".self_attn.o_proj.bias",   "hidden_size", kWhole, "full_attention attention_bias"},
+};
 // The rows of a linear attention behind its inputs.
 constexpr auto kDeltaAttention = rows::under("linear_attention", {
     {".linear_attn.conv1d.weight",
@@ -132,7 +146,8 @@ constexpr Family qwen35(Family made) {
   made.shared_quirks =
       "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
       " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
-      " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16";
+      " wants_wrapper_names nested_text folds_norms_as_plain after_vllm_0.16"
+      " transformers_alone:_proj.bias";
   made.keys = kDeltaKeys;
   made.more_keys = kQwen35Keys;
   made.has_vision = true;
@@ -151,8 +166,7 @@ const Family kQwen35 = qwen35({
     .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
     .defaults = kQwen35Defaults,
-    .parameters = {rows::kFrame, kGatedQuery, kUngated, kFullAttentionNorms, kDeltaInputs,
-                   kDeltaAttention, rows::kMlp},
+    .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kMlp},
 });
 
 const Family kQwen35Moe = qwen35({
@@ -166,8 +180,8 @@ const Family kQwen35Moe = qwen35({
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kQwen35MoeDefaults,
-    .parameters = {rows::kFrame, kGatedQuery, kUngated, kFullAttentionNorms, kDeltaInputs,
-                   kDeltaAttention, rows::kExperts, rows::kSharedExpert},
+    .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kExperts,
+                   rows::kSharedExpert},
 });
 
 const Family kQwen3Next = {
@@ -176,13 +190,13 @@ const Family kQwen3Next = {
     .model_types = "qwen3_next",
     .quirks =
         "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
-        " refuses_nothing never_ties norms_feed_linears",
+        " refuses_nothing never_ties norms_feed_linears transformers_alone:_proj.bias",
     .names = {kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .keys = kDeltaKeys,
     .defaults = kQwen3NextDefaults,
-    .parameters = {rows::kFrame, kGatedQuery, kUngated, kFullAttentionNorms, kQwen3NextLinear,
-                   kDeltaAttention, rows::kMlp, rows::kExperts, rows::kSharedExpert},
+    .parameters = {rows::kFrame, kGatedAttention, kQwen3NextLinear, kDeltaAttention, rows::kMlp,
+                   rows::kExperts, rows::kSharedExpert},
     .has_mtp = true,
     .graph_constants = rows::kExpertConstants,
 };

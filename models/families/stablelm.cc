@@ -2,7 +2,7 @@
 //
 // Sources: llama.cpp conversion/stablelm.py (StableLMModel); transformers models/stablelm. The file
 // says no rotary base. Norms of single heads (qk_layernorm, in StableLM 2 12B) are not converted:
-// their tensors are unknown here.
+// they have no names in GGUF here.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -18,6 +18,12 @@ constexpr ParameterRule kStableLmFrame[] = {
     {".input_layernorm.bias",            "hidden_size"},
     {".post_attention_layernorm.weight", "hidden_size", kWhole, "optional"},
     {".post_attention_layernorm.bias",   "hidden_size", kWhole, "optional"},
+};
+constexpr ParameterRule kStableLmNorms[] = {  // one a head
+    {".self_attn.q_layernorm.norms.{}.weight", "head_dim", kWhole,
+     "qk_layernorm per:num_attention_heads"},
+    {".self_attn.k_layernorm.norms.{}.weight", "head_dim", kWhole,
+     "qk_layernorm per:num_key_value_heads"},
 };
 constexpr auto kStableLmBias = rows::under("use_qkv_bias", rows::kAllBias);
 constexpr KeyRule kStableLmKeys[] = {
@@ -51,11 +57,13 @@ const Family kStableLm = {
     .quirks =
         "ignores_parallel_residual ignores_layer_types natural_heads looks_up_scales"
         " tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"
-        " vllm_name:.gate_proj=.gate_up_proj silent_joins:always sglang_plain_attention",
+        " vllm_name:.gate_proj=.gate_up_proj silent_joins:always sglang_plain_attention"
+        " transformers_alone:_layernorm.norms.",
     .names = {rows::kCommonNames},
     .keys = kStableLmKeys,
     .defaults = kStableLmDefaults,
-    .parameters = {kStableLmFrame, std::span(kStableLmBias).first(3), rows::kAttention, rows::kMlp},
+    .parameters = {kStableLmFrame, std::span(kStableLmBias).first(3), kStableLmNorms,
+                   rows::kAttention, rows::kMlp},
     .has_common_keys = false,
     .untold = "rope_theta (10000)",
 };

@@ -97,7 +97,10 @@ TEST(Families, EveryParameterHasARow) {
       ASSERT_TRUE(expected.has_value()) << expected.error().text();
       EXPECT_GT(expected->size(), 20u);
       for (const Parameter& parameter : *expected) {
-        EXPECT_TRUE(find_name_rule(*family, parameter.name).has_value()) << parameter.name;
+        // llama.cpp reads no biases of this class; conversion refuses them.
+        const bool is_refused = family->name == "cohere2" && parameter.is_of_field;
+        EXPECT_EQ(find_name_rule(*family, parameter.name).has_value(), !is_refused)
+            << parameter.name;
         EXPECT_FALSE(parameter.shape.empty()) << parameter.name;
       }
     }

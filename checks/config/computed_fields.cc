@@ -158,7 +158,8 @@ char stop_letter(const JsonValue* value) {
   if (value->is_boolean()) return value->get<bool>() ? '-' : 'z';
   if (*number(*value) == 0) return 'z';
   if (*number(*value) < 0) return 'm';
-  return std::floor(*number(*value)) == *number(*value) ? '-' : 'f';
+  if (std::floor(*number(*value)) != *number(*value)) return 'f';
+  return value->is_number_float() ? 'w' : '-';
 }
 
 std::span<const Check> computed_field_checks() { return kComputedFieldChecks; }

@@ -130,8 +130,21 @@ const JsonValue* experts_of(const Examined& on) {
   return nullptr;
 }
 
+// llama.cpp divides the experts of any model; other programs have classes, as transformers, which
+// has the field where it reads it.
+bool has_groups(const Look& look) {
+  const Family* family = family_of_type(look.on.text_type);
+  if (family == nullptr || look.profile.runs_llama_server()) return true;
+  const JsonValue* method = look.on.text_field("topk_method");
+  const bool is_greedy = !look.profile.serves() && (method == nullptr || *method == "greedy");
+  if (is_greedy && has_word(family->quirks, "groups_by_method")) return false;
+  const Profile& reader = *find_profile("transformers-5");
+  return !section_with(reader, "field n_group=", family->text_type()).empty();
+}
+
 // DeepSeek and those like it choose groups of experts first.
 void look_groups(const Look& look) {
+  if (!has_groups(look)) return;
   const uint64_t groups = whole(look.on.text_field("n_group")).value_or(0);
   const uint64_t count = whole(experts_of(look.on)).value_or(0);
   if (groups == 0 || count == 0) return;  // C21, C42, C43
@@ -167,12 +180,30 @@ std::string_view fields_of_key(const Family* family, std::string_view key) {
   return {};
 }
 
+// The class's own number may be more than there are.
+void look_usual_experts(const Look& look, const Family& family, std::string_view fields) {
+  const JsonValue& text = look.on.text_config();
+  const auto is_there = [&](std::string_view field) { return member(text, field) != nullptr; };
+  const auto experts = whole(experts_of(look.on));
+  if (!experts || *experts == 0 || std::ranges::any_of(split_words(fields), is_there)) return;
+  for (const auto field : split_words(fields)) {
+    const auto usual = std::ranges::find(family.defaults, field, &ClassDefault::field);
+    if (usual == family.defaults.end() || !are_digits(usual->value)) continue;
+    const auto count = number_of_fields(family, JsonValue::object(), usual->value);
+    if (!count || *count <= *experts) continue;
+    look.tell(look.on.text_place(field), "absent, which is {}; expected at most num_experts, {}",
+              *count, *experts);
+  }
+}
+
 // How many experts compute each token.
 void look_chosen_experts(const Look& look) {
   const JsonValue* experts = experts_of(look.on);
   const uint64_t most = whole(experts).value_or(UINT64_MAX);
   const Family* family = family_of_type(look.on.text_type);
-  for (const auto field : split_words(fields_of_key(family, "expert_used_count"))) {
+  const std::string_view fields = fields_of_key(family, "expert_used_count");
+  if (family != nullptr) look_usual_experts(look, *family, fields);
+  for (const auto field : split_words(fields)) {
     const JsonValue* chosen = member(look.on.text_config(), field);
     if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
     const auto count = whole(*chosen);
@@ -185,6 +216,40 @@ void look_chosen_experts(const Look& look) {
         fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()),
         is_refused ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
+}
+
+// transformers' masks and caches are made of the window, in some classes whatever the layers are.
+void look_window(const Look& look) {
+  const JsonValue& text = look.on.text_config();
+  const std::vector<std::string> types = look.on.layer_types();
+  const bool slides = std::ranges::find(types, "sliding_attention") != types.end();
+  const bool is_patterned = member(text, "sliding_window_pattern") != nullptr;
+  const std::string_view unlisted = is_patterned ? "patterned" : "unlisted";
+  const std::string_view layers = types.empty() ? unlisted : slides ? "sliding" : "full";
+  const auto kinds =
+      section_with(look.profile, fmt::format("windows {}=", layers), look.on.text_type);
+  const JsonValue* window = member(text, "sliding_window");
+  if (kinds.find(stop_letter(window)) != kinds.npos) {
+    look.tell(look.on.text_place("sliding_window"), "{}; expected the window of layers that slide",
+              window == nullptr ? "absent" : window->dump());
+  } else if (kinds.ends_with('o') && !is_true(text, "use_sliding_window")) {
+    look.report(look.on.text_place("use_sliding_window"),
+                "not true, and layer_types has sliding_attention");
+  }
+}
+
+// Models that transformers makes, and that fail with their first tokens.
+void look_first_tokens(const Look& look) {
+  const JsonValue& text = look.on.text_config();
+  if (look.profile.serves() || !text.is_object()) return;
+  for (const auto& [field, value] : text.items()) {
+    const auto kinds =
+        section_with(look.profile, fmt::format("fails {}=", field), look.on.text_type);
+    if (kinds.find(stop_letter(&value)) == kinds.npos) continue;
+    look.tell(look.on.text_place(field), "{}; expected a number that this class can compute with",
+              value.dump());
+  }
+  look_window(look);
 }
 
 // Read while it computes, or not at all: nothing stops the loader.
@@ -200,6 +265,7 @@ void look_small_numbers(const Look& look) {
               value->dump());
   }
   look_chosen_experts(look);
+  look_first_tokens(look);
 }
 
 // rope_theta next to the dictionary; inside it where the class has none.

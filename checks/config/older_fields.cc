@@ -15,6 +15,23 @@
 namespace ckpt {
 namespace {
 
+void look_both_ropes(const Look& look) {
+  const auto conflict = rope_conflict(look.on.text_config(), family_of_type(look.on.text_type));
+  if (!conflict) return;
+  const auto& [field, scaling, parameters, is_lost] = *conflict;
+  const std::string place = look.on.text_place("rope_scaling");
+  const std::string used = scaling.is_null() ? "absent" : scaling.dump();
+  if (!is_lost) {
+    return look.tell(place, "{} is {}; rope_parameters, which readers ignore next to it, say {}",
+                     field, used, parameters.dump());
+  }
+  look.report(place,
+              fmt::format("{} is not in it, and so {}; rope_parameters, which readers ignore next "
+                          "to it, say {}",
+                          field, used, parameters.dump()),
+              Severity::kUnsound);
+}
+
 void look_expert_count(const Look& look) {
   const Examined& on = look.on;
   if (!has_word(kReadNumExperts, on.text_type)) return;
@@ -85,6 +102,9 @@ void look_mergers(const Look& look) {
 }
 
 constexpr Check kOlderFieldChecks[] = {
+    {"C47", "rope_scaling and rope_parameters agree", "W: all",
+     "answers get worse the longer the text is",
+     "remove one of them from config.json, or make them say the same", look_both_ropes},
     {"C34", "the number of experts is where the reader looks",
      "U: vllm-0.16 vllm-0.17, S: transformers-4.57",
      "Tried to load weights of size torch.Size(...) to a parameter of size torch.Size(...)", "",

@@ -167,6 +167,10 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   return {};
 }
 
+bool has_rope_by_layer(const Examined& on) {
+  return find_by(kRopeByLayerType, &RopeByLayerType::model_type, on.text_type) != nullptr;
+}
+
 // The fault of a type that transformers looks up when it makes the class.
 std::string fault_of_name(const Examined& on, const Rope& rope) {
   if (family_of_type(on.text_type) == nullptr || rotates_nothing(on)) return {};
@@ -176,10 +180,8 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
   const std::string_view quirks = quirks_of(on.text_type);
   const std::string name = type_of(rope);
   const bool is_long = has_word(quirks, "rope_of_three_fields");
-  const bool is_by_layer =
-      find_by(kRopeByLayerType, &RopeByLayerType::model_type, on.text_type) != nullptr;
   const bool is_unread =
-      is_old_key && (rope.is_first ? is_by_layer : has_word(quirks, "needs_rope_type"));
+      is_old_key && (rope.is_first ? has_rope_by_layer(on) : has_word(quirks, "needs_rope_type"));
   const bool takes_mrope = has_word(quirks, "takes_mrope") && (rope.is_first || is_old_key);
   if (is_unread || (name == "mrope" && takes_mrope)) return {};
   const std::string_view types = is_long ? " default longrope yarn " : kTransformersTypes;
@@ -221,13 +223,9 @@ std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_
       return fmt::format("{} is {}; expected a number above 0", kLength, length->dump());
     }
   }
-  for (const std::string_view key :
-       {"low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow"}) {
-    const JsonValue* value = member(said, key);
-    const bool is_beta = key.starts_with("beta");
-    const bool is_compared = is_beta ? is_truthy(value) : value != nullptr;
-    if (name != (is_beta ? "yarn" : "llama3") || !is_compared) continue;
-    if (!counts_as_number(*value)) return not_a_number(key, *value);
+  for (const std::string_view key : {"beta_fast", "beta_slow"}) {
+    const JsonValue* value = name == "yarn" ? member(said, key) : nullptr;
+    if (is_truthy(value) && !counts_as_number(*value)) return not_a_number(key, *value);
   }
   return {};
 }
@@ -259,6 +257,49 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
     }
   }
   return fault_of_compared(on, rope, name);
+}
+
+// Types that transformers' own functions compute.
+bool is_scaled(const Examined& on, const Rope& rope) {
+  // Where 5 has one for each type of layer, one of all is not read; 4.57 reads rope_scaling alone.
+  const bool is_read = rope.is_first
+                           ? !has_rope_by_layer(on) || !rope.place.ends_with("rope_parameters")
+                           : rope.place.ends_with("rope_scaling");
+  return is_read && rope.said->is_object() && family_of_type(on.text_type) != nullptr &&
+         !rotates_nothing(on) && has_word(" linear dynamic yarn longrope llama3 ", type_of(rope));
+}
+
+bool is_one(const JsonValue* value) {
+  return value != nullptr && (*value == true || number(*value) == 1);
+}
+bool is_zero(const JsonValue& value) { return counts_as_number(value) && !is_truthy(&value); }
+
+// Numbers that it divides by, or computes with, when it makes the model.
+std::string fault_of_divisors(const Examined& on, const Rope& rope) {
+  if (!is_scaled(on, rope)) return {};
+  const std::string name = type_of(rope);
+  const JsonValue* factor = name == "longrope" ? nullptr : member(*rope.said, "factor");
+  const bool may_be_null = rope.is_first && name == "yarn";
+  if (factor != nullptr && !counts_as_number(*factor) && !(factor->is_null() && may_be_null)) {
+    return not_a_number("factor", *factor);
+  }
+  for (const std::string_view key : {"low_freq_factor", "high_freq_factor"}) {
+    const JsonValue* value = name == "llama3" ? member(*rope.said, key) : nullptr;
+    if (value == nullptr) continue;
+    if (!counts_as_number(*value)) return not_a_number(key, *value);
+    if (is_zero(*value)) return fmt::format("{} is {}, by which it divides", key, value->dump());
+  }
+  const JsonValue* base =
+      rope.is_first ? rope.find("rope_theta") : known(*rope.around, "rope_theta");
+  if (name == "yarn" && is_one(base)) return "rope_theta is 1, by whose logarithm yarn divides";
+  return {};
+}
+
+// A factor that makes each frequency infinite.
+bool is_divided_by_zero(const Look& look, const Rope& rope) {
+  if (look.profile.serves() || !is_scaled(look.on, rope)) return false;
+  const JsonValue* factor = known(*rope.said, "factor");
+  return factor != nullptr && is_zero(*factor) && has_word(" linear yarn llama3 ", type_of(rope));
 }
 
 std::string no_number_of(const JsonValue& said, std::initializer_list<std::string_view> keys) {
@@ -343,7 +384,8 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (!look.profile.serves()) {
     std::string fault = rope.is_first || !is_scaling ? "" : fault_of_class(look.on, rope);
-    return fault.empty() ? fault_of_keys(look.on, rope) : fault;
+    if (fault.empty()) fault = fault_of_keys(look.on, rope);
+    return fault.empty() ? fault_of_divisors(look.on, rope) : fault;
   }
   if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
   const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
@@ -410,7 +452,12 @@ void look_rope_words(const Look& look) {
   look_divided_length(look);
   for (const Rope& rope : ropes_of(look)) {
     std::string fault = fault_of(look, rope);
-    if (!fault.empty()) look.report(rope.place, std::move(fault));
+    if (!fault.empty()) {
+      look.report(rope.place, std::move(fault));
+    } else if (is_divided_by_zero(look, rope)) {
+      look.report(rope.place, "factor is 0; expected a number above 0", Severity::kUnsound,
+                  "NaN logits");
+    }
   }
   // That of a vision part is not computed with, but is read.
   const JsonValue* rope = known(known(look.on.config, "vision_config"), "rope_parameters");
@@ -457,7 +504,32 @@ void look_lone_share(const Look& look) {
   }
 }
 
+// Classes of transformers that rotate all of a head get cosines for a part of it. 4.57 reads the
+// share next to the dictionary, for any type; 5 in it, for those that scale.
+void look_whole_heads(const Look& look) {
+  const Examined& on = look.on;
+  const bool is_whole = has_listed(look.profile, "rotates whole heads", on.text_type, false);
+  if (!is_whole || rotates_nothing(on)) return;
+  std::vector<const JsonValue*> shares;
+  if (look.profile.reads_old_tokenizers_alone()) {
+    shares.push_back(member(on.text_config(), kShare));
+  } else {
+    for (const Rope& rope : ropes_of(look)) {
+      if (!is_scaled(on, rope)) continue;
+      const JsonValue* inner = member(*rope.said, kShare);
+      shares.push_back(inner == nullptr ? known(*rope.around, kShare) : inner);
+    }
+  }
+  for (const JsonValue* share : shares) {
+    if (share == nullptr || is_one(share)) continue;
+    return look.report(on.text_place(kShare),
+                       fmt::format("{}; this class rotates all of a head", share->dump()),
+                       Severity::kUnsound, "The size of tensor a must match the size of tensor b");
+  }
+}
+
 void look_share(const Look& look) {
+  if (!look.profile.serves()) return look_whole_heads(look);
   const std::vector<Rope> ropes = ropes_of(look);
   if (ropes.empty()) look_lone_share(look);
   for (const Rope& rope : ropes) {
@@ -491,23 +563,6 @@ void look_theta(const Look& look) {
   }
 }
 
-void look_both_ropes(const Look& look) {
-  const auto conflict = rope_conflict(look.on.text_config(), family_of_type(look.on.text_type));
-  if (!conflict) return;
-  const auto& [field, scaling, parameters, is_lost] = *conflict;
-  const std::string place = look.on.text_place("rope_scaling");
-  const std::string used = scaling.is_null() ? "absent" : scaling.dump();
-  if (!is_lost) {
-    return look.tell(place, "{} is {}; rope_parameters, which readers ignore next to it, say {}",
-                     field, used, parameters.dump());
-  }
-  look.report(place,
-              fmt::format("{} is not in it, and so {}; rope_parameters, which readers ignore next "
-                          "to it, say {}",
-                          field, used, parameters.dump()),
-              Severity::kUnsound);
-}
-
 constexpr Check kRopeChecks[] = {
     {"C17", "the rope type is known and complete",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
@@ -516,13 +571,11 @@ constexpr Check kRopeChecks[] = {
     {"C18", "mrope_section fits the rotary dimension",
      "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", kTakeConfig,
      look_sections},
-    {"C19", "partial_rotary_factor is a share", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
+    {"C19", "partial_rotary_factor is a share",
+     "U: vllm* sglang, S: transformers*, W: tensorrt-llm llama.cpp",
      "partial_rotary_factor must be between 0.0 and 1.0", kTakeConfig, look_share},
     {"C20", "rope_theta is where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
      "loads, and answers get worse the longer the text is", "", look_theta, "serving-config"},
-    {"C47", "rope_scaling and rope_parameters agree", "W: all",
-     "answers get worse the longer the text is",
-     "remove one of them from config.json, or make them say the same", look_both_ropes},
 };
 
 }  // namespace

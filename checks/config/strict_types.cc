@@ -108,8 +108,9 @@ std::string fault_of_field(const Look& look, std::string_view key, const JsonVal
     return fmt::format("{}; expected {}", value.dump(), names_of(types));
   }
   if (look.profile.serves()) return {};  // C11, C21, C42, C43; SGLang has 5.6
-  const auto stops = section_with(reader, fmt::format("stops {}=", key), type);
-  if (stops.find(stop_letter(&value)) != stops.npos) {
+  for (const std::string_view section : {"stops", "unmade"}) {  // the configuration; the model
+    const auto kinds = section_with(reader, fmt::format("{} {}=", section, key), type);
+    if (kinds.find(stop_letter(&value)) == kinds.npos) continue;
     return fmt::format("{}; expected a number that this class can compute with", value.dump());
   }
   const auto words = section_with(reader, fmt::format("words {}: ", key), type);

@@ -155,7 +155,7 @@ TEST(DoctorValues, Transformers5ComputesWithSomeNumbersOfRope) {
                  "C17 unloaded"},
                 {kLlama4, kConfig, "/text_config/rope_parameters/low_freq_factor", "null",
                  "C17 unloaded"},
-                {kLlama4, kConfig, "/text_config/rope_parameters/factor", "null", ""},
+                {kLlama4, kConfig, "/text_config/rope_parameters/factor", "null", "C17 unloaded"},
                 {kLlama4, kConfig, "/text_config/rope_parameters/original_max_position_embeddings",
                  "\"256\"", "C17 unloaded"},
                 {kLlama4, kConfig, "/text_config/rope_parameters/original_max_position_embeddings",
@@ -188,8 +188,9 @@ TEST(DoctorValues, NumbersFitEachOther) {
                         {kVisionModel, kConfig, "/text_config/rope_parameters/rope_theta", "-1",
                          "C44 unsound"},
                         {kLlama, kConfig, "/pad_token_id", "1000000", ""},
-                        {"qwen35moe-micro", kConfig, "/n_group", "3", "C45 unsound"},
-                        {"qwen35moe-micro", kConfig, "/n_group", "1", ""},
+                        {"families/deepseek-v3/hf", kConfig, "/n_group", "3", "C45 unsound"},
+                        {"families/deepseek-v3/hf", kConfig, "/n_group", "1", ""},
+                        {"qwen35moe-micro", kConfig, "/n_group", "3", ""},
                     });
   for (const char* profile : {"transformers-4.57", "transformers-5"}) {
     expect_of(profile, {

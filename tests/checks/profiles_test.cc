@@ -84,9 +84,13 @@ TEST(Profiles, SectionsOfWordsNameTheirSource) {
       if (line.starts_with('[')) {
         section = line;
         // Each of these was made by one script as a whole (data/profiles/*.py).
-        has_source = line.starts_with("[field ") || line.starts_with("[words ") ||
-                     line.starts_with("[stops ") ||
-                     (line.starts_with("[tokenizer ") && line != "[tokenizer classes]");
+        const auto starts = [&](const char* start) { return line.starts_with(start); };
+        has_source =
+            std::ranges::any_of(
+                std::initializer_list<const char*>{"[field ", "[words ", "[stops ", "[fails ",
+                                                   "[unmade ", "[windows ", "[rotates "},
+                starts) ||
+            (starts("[tokenizer ") && line != "[tokenizer classes]");
       } else if (line.starts_with("also ") || line.starts_with('#')) {
         has_source = true;
       } else if (!section.empty() && !line.empty()) {

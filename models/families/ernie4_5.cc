@@ -27,6 +27,15 @@ constexpr ParameterRule kErnieExperts[] = {
      "hidden_size moe_num_shared_experts*moe_intermediate_size", kColumns,
      "sparse moe_num_shared_experts"},
 };
+constexpr ParameterRule kErnieMoeBias[] = {
+    {".mlp.shared_experts.gate_proj.bias", "moe_num_shared_experts*moe_intermediate_size", kRows,
+     "sparse moe_num_shared_experts use_bias"},
+    {".mlp.shared_experts.up_proj.bias", "moe_num_shared_experts*moe_intermediate_size", kRows,
+     "sparse moe_num_shared_experts use_bias"},
+    {".mlp.shared_experts.down_proj.bias", "hidden_size", kWhole,
+     "sparse moe_num_shared_experts use_bias"},
+    {"lm_head.bias", "vocab_size", kWhole, "head use_bias"},
+};
 constexpr NameRule kErnieMoeNames[] = {   // before the common rows: the first match wins
     {"model.layers.{}.mlp.gate",                 "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
@@ -89,12 +98,15 @@ const Family kErnieMoe = {
     .model_types = "ernie4_5_moe",
     .quirks =
         "stops_at:moe_layer_end_index=tln stops_at:moe_layer_interval=tlnz activation:silu"
-        " silu_experts passes_over:mtp tells:use_bias=attn_q.bias",
+        " silu_experts passes_over:mtp tells:use_bias=attn_q.bias"
+        " transformers_alone:shared_experts.gate_proj.bias transformers_alone:lm_head.bias"
+        " transformers_alone:shared_experts.up_proj.bias"
+        " transformers_alone:shared_experts.down_proj.bias",
     .names = {kErnieMoeNames, rows::kRoutedExpertNames, rows::kCommonNames},
     .keys = kErnieMoeKeys,
     .defaults = kErnieMoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp,
-                   kErnieExperts},
+                   kErnieExperts, kErnieMoeBias},
     .tokenizer = kErnieTokenizer,
     .left_out_start = "model.mtp_",
 };

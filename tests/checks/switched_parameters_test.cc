@@ -60,6 +60,17 @@ TEST(SwitchedParameters, AreMissedInTransformers) {
   }
 }
 
+TEST(SwitchedParameters, OfErnieAreThoseOfSharedExpertsAndOfTheHeadToo) {
+  Checkpoint model = with_field("ernie45-moe", "use_bias");
+  EXPECT_EQ(severity_in(model, "transformers-5", "W10"), "");
+  model.tensors.push_back(made_tensor("lm_head.bias", {320}, "bf16"));
+  model.tensors.push_back(
+      made_tensor("model.layers.1.mlp.shared_experts.down_proj.bias", {64}, "bf16"));
+  EXPECT_EQ(severity_in(model, "transformers-5", "W10"), "");
+  EXPECT_EQ(severity_in(model, "transformers-5", "W09"), "");
+  EXPECT_EQ(severity_in(model, "llama.cpp", "W10"), "unloaded");
+}
+
 TEST(SwitchedParameters, OfTransformersAloneBelongToNoOtherModel) {
   Checkpoint model = with_field("cohere2", "attention_bias");
   for (const char* layer : {"model.layers.0.self_attn.", "model.layers.1.self_attn."}) {

@@ -229,7 +229,9 @@ void look_window(const Look& look) {
   const auto kinds =
       section_with(look.profile, fmt::format("windows {}=", layers), look.on.text_type);
   const JsonValue* window = member(text, "sliding_window");
-  if (kinds.find(stop_letter(window)) != kinds.npos) {
+  if (kinds == "u") {
+    look.report(look.on.text_place("layer_types"), "has sliding_attention, which fails here");
+  } else if (kinds.find(stop_letter(window)) != kinds.npos) {
     look.tell(look.on.text_place("sliding_window"), "{}; expected the window of layers that slide",
               window == nullptr ? "absent" : window->dump());
   } else if (kinds.ends_with('o') && !is_true(text, "use_sliding_window")) {

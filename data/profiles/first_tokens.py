@@ -13,7 +13,7 @@ A class is listed for what all of its models do.
       own rope and with the default.
   [windows LAYERS=KINDS]  the same of sliding_window. LAYERS: full or sliding, as layer_types says; without it patterned
                           where there is a sliding_window_pattern, else unlisted.
-      n null, z zero, a absent, o any window, while use_sliding_window is false or absent
+      n null, z zero, a absent, o any window, while use_sliding_window is false or absent, u any window at all
       A kind counts if the model fails with each other form of the fields that choose the layers.
   [rotates whole heads]   it fails if partial_rotary_factor says less than 1
 """
@@ -116,6 +116,12 @@ def windows_of(config, answers):
         bases = [base for base in (changed(config, **form) for form in forms)
                  if outcome(changed(base, sliding_window=WINDOW, use_sliding_window=True)) == "taken"]
         if not bases:
+            own = config.get("layer_types") or lists["full"][0]["layer_types"]
+            mixed = [lists["sliding"][0]["layer_types"][:1] + types[1:]
+                     for types in (own, lists["full"][0]["layer_types"], lists["sliding"][0]["layer_types"])]
+            is_never = layers == "sliding" and fails(
+                [changed(config, layer_types=types, sliding_window=WINDOW) for types in mixed])
+            answers.add("windows sliding", config["model_type"], "u" if is_never else "")
             continue
         kinds = ""
         for kind, values in {"n": [None], "z": [0], "a": [GONE]}.items():
@@ -163,6 +169,6 @@ for argument in sys.argv[1:]:
     values_of(config, answers)
     windows_of(config, answers)
     shares_of(config, answers)
-for name, words in answers.sections("nzwao*"):
+for name, words in answers.sections("nzwaou*"):
     print(f"\n[{name}]")
     print(textwrap.fill(" ".join(words), 118, break_long_words=False, break_on_hyphens=False))

@@ -43,6 +43,9 @@ TEST(FirstTokens, LayersThatSlideHaveAWindow) {
                                   {kQwen3, kConfig, kWindow, "", ""},
                                   {"families/smollm3/hf", kConfig, "/layer_types/0",
                                    "\"sliding_attention\"", "C24 unsound"},
+                                  {"families/llama4/hf", kConfig, "/text_config/layer_types/0",
+                                   "\"sliding_attention\"", "C24 unsound"},
+                                  {"families/lfm2/hf", kConfig, "/layer_types/0", "\"conv\"", ""},
                               });
   expect_of("transformers-4.57", {
                                      {kGemma2, kConfig, kWindow, "null", "C24 unsound"},

@@ -157,7 +157,7 @@ def signed_by_a_stranger():
     return tar(files + [("model.sig", bundle(keys(), statement(files), key="stranger"))])
 
 
-@case(1, "missing; the archive is not signed")
+@case(1, "missing; the model is not signed")
 def no_signature():
     return tar(published()[:-1])
 

@@ -274,12 +274,10 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
   const fs::path signature =
       typed.signature.empty() ? folder / kSignatureName : fs::path(typed.signature);
   CKPT_ASSIGN(const bool has_signature, is_there(signature));
-  if (typed.trusted.is_given() && typed.signature.empty() && !has_signature) {
-    findings.bad(signature.string(), "missing; the folder is not signed");
-    return std::nullopt;
-  }
   if (typed.trusted.is_given()) {
-    CKPT_ASSIGN(const std::string bundle, read_small(signature, kMaxSumsBytes));
+    std::optional<std::string> bundle;
+    const bool is_named = !typed.signature.empty();
+    if (is_named || has_signature) CKPT_SET(bundle, read_small(signature, kMaxSumsBytes));
     CKPT_ASSIGN(auto listing, check_signature(signature.string(), bundle, typed.trusted, findings));
     const std::string own = own_name(folder, signature);
     if (listing && !own.empty()) listing->own_files.insert(own);

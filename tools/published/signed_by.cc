@@ -58,11 +58,16 @@ std::vector<std::string> ignored_by(const Manifest& manifest) {
 
 }  // namespace
 
-Result<std::optional<Listing>> check_signature(std::string_view where, std::string_view bundle,
+Result<std::optional<Listing>> check_signature(std::string_view where,
+                                               const std::optional<std::string>& bundle,
                                                const TrustFiles& trusted, Findings& findings) {
   CKPT_ASSIGN(const TrustedPem pem, read_trusted(trusted));
+  if (!bundle) {
+    findings.bad(where, "missing; the model is not signed");
+    return std::nullopt;
+  }
   std::string who;
-  auto manifest = parse_bundle(bundle).and_then([&](const Bundle& parsed) -> Result<Manifest> {
+  auto manifest = parse_bundle(*bundle).and_then([&](const Bundle& parsed) -> Result<Manifest> {
     CKPT_ASSIGN(who, check_signer(parsed, pem));
     return parse_statement(parsed.payload);
   });

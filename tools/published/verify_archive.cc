@@ -170,13 +170,8 @@ Result<std::optional<Listing>> read_signature(const VerifyQuestion& question,
     }
     return std::nullopt;
   }
-  std::string bundle = contents.signature.value_or("");
-  if (is_outside) {
-    CKPT_ASSIGN(bundle, read_small(question.signature, kMaxSumsBytes));
-  } else if (!contents.signature) {
-    findings.bad(where, "missing; the archive is not signed");
-    return std::nullopt;
-  }
+  std::optional<std::string> bundle = contents.signature;
+  if (is_outside) CKPT_SET(bundle, read_small(question.signature, kMaxSumsBytes));
   CKPT_ASSIGN(auto listing, check_signature(where, bundle, question.trusted, findings));
   if (listing && !is_outside) listing->own_files.emplace(kSignatureName);
   return listing;

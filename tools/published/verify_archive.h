@@ -24,9 +24,10 @@ struct TrustFiles {
 
 // The files that a model signature of the right signer covers; nullopt, after a finding, when it
 // is not. What may be there unsigned is what the statement ignores; where it says nothing of that,
-// what the reference ignores by default. `bundle` is its text, `where` its name in findings.
-// Fails: kUsage; kUnsupported; kIo.
-Result<std::optional<Listing>> check_signature(std::string_view where, std::string_view bundle,
+// what the reference ignores by default. `bundle` is its text, nullopt where there is none; `where`
+// its name in findings. Fails: kUsage; kUnsupported; kIo.
+Result<std::optional<Listing>> check_signature(std::string_view where,
+                                               const std::optional<std::string>& bundle,
                                                const TrustFiles& trusted, Findings& findings);
 
 struct VerifyQuestion {

@@ -34,6 +34,7 @@ set(headers core/base/counted.h core/base/result.h core/engine/execute.h core/io
   core/model/dtype.h core/model/findings.h core/model/format.h core/model/imatrix.h core/model/low_rank.h
   core/model/metadata.h core/model/plan.h core/model/step_options.h core/model/transform.h
   core/outputs/execute_options.h core/outputs/progress.h formats/formats.h plan/plan.h plan/conversion/observer.h
+  plan/doctor_options.h
   quantizers/quantizers.h)
 foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)

@@ -4,7 +4,8 @@
 #include <filesystem>
 
 #include "plan/conversion/fixing.h"
-#include "plan/plan.h"
+#include "plan/conversion/observer.h"
+#include "plan/doctor_options.h"
 
 namespace ckpt {
 

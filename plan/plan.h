@@ -13,6 +13,7 @@
 #include "core/model/format.h"
 #include "core/outputs/execute_options.h"
 #include "plan/conversion/observer.h"
+#include "plan/doctor_options.h"
 
 namespace ckpt {
 
@@ -44,13 +45,6 @@ Result<Converted> convert(const std::filesystem::path& in, const std::filesystem
 Result<ExecuteReport> patch(const std::filesystem::path& path,
                             const std::vector<std::string>& steps, Observer* observer = nullptr,
                             const ReadOptions& reading = {});
-
-struct DoctorOptions {
-  std::vector<std::string> profiles = {};  // empty: all that know the model, of a GGUF llama.cpp
-  std::string base = {};                   // the unquantized model, for fixes that need it
-  bool deep = false;                       // read the tensors too
-  ReadOptions reading = {};
-};
 
 // Whether programs will load `path` and compute the right results, and the fixes. Fails: as `ckpt
 // doctor`; a damaged checkpoint gets verdicts too.

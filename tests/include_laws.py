@@ -5,8 +5,7 @@
             core and models, a folder shows one header; plan sees leaves, tools see plan, tests see everything;
             leaves know no engine
   floors    in the folders of FLOORS, a folder includes its own files and those of the floors below
-  cycles    x.h and x.cc are one unit; at most two units include each other, in a circle of any length,
-            and folders never do
+  cycles    no files include each other in a circle, where x.h and x.cc are one; no folders do
   JSON      core/json reads it, with one limit of nesting; nobody calls another parser
   headers   a header is included by another file than its own .cc
   reading   transforms ask core for values by the headers of ASKED alone, and open no file
@@ -259,8 +258,7 @@ def cycle_breaches(includes):
         units.setdefault(unit, set()).update({target.rsplit(".", 1)[0] for target in targets} - {unit})
         folders.setdefault(folder, set()).update({target.rsplit("/", 1)[0] for target in targets} - {folder})
     for cycle in cycles(units):
-        if len(cycle) > 2:
-            yield f"{cycle[0]}.h:1: {len(cycle)} files include each other in a circle: {', '.join(cycle)}"
+        yield f"{cycle[0]}.h:1: {len(cycle)} files include each other in a circle: {', '.join(cycle)}"
     for cycle in cycles(folders):
         yield f"{cycle[0]}:1: folders include each other in a circle: {', '.join(cycle)}"
 
@@ -331,9 +329,10 @@ PLANTED = {  # file: what is added to it, what must be said
 
 
 CIRCLES = [  # files: what is added to each, what must be said
+    ({"core/io/paths.h": '#include "core/io/ownership.h"'}, "2 files include each other in a circle"),
     ({"transforms/to_gguf/mxfp4.h": '#include "transforms/to_gguf/values.h"',
       "transforms/to_gguf/model.h": '#include "transforms/to_gguf/mxfp4.h"'}, "3 files include each other in a circle"),
-    ({"publish/stray/stray.h": '#include "publish/publish.h"', "publish/publish.cc": '#include "publish/stray/stray.h"'},
+    ({"publish/stray/stray.h": '#include "publish/archive.h"', "publish/publish.cc": '#include "publish/stray/stray.h"'},
      "folders include each other in a circle: publish, publish/stray"),
 ]
 

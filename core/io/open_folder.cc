@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/io/paths.h"
+
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {

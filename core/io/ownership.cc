@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,19 +21,6 @@ namespace {
 
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 constexpr const char* kAcl = "system.posix_acl_access";
-
-// From the system: umask(2) tells the mask only by changing it, under the feet of other threads.
-mode_t mask_of_process() {
-  static const mode_t mask = [] {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-      if (!line.starts_with("Umask:")) continue;
-      return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
-    }
-    return mode_t{022};
-  }();
-  return mask;
-}
 
 // A file as this program makes it in `folder`; nullopt where it may not.
 std::optional<struct stat> new_file_in(const fs::path& folder) {
@@ -105,19 +90,6 @@ Status require_ours(const fs::path& path, Guard guard) {
   if (::lstat(path.c_str(), &status) == 0) return require_ours(path, status, guard);
   if (errno == ENOENT || errno == ENOTDIR) return {};
   return io_failure(path, "cannot be examined", errno);
-}
-
-const char* denied_hint(const fs::path& path, int error, const char* hint) {
-  const mode_t closed = mask_of_process() & S_IRWXU;
-  if (error != EACCES || closed == 0) return hint;
-  struct stat status {};
-  fs::path denying = path;  // or the folder that it would be in
-  while (::lstat(denying.c_str(), &status) != 0) {
-    if (parent_of(denying) == denying) return hint;
-    denying = parent_of(denying);
-  }
-  const bool is_of_umask = status.st_uid == ::geteuid() && (status.st_mode & closed) == 0;
-  return is_of_umask ? "umask 022, before the command" : hint;
 }
 
 void give_new_mode(int descriptor) {

@@ -29,10 +29,6 @@ Status require_ours(const std::filesystem::path& path, const struct stat& status
 // The same for the current file of this name, if there is one. Fails also: kIo.
 Status require_ours(const std::filesystem::path& path, Guard guard);
 
-// `hint` for the errno of a denied `path`; where the umask of the process closed it to its own
-// user, what to type instead.
-const char* denied_hint(const std::filesystem::path& path, int error, const char* hint);
-
 // Best-effort, like the two functions below: a file system without modes or owners must not make a
 // run fail. A file with a second name stays unchanged.
 void give_new_mode(int descriptor);

@@ -8,16 +8,42 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <set>
 
 #include "core/base/printable.h"
-#include "core/io/ownership.h"
 #include "core/io/remote_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
+
+mode_t mask_of_process() {
+  static const mode_t mask = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("Umask:")) continue;
+      return static_cast<mode_t>(std::strtoul(line.c_str() + 6, nullptr, 8));
+    }
+    return mode_t{022};
+  }();
+  return mask;
+}
+
+const char* denied_hint(const fs::path& path, int error, const char* hint) {
+  const mode_t closed = mask_of_process() & S_IRWXU;
+  if (error != EACCES || closed == 0) return hint;
+  struct stat status {};
+  fs::path denying = path;  // or the folder that it would be in
+  while (::lstat(denying.c_str(), &status) != 0) {
+    if (parent_of(denying) == denying) return hint;
+    denying = parent_of(denying);
+  }
+  const bool is_of_umask = status.st_uid == ::geteuid() && (status.st_mode & closed) == 0;
+  return is_of_umask ? "umask 022, before the command" : hint;
+}
 
 Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
   // A limit has its own sentence; those end here that name what was being done.

@@ -1,6 +1,8 @@
 // Checks of paths, and errors that name a path.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -8,6 +10,13 @@
 #include "core/base/result.h"
 
 namespace ckpt {
+
+// The umask, from the system: umask(2) tells it only by changing it, under the feet of other
+// threads.
+mode_t mask_of_process();
+// `hint` for the errno of a denied `path`; where the umask of the process closed it to its own
+// user, what to type instead.
+const char* denied_hint(const std::filesystem::path& path, int error, const char* hint);
 
 // kIo: "PATH: DOING: text of errno", with `hint` if the system denied access.
 Failure io_failure(const std::filesystem::path& path, const char* doing, int error,

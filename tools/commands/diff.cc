@@ -197,15 +197,23 @@ void compare_metadata(const Metadata& a, const Metadata& b, Differences& out,
   pair_up(a.entries, b.entries, &MetaEntry::key, compare, alone);
 }
 
+// Sums over tensors, which every writer of an index counts anew, and some count otherwise.
+bool is_sum_of_index(const MetaEntry& entry) {
+  return entry.key == "total_size" || entry.key == "total_parameters";
+}
+
 // `__metadata__` of files of weights.
 struct FileMetadata {
   std::vector<std::pair<std::string, const Metadata*>> files;
-  Metadata index;  // of its own file
+  Metadata index;  // of its own file, without sums
+  bool has_index = false;
 
   explicit FileMetadata(const Checkpoint& checkpoint) {
     for (const auto& [file, metadata] : checkpoint.file_metadata) {
       if (file.ends_with(".index.json")) {
         index = metadata;
+        has_index = !index.entries.empty();
+        std::erase_if(index.entries, is_sum_of_index);
       } else {
         files.emplace_back(file, &metadata);
       }
@@ -242,8 +250,7 @@ void compare_file_metadata(const Checkpoint& a, const Checkpoint& b, Differences
     const auto& [file, metadata] = left.files[i];
     compare_metadata(*metadata, *right.files[i].second, out, file + ":");
   }
-  const bool have_both = !left.index.entries.empty() && !right.index.entries.empty();
-  if (have_both) compare_metadata(left.index, right.index, out, "index:");
+  if (left.has_index && right.has_index) compare_metadata(left.index, right.index, out, "index:");
 }
 
 void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& out) {

@@ -170,6 +170,18 @@ std::string metadata_line(const std::vector<std::string>& words) {
   return edits.empty() && (alone.size() < 2 || is_new) ? line + " KEY=VALUE" : line;
 }
 
+// Whether `word` is one of those that stand first behind the command: "merge" of imatrix.
+bool is_first_word(std::string_view verb, std::string_view word) {
+  for (const Command* command : all_commands()) {
+    if (command->name != verb) continue;
+    CommandOptions own;
+    command->declare(own);
+    const auto first = std::ranges::find_if(own.declared(), stands_alone);
+    return first != own.declared().end() && std::ranges::count(first->choices, word) > 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string other_names(std::string_view verb, std::string_view name) {
@@ -193,7 +205,7 @@ Status check_help_words(const std::vector<std::string>& words) {
       asked.push_back(words[i]);
     }
   }
-  if (asked.size() < 2) return {};
+  if (asked.size() < 2 || (asked.size() == 2 && is_first_word(asked[0], asked[1]))) return {};
   return misuse_hint(fmt::format("ckpt help {}", asked[0]), "{}: too many arguments for ckpt {}",
                      fmt::join(asked.begin() + 1, asked.end(), " "), words[0]);
 }

@@ -22,7 +22,8 @@ std::string other_names(std::string_view verb, std::string_view name);
 // `words` behind the program's name, with the verb first.
 std::vector<std::string> in_own_words(std::vector<std::string> words);
 
-// Requires that help is asked of one word at most. Fails: kUsage.
+// Requires that help is asked of one command at most, which a first word may follow: "imatrix
+// merge". Fails: kUsage.
 Status check_help_words(const std::vector<std::string>& words);
 
 // The error for a line whose first word is not a verb: kUsage with the nearest, or its spelling

@@ -319,9 +319,10 @@ struct OutputNotes {
 
 // Adds what was noted of each output; with its name, where it is not true of all.
 void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>& notes) {
-  std::map<std::string_view, size_t> counts;  // an output has each of its notes once
+  std::map<std::string_view, size_t> counts;  // of outputs that have a note, once or more often
   for (const OutputNotes& output : outputs) {
-    for (const std::string& note : output.notes) ++counts[note];
+    const std::set<std::string_view> own(output.notes.begin(), output.notes.end());
+    for (const std::string_view note : own) ++counts[note];
   }
   for (const OutputNotes& output : outputs) {
     for (const std::string& note : output.notes) {

@@ -167,9 +167,11 @@ Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
   CKPT_ASSIGN(Checkpoint out, read_checkpoint(path, reading));
   const std::string words = out.shard_words();
   if (words.empty()) return out;
-  return misuse_hint(fmt::format("the same command with {}, or with a link of another name to this "
-                                 "file alone",
-                                 shell_path(parent_of(path).string())),
+  const std::string folder = shell_path(parent_of(path).string());
+  return misuse_hint(fmt::format("the same command with {}{}", folder,
+                                 is_url(path) ? ""
+                                              : ", or with a link of another name to this "
+                                                "file alone"),
                      "{}: {}", path.string(), words);
 }
 

@@ -493,6 +493,18 @@ def files_of_the_hub_s_cache_are_read_from_there():
 
 
 @case
+def one_of_several_files_is_no_model_and_its_folder_is_advised():
+    strike()
+    cut = SERVER.root / "web/cut"
+    cut.mkdir()
+    shutil.copy(next(MODEL.glob("*.safetensors")), cut / "model-00001-of-00002.safetensors")
+    source = web("cut/model-00001-of-00002.safetensors")
+    good = is_refused(f"one of 2 files that a model was cut into. Try: the same command with {web('cut')}\n", "convert", source, "refused")
+    shutil.rmtree(cut)
+    return good
+
+
+@case
 def show_reads_headers_and_documents_alone():
     strike()
     big = SERVER.root / "hub/org/big"

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/model/json_documents.h"
 #include "models/models.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
@@ -48,6 +49,19 @@ const Family& family_of(const Checkpoint& gguf) {
     if (family->name == gguf.metadata.architecture()) out = family;
   }
   return *out;
+}
+
+// The same by the class of `donor`, where it is of one of several families with this architecture:
+// Kimi K2 and GLM 4.7 Flash are both deepseek2.
+const Family& family_of_donor(const Checkpoint& gguf, const Checkpoint& donor) {
+  const auto config = read_object(donor, "config.json").value_or(nullptr);
+  if (config == nullptr) return family_of(gguf);
+  for (const JsonValue& name : list_in(*config, "architectures")) {
+    const auto* text = name.get_ptr<const std::string*>();
+    const Family* found = text == nullptr ? nullptr : table_of_architecture(*text);
+    if (found != nullptr && found->name == gguf.metadata.architecture()) return *found;
+  }
+  return family_of(gguf);
 }
 
 // Rows of the embedding; of a family whose tokens are filled up, as many as the file has.
@@ -136,7 +150,7 @@ Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& do
   if (!how.vocab_size) how.vocab_size = texts_at(gguf.metadata, kTokens).size();
   how.vocab_size_of = "the GGUF's number of tokens";
   how.pre_name = std::move(pre);
-  how.rules = family_of(gguf).tokenizer;
+  how.rules = family_of_donor(gguf, donor).tokenizer;
   Metadata out;
   Status added = add_tokenizer_keys(donor, how, context, out);
   if (!added && added.error().hint.find("--tokenizer DIR") != std::string::npos) {

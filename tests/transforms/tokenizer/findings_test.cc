@@ -139,6 +139,27 @@ TEST(TokenizerFindings, SpacePrefixThatOnlyTheFileNamesIsCompared) {
             Places{"tokenizer.ggml.add_space_prefix"});
 }
 
+// Kimi K2's has ranks; GLM 4.7 Flash, of the same architecture in GGUF, takes none.
+TEST(TokenizerFindings, ClassOfTheSourceTellsFamiliesOfOneArchitectureApart) {
+  Checkpoint folder;
+  folder.format = "safetensors";
+  folder.set_document("tiktoken.model", "YQ== 0\nYg== 1\nYWI= 2\n");
+  folder.set_document("tokenizer_config.json", "{}");
+  folder.set_document("config.json", R"({"architectures": ["DeepseekV3ForCausalLM"]})");
+  Context context;
+  context.documents = [documents = folder.documents](const std::filesystem::path&) {
+    return Result<std::vector<Document>>(documents);
+  };
+  Checkpoint file;
+  file.format = "gguf";
+  file.metadata.set("general.architecture", MetaValue::text("deepseek2"));
+  TokenizerOptions options;
+  options.vocab_size = 3;
+  options.rules.ranks = "kimi-k2";
+  EXPECT_TRUE(add_tokenizer_keys(folder, options, {}, file.metadata).has_value());
+  EXPECT_EQ(places(findings_of(file, "BASE", context)), Places());
+}
+
 TEST(TokenizerFindings, FolderNamesRulesAndWhatTheConverterWrites) {
   Source source;
   const auto found = findings_of(source.folder(), "", {});

@@ -33,7 +33,6 @@ constexpr OptionRule kDequantizeOptions[] = {
         .by_default("refuse"),
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
-constexpr std::string_view kColumnScale = ".pre_quant_scale";
 
 using ColumnScales = std::map<std::string, const Tensor*>;  // by module
 

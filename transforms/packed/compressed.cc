@@ -73,8 +73,15 @@ Result<StatedWeights> stated_for(const PackedJob& job, const Tensor& codes, cons
                                  const StatedWeights& wanted, ScaledShape& shape) {
   std::vector<StatedWeights> stated = stated_weights(job);
   if (stated.empty()) return StatedWeights();
+  const auto is_wanted = [&](const StatedWeights& each) {
+    return each.type == wanted.type && each.bits == wanted.bits;
+  };
+  // Integers of fewer bits are also stored one in a byte.
+  const bool in_bytes =
+      wanted.type == "int" && wanted.bits == 8 && std::ranges::none_of(stated, is_wanted);
   std::erase_if(stated, [&](const StatedWeights& each) {
-    return each.type != wanted.type || each.bits != wanted.bits;
+    const bool is_smaller = in_bytes && each.type == "int" && each.bits >= 1 && each.bits < 8;
+    return !is_wanted(each) && !is_smaller;
   });
   if (stated.empty()) {
     return not_stated(job, codes, fmt::format("{} of {} bits", wanted.type, wanted.bits));
@@ -325,8 +332,10 @@ Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
     CKPT_TRY(add_byte_zeros(*zeros, fmt::format(" of '{}'", scale.name), matrix));
   }
   CKPT_TRY(add_other_parts(job, codes.name, matrix, out));
-  out.label = fmt::format("{}{} ({})", type == "int" ? "INT8" : "FP8",
-                          zeros == nullptr ? "" : " with zero points", describe(matrix.scales));
+  const std::string kind =
+      type == "int" ? fmt::format("INT{}", said.bits == 0 ? 8 : said.bits) : "FP8";
+  out.label = fmt::format("{}{} ({})", kind, zeros == nullptr ? "" : " with zero points",
+                          describe(matrix.scales));
   out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
   return out;
 }

@@ -22,10 +22,13 @@
 
 namespace ckpt {
 
+// What an AWQ weight of ModelOpt is stored divided by, column by column.
+inline constexpr std::string_view kColumnScale = ".pre_quant_scale";
 // Ends of the names of tensors that servers need with quantized weights, but not with floats.
 inline constexpr std::string_view kCompanions[] = {
-    ".input_scale", ".input_global_scale", ".output_scale", ".k_scale",     ".v_scale",
-    ".q_scale",     ".pre_quant_scale",    ".k_bias_value", ".v_bias_value"};
+    ".input_scale",  ".input_global_scale", ".output_scale", ".k_scale",      ".v_scale",
+    ".q_scale",      ".kv_scale",           ".k_zero_point", ".v_zero_point", ".q_zero_point",
+    ".k_bias_value", ".v_bias_value",       kColumnScale};
 
 // Whether `tensor` is a grid of integers or small floats, as codes are without a codec.
 bool may_be_codes(const Tensor& tensor);

@@ -17,6 +17,7 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/packed.h"
+#include "transforms/packed/packed_weights.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
 
@@ -186,9 +187,7 @@ Result<float> read_scale(const Tensor& tensor) {
 }
 
 bool is_side_scale(std::string_view name) {
-  constexpr std::string_view kEnds[] = {".input_scale", ".input_global_scale", ".k_scale",
-                                        ".v_scale"};
-  return ends_with_any(name, kEnds);
+  return ends_with_any(name, kCompanions) && !name.ends_with(kColumnScale);
 }
 
 bool is_of_draft(std::string_view name) {

@@ -254,6 +254,30 @@ TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
   }
 }
 
+// W4A8, in the formats int-quantized and naive-quantized.
+TEST(PackedMethods, IntegersOfFewerBitsAreAlsoStoredInBytes) {
+  const auto bytes_of = [](const Checkpoint& of) {
+    return part_bytes(*of.find_tensor(std::string(kDown) + ".weight"));
+  };
+  for (const char* folder : {"ct-w8a8", "ct-int8-asymmetric"}) {
+    const auto whole = join_packed_weights(folder_of(folder), all_codecs());
+    ASSERT_TRUE(whole) << whole.error().text();
+    for (const int bits : {4, 6}) {
+      Checkpoint smaller = folder_of(folder);
+      says(smaller, "\"num_bits\": 8", fmt::format("\"num_bits\": {}", bits));
+      const auto described = describe_packed_weights(smaller);
+      ASSERT_TRUE(described) << described.error().text();
+      const std::string label = described->at(std::string(kDown) + ".weight");
+      EXPECT_TRUE(label.starts_with(fmt::format("INT{} ", bits))) << label;
+      const auto joined = join_packed_weights(std::move(smaller), all_codecs());
+      ASSERT_TRUE(joined) << joined.error().text();
+      EXPECT_EQ(bytes_of(*joined), bytes_of(*whole)) << folder;
+    }
+  }
+  refuses("ct-fp8-tensor", "holds float of 8 bits; no group",
+          [](Checkpoint& on) { says(on, "\"num_bits\": 8", "\"num_bits\": 4"); });
+}
+
 void refuses_transforms(const char* folder, const std::string& said) {
   refuses(folder, "transform_config rotates activations", [&](Checkpoint& on) {
     says(on, R"("quantization_config": {)",

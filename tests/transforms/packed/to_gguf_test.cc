@@ -65,5 +65,24 @@ TEST(PackedToGguf, IsTheGgufOfTheFloats) {
   }
 }
 
+// Scales and zero points of caches and activations have no use in floats.
+TEST(PackedToGguf, LeavesOutWhatAccompaniesCodes) {
+  const auto floats = gguf_of(packed_model(), "bf16");
+  const std::string attention = "model.layers.0.self_attn";
+  for (const char* end : {".q_scale", ".kv_scale", ".k_zero_point", ".v_zero_point",
+                          ".q_proj.output_scale", ".k_proj.k_bias_value"}) {
+    Checkpoint on = packed_model();
+    const bool is_float = !std::string_view(end).ends_with("zero_point");
+    on.tensors.push_back(
+        bytes_of(attention + end, {1}, is_float ? Dtype::kF16 : Dtype::kI8, is_float ? 2 : 1));
+    EXPECT_EQ(gguf_of(on, "bf16"), floats) << end;
+    const Checkpoint made = settle(run("dequantize", std::move(on), {}));
+    EXPECT_EQ(made.find_tensor(attention + end), nullptr) << end;
+  }
+  Checkpoint scaled = packed_model();
+  scaled.tensors.push_back(bytes_of(attention + ".q_proj.pre_quant_scale", {1}, Dtype::kF16, 2));
+  EXPECT_FALSE(run("to-gguf", std::move(scaled), {}).has_value());
+}
+
 }  // namespace
 }  // namespace ckpt

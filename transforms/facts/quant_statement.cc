@@ -48,7 +48,8 @@ Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint) {
   }
   CKPT_ASSIGN(const auto old, read_json(checkpoint, kGptqConfigName));
   if (!old || !old->root.is_object() || !old->root.find_whole("bits")) return QuantStatement{};
-  return QuantStatement{true, "gptq", old->root, std::string(kGptqConfigName)};
+  const std::string method = old->root.find_text("quant_method").value_or("gptq");
+  return QuantStatement{true, method, old->root, std::string(kGptqConfigName)};
 }
 
 Status edit_quant_statements(Checkpoint& checkpoint, const EditStatement& edit) {

@@ -498,6 +498,20 @@ TEST(PackedMethods, AnOldGptqFolderSaysItInADocumentOfItsOwn) {
   EXPECT_EQ(made->find_document("quantize_config.json"), nullptr);
 }
 
+// GPTQModel writes quantize_config.json for AWQ too.
+TEST(PackedMethods, TheMethodInADocumentOfItsOwnCounts) {
+  Checkpoint checkpoint = folder_of("awq");
+  const auto expected = join_packed_weights(checkpoint, all_codecs());
+  ASSERT_TRUE(expected) << expected.error().text();
+  checkpoint.set_document("config.json", R"({"model_type": "llama"})");
+  checkpoint.set_document("quantize_config.json",
+                          R"({"quant_method": "awq", "bits": 4, "group_size": 32})");
+  const auto joined = join_packed_weights(std::move(checkpoint), all_codecs());
+  ASSERT_TRUE(joined) << joined.error().text();
+  const std::string name = std::string(kDown) + ".weight";
+  EXPECT_EQ(part_bytes(tensor(*joined, name)), part_bytes(tensor(*expected, name)));
+}
+
 TEST(PackedMethods, AMethodSpelledWrongIsToldTheNearest) {
   Checkpoint checkpoint = folder_of("gptq-4");
   says(checkpoint, "\"quant_method\": \"gptq\"", "\"quant_method\": \"gtpq\"");

@@ -3,6 +3,7 @@
 //   fp8      P.weight F8_E4M3 [N, K], P.weight_scale_inv, P.qscale_weight (Mistral) or P.scale
 //            (DeepSeek-V4: F8_E8M0), one number or one for each block of weight_block_size
 //                                                                   value = code x scale
+//            stacks of experts: P F8_E4M3 [E, N, K], P_scale_inv [E, N / a, K / b]
 //   bitnet   P.weight U8 [N / 4, K], P.weight_scale, one number     value = (code - 1) / scale
 //            row i N / 4 + r of the weight is bits 2i and 2i + 1 of row r
 //
@@ -37,15 +38,37 @@ Result<std::vector<uint64_t>> said_block(const PackedJob& job) {
       job.statement.place, kBlockKey, block->dump(0));
 }
 
+// Experts of one layer, as Qwen3-VL-MoE stores them.
+bool is_fp8_stack(const PackedJob& job, const Tensor& tensor) {
+  return is_plain_grid(tensor, Dtype::kF8E4M3, 3) &&
+         job.find(tensor.name + "_scale_inv") != nullptr;
+}
+
 bool is_scaled_fp8(const PackedJob& job, const Tensor& tensor) {
+  if (is_fp8_stack(job, tensor)) return true;
   return is_fp8_grid(tensor) && tensor.name.ends_with(kWeight) && fp8_scale(job, tensor) != nullptr;
+}
+
+// The scales of a stack as those of one matrix, in which the experts follow each other.
+Result<Tensor> stack_scales(const Tensor& scale, const Tensor& codes,
+                            const std::vector<uint64_t>& block) {
+  const std::vector<uint64_t>& shape = scale.shape;
+  const bool is_whole = block.size() == 2 && codes.shape[1] % block[0] == 0;
+  if (!is_whole || shape.size() != 3 || shape[0] != codes.shape[0]) {
+    return wrong_part(scale, "blocks of whole rows for each expert");
+  }
+  Tensor out = scale;
+  out.shape = {shape[0] * shape[1], shape[2]};
+  return out;
 }
 
 Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
   const Tensor& scale = *fp8_scale(job, codes);
   CKPT_ASSIGN(std::vector<uint64_t> block, said_block(job));
-  const ScaledShape shape{codes.shape[0], codes.shape[1], 0, std::move(block)};
-  CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
+  Tensor flat = scale;
+  if (codes.shape.size() == 3) CKPT_SET(flat, stack_scales(scale, codes, block));
+  const ScaledShape shape{codes.rows(), codes.row_values(), 0, std::move(block)};
+  CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, flat, shape));
   // One number may be that of a block, the last of its rows and columns among them.
   const std::string of = shape.block.empty()
                              ? describe(matrix.scales)
@@ -55,6 +78,7 @@ Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
     if (const Tensor* side = job.find(module_of(codes.name) + end)) out.parts.push_back(side);
   }
   out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));
+  out.weight.shape = codes.shape;
   return out;
 }
 

@@ -1,5 +1,6 @@
 // Weights in layouts of other programs: values are those that they were packed from, and files that
 // lie are refused by name.
+#include <cstring>
 #include <map>
 #include <set>
 #include <sstream>
@@ -510,6 +511,37 @@ TEST(PackedMethods, TheMethodInADocumentOfItsOwnCounts) {
   ASSERT_TRUE(joined) << joined.error().text();
   const std::string name = std::string(kDown) + ".weight";
   EXPECT_EQ(part_bytes(tensor(*joined, name)), part_bytes(tensor(*expected, name)));
+}
+
+TEST(PackedMethods, StackedExpertsOfFp8AreTheirMatricesInARow) {
+  const auto joined = [](std::string name, std::vector<uint64_t> shape,
+                         std::vector<uint64_t> blocks) {
+    Checkpoint on = folder_of("fp8-block");  // blocks of 16 x 64
+    std::vector<std::byte> codes(32 * 96), scales(4 * sizeof(float));
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i % 120);
+    for (size_t i = 0; i < 4; ++i) {
+      const float scale = 0.5f + static_cast<float>(i);
+      std::memcpy(&scales[i * sizeof(float)], &scale, sizeof(float));
+    }
+    const auto codec = [](Dtype dtype) -> const Codec& { return plain_codec(all_codecs(), dtype); };
+    on.tensors.push_back(
+        make_tensor(name, std::move(shape), codec(Dtype::kF8E4M3), std::move(codes)));
+    on.tensors.push_back(
+        make_tensor(name + "_scale_inv", std::move(blocks), codec(Dtype::kF32), std::move(scales)));
+    return join_packed_weights(std::move(on), all_codecs());
+  };
+  const std::string stack = "model.layers.0.mlp.experts.down_proj";
+  const auto flat = joined("model.layers.0.mlp.up_proj.weight", {32, 96}, {2, 2});
+  const auto stacked = joined(stack, {2, 16, 96}, {2, 1, 2});
+  ASSERT_TRUE(flat) << flat.error().text();
+  ASSERT_TRUE(stacked) << stacked.error().text();
+  EXPECT_EQ(tensor(*stacked, stack).shape, (std::vector<uint64_t>{2, 16, 96}));
+  EXPECT_EQ(part_bytes(tensor(*stacked, stack)),
+            part_bytes(tensor(*flat, "model.layers.0.mlp.up_proj.weight")));
+  const auto ragged = joined(stack, {4, 8, 96}, {4, 1, 1});
+  ASSERT_FALSE(ragged);
+  EXPECT_NE(ragged.error().text().find("expected blocks of whole rows for each expert"),
+            std::string::npos);
 }
 
 TEST(PackedMethods, AMethodSpelledWrongIsToldTheNearest) {

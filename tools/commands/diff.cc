@@ -197,7 +197,7 @@ void compare_metadata(const Metadata& a, const Metadata& b, Differences& out,
   pair_up(a.entries, b.entries, &MetaEntry::key, compare, alone);
 }
 
-// Sums over tensors, which every writer of an index counts anew, and some count otherwise.
+// Sums over tensors: each writer of an index counts them itself, and some count otherwise.
 bool is_sum_of_index(const MetaEntry& entry) {
   return entry.key == "total_size" || entry.key == "total_parameters";
 }

@@ -22,7 +22,7 @@
 
 namespace ckpt {
 
-// What an AWQ weight of ModelOpt is stored divided by, column by column.
+// The factor of each column by which ModelOpt's AWQ divides the stored weight.
 inline constexpr std::string_view kColumnScale = ".pre_quant_scale";
 // Ends of the names of tensors that servers need with quantized weights, but not with floats.
 inline constexpr std::string_view kCompanions[] = {

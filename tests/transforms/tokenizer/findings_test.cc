@@ -189,10 +189,14 @@ TEST(TokenizerFindings, BaseThatCannotBeComparedFailsAndKeepsTheOtherFindings) {
   empty.documents = [](const std::filesystem::path&) {
     return Result<std::vector<Document>>(std::vector<Document>());
   };
-  for (const Context& context : {unreadable, empty, broken.context()}) {
+  const std::pair<Context, Places> cases[] = {
+      {unreadable, {"tokenizer.ggml.scores"}},
+      {empty, {"tokenizer.ggml.scores"}},
+      {broken.context(), {"tokenizer.ggml.scores", "tokenizer.ggml.add_space_prefix"}}};
+  for (const auto& [context, expected] : cases) {
     std::vector<Finding> found;
     EXPECT_FALSE(find_tokenizer_findings(gguf_of(source, true), "BASE", context, found));
-    EXPECT_EQ(places(found), (Places{"tokenizer.ggml.scores", "tokenizer.ggml.add_space_prefix"}));
+    EXPECT_EQ(places(found), expected);
   }
 }
 

@@ -14,7 +14,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/arithmetic.h"
@@ -294,13 +296,21 @@ Result<std::vector<LaidFile>> plan_files(const Checkpoint& checkpoint,
 
 // ---- the header --------------------------------------------------------------------------------
 
-// The file's own __metadata__; for a new file that of the first that was read; else transformers'.
-std::vector<MetaEntry> metadata_for(const Checkpoint& checkpoint, const std::string& path) {
-  if (const auto* own = find_mapped(checkpoint.file_metadata, path)) return own->entries;
+// The __metadata__ of new files: the keys of all that were read, the first of each; else
+// transformers'.
+std::vector<MetaEntry> metadata_of_new_files(const Checkpoint& checkpoint) {
+  std::vector<MetaEntry> out;
+  std::unordered_set<std::string_view> known;
+  bool is_any_read = false;
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
-    if (is_home(file)) return metadata.entries;
+    if (!is_home(file)) continue;
+    is_any_read = true;
+    for (const MetaEntry& entry : metadata.entries) {
+      if (known.insert(entry.key).second) out.push_back(entry);
+    }
   }
-  return {{"format", MetaValue::text("pt")}};
+  if (!is_any_read) out.push_back({"format", MetaValue::text("pt")});
+  return out;
 }
 
 void append_metadata(std::string& out, const std::vector<MetaEntry>& metadata) {
@@ -361,7 +371,9 @@ Result<std::vector<std::byte>> header_bytes(std::string json, uint64_t length) {
 }
 
 Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string& path,
-                                std::vector<LaidEntry> entries, const LayoutOptions& options) {
+                                std::vector<LaidEntry> entries,
+                                const std::vector<MetaEntry>& metadata_if_new,
+                                const LayoutOptions& options) {
   std::ranges::sort(entries, [](const LaidEntry& a, const LaidEntry& b) {
     return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
   });
@@ -369,7 +381,8 @@ Result<OutputFile> lay_out_file(const Checkpoint& checkpoint, const std::string&
   if (options.keep_places) {
     CKPT_ASSIGN(room_bytes, keep_places(checkpoint, entries));
   }
-  std::string json = render_header(metadata_for(checkpoint, path), entries);
+  const Metadata* own = find_mapped(checkpoint.file_metadata, path);
+  std::string json = render_header(own != nullptr ? own->entries : metadata_if_new, entries);
   const uint64_t length = padded_length(json.size(), room_bytes, options);
   OutputFile file;
   file.path = path;
@@ -438,11 +451,13 @@ Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOpt
   Layout layout;
   layout.is_folder = !has_ending(options.out_name, kSafetensorsEnding);
   CKPT_ASSIGN(std::vector<LaidFile> files, plan_files(checkpoint, options));
+  const std::vector<MetaEntry> metadata_if_new = metadata_of_new_files(checkpoint);
   std::vector<std::pair<std::string, std::string>> weight_map;
   for (LaidFile& laid : files) {
     for (const LaidEntry& entry : laid.entries) weight_map.emplace_back(entry.name, laid.path);
-    CKPT_ASSIGN(layout.files.emplace_back(),
-                lay_out_file(checkpoint, laid.path, std::move(laid.entries), options));
+    CKPT_ASSIGN(
+        layout.files.emplace_back(),
+        lay_out_file(checkpoint, laid.path, std::move(laid.entries), metadata_if_new, options));
   }
   if (!layout.is_folder) return layout;
   const bool had_index =

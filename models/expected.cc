@@ -55,7 +55,7 @@ constexpr ParameterRule kMtp[] = {
 };
 // clang-format on
 
-constexpr std::string_view kPer = "per:";  // before the field that counts what {} stands for
+constexpr std::string_view kPer = "per:";  // before the field that gives the count of {}
 
 struct LayerKind {
   std::string_view attention;  // an entry of layer_types

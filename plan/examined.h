@@ -10,7 +10,7 @@
 namespace ckpt {
 
 // Profiles in ckpt's spelling; without any, of a GGUF llama.cpp. Fails: kUsage: an unknown profile;
-// kIo: a base that is not there.
+// as check_base().
 Status settle_question(const std::filesystem::path& path, DoctorOptions& options);
 
 // Reads and diagnoses `path`. Requires: settle_question(). `was_fixed`: files that were read before

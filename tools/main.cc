@@ -321,7 +321,7 @@ int main(int argc, char** argv) {
   // The work continues, and its exit code is right, even if the pipe that it prints to was closed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and says so
-  std::signal(SIGCHLD, SIG_DFL);  // else nobody learns how a program that is started has ended
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how a started program ended
   ckpt::heed(SIGINT);
   ckpt::heed(SIGTERM);
   return ckpt::answered(ckpt::run(argc, argv));

@@ -18,7 +18,7 @@ constexpr std::string_view kMayBeNull =
     " tie_word_embeddings num_nextn_predict_layers shared_intermediate_size"
     " deepstack_visual_indexes moe_k ";
 
-// A default that is not a number is made of other fields, and there null stands for them.
+// A default that is not a number is computed from other fields; null asks for that value.
 void look_nulls(const Look& look, const std::string& prefix, const JsonValue& json,
                 std::span<const ClassDefault> defaults) {
   for (const ClassDefault& entry : defaults) {

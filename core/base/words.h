@@ -42,7 +42,7 @@ bool ends_with_any(std::string_view text, std::span<const std::string_view> endi
 // Whether the name of a file ends in `ending`, in letters of either case, behind something else:
 // "M.GGUF" does in ".gguf". Outputs of ckpt have small letters.
 bool has_ending(std::string_view path, std::string_view ending);
-// The names that lists in braces stand for: "a.b" and "a.c" for "a.{b,c}"; "{}" stays as it is.
+// Expands lists in braces: "a.{b,c}" gives "a.b" and "a.c"; "{}" stays as it is.
 std::vector<std::string> each_name(std::string_view pattern);
 // Only ASCII letters change.
 std::string lower_case(std::string_view text);

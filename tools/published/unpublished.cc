@@ -99,8 +99,8 @@ constexpr TokenKind kTokenKinds[] = {
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Whether a word ends with `text`. Not with what stands for one character, in JSON or in a URL:
-// "\n", "\u003d", "%3D".
+// Whether `text` ends in a word. An escape of JSON or of a URL ("\n", "\u003d", "%3D") is one
+// character and not a word.
 bool ends_in_word(std::string_view text) {
   if (text.empty() || (!is_letter(text.back()) && text.back() != '_')) return false;
   const auto is_escaped = [&](std::string_view sign, size_t digits) {

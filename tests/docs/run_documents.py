@@ -3,8 +3,8 @@
 
 usage: run_documents.py CKPT [DOCUMENT...]     exits 1 when a line does not do what its page says
 
-Blocks fenced as `sh` or `bash` hold lines to type; all of a block are typed one after the other in one folder, in which the
-names that it reads exist (fixtures.py). Blocks fenced as `console` show lines after "$ " and what they print: "..." stands
+Blocks fenced as `sh` or `bash` hold lines to type; all of a block (of a page in docs/guides: of all its blocks) are typed one
+after the other in one folder, in which the names that they read exist (fixtures.py). Blocks fenced as `console` show lines after "$ " and what they print: "..." stands
 for any lines, "*" for any characters. A line exits 0, or as its comment says ("exit 1"). What cannot run here is listed in
 NOT_RUN, and so is what a page shows of it.
 
@@ -161,14 +161,18 @@ class Run:
                 self.check_line(block.place, line, folder, shown)
 
     def run_document(self, document):
-        for block in blocks_of(document):
-            if block.language not in LANGUAGES:
-                if re.search(r"^(\$ )?ckpt ", block.text, re.M):
-                    self.fail(block.place, "```" + block.language, "lines to type, but the block is not marked sh, bash or console")
-                continue
+        blocks = [block for block in blocks_of(document) if self.is_typed(block)]
+        together = document.startswith("docs/guides/")   # a guide's steps follow each other
+        for group in [blocks] if together else [[block] for block in blocks]:
             with tempfile.TemporaryDirectory() as folder:
-                fixtures.make(self.ckpt, pathlib.Path(folder), block.text)
-                self.run_block(block, folder)
+                fixtures.make(self.ckpt, pathlib.Path(folder), "\n".join(block.text for block in group))
+                for block in group:
+                    self.run_block(block, folder)
+
+    def is_typed(self, block):
+        if block.language not in LANGUAGES and re.search(r"^(\$ )?ckpt ", block.text, re.M):
+            self.fail(block.place, "```" + block.language, "lines to type, but the block is not marked sh, bash or console")
+        return block.language in LANGUAGES
 
     def run_help(self):
         verbs = re.findall(r"^  (\w+) ", subprocess.run([self.ckpt, "--help"], capture_output=True, text=True).stdout, re.M)

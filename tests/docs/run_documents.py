@@ -30,7 +30,6 @@ NOT_RUN = {
     ("README.md", "install -m *"): "needs a static build; tests/packaging/static.py runs it",
     ("README.md", "sudo *"): "needs root; tests/packaging/deb.py installs it",
     ("README.md", "cmake/install_dependencies.sh *"): "builds the program; the CTest installed installs it",
-    ("CONTRIBUTING.md", "./test.sh*"): "this test is part of it",
     ("fuzz/README.md", "*"): "needs clang and a build of its own; replays run as crashes_*",
     ("docs/CLUSTER.md", "for i in *ssh*"): "needs four machines",
     ("docs/EXPORT.md", "python3 docs/collect_amax.py *"): "needs torch and transformers; the CTest maxima_in_transformers",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/numbers.h"
 #include "models/models.h"
 #include "models/shape.h"
 
@@ -61,6 +62,7 @@ struct LayerKind {
   std::string_view attention;  // an entry of layer_types
   bool is_sparse = false;
   bool is_nextn = false;  // for multi-token prediction, behind the last
+  bool is_stacked = false;
 };
 
 // The numbers that a list of config.json holds: each layer looks itself up there.
@@ -77,6 +79,7 @@ std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>&
                               uint64_t layer) {
   if (const std::string* pattern = text_of(config, "hybrid_override_pattern")) {
     const char letter = layer < pattern->size() ? (*pattern)[layer] : '?';
+    if (letter == 'E') return "moe";
     return letter == 'M' ? "mamba" : letter == '*' ? "attention" : letter == '-' ? "mlp" : "";
   }
   const JsonValue* indices = known(config, "full_attn_idxs");
@@ -87,7 +90,7 @@ std::string_view attention_of(const JsonValue& config, const std::set<uint64_t>&
 // Whether a word of ParameterRule::when is a field, not a kind of layer or of checkpoint.
 bool is_field(std::string_view word) {
   constexpr std::string_view kKinds =
-      " mamba attention conv mlp nextn optional sparse dense stacked separate head ";
+      " mamba attention conv mlp moe nextn optional sparse dense stacked separate head ";
   return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer);
 }
 
@@ -113,6 +116,9 @@ class Expansion {
     CKPT_ASSIGN(sparse_every_, text_.count_or_zero("moe_layer_freq"));
     CKPT_TRY(find_kinds());
     CKPT_TRY(add_nextn_kinds());
+    for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
+      kinds_[layer].is_stacked = form_.is_stacked(layer_name(layer));
+    }
     for (const auto& list : configs_.rules.parameters) {
       for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
     }
@@ -124,6 +130,7 @@ class Expansion {
  private:
   Status find_kinds() {
     const JsonValue* types = known(configs_.text, "layer_types");
+    if (types == nullptr) types = known(configs_.text, "layers_block_type");
     const std::set<uint64_t> full = numbers_in(configs_.text, "full_attn_idxs");
     dense_ = numbers_in(configs_.text, "mlp_only_layers");
     uint64_t interval = 0;
@@ -194,7 +201,7 @@ class Expansion {
     for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
       if (!holds(rule.when, kinds_[layer])) continue;
       if (shape.empty()) CKPT_SET(shape, text_.shape(rule.shape));
-      CKPT_TRY(add_in_layer(fmt::format("{}layers.{}", root(), layer), rule, shape,
+      CKPT_TRY(add_in_layer(layer_name(layer), rule, shape,
                             kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
     }
     return {};
@@ -226,13 +233,14 @@ class Expansion {
     }
     CKPT_ASSIGN(const uint64_t said, text_.count_or_zero("mtp_num_hidden_layers"));
     const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
-    const LayerKind kind{"full_attention", has_experts()};
-    for (const auto& list : configs_.rules.parameters) {
-      for (const ParameterRule& rule : list) {
-        if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
-        CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
-        for (uint64_t layer = 0; layer < layers; ++layer) {
-          CKPT_TRY(add_in_layer(fmt::format("mtp.layers.{}", layer), rule, shape, ModelPart::kMtp));
+    for (uint64_t layer = 0; layer < layers; ++layer) {
+      const std::string name = fmt::format("mtp.layers.{}", layer);
+      const LayerKind kind{"full_attention", has_experts(), false, form_.is_stacked(name)};
+      for (const auto& list : configs_.rules.parameters) {
+        for (const ParameterRule& rule : list) {
+          if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
+          CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
+          CKPT_TRY(add_in_layer(name, rule, shape, ModelPart::kMtp));
         }
       }
     }
@@ -265,7 +273,8 @@ class Expansion {
       if (word == "mamba" || word == "attention") {  // under both names that Granite's has
         is_met = word == kind.attention ||
                  kind.attention == (word == "mamba" ? "linear_attention" : "full_attention");
-      } else if (word.ends_with("_attention") || word == "conv" || word == "mlp") {
+      } else if (word.ends_with("_attention") || word == "conv" || word == "mlp" ||
+                 word == "moe") {
         is_met = word == kind.attention;
       } else if (word == "nextn") {
         is_met = kind.is_nextn;
@@ -274,7 +283,7 @@ class Expansion {
       } else if (word == "sparse" || word == "dense") {
         is_met = kind.is_sparse == (word == "sparse");
       } else if (word == "stacked" || word == "separate") {
-        is_met = form_.has_stacked_experts == (word == "stacked");
+        is_met = kind.is_stacked == (word == "stacked");
       } else {
         is_met = word == "head" ? form_.has_head : text_.is_true(word);
       }
@@ -286,6 +295,7 @@ class Expansion {
   std::string_view root() const {
     return configs_.rules.root.empty() ? std::string_view(form_.root) : configs_.rules.root;
   }
+  std::string layer_name(uint64_t layer) const { return fmt::format("{}layers.{}", root(), layer); }
   bool has_experts() const { return experts_ > 0 && sparse_step_ > 0; }
 
   const ModelConfigs& configs_;
@@ -304,6 +314,14 @@ class Expansion {
 
 uint64_t held_by(const Tensor& tensor) {
   return tensor.shape.size() == 3 ? std::clamp<uint64_t>(tensor.shape[0], 1, kMaxTensors) : 1;
+}
+
+void ModelForm::note_experts(std::string_view name) {
+  constexpr std::string_view kExperts = ".mlp.experts.";
+  const size_t at = name.find(kExperts);
+  if (at == name.npos) return;
+  const bool is_listed = number_after(name.substr(at), kExperts).has_value();
+  (is_listed ? listed : stacked).emplace(name.substr(0, at));
 }
 
 ModelForm form_of(const std::vector<Tensor>& tensors) {

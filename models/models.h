@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -313,9 +314,16 @@ inline bool has_quirk(std::string_view model_type, std::string_view word) {
 struct ModelForm {
   std::string root = "model.";  // what "model." of the text part's names is here
   bool has_head = true;         // of a class that computes logits
-  bool has_stacked_experts = false;
+  // Layers by how they hold their experts, as in "model.layers.7": stacked, or one by one.
+  std::set<std::string, std::less<>> stacked, listed;
   bool has_vision = false, has_mtp = false;
   uint64_t held = 0;  // tensors that are there, each expert of a stack as one
+
+  void note_experts(std::string_view name);  // of a tensor, as tables spell it
+  // A layer without experts is as the others are.
+  bool is_stacked(std::string_view layer) const {
+    return stacked.contains(layer) || (!stacked.empty() && !listed.contains(layer));
+  }
 };
 uint64_t held_by(const Tensor& tensor);
 ModelForm form_of(const std::vector<Tensor>& tensors);  // all else as it is above
@@ -358,6 +366,19 @@ std::optional<uint64_t> id_of_added(const JsonValue& tokenizer, std::string_view
 
 // Whether the class takes the embedding for its head where config.json does not say.
 bool ties_head_by_default(const Family& table);
+
+// tie_word_embeddings of a configuration: what it says itself, what its text_config says, and what
+// their classes do where nothing is said.
+struct HeadTies {
+  std::optional<bool> outer, inner;
+  bool by_class = false, by_text_class = false;
+  bool of_wrapper() const { return outer.value_or(by_class); }
+  bool of_text() const { return inner.value_or(outer.value_or(by_text_class)); }
+  bool is_anywhere() const {
+    return outer || inner ? outer.value_or(false) || inner.value_or(false) : by_text_class;
+  }
+};
+HeadTies head_ties(const JsonValue& config);
 
 // A number made of fields, as in a shape: "kv_lora_rank+qk_rope_head_dim". Fails: kCorrupt: a field
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.

@@ -118,7 +118,28 @@ Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
 }
 
 bool ties_head_by_default(const Family& table) {
-  return Fields(JsonValue::object(), table.defaults).is_true("tie_word_embeddings");
+  return has_word(table.quirks, "ties_outside") ||
+         Fields(JsonValue::object(), table.defaults).is_true("tie_word_embeddings");
+}
+
+HeadTies head_ties(const JsonValue& config) {
+  constexpr std::string_view kTie = "tie_word_embeddings";
+  HeadTies out;
+  if (const JsonValue* said = member(config, kTie)) out.outer = is_truthy(said);
+  const JsonValue* text = known(config, "text_config");
+  if (text == nullptr || !text->is_object()) text = &config;
+  const JsonValue* said = text == &config ? nullptr : member(*text, kTie);
+  if (said != nullptr) out.inner = is_truthy(said);
+  const JsonValue& classes = list_in(config, "architectures");
+  const auto* name = classes.empty() ? nullptr : classes[0].get_ptr<const std::string*>();
+  const bool has_head = name != nullptr && !name->ends_with("Model");
+  const Family* table = has_head ? table_of_architecture(*name) : nullptr;
+  const std::string* type = text_of(*text, "model_type");
+  const Family* own = type == nullptr ? nullptr : table_of_model_type(*type);
+  out.by_class = table != nullptr && ties_head_by_default(*table);
+  if (table != nullptr && own == nullptr) own = table;
+  out.by_text_class = table != nullptr && own != nullptr && ties_head_by_default(*own);
+  return out;
 }
 
 Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,

@@ -26,24 +26,70 @@ constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
     " weight_zero_point input_scale input_global_scale pre_quant_scale qweight qzeros scales g_idx"
     " k_scale v_scale kv_scale q_scale k_zero_point v_zero_point _amax _blocks _scales ";
+constexpr std::string_view kClassifier = "ForSequenceClassification";
 constexpr std::string_view kCacheScales = " k_scale v_scale kv_scale q_scale ";
 
-// One spelling for all: "model." before the text part and "model.visual." before Qwen's towers;
-// others stand without it.
-std::string canonical(std::string_view name) {
-  constexpr std::string_view kLanguage = "language_model.";
-  std::string out(name);
-  const size_t at = out.find(kLanguage);
-  if (at == 0 || (at == 6 && out.starts_with("model."))) out.erase(at, kLanguage.size());
-  const bool is_bare = out.starts_with("layers.") || out.starts_with("embed_tokens.") ||
-                       out.starts_with("norm.") || out.starts_with("visual.");
-  if (is_bare) return "model." + out;
-  const bool is_other = out.starts_with("model.") && !out.starts_with("model.visual.") &&
-                        is_in_tower(std::string_view(out).substr(6));
-  return is_other ? out.substr(6) : out;
-}
+// Words that may stand before a model's own names, one after another.
+constexpr std::string_view kWrapperWords =
+    " model language_model transformer module base_model _orig_mod text_model llm ";
 
-// Restores the prefix that canonical() removed, as the other tensors of this checkpoint have it.
+// A name taken apart: "model.language_model.norm.weight" is "norm.weight", under
+// "model.language_model.".
+struct Spelling {
+  NameKind kind = NameKind::kOther;
+  std::string_view lead, tail;
+};
+
+class Names {
+ public:
+  explicit Names(const Family& table) : root_(table.root.empty() ? "model." : table.root) {
+    for (const auto& list : table.parameters) {
+      for (const ParameterRule& rule : list) {
+        if (rule.name.starts_with('.')) continue;
+        const bool is_inner = rule.name.starts_with(root_);
+        const std::string_view own = is_inner ? rule.name.substr(root_.size()) : rule.name;
+        (is_inner ? inner_ : outer_).push_back(own.substr(0, own.find('.') + 1));
+      }
+    }
+  }
+
+  Spelling apart(std::string_view name) const {
+    for (size_t at = 0;;) {
+      const std::string_view tail = name.substr(at);
+      if (const NameKind kind = kind_of(tail); kind != NameKind::kOther) {
+        return {kind, name.substr(0, at), tail};
+      }
+      const size_t dot = tail.find('.');
+      if (dot == tail.npos) return {};
+      if (!tail.starts_with(root_) && !has_word(kWrapperWords, tail.substr(0, dot))) return {};
+      at += dot + 1;
+    }
+  }
+
+  // One spelling for all: as tables have it.
+  std::string canonical(std::string_view name) const {
+    const Spelling found = apart(name);
+    if (found.kind == NameKind::kOther) return std::string(name);
+    const bool is_qwen_tower = found.tail.starts_with("visual.");
+    if (found.kind != NameKind::kText && !is_qwen_tower) return std::string(found.tail);
+    return fmt::format("{}{}", is_qwen_tower ? "model." : root_, found.tail);
+  }
+
+ private:
+  NameKind kind_of(std::string_view tail) const {
+    const auto begins = [tail](std::string_view start) { return tail.starts_with(start); };
+    if (tail.starts_with("visual.") || is_in_tower(tail)) return NameKind::kTower;
+    if (tail.starts_with("mtp.")) return NameKind::kDraft;
+    if (std::ranges::any_of(outer_, begins)) return NameKind::kHead;
+    const bool is_text = tail.starts_with("layers.") || std::ranges::any_of(inner_, begins);
+    return is_text ? NameKind::kText : NameKind::kOther;
+  }
+
+  std::string_view root_;
+  std::vector<std::string_view> inner_, outer_;
+};
+
+// Restores the prefix that Names::canonical() removed, as the checkpoint's other tensors have it.
 std::string spelled_as(std::string_view root, const std::string& name) {
   if (!name.starts_with("model.") || name.starts_with("model.visual.")) return name;
   return std::string(root) + name.substr(6);
@@ -77,25 +123,33 @@ std::string served_parameter(std::string name) {
 class Comparison {
  public:
   Comparison(const Examined& on, const Family& table)
-      : on_(on), alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)) {
+      : on_(on),
+        alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)),
+        names_(table) {
     out_.table = &table;
     for (const Tensor& tensor : on.checkpoint.tensors) {
-      held_.emplace(canonical(tensor.name), &tensor);
-      if (tensor.name.starts_with("model.language_model.")) out_.root = "model.language_model.";
-      if (tensor.name.starts_with("language_model.model.")) out_.root = "language_model.model.";
-      if (tensor.name.starts_with("layers.")) out_.root = "";
-      if (tensor.name.starts_with("language_model.layers.")) out_.root = "language_model.";
+      held_.emplace(names_.canonical(tensor.name), &tensor);
+      note_form(names_.apart(tensor.name));
     }
-    for (const auto& [codes, form] : on.packed.by_codes) packed_[canonical(form.weight)] = &form;
+    for (const auto& [codes, form] : on.packed.by_codes) {
+      packed_[names_.canonical(form.weight)] = &form;
+    }
+  }
+
+  // The forms of names alone.
+  ParameterReport forms_alone() {
+    out_.table = nullptr;
+    return std::move(out_);
   }
 
   ParameterReport run() {
     const Family* defaults = table_of_model_type(on_.text_type);
     const JsonValue* vision = known(on_.config, "vision_config");
     if (vision != nullptr && !vision->is_object()) vision = nullptr;
-    const auto expected = expected_parameters(
+    auto expected = expected_parameters(
         {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config(), vision},
         form());
+    if (expected && on_.model_class.ends_with(kClassifier)) add_scores(*expected);
     if (!compare_all(expected) || !compare_tower()) return std::move(out_);
     for (Deviation& missing : out_.missing) {
       missing.is_partly_there = filled_.count(served_parameter(missing.name)) != 0;
@@ -106,6 +160,25 @@ class Comparison {
   }
 
  private:
+  // The head of a classifier, with one row a label.
+  void add_scores(std::vector<Parameter>& out) const {
+    const uint64_t labels = object_in(on_.config, "id2label").size();
+    const uint64_t said = whole(known(on_.config, "num_labels")).value_or(2);
+    const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
+    if (hidden) out.push_back({"score.weight", {labels != 0 ? labels : said, *hidden}});
+  }
+
+  void note_form(const Spelling& name) {
+    if (name.kind == NameKind::kOther) return;
+    const bool is_text = name.kind == NameKind::kText;
+    const std::string_view stem = name.tail.substr(0, name.tail.find('.'));
+    NameForm& form = out_.forms[fmt::format("{}{}", name.lead, is_text ? "*" : stem)];
+    form.kind = name.kind;
+    form.lead = name.lead;
+    form.stems.emplace(stem);
+    if (is_text && stem == "layers") out_.root = name.lead;
+  }
+
   // Both are false where the configuration could not be followed.
   bool compare_all(const Result<std::vector<Parameter>>& expected) {
     if (!expected) {
@@ -126,11 +199,10 @@ class Comparison {
 
   ModelForm form() {
     ModelForm out = form_of(on_.checkpoint.tensors);
-    out.has_head = !on_.model_class.ends_with("Model");
+    out.has_head = !on_.model_class.ends_with("Model") && !on_.model_class.ends_with(kClassifier);
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {
-      out.has_stacked_experts |=
-          names_any(name, {".mlp.experts.gate_up_proj", ".mlp.experts.down_proj"});
+      out.note_experts(name);
       out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
@@ -234,7 +306,7 @@ class Comparison {
   void judge_other(const Tensor& tensor) {
     if (used_.count(&tensor) != 0 || names_any(tensor.name, kBuffers)) return;
     if (on_.packed.parts.contains(tensor.name)) return;
-    const std::string name = canonical(tensor.name);
+    const std::string name = names_.canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     out_.extra.push_back(described(tensor, name));
@@ -263,6 +335,7 @@ class Comparison {
 
   const Examined& on_;
   const std::vector<std::string_view> alone_;  // parts of names that other programs do not have
+  const Names names_;
   ParameterReport out_;
   bool has_tower_ = false;
   std::unordered_map<std::string, const Tensor*> held_;        // by canonical name
@@ -274,8 +347,17 @@ class Comparison {
 // The table goes by the class, as servers do; without one by the type, as the rest do.
 const Family* table_of(const Examined& on) {
   if (on.config.is_null()) return nullptr;
-  if (!on.model_class.empty()) return table_of_architecture(on.model_class);
-  return table_of_model_type(on.model_type);
+  if (on.model_class.empty()) return table_of_model_type(on.model_type);
+  std::string name = on.model_class;
+  if (name.ends_with(kClassifier)) {
+    name.replace(name.size() - kClassifier.size(), kClassifier.size(), "ForCausalLM");
+  }
+  const Family* table = table_of_architecture(name);
+  // A wrapper may hold a model of another family than those that its class is known to hold.
+  const bool is_other = on.has_text_config() && !on.text_type.empty() && table != nullptr &&
+                        !has_word(table->model_types, on.text_type) &&
+                        family_of_type(on.text_type) == nullptr;
+  return is_other ? nullptr : table;
 }
 
 }  // namespace
@@ -284,7 +366,8 @@ ParameterReport compare_parameters(const Examined& on) {
   const Family* table = table_of(on);
   // A wrapper's type over a flat file is a finding of its own (C04).
   const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
-  if (table == nullptr || is_half) return {};
+  if (table == nullptr) return {};
+  if (is_half) return Comparison(on, *table).forms_alone();
   return compare_parameters(on, *table);
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,9 +62,21 @@ struct Extra {
   bool is_in_transformers = false;  // whose class has it, and whose class alone
 };
 
+// What a name is of, by the word at which the names of a table begin.
+enum class NameKind : uint8_t { kText, kHead, kTower, kDraft, kOther };
+
+// Names of one kind with the same words before them.
+struct NameForm {
+  NameKind kind = NameKind::kOther;
+  std::string lead;              // "model.language_model."
+  std::set<std::string> stems;  // the words behind it: "layers", "norm"
+};
+
 struct ParameterReport {
   const Family* table = nullptr;  // of the class; null: no table, nothing was compared
   std::string root = "model.";    // before the names of the text part
+  // As profiles list them: "model.*" of the text part, else "lm_head", "model.visual".
+  std::map<std::string, NameForm> forms;
   std::string bad_field;          // why the table could not be followed
   bool is_beyond_limits = false;  // `bad_field` is a number larger than any model's
   std::vector<Deviation> missing, wrong;
@@ -305,8 +318,6 @@ Result<ValueFacts> scales_at_hand(const Examined& on);
 Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
                                     const Examination& examination);
 
-// Whether config.json, or its class, ties the head to the embedding.
-bool is_head_tied(const Examined& on);
 // Reads some rows of the two, and all of them if these are equal. kEqual without a tied head of its
 // own. Fails: kInterrupted.
 Result<HeadValues> compare_tied_head(const Examined& on, const Examination& examination);

@@ -92,7 +92,7 @@ TEST(Families, EveryParameterHasARow) {
         R"({"num_hidden_layers": 4, "num_experts": 2, "attention_bias": true, "mlp_bias": true})");
     for (const bool is_stacked : {false, true}) {
       ModelForm form;
-      form.has_stacked_experts = is_stacked;
+      if (is_stacked) form.stacked.insert("another layer");
       const auto expected = expected_parameters({*family, *family, config}, form);
       ASSERT_TRUE(expected.has_value()) << expected.error().text();
       EXPECT_GT(expected->size(), 20u);

@@ -42,18 +42,6 @@ std::optional<uint64_t> layer_of(std::string_view name) {
   return number_after(name.substr(at), kLayers);
 }
 
-// Layers that stay as they were may have the other form of experts: one stack, or single ones.
-bool has_other_experts(const std::set<std::string>& held, std::string_view name) {
-  constexpr std::string_view kExperts = ".experts.";
-  const size_t at = name.find(kExperts);
-  if (at == name.npos) return false;
-  const std::string stem(name.substr(0, at + kExperts.size()));
-  const bool is_single = number_after(name.substr(at), kExperts).has_value();
-  const std::string other = stem + (is_single ? "down_proj" : "0.");
-  const auto found = held.lower_bound(other);
-  return found != held.end() && found->starts_with(other);
-}
-
 }  // namespace
 
 std::string table_name(const NamedTensor& named) {
@@ -70,8 +58,7 @@ Result<std::vector<Parameter>> table_parameters(const std::vector<NamedTensor>& 
   form.has_mtp = model.mtp_layers != 0;
   for (const NamedTensor& named : tensors) {
     form.held += held_by(named.tensor);
-    form.has_stacked_experts |= named.name.find(".experts.gate_up_proj") != std::string::npos ||
-                                named.name.find(".experts.down_proj") != std::string::npos;
+    form.note_experts(table_name(named));
   }
   return expected_parameters({*model.family, *model.family, model.config}, form);
 }
@@ -94,7 +81,6 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
     const bool is_there =
         held.contains(parameter.name) || held.contains(parameter.name + ".weight");
     if (is_there || may_be_missing(parameter, model)) continue;
-    if (has_other_experts(held, parameter.name)) continue;
     if (count++ == 0) first = &parameter;
   }
   if (count == 0) return {};

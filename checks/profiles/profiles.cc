@@ -157,6 +157,21 @@ std::string_view section_with(const Profile& profile, std::string_view start,
   return {};
 }
 
+bool knows_model_class(const Profile& profile, std::string_view name) {
+  constexpr std::string_view kClasses = "classes";
+  if (has_listed(profile, kClasses, name, true)) return true;
+  const WordList* endings = find_mapped(profile.lists, "endings with adapters");
+  const WordList* adapted = find_mapped(profile.lists, "endings of adapted classes");
+  if (endings == nullptr || adapted == nullptr) return false;
+  return std::ranges::any_of(endings->words, [&](std::string_view ending) {
+    if (!name.ends_with(ending)) return false;
+    const std::string_view stem = name.substr(0, name.size() - ending.size());
+    return std::ranges::any_of(adapted->words, [&](std::string_view other) {
+      return has_listed(profile, kClasses, fmt::format("{}{}", stem, other), false);
+    });
+  });
+}
+
 bool runs_by_fallback(const Profile& profile, std::string_view name) {
   if (has_listed(profile, "classes without code", name, false)) return true;
   return !knows_model_class(profile, name) && has_fallback_class(profile, name);

@@ -71,10 +71,10 @@ std::string_view section_with(const Profile& profile, std::string_view start,
 inline bool knows_model_type(const Profile& profile, std::string_view model_type) {
   return has_listed(profile, "model types", model_type, true);
 }
-// architectures[0]. True where the list is not known here (transformers).
-inline bool knows_model_class(const Profile& profile, std::string_view name) {
-  return has_listed(profile, "classes", name, true);
-}
+// architectures[0], also where an adapter makes it of a class with another ending: a model that
+// gives embeddings or scores of one that generates. True where the list is not known here
+// (transformers).
+bool knows_model_class(const Profile& profile, std::string_view name);
 // A class of transformers that a server has not, and may run by transformers' code. A class of
 // neither program ends the run, whatever model_type says.
 inline bool has_fallback_class(const Profile& profile, std::string_view name) {

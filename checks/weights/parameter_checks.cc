@@ -248,10 +248,9 @@ bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
 
 bool is_head_skipped(const Look& look) {
   if (look.on.model_class.ends_with("Model")) return true;  // for embeddings
-  const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
-  const bool is_tied =
-      said == nullptr ? ties_head_by_default(*look.on.parameters.table) : is_truthy(said);
-  return is_tied && has_quirk(ruling_type(look), "skips_tied_head");
+  const bool is_kept = has_listed(look.profile, "heads", "kept", false);
+  return !is_kept && head_ties(look.on.config).of_text() &&
+         has_quirk(ruling_type(look), "skips_tied_head");
 }
 
 // Names that vLLM never reads: layers for multi-token prediction after the last, by their number,
@@ -332,6 +331,9 @@ void look_extra(const Look& look) {
   look_cache_scales(look, found);
   for (const Extra& extra : look.on.parameters.extra) {
     if (extra.is_in_transformers && look.is(Program::kTransformers)) continue;
+    const bool is_input_scale = extra.name.ends_with(".activation_scale");
+    constexpr std::string_view kReaders = "classes that read activation_scale";
+    if (is_input_scale && has_listed(look.profile, kReaders, look.on.model_class, false)) continue;
     const Severity passed_over = extra.is_in_layer ? Severity::kUnsound : Severity::kWarning;
     found.add(is_refused(look, extra) ? Severity::kUnloaded : passed_over, extra.name,
               fmt::format("'{}'", extra.name));

@@ -6,68 +6,94 @@
 #include <algorithm>
 
 #include "checks/subject/subject.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
 
-bool has_prefix(const Examined& on, std::string_view prefix) {
-  const auto at = on.modules.lower_bound(std::string(prefix));
-  return at != on.modules.end() && at->first.starts_with(prefix);
+// The forms of names under which the class reads its tensors, the usual one first; empty where the
+// profile does not list them.
+std::vector<std::string_view> forms_read(const Look& look) {
+  constexpr std::string_view kSection = "names ";
+  const Examined& on = look.on;
+  const auto listed = [&](std::string_view name) {
+    return split_words(section_with(look.profile, kSection, name));
+  };
+  if (runs_by_fallback(look.profile, on.model_class)) return listed("(fallback)");
+  auto out = listed(on.model_class);
+  const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
+  if (out.empty() && !is_wrapper) out = listed("(others)");
+  // A model that gives embeddings or scores may be saved without what is around it.
+  const bool is_pooled = on.has_document("modules.json") || on.model_class.ends_with("Model") ||
+                         on.model_class.ends_with("Classification");
+  if (is_pooled) std::ranges::copy(listed("(pooled)"), std::back_inserter(out));
+  if (!on.checkpoint.has_head()) {
+    std::ranges::copy(listed("(headless)"), std::back_inserter(out));
+  }
+  return out;
 }
 
-// The step that gives a text model's tensors the names that its class wants.
-Fix renaming(const Examined& on) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"model.language_model.", "model."},
-      {"language_model.model.", "model."},
-      {"language_model.lm_head.", "lm_head."},
-      {"language_model.layers.", "model.layers."},
-      {"language_model.embed_tokens.", "model.embed_tokens."},
-      {"language_model.norm.", "model.norm."},
-      {"layers.", "model.layers."},
-      {"embed_tokens.", "model.embed_tokens."},
-      {"norm.", "model.norm."}};
-  std::vector<std::string> rules;
-  for (const auto& [from, to] : kNames) {
-    const bool is_there = std::ranges::any_of(
-        on.checkpoint.tensors, [&](const Tensor& tensor) { return tensor.name.starts_with(from); });
-    if (is_there) rules.push_back(fmt::format("from={},to={}", from, to));
+NameKind kind_of_form(std::string_view form) {
+  const std::string_view last = last_word(form);
+  if (last.ends_with('*')) return NameKind::kText;
+  return last == "lm_head" || last == "embed_out" ? NameKind::kHead : NameKind::kTower;
+}
+
+// The first of `forms` that is for names like these; empty: the class has none.
+std::string_view form_wanted(std::span<const std::string_view> forms, const NameForm& names) {
+  for (const std::string_view form : forms) {
+    const bool is_same = kind_of_form(form) == names.kind;
+    const bool is_tower = names.kind == NameKind::kTower;
+    if (is_same && (!is_tower || names.stems.contains(std::string(last_word(form))))) return form;
   }
-  Fix out;
-  out.step = fmt::format("rename:{}", fmt::join(rules, ","));
-  return out;
+  return {};
+}
+
+void add_renames(const NameForm& names, std::string_view wanted, std::vector<std::string>& out) {
+  const std::string_view lead = wanted.substr(0, wanted.size() - last_word(wanted).size());
+  for (const std::string& stem : names.stems) {
+    out.push_back(fmt::format("from={}{}.,to={}{}.", names.lead, stem, lead, stem));
+  }
+}
+
+std::string_view words_for(const NameForm& names, const Examined& on, bool is_wrapper) {
+  if (names.kind != NameKind::kText) return "names under another prefix";
+  if (names.lead.empty() || names.lead == "language_model.") return "names of the text part alone";
+  if (is_wrapper) return "names of the text model";
+  if (names.lead.find("language_model.") == names.lead.npos) return "names under another prefix";
+  return on.has_text_config() ? "names of a wrapper"
+                              : "names of a wrapper, but config.json has no text_config";
 }
 
 void look_prefix(const Look& look) {
   const Examined& on = look.on;
-  const std::string& root = on.parameters.root;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  if (is_wrapper && has_quirk(on.model_type, "wants_wrapper_names") &&
-      has_prefix(on, "model.layers.") && !look.is(Program::kSglang)) {
-    look.tell("model.layers.*", "names of the text model; '{}' wants model.language_model.layers.*",
-              on.model_class);
+  const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
+  if (look.is(Program::kTransformers) && is_quantized) return;  // read by code of its own
+  const auto read = forms_read(look);
+  std::vector<std::string> rules;
+  std::string place, found;
+  for (const auto& [form, names] : on.parameters.forms) {
+    const std::string_view wanted = form_wanted(read, names);
+    if (wanted.empty() || std::ranges::count(read, form) != 0) continue;
+    add_renames(names, wanted, rules);
+    const bool is_text = names.kind == NameKind::kText;
+    if (!place.empty() && !is_text) continue;
+    place = is_text ? names.lead + "layers.*" : form + ".*";
+    found = fmt::format("{}; '{}' wants {}{}.*", words_for(names, on, is_wrapper), on.model_class,
+                        is_text ? wanted.substr(0, wanted.size() - 1) : wanted,
+                        is_text ? "layers" : "");
   }
-  const bool finds_any = look.is(Program::kVllm) && runs_by_fallback(look.profile, on.model_class);
-  if (!on.parameters.is_compared() || finds_any) return;
-  // Some text classes take the wrapper's names too.
-  const bool is_bare =
-      (root.empty() && !on.model_class.ends_with("Model")) || root == "language_model.";
-  const bool is_wrapped =
-      !is_wrapper && root.find("language_model.") != root.npos &&
-      !(has_quirk(on.text_type, "takes_wrapper_names") && look.profile.rules == Rules::kVllm32);
-  if (is_bare || is_wrapped) {
-    std::string_view whose = is_wrapped ? "names of a wrapper" : "names of the text part alone";
-    if (is_wrapped && !on.has_text_config()) {
-      whose = "names of a wrapper, but config.json has no text_config";
-    }
-    // Of these one wrapper could be made, where others are renamed.
-    const bool is_wrapped_again = has_quirk(on.text_type, "takes_wrapper_names");
-    look.report(root + "layers.*",
-                fmt::format("{}; '{}' wants {}layers.*", whose, on.model_class,
-                            is_wrapper ? "model.language_model." : "model."),
-                {}, {}, is_wrapped_again ? std::nullopt : std::optional(renaming(on)));
-  }
+  if (place.empty()) return;
+  // Of these one wrapper could be made, where others are renamed.
+  const bool is_wrapped_again = has_quirk(on.text_type, "takes_wrapper_names");
+  Fix rename;
+  rename.step = fmt::format("rename:{}", fmt::join(rules, ","));
+  look.report(std::move(place), std::move(found), {},
+              look.is(Program::kTransformers) ? "newly initialized: weights of random numbers" : "",
+              is_wrapped_again ? std::nullopt : std::optional(std::move(rename)));
 }
 
 // Codes and scales of MXFP4: X_blocks next to X_scales.
@@ -104,16 +130,29 @@ void look_packed(const Look& look) {
 
 // Some classes read stacks of experts; transformers 5 has all others' so in memory alone.
 void look_stacks(const Look& look) {
-  if (look.on.is_gguf || has_quirk(ruling_type(look), "stacked_experts")) return;
+  const bool is_known = look.on.parameters.is_compared();
+  if (!is_known || has_quirk(ruling_type(look), "stacked_experts")) return;
+  const uint64_t layers = whole(look.on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
+  const Tensor* draft = nullptr;
   for (const Tensor& tensor : look.on.checkpoint.tensors) {
     if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
+    const bool is_draft = tensor.name.starts_with("mtp.") ||
+                          number_after(tensor.name, look.on.parameters.root + "layers.") >= layers;
+    if (is_draft) {
+      draft = &tensor;
+      continue;
+    }
     return look.report(tensor.name,
                        "all experts in one tensor, as transformers 5 has them in memory");
   }
+  if (draft == nullptr || !look.is_server()) return;
+  look.report(draft->name, "all experts of a draft layer in one tensor", Severity::kWarning,
+              "speculative decoding fails to start");
 }
 
 constexpr Check kWeightChecks[] = {
-    {"W01", "tensor names are those of the class", "U: vllm* tensorrt-llm, S: sglang",
+    {"W01", "tensor names are those of the class",
+     "U: vllm* tensorrt-llm, S: sglang transformers*",
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "",
      look_prefix, "vl-wrap"},
     {"W12", "experts are single where the program reads them so",

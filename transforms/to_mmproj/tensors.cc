@@ -156,6 +156,27 @@ class ProjectorTensors {
   std::map<std::string_view, std::set<uint64_t>> layers_;  // by tower: "v", "a"
 };
 
+// A tower may be there under words that no class reads before it.
+Failure no_tower(const ProjectorFamily& family, const Checkpoint& checkpoint) {
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string_view name = tensor.name;
+    for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+      const std::string_view own = name.substr(dot + 1);
+      const auto prefix = std::ranges::find_if(
+          family.prefixes, [&](const TowerPrefix& each) { return own.starts_with(each.found); });
+      if (prefix == family.prefixes.end() || !find_tower_rule(family, own)) continue;
+      const std::string_view from = name.substr(0, dot + 1 + prefix->found.size());
+      return unsupported_hint(
+          fmt::format("--step rename:from={},to={}", from, family.prefixes[0].found),
+          "tensor '{}': names of the tower are below '{}'; expected '{}'", name, from,
+          family.prefixes[0].found);
+    }
+  }
+  return unsupported_hint("the released model, whose weights hold it",
+                          "none of the {} tensors is of a vision tower",
+                          checkpoint.tensors.size());
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
@@ -185,11 +206,7 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
         "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
         unknown.size(), model.family->name, fmt::join(shown, "', '"));
   }
-  if (matched.empty()) {
-    return unsupported_hint("the released model, whose weights hold it",
-                            "none of the {} tensors is of a vision tower",
-                            checkpoint.tensors.size());
-  }
+  if (matched.empty()) return no_tower(*model.family, checkpoint);
   model.out_type = wanted ? *wanted : guess_out_type(kept);
   ProjectorTensors list(model, codecs);
   for (const auto& [tensor, match] : matched) CKPT_TRY(list.add(*tensor, match));

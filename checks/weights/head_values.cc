@@ -97,7 +97,7 @@ Result<HeadValues> compare_rows(const Tensor& head, const Tensor& embedding,
 }  // namespace
 
 Result<HeadValues> compare_tied_head(const Examined& on, const Examination& examination) {
-  if (on.config.is_null() || !is_head_tied(on)) return HeadValues::kEqual;
+  if (on.config.is_null() || !head_ties(on.config).is_anywhere()) return HeadValues::kEqual;
   const Tensor* head = head_of(on.checkpoint);
   if (head == nullptr) return HeadValues::kEqual;
   const Tensor* embedding = embedding_of(on.checkpoint);

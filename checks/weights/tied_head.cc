@@ -1,109 +1,140 @@
 // Checks of the head that gives logits: its own weights, or the embedding's.
 //
-// Source: vLLM 0.17.1 vllm/model_executor/models/*.py (tie_word_embeddings, skip_prefixes).
+// Sources: vLLM vllm/model_executor/models/*.py (tie_word_embeddings, skip_prefixes), vllm/config
+// (maybe_untie_word_embeddings, with_hf_config); transformers src/transformers/modeling_utils.py
+// (tie_weights).
 #include "checks/subject/subject.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
 
-// How classes of vLLM 0.17.1 and GGUF files treat tie_word_embeddings where they ignore its value.
-//   kAssertTied, kAssertUntied   stop at anything else
-//   kNeverTied                   have a head of their own, and read it
-//   kNeverFilled                 the same, and pass over what the file has of it
-enum class Ties : uint8_t { kAsSaid, kAssertTied, kAssertUntied, kNeverTied, kNeverFilled };
-constexpr std::pair<std::string_view, Ties> kTieQuirks[] = {
-    {"asserts_tied", Ties::kAssertTied},
-    {"asserts_untied", Ties::kAssertUntied},
-    {"never_fills_tied", Ties::kNeverFilled},
-    {"never_ties", Ties::kNeverTied},
+// How the program treats the head of a class, by the section [head KIND] of its profile.
+//   kAssertTied, kAssertUntied   stops at anything else
+//   kNeverTied                   has a head of its own, and reads it
+//   kNeverFilled                 the same, and passes over what the file has of it
+//   kEmbedding                   multiplies with the embedding, and passes over a head
+//   kNone                        the same, and stops at a head
+enum class Ties : uint8_t {
+  kAsSaid,
+  kAssertTied,
+  kAssertUntied,
+  kNeverTied,
+  kNeverFilled,
+  kEmbedding,
+  kNone
+};
+constexpr std::pair<std::string_view, Ties> kTieKinds[] = {
+    {"asserted tied", Ties::kAssertTied}, {"asserted untied", Ties::kAssertUntied},
+    {"never filled", Ties::kNeverFilled}, {"never tied", Ties::kNeverTied},
+    {"embedding", Ties::kEmbedding},      {"none", Ties::kNone},
 };
 
 Ties ties_of(const Look& look) {
-  const bool is_converted = look.is(Program::kLlamaCpp);
-  if (is_converted && look.on.parameters.table != nullptr && look.on.checkpoint.has_head() &&
-      !look.on.parameters.table->has_gguf_head) {
-    return Ties::kAssertTied;  // a GGUF has no place for the head
+  const Family* table = look.on.parameters.table;
+  if (table == nullptr) return Ties::kAsSaid;
+  if (look.is(Program::kLlamaCpp)) {  // a GGUF may have no place for the head
+    return look.on.checkpoint.has_head() && !table->has_gguf_head ? Ties::kAssertTied
+                                                                  : Ties::kAsSaid;
   }
-  if (!look.is(Program::kVllm) || look.on.parameters.table == nullptr) return Ties::kAsSaid;
-  for (const auto& [quirk, ties] : kTieQuirks) {
-    if (has_quirk(ruling_type(look), quirk)) return ties;
-  }
-  return Ties::kAsSaid;
+  const auto kind = section_with(look.profile, "head ", ruling_type(look));
+  const auto* found = find_by(kTieKinds, &std::pair<std::string_view, Ties>::first, kind);
+  return found == nullptr ? Ties::kAsSaid : found->second;
+}
+
+// A word of the section [heads]: "kept", a head of the file is read though it is tied; "outer" or
+// "inner", which of a wrapper's two values counts.
+bool has_head_rule(const Look& look, std::string_view word) {
+  return has_listed(look.profile, "heads", word, false);
+}
+
+// Whether a wrapper's own value counts, and not that of its text part.
+bool goes_by_wrapper(const Look& look) {
+  return look.on.has_text_config() && has_head_rule(look, "outer") &&
+         !has_listed(look.profile, "heads tied inside", look.on.model_type, false);
+}
+
+bool is_tied_for(const Look& look) {
+  const HeadTies ties = head_ties(look.on.config);
+  return goes_by_wrapper(look) ? ties.of_wrapper() : ties.of_text();
 }
 
 // Why the class refuses this value; empty where it takes it.
 std::string_view fault_of_ties(const Look& look, bool is_tied) {
+  const bool has_head = look.on.checkpoint.has_head();
   switch (ties_of(look)) {
-    case Ties::kAsSaid: return {};
+    case Ties::kAsSaid:
+    case Ties::kEmbedding: return {};
     case Ties::kAssertTied: return is_tied ? "" : "this class has no head of its own";
     case Ties::kAssertUntied: return is_tied ? "this class has a head of its own" : "";
     case Ties::kNeverTied:
-      return is_tied && !look.on.checkpoint.has_head()
-                 ? "this server does not tie this class's head"
-                 : "";
+      return is_tied && !has_head ? "this server does not tie this class's head" : "";
     case Ties::kNeverFilled:
       return is_tied ? "this server passes over the head then, and does not tie it" : "";
+    case Ties::kNone: return has_head ? "this class has no place for lm_head.weight" : "";
   }
   return {};
 }
 
-// Of the class of configuration, which is another one than the model's where the two disagree.
-bool is_tied_by_default(const Examined& on) {
-  const Family* configuration = table_of_model_type(on.text_type);
-  return ties_head_by_default(configuration == nullptr ? *on.parameters.table : *configuration);
+std::string said_of_ties(const Look& look) {
+  const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
+  const JsonValue* outer = member(look.on.config, "tie_word_embeddings");
+  if (said == nullptr || goes_by_wrapper(look)) said = outer;
+  return said == nullptr ? "absent" : said->dump();
 }
 
 void look_tied(const Look& look) {
   const Examined& on = look.on;
+  constexpr const char* kTie = "config.json: tie_word_embeddings";
   if (on.config.is_null()) return;
-  const JsonValue* outer = known(on.config, "tie_word_embeddings");
-  const JsonValue* inner = on.text_field("tie_word_embeddings");
-  if (outer != nullptr && inner != nullptr && *outer != *inner) {
-    return look.report("config.json: tie_word_embeddings",
-                       "differs between the wrapper and text_config");
+  const HeadTies ties = head_ties(on.config);
+  const bool is_known_level = has_head_rule(look, "outer") || has_head_rule(look, "inner");
+  if (ties.outer && ties.inner && *ties.outer != *ties.inner && !is_known_level) {
+    return look.report(kTie, "differs between the wrapper and text_config");
   }
-  const JsonValue* said = member(on.text_config(), "tie_word_embeddings");
-  if (said == nullptr) said = outer;
   const bool is_compared = on.parameters.is_compared();
-  if (said != nullptr || is_compared) {
-    const bool is_tied = said == nullptr ? is_tied_by_default(on) : is_truthy(said);
-    const std::string_view fault = fault_of_ties(look, is_tied);
-    if (!fault.empty()) {
-      return look.report("config.json: tie_word_embeddings",
-                         fmt::format("{}; {}", said == nullptr ? "absent" : said->dump(), fault),
-                         Severity::kUnloaded);
-    }
+  const bool is_said = ties.outer || ties.inner;
+  const bool is_tied = is_tied_for(look);
+  const std::string_view fault = is_said || is_compared ? fault_of_ties(look, is_tied) : "";
+  if (!fault.empty()) {
+    return look.report(kTie, fmt::format("{}; {}", said_of_ties(look), fault),
+                       Severity::kUnloaded);
+  }
+  const bool is_embedding = ties_of(look) == Ties::kEmbedding || ties_of(look) == Ties::kNone;
+  if (is_embedding && !is_tied && on.checkpoint.has_head()) {
+    return look.report(kTie, "false; this class multiplies with the embedding, not with the head");
   }
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
-  const bool is_untied = is_compared && !is_tied_by_default(on);
-  const bool is_known = said == nullptr ? is_untied : !is_truthy(said);
+  // Other families may have another name for the head, as they have for the embedding.
+  const bool is_named = is_compared || std::ranges::any_of(on.modules, [](const auto& entry) {
+                          return last_word(entry.first) == "embed_tokens";
+                        });
+  const bool is_known = is_named && (is_said || is_compared) && !is_tied && !is_embedding;
   if (!is_known || !is_causal || on.checkpoint.has_head()) return;
   // Without quantization vLLM looks for parameters that nothing filled.
   const bool is_refused = look.is(Program::kVllm) && look.on.quantization() == nullptr;
-  look.report("config.json: tie_word_embeddings",
+  look.report(kTie,
               fmt::format("{}, but lm_head.weight is missing: the head would be random",
-                          said == nullptr ? "absent" : said->dump()),
+                          said_of_ties(look)),
               is_refused ? Severity::kUnloaded : Severity::kUnsound);
 }
 
 // Whether the program multiplies with the head of the folder though it is tied. Otherwise it takes
 // the embedding.
 bool reads_tied_head(const Look& look) {
-  switch (look.profile.program) {
-    case Program::kTransformers: return look.profile.rules == Rules::kTransformers5;
-    case Program::kVllm: return ties_of(look) == Ties::kNeverTied;
-    case Program::kLlamaCpp: return ties_of(look) != Ties::kAssertTied;
-    default: return false;
-  }
+  const Ties ties = ties_of(look);
+  if (look.is(Program::kLlamaCpp)) return ties != Ties::kAssertTied;
+  return ties == Ties::kNeverTied || (ties == Ties::kAsSaid && has_head_rule(look, "kept"));
 }
 
 void look_head_values(const Look& look) {
   if (look.on.head_values != HeadValues::kDiffer ||
       !head_not_checked(look.on, look.profile).empty())
     return;
-  if (!fault_of_ties(look, true).empty()) return;  // C10
+  if (!is_tied_for(look) || !fault_of_ties(look, true).empty()) return;  // C10
   constexpr const char* kTied = "config.json: tie_word_embeddings";
   constexpr std::string_view kFound =
       "the head is tied to the embedding, but lm_head.weight has other values";
@@ -126,13 +157,6 @@ constexpr Check kTiedHeadChecks[] = {
 };
 
 }  // namespace
-
-bool is_head_tied(const Examined& on) {
-  const JsonValue* said = member(on.text_config(), "tie_word_embeddings");
-  if (said == nullptr) said = known(on.config, "tie_word_embeddings");
-  if (said != nullptr) return is_truthy(said);
-  return on.parameters.is_compared() && is_tied_by_default(on);
-}
 
 std::string head_not_checked(const Examined& on, const Profile& profile) {
   if (on.head_values == HeadValues::kUnknown) {

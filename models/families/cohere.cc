@@ -67,7 +67,7 @@ const Family kCohere = {
     .model_types = "cohere",
     .quirks =
         "ignores_layer_types needs_rope_type no_bias:.self_attn. natural_heads"
-        " skips_tied_head asserts_tied tells:use_qk_norm=attn_q_norm.weight"
+        " skips_tied_head tells:use_qk_norm=attn_q_norm.weight"
         " mlp_beside_attention",
     .names = {rows::kOneNormNames},
     .keys = kCohereKeys,
@@ -81,7 +81,7 @@ const Family kCohere2 = {
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
     .quirks =
-        "needs_rope_type transformers_alone:_proj.bias natural_heads skips_tied_head asserts_tied"
+        "needs_rope_type transformers_alone:_proj.bias natural_heads skips_tied_head"
         " mlp_beside_attention full_attention_each:4",
     .names = {kCohere2Names},
     .keys = kCohere2Keys,

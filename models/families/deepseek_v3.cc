@@ -188,7 +188,7 @@ const Family kDeepseekV3 = with_latents({
     .model_types = "deepseek_v3",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
               " ignores_layer_types activation:silu own_config:DeepseekV3 always_yarn"
-              " nextn_uncounted never_ties noaux_router transformers_alone:_proj.bias"
+              " nextn_uncounted noaux_router transformers_alone:_proj.bias"
               " transformers_alone:_mqa.bias",
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
@@ -204,7 +204,7 @@ const Family kDeepseekV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
-              " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn never_ties"
+              " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn"
               " groups_by_method transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV2Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, rows::kMlpBias, kDeepseekV2Router,

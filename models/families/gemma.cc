@@ -96,7 +96,7 @@ const Family kGemma = {
     .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
     .quirks =
         "stops_at:head_dim=z ignores_layer_types activation:gelu asks_nothing_of_rope"
-        " no_bias:.self_attn. skips_tied_head looks_up_scales asserts_tied"
+        " no_bias:.self_attn. skips_tied_head looks_up_scales"
         " norms_feed_linears",
     .names = {kGemmaNorms, kGemma1Norms, rows::kCommonNames},
     .keys = {kGemma2Keys, kGemma1KeyCount},
@@ -116,7 +116,7 @@ const Family kGemma2 = {
     .activation = kGemmaGelu,
     .quirks =
         "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
-        " two_activations asks_nothing_of_rope skips_tied_head asserts_tied"
+        " two_activations asks_nothing_of_rope skips_tied_head"
         " norms_feed_linears full_attention_each:2",
     .names = {kGemmaNorms, kGemma2Norms, rows::kCommonNames},
     .keys = kGemma2Keys,

@@ -78,7 +78,7 @@ const Family kGlm4Moe = {
     .model_types = "glm4_moe",
     .quirks =
         "stops_at:n_group=tln stops_at:topk_group=n ignores_layer_types activation:silu"
-        " nextn_uncounted never_ties",
+        " nextn_uncounted",
     .names = {rows::kNormBehindName, rows::kNextnNames, rows::kRoutedExpertNames,
               rows::kExpertNames, rows::kCommonNames},
     .keys = kGlm4MoeKeys,

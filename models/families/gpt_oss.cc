@@ -62,7 +62,7 @@ const Family kGptOss = {
     .activation = {"swigluoai"},
     .quirks =
         "stops_at:head_dim=z own_config:GptOss own_rope_scaling yarn_of_any_type"
-        " looks_up_attention_alone skips_tied_head looks_up_scales never_fills_tied stacked_experts"
+        " looks_up_attention_alone skips_tied_head looks_up_scales stacked_experts"
         " keeps_mxfp4 ranked_vocabulary keeps_stacks full_attention_each:2 mxfp4_in_ollama",
     .names = {kGptOssNames, rows::kCommonNames},
     .keys = kGptOssKeys,

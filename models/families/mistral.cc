@@ -89,8 +89,8 @@ const Family kMinistral3 = mistral3({
 const Family kMistral3 = mistral3({
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
-    .quirks = "stops_at:image_size=tln vision_activation:gated projector_activation looks_up_parts"
-              " norms_feed_linears tower:pixtral",
+    .quirks = "stops_at:image_size=tln ties_outside vision_activation:gated projector_activation"
+              " looks_up_parts norms_feed_linears tower:pixtral",
     .defaults = kMistralDefaults,
 });
 

@@ -26,6 +26,16 @@ constexpr ParameterRule kNemotronHLayer[] = {
     {".mixer.down_proj.weight", "hidden_size intermediate_size", kColumns, "mlp"},
     {".mixer.up_proj.bias",  "intermediate_size", kRows, "mlp mlp_bias"},
     {".mixer.down_proj.bias", "hidden_size", kWhole, "mlp mlp_bias"},
+    {".mixer.gate.weight",   "n_routed_experts hidden_size", kWhole, "moe"},
+    {".mixer.gate.e_score_correction_bias", "n_routed_experts", kWhole, "moe"},
+    {".mixer.fc1_latent_proj.weight", "moe_latent_size hidden_size", kWhole, "moe moe_latent_size"},
+    {".mixer.fc2_latent_proj.weight", "hidden_size moe_latent_size", kWhole, "moe moe_latent_size"},
+    {".mixer.experts.{}.up_proj.weight", "moe_intermediate_size expert_width", kRows, "moe"},
+    {".mixer.experts.{}.down_proj.weight", "expert_width moe_intermediate_size", kColumns, "moe"},
+    {".mixer.shared_experts.up_proj.weight", "moe_shared_expert_intermediate_size hidden_size",
+     kRows, "moe n_shared_experts"},
+    {".mixer.shared_experts.down_proj.weight", "hidden_size moe_shared_expert_intermediate_size",
+     kColumns, "moe n_shared_experts"},
     {".mixer.in_proj.bias",
      "2*mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size+mamba_num_heads", kRows,
      "mamba use_bias"},
@@ -45,6 +55,11 @@ constexpr ParameterRule kNemotronHLayer[] = {
 };
 Result<uint64_t> nemotron_attention_width(const Fields& fields) {
   return fields.count(fields.said("head_dim") != nullptr ? "head_dim" : "attention_head_dim");
+}
+// Routed experts may work on a narrower copy of the hidden state.
+Result<uint64_t> nemotron_expert_width(const Fields& fields) {
+  const bool is_latent = fields.said("moe_latent_size") != nullptr;
+  return fields.count(is_latent ? "moe_latent_size" : "hidden_size");
 }
 constexpr NameRule kNemotronHNames[] = {
     {"backbone.embeddings",                    "token_embd"},
@@ -86,7 +101,11 @@ constexpr ClassDefault kNemotronHDefaults[] = {
     {"intermediate_size", "21504", kInShapes}, {"num_hidden_layers", "52", kInShapes},
     {"num_attention_heads", "32", kInShapes}, {"num_key_value_heads", "8", kInShapes},
     {.field = "attention_width", .value = "", .read_by = kInShapes,
-     .compute = nemotron_attention_width}, {"attention_head_dim", "128", kInShapes},
+     .compute = nemotron_attention_width},
+    {.field = "expert_width", .value = "", .read_by = kInShapes, .compute = nemotron_expert_width},
+    {"moe_intermediate_size", "7688", kInShapes}, {"n_shared_experts", "1", kInShapes},
+    {"moe_shared_expert_intermediate_size", "7688", kInShapes},
+    {"attention_head_dim", "128", kInShapes},
     {"mamba_num_heads", "128", kInShapes}, {"mamba_head_dim", "64", kInShapes},
     {"n_groups", "8", kInShapes}, {"ssm_state_size", "128", kInShapes},
     {"conv_kernel", "4", kInShapes}, {"use_conv_bias", "1", kInShapes},

@@ -134,7 +134,7 @@ const Family kPhi2 = {
     .activation = {"gelu_new", "hidden_act"},
     .quirks =
         "shares_no_key_heads ignores_layer_types activation:any natural_heads"
-        " looks_up_scales asserts_untied width_of_up mlp_beside_attention"
+        " looks_up_scales width_of_up mlp_beside_attention"
         " transformers_alone:.q_layernorm. transformers_alone:.k_layernorm.",
     .names = {kPhi2Names, rows::kCommonNames},
     .keys = kPhi2Keys,
@@ -166,7 +166,7 @@ const Family kPhiMoe = {
     .architectures = "PhiMoEForCausalLM",
     .model_types = "phimoe",
     .quirks =
-        "stops_at:head_dim=z computes_mscales passes_over:lm_head.bias never_ties"
+        "stops_at:head_dim=z computes_mscales passes_over:lm_head.bias"
         " tells:lm_head_bias=output.bias",
     .names = {rows::kSparseMoeNames, rows::kCommonNames},
     .keys = kPhi3Keys,

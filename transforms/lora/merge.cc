@@ -27,7 +27,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
-#include "transforms/facts/serving_config.h"
+#include "models/models.h"
 #include "transforms/lora/adapter.h"
 #include "transforms/lora/into_quantized.h"
 #include "transforms/lora/model_weights.h"
@@ -126,11 +126,7 @@ class LoraMerge {
     const Document* config = checkpoint_.find_document("config.json");
     const auto json = config == nullptr ? nullptr : config->values().value_or(nullptr);
     if (json == nullptr) return false;
-    const JsonValue* inner = known(known(*json, "text_config"), kTie);
-    const JsonValue* outer = known(*json, kTie);
-    if (inner != nullptr || outer != nullptr) return is_truthy(outer) || is_truthy(inner);
-    const auto classes = JsonText::parse(config->text());
-    return classes && ties_head_by_class(*classes).value_or(false);
+    return head_ties(*json).is_anywhere();
   }
 
   bool has_head() const {

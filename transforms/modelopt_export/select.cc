@@ -194,7 +194,8 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return out;
   const JsonText* text = config->find("text_config");
-  out.has_tied_head = ties_head_by_class(*config) == true;
+  CKPT_ASSIGN(const auto values, read_object(checkpoint, "config.json"));
+  if (values != nullptr) out.has_tied_head = head_ties(*values).of_text();
   for (const JsonText* scope : {&*config, text}) {
     if (scope == nullptr || !scope->is_object()) continue;
     out.model_type = scope->find_text("model_type").value_or(out.model_type);
@@ -206,8 +207,6 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
     for (const std::string_view key : split_words(kExpertCounts)) {
       out.experts = scope->find_whole(key).value_or(out.experts);
     }
-    const JsonText* tied = scope->find("tie_word_embeddings");
-    if (tied != nullptr) out.has_tied_head = tied->token() == "true";
   }
   if (checkpoint.has_head()) out.has_tied_head = false;
   if (out.next_token_layers != 0 && out.layers == 0) {

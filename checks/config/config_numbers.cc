@@ -254,13 +254,22 @@ void look_first_tokens(const Look& look) {
   look_window(look);
 }
 
+// Classes save null for the epsilon of a norm that they do not have. `true` where the family is
+// known, and has no default for another one.
+bool reads_epsilon(const Examined& on, std::string_view key) {
+  const Family* family = family_of_type(on.text_type);
+  if (family == nullptr) return false;
+  const auto is_epsilon = [](const ClassDefault& value) { return value.field.ends_with("_eps"); };
+  const auto own = std::ranges::find_if(family->defaults, is_epsilon);
+  return own == family->defaults.end() || own->field == key;
+}
+
 // Read while it computes, or not at all: nothing stops the loader.
 void look_small_numbers(const Look& look) {
   const Examined& on = look.on;
   for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
     const JsonValue* value = member(on.text_config(), key);
-    const bool may_be_unread = !look.profile.serves() && family_of_type(on.text_type) == nullptr;
-    if (value == nullptr || (value->is_null() && may_be_unread)) continue;
+    if (value == nullptr || (value->is_null() && !reads_epsilon(on, key))) continue;
     const auto epsilon = number(*value);
     if (epsilon && *epsilon >= 0 && *epsilon < 1) continue;
     look.tell(fmt::format("config.json: {}", key), "{}; expected a small number above zero",

@@ -126,7 +126,9 @@ std::optional<Severity> fault_of_module(const Look& look, const Module& first,
 }
 
 void look_parts_of_fp8(const Look& look, const Quantization& said) {
-  if (said.method != "fp8" && said.method != "compressed-tensors") return;
+  const bool is_blocked =
+      said.method == "fp8" && known(*said.json, "weight_block_size") != nullptr;
+  if (!is_blocked && said.method != "compressed-tensors") return;
   Mismatch refused, shifted;
   for (const auto& [name, module] : look.on.modules) {
     for (const auto& parts : kBlocksRunAsOne) {

@@ -58,9 +58,13 @@ void look_clutter(const Look& look) {
 void look_slow_files(const Look& look) {
   const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
   if (name == nullptr || name->ends_with("Fast") || look.on.has_document("tokenizer.json")) return;
-  const bool has = look.on.has_document("tokenizer.model") ||
-                   look.on.has_document("tiktoken.model") ||
-                   (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
+  const bool has_pair = look.on.has_document("vocab.json") && look.on.has_document("merges.txt");
+  const bool has = has_pair || std::ranges::any_of(
+                                   look.on.checkpoint.documents, [](const Document& document) {
+                                     const std::string& path = document.path;
+                                     return is_document_of(DocumentKind::kVocabulary, path) &&
+                                            path != "vocab.json" && path != "merges.txt";
+                                   });
   if (has || look.on.tokenizer_config.is_null()) return;
   look.tell(std::string(kTokenizerConfig),
             "class '{}' without tokenizer.json and without its own files", *name);

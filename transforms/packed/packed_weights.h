@@ -26,6 +26,7 @@ namespace ckpt {
 inline constexpr std::string_view kColumnScale = ".pre_quant_scale";
 // Ends of the names of tensors that servers need with quantized weights, but not with floats.
 inline constexpr std::string_view kCompanions[] = {
+    ".activation_scale", ".qscale_act",
     ".input_scale",  ".input_global_scale", ".output_scale", ".k_scale",      ".v_scale",
     ".q_scale",      ".kv_scale",           ".k_zero_point", ".v_zero_point", ".q_zero_point",
     ".k_bias_value", ".v_bias_value",       kColumnScale};

@@ -270,7 +270,11 @@ Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer,
   return {};
 }
 
-void add_normalizer_keys(const JsonValue& tokenizer, Metadata& metadata) {
+Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
+                        const SpecialsWanted& wanted, Metadata& metadata) {
+  CKPT_ASSIGN(const JsonValue chat, find_chat_template(checkpoint, config));
+  CKPT_TRY(add_special_ids(checkpoint, tokenizer, std::move(config), wanted, metadata));
+  add_chat_template(chat, metadata);
   NormalizerFlags flags;
   if (const JsonValue* normalizer = known(tokenizer, "normalizer"))
     read_normalizer(*normalizer, flags);
@@ -279,6 +283,7 @@ void add_normalizer_keys(const JsonValue& tokenizer, Metadata& metadata) {
     if (!flag) continue;
     metadata.append(fmt::format("tokenizer.ggml.normalizer.{}", key), MetaValue::boolean(*flag));
   }
+  return {};
 }
 
 }  // namespace ckpt

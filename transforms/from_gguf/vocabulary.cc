@@ -161,7 +161,11 @@ JsonValue tokenizer_json(const TokenTable& table, bool is_byte_level) {
           {"added_tokens", added_tokens(table, is_byte_level)}};
 }
 
+// Without them every text would be split into bytes.
 Result<JsonValue> listed_merges(const TokenTable& table) {
+  if (table.merges.empty()) {
+    return unsupported_hint(kOtherTokenizer, "the file has no tokenizer.ggml.merges");
+  }
   JsonValue out = JsonValue::array();
   for (const std::string& merge : table.merges) {
     const size_t space = merge.find(' ', 1);
@@ -173,6 +177,7 @@ Result<JsonValue> listed_merges(const TokenTable& table) {
 
 Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable& table,
                                        std::vector<std::string>& guessed) {
+  CKPT_ASSIGN(JsonValue merges, listed_merges(table));
   const std::string* name = file.metadata.find_text("tokenizer.ggml.pre");
   if (name == nullptr) {
     return unsupported_hint(kOtherTokenizer, "the file has no tokenizer.ggml.pre");
@@ -195,7 +200,7 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
   out["model"]["ignore_merges"] =
       tokenizer_flag(file, "ignore_merges")
           .value_or(pre_ignores_merges(*name) || was_ranked(file, *name));
-  CKPT_ASSIGN(out["model"]["merges"], listed_merges(table));
+  out["model"]["merges"] = std::move(merges);
   return out;
 }
 

@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/nearest.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "models/models.h"
 
@@ -109,6 +111,30 @@ constexpr std::string_view kKeysOfWriters =
     " adapter.lora.prompt_prefix:t adapter.alora.invocation_tokens:A xielu.alpha_n:f"
     " xielu.alpha_p:f xielu.beta:f xielu.eps:f ";
 
+// The meaning of an absent key, "name=value" behind the architecture's name and a dot, or
+// "architecture/name=value" for one alone, which goes first. A value is a number, another key, one
+// key divided by another, #KEY the length of a list, %NAME the rows of tensors called so, ~N a flag
+// a layer that each Nth lacks. No groups of experts are one group. Sources: src/llama-model.cpp
+// (load_hparams, load_swa_pattern), src/llama-hparams.h, src/models/*.cpp.
+constexpr std::string_view kAbsentValues =
+    " attention.head_count_kv=attention.head_count"
+    " attention.key_length=embedding_length/attention.head_count"
+    " attention.value_length=embedding_length/attention.head_count"
+    " rope.dimension_count=attention.key_length rope.freq_base=10000"
+    " rope.freq_base_swa=rope.freq_base gemma3/rope.freq_base_swa=10000"
+    " gemma4/rope.freq_base_swa=10000 rope.scaling.original_context_length=context_length"
+    " rope.scaling.yarn_ext_factor=1 rope.scaling.yarn_beta_fast=32 rope.scaling.yarn_beta_slow=1"
+    " vocab_size=#tokenizer.ggml.tokens leading_dense_block_count=0 attention.shared_kv_layers=0"
+    " expert_group_count=1 expert_group_used_count=1 expert_weights_scale=1"
+    " expert_weights_norm=0 deepseek2/expert_gating_func=1 glm4moe/expert_gating_func=2"
+    " expert_feed_forward_length=%.ffn_up_exps.weight"
+    " expert_shared_feed_forward_length=%.ffn_up_shexp.weight"
+    " gemma2/attn_logit_softcapping=50 gemma2/final_logit_softcapping=30 residual_scale=1"
+    " embedding_scale=1 gemma2/attention.sliding_window=4096 gemma3/attention.sliding_window=0"
+    " phi3/attention.sliding_window=0 olmo2/attention.sliding_window_pattern=~4"
+    " exaone4/attention.sliding_window_pattern=~1 full_attention_interval=4"
+    " attention.recurrent_layers=~full_attention_interval cohere2/rope.scaling.type=none ";
+
 // The kind of `key` in `list`; 0: it is not there.
 char kind_in(std::string_view list, std::string_view key) {
   if (key.empty() || key.find_first_of(" :") != key.npos) return 0;
@@ -159,6 +185,69 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
                                                : kind_in(kKeysOfWriters, key);
   if (written == 0) return std::nullopt;
   return GgufKey{written, type_of_kind(written), read != 0};
+}
+
+namespace {
+
+// A flag a block: set but for each `step`th, and for those of multi-token prediction.
+MetaValue flags_of_blocks(const Checkpoint& file, uint64_t step) {
+  const auto count = [&](const char* name) {
+    const std::string key = fmt::format("{}.{}", file.metadata.architecture(), name);
+    return std::min(file.metadata.find_unsigned(key).value_or(0), kMaxModelLayers);
+  };
+  const uint64_t blocks = count("block_count"), nextn = count("nextn_predict_layers");
+  std::vector<bool> flags;
+  for (uint64_t i = 0; i < blocks; ++i) flags.push_back(i + nextn < blocks && (i + 1) % step != 0);
+  return MetaValue::array(make_bool_array(flags));
+}
+
+// `text` as in kAbsentValues; 0: the file does not say.
+double number_of_text(const Checkpoint& file, std::string_view text) {
+  if (const auto number = number_from<double>(text)) return *number;
+  const std::string_view rest = text.substr(1);
+  if (text[0] == '#') {
+    const MetaArray* list = file.metadata.find_array(rest);
+    return list == nullptr ? 0 : static_cast<double>(list->count());
+  }
+  if (text[0] == '%') {
+    const auto found = std::ranges::find_if(file.tensors, [&](const Tensor& tensor) {
+      return tensor.name.ends_with(rest) && tensor.shape.size() >= 2;
+    });
+    return found == file.tensors.end() ? 0 : static_cast<double>(found->shape.end()[-2]);
+  }
+  if (const size_t over = text.find('/'); over != text.npos) {
+    const double under = number_of_text(file, text.substr(over + 1));
+    return under == 0 ? 0 : std::floor(number_of_text(file, text.substr(0, over)) / under);
+  }
+  const std::string key = fmt::format("{}.{}", file.metadata.architecture(), text);
+  const MetaValue* said = file.metadata.find(key);
+  const auto value = said == nullptr ? absent_gguf_value(file, key) : std::optional(*said);
+  const auto* whole = value ? std::get_if<uint64_t>(&value->value) : nullptr;
+  const auto* real = value ? std::get_if<double>(&value->value) : nullptr;
+  return whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
+}
+
+}  // namespace
+
+std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key) {
+  const std::string_view architecture = file.metadata.architecture();
+  const auto known = find_gguf_key(architecture, key);
+  if (!known || !key.starts_with(architecture)) return std::nullopt;
+  const std::string_view name = key.substr(architecture.size() + 1);
+  for (const std::string& start :
+       {fmt::format("{}/{}=", architecture, name), fmt::format("{}=", name)}) {
+    const auto found = words_after(kAbsentValues, start);
+    if (found.empty()) continue;
+    if (known->type == MetaType::kText) return MetaValue::text(std::string(found[0]));
+    const bool is_list = found[0].starts_with('~');
+    const double number = number_of_text(file, found[0].substr(is_list ? 1 : 0));
+    if (is_list && number >= 1) return flags_of_blocks(file, static_cast<uint64_t>(number));
+    const bool is_zero = found[0] == "0";
+    if (is_list || (number == 0 && !is_zero)) return std::nullopt;
+    if (known->type == MetaType::kF32) return MetaValue::f32(number);
+    return MetaValue{known->type, static_cast<uint64_t>(number)};
+  }
+  return std::nullopt;
 }
 
 namespace {

@@ -403,6 +403,9 @@ struct GgufKey {
 };
 // nullopt: no program has it. `architecture` as in general.architecture.
 std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_view key);
+// The value that llama.cpp takes where `file` lacks the key, or that its tensors say; nullopt:
+// there is none, or the loader stops.
+std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key);
 // The key that was probably meant where find_gguf_key knows none. Certain: `key` lacks only the
 // architecture's name in front.
 struct MeantKey {

@@ -138,45 +138,54 @@ class ConfigReader {
     if (rule.source == KeySource::kRopeScaling) return take_rope_scaling(file_, family_, rope_);
     if (rule.key.starts_with("general.")) return;
     const MetaValue* value = key(rule.key);
-    if (value == nullptr) return take_absent(rule);
+    return value == nullptr ? take_absent(rule) : take_value(rule, *value);
+  }
+
+  void take_value(const KeyRule& rule, const MetaValue& value) {
     const std::string fields(rule.fields);
-    const bool is_single = value->type != MetaType::kArray && value->type != MetaType::kText;
+    const JsonValue number = number_of_layers(value);
+    const bool is_single = !number.is_null();
     switch (rule.source) {
       case KeySource::kField:
       case KeySource::kFieldOrZero:
       case KeySource::kFieldUnlessZero:
       case KeySource::kNextnSaid:
-        if (rule.fields == "attn_rotary_emb" && json_of(*value) == head_size()) return;
-        if (is_single) config_[field_of(rule.fields)] = json_of(*value);
+        if (rule.fields == "attn_rotary_emb" && number == head_size()) return;
+        if (is_single) config_[field_of(rule.fields)] = number;
         return;
-      case KeySource::kFieldIfTrue: config_[fields] = true; return;
+      case KeySource::kFieldIfTrue: config_[fields] = number; return;
       case KeySource::kNoWindow:  // 0: attention is full everywhere
         config_[fields] = std::vector<std::string>(layers(), "full_attention");
         return;
       case KeySource::kSlidingWindow:
-        if (is_single) config_["sliding_window"] = json_of(*value);
+        if (is_single && number != 0) {
+          config_["sliding_window"] = number;
+        } else if (is_single) {  // the class has a window, which no layer uses
+          config_["sliding_window_pattern"] = 1;
+          config_["layer_types"] = std::vector<std::string>(layers(), "full_attention");
+        }
         return;
       case KeySource::kAttentionInterval:
-        if (is_single) config_[fields] = json_of(*value);
+        if (is_single) config_[fields] = number;
         return;
       case KeySource::kBlockCount: config_["num_hidden_layers"] = layers(); return;
-      case KeySource::kCausal: config_["is_causal"] = json_of(*value); return;
-      case KeySource::kRopeBase: rope_["rope_theta"] = json_of(*value); return;
-      case KeySource::kRopeBaseSliding: config_["rope_local_base_freq"] = json_of(*value); return;
+      case KeySource::kCausal: config_["is_causal"] = number; return;
+      case KeySource::kRopeBase: rope_["rope_theta"] = number; return;
+      case KeySource::kRopeBaseSliding: config_["rope_local_base_freq"] = number; return;
       case KeySource::kNextnLayers:
         config_[family_.nextn == NextnLayers::kKept ? "num_nextn_predict_layers"
-                                                    : "mtp_num_hidden_layers"] = json_of(*value);
+                                                    : "mtp_num_hidden_layers"] = number;
         return;
       case KeySource::kRopeField:
-      case KeySource::kRopeNeeded: rope_[fields] = json_of(*value); return;
-      default: return take_computed(rule, *value);
+      case KeySource::kRopeNeeded: rope_[fields] = number; return;
+      default: return take_computed(rule, value);
     }
   }
 
   // Sources whose key is not a plain field.
   void take_computed(const KeyRule& rule, const MetaValue& value) {
     if (take_layer_list(rule, value, family_, layers(), config_)) return;
-    const auto count = count_at(rule.key);
+    const auto count = whole(number_of_layers(value));
     switch (rule.source) {
       case KeySource::kRopeSections:
       case KeySource::kDefaultSections: return take_rope_sections(value, rope_);
@@ -223,13 +232,24 @@ class ConfigReader {
     }
   }
 
-  // The value in the file if config.json left it to the class.
+  // llama.cpp's value where the class would fill in its own, or null where both have none.
   void take_absent(const KeyRule& rule) {
     if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
-    if (rule.source != KeySource::kField) return;
-    const std::string field = field_of(rule.fields);
+    if (rule.source == KeySource::kFieldIfTrue) return;
+    const auto absent = absent_gguf_value(file_, fmt::format("{}.{}", family_.name, rule.key));
+    constexpr KeySource kOwnDefaults[] = {KeySource::kSlidingLayers,  KeySource::kRecurrentLayers,
+                                          KeySource::kSlidingWindow,  KeySource::kPartialRotary,
+                                          KeySource::kPartialHidden, KeySource::kRotaryPart};
+    const bool has_own = std::ranges::find(kOwnDefaults, rule.source) != std::end(kOwnDefaults);
+    if (absent && has_own) return take_value(rule, *absent);
+    const std::string field = rule.source == KeySource::kRopeBase ? "rope_theta"
+                              : rule.source == KeySource::kRopeBaseSliding
+                                  ? "rope_local_base_freq"
+                                  : field_of(rule.fields);
     for (const ClassDefault& row : family_.defaults) {
-      if (row.field == field && row.unless == row.field) config_[field] = nullptr;
+      if (row.field != field || row.read_by == ReadBy::kShapes) continue;
+      if (absent) return take_value(rule, *absent);
+      if (rule.source == KeySource::kField && row.unless == field) config_[field] = nullptr;
     }
   }
 

@@ -9,6 +9,8 @@ namespace ckpt {
 
 // A number of the file as JSON; a float as the shortest decimal that is that float.
 JsonValue json_of(const MetaValue& value);
+// The same, and of a list that says one whole number for each layer, that number.
+JsonValue number_of_layers(const MetaValue& value);
 
 // The ids of special tokens among a file's keys (generation_config.cc).
 void add_token_ids(const Metadata& metadata, JsonValue& out);

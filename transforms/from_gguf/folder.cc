@@ -108,6 +108,17 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, 
                      name);
 }
 
+void note_other_keys(const Forward& forward, const Context& context) {
+  if (!forward.absent.empty()) {
+    context.note("keys that the file lacks are what llama.cpp takes without them: {}",
+                 fmt::join(forward.absent, ", "));
+  }
+  if (!forward.unread.empty()) {
+    context.note("no program reads these keys of the file, and the folder does not have them: {}",
+                 fmt::join(forward.unread, ", "));
+  }
+}
+
 Status check_architecture(const Checkpoint& file, const Family& family) {
   const std::string* found = file.metadata.find_text("general.architecture");
   if (found != nullptr && *found == family.name) return {};

@@ -25,6 +25,8 @@ namespace ckpt {
 struct Forward {
   Model model;
   std::vector<Tensor> tensors;
+  // Keys that the file lacks, with what llama.cpp takes then; those that nothing reads.
+  std::vector<std::string> absent = {}, unread = {};
 };
 Result<Forward> run_forward(const Checkpoint& folder, const Context& context);
 
@@ -41,8 +43,8 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
 bool keeps_f32(std::string_view name);
 
 // Proves that `forward`, made from a folder, has the tensors and keys of `file`; names the first
-// that differs. Fails: kUnsupported.
-Status check_forward(const Checkpoint& file, const Checkpoint& folder, const Forward& forward);
+// that differs. Sets `absent` and `unread`. Fails: kUnsupported.
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, Forward& forward);
 
 struct ReturnedFolder {
   Checkpoint folder;  // headers and config.json; return_tensors gives them the file's values
@@ -56,6 +58,9 @@ struct ReturnedFolder {
 // differs.
 Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, bool keeps_mxfp4,
                                    const Context& context);
+
+// Notes which keys of the file were absent or not read.
+void note_other_keys(const Forward& forward, const Context& context);
 
 // Fails: kUsage: the base is of another architecture than the file.
 Status check_architecture(const Checkpoint& file, const Family& family);

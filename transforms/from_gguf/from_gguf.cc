@@ -127,6 +127,7 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   CKPT_TRY(settle_keys(file, is_own, found, context));
   CKPT_ASSIGN(const std::string text_class, name_text_class(found));
   note_guesses(found, guessed, context);
+  note_other_keys(found.forward, context);
   if (!text_class.empty()) {
     context.note("the folder is a {}: the text part of a {}, whose towers the file does not have",
                  text_class, found.forward.model.architecture);
@@ -179,6 +180,7 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
   CKPT_TRY(take_tokenizer(options, found.folder, context));
   CKPT_TRY(settle_keys_of_base(file, found.folder, found.forward.model, options, context));
   context.note("names, configuration and tokenizer are BASE's; weights are the file's");
+  note_other_keys(found.forward, context);
   if (found.kept != 0) {
     context.note("{} tensors that the file does not hold are BASE's, such as those of its towers",
                  found.kept);

@@ -95,6 +95,13 @@ JsonValue json_of(const MetaValue& value) {
   return std::strtod(fmt::format("{}", static_cast<float>(*real)).c_str(), nullptr);
 }
 
+JsonValue number_of_layers(const MetaValue& value) {
+  const LayerNumbers list = layer_numbers(value);
+  const bool is_one = !list.empty() && list[0] == std::floor(list[0]) &&
+                      std::ranges::count(list, list[0]) == std::ssize(list);
+  return is_one ? JsonValue(count_of(list[0])) : json_of(value);
+}
+
 bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& family,
                      uint64_t layers, JsonValue& config) {
   const LayerNumbers numbers = layer_numbers(value);

@@ -182,8 +182,17 @@ std::string text_of_value(const MetaValue* value) {
   return json_of(*value).dump();
 }
 
-// Keys of the family: others say how the file was made, not what the model is.
-Status check_keys(const Checkpoint& file, const Checkpoint& folder, const Model& model) {
+// A list may say for each layer what one number says for all.
+bool says(const MetaValue& found, const MetaValue& made) {
+  const JsonValue number = json_of(made);
+  const bool may_repeat = found.type == MetaType::kArray && number.is_number();
+  return found == made || (may_repeat && number_of_layers(found) == number);
+}
+
+// Keys of the family: others say how the file was made, not what the model is. An absent key says
+// what llama.cpp takes without it.
+Status check_keys(const Checkpoint& file, const Checkpoint& folder, Forward& forward) {
+  const Model& model = forward.model;
   Metadata made;
   CKPT_TRY(add_early_keys(folder, model, made));
   CKPT_TRY(add_model_keys(folder, model, made));
@@ -195,11 +204,17 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, const Model&
   for (const MetaEntry& entry : made.entries) {
     if (!entry.key.starts_with(prefix)) continue;
     const MetaValue* found = file.metadata.find(entry.key);
-    if (found == nullptr || *found != entry.value) return differs(entry.key, &entry.value);
+    const auto absent = found == nullptr ? absent_gguf_value(file, entry.key) : std::nullopt;
+    if (absent) found = &*absent;
+    if (found == nullptr || !says(*found, entry.value)) return differs(entry.key, &entry.value);
+    const bool is_list = entry.value.type == MetaType::kArray;
+    if (absent) forward.absent.push_back(entry.key + (is_list ? "" : " " + text_of_value(found)));
   }
   for (const MetaEntry& entry : file.metadata.entries) {
     if (!entry.key.starts_with(prefix) || made.find(entry.key) != nullptr) continue;
-    return differs(entry.key, nullptr);
+    if (absent_gguf_value(file, entry.key) == entry.value) continue;
+    if (find_gguf_key(model.family->name, entry.key)) return differs(entry.key, nullptr);
+    forward.unread.push_back(entry.key);
   }
   return {};
 }
@@ -272,8 +287,8 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
   return out;
 }
 
-Status check_forward(const Checkpoint& file, const Checkpoint& folder, const Forward& forward) {
-  CKPT_TRY(check_keys(file, folder, forward.model));
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, Forward& forward) {
+  CKPT_TRY(check_keys(file, folder, forward));
   std::unordered_map<std::string_view, const Tensor*> made;
   for (const Tensor& tensor : forward.tensors) made[tensor.name] = &tensor;
   for (const Tensor& tensor : file.tensors) {

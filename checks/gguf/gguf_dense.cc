@@ -192,7 +192,7 @@ const GgufArchitecture kDenseArchitectures[] = {
      .keys = "attention.sliding_window", .graph = "turned_whole", .has_nextn = true,
      .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
     {.names = " glm4 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn},
-     .keys = "rope.dimension_sections", .has_nextn = true},
+     .keys = "rope.dimension_sections", .graph = "axes_if_said", .has_nextn = true},
     {.names = " ernie4_5 ",
      .rows = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense},
      .keys = "rope.dimension_sections", .graph = "turned_whole"},

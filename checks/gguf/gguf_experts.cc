@@ -118,8 +118,8 @@ const GgufArchitecture kExpertArchitectures[] = {
      .rows = {kFrame, kTiedHead, kAttention, kPostNorms, kGlm4MoeRows, kLeading, kNextn},
      .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
              " leading_dense_block_count expert_weights_scale expert_weights_norm"
-             " expert_gating_func", .needs_experts = true, .has_nextn = true,
-     .may_lack_nextn = true},
+             " expert_gating_func", .graph = "axes_if_said", .needs_experts = true,
+     .has_nextn = true, .may_lack_nextn = true},
     {.names = " deepseek2 ", .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kLeading, kNextn},
      .keys = "vocab_size leading_dense_block_count attention.kv_lora_rank!"
              " attention.key_length_mla attention.value_length_mla expert_feed_forward_length!"

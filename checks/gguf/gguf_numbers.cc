@@ -272,6 +272,18 @@ std::string GgufNumbers::fault_of_rotation() const {
   return {};
 }
 
+// Positions on several axes turn runs of a head's values, one for each axis.
+std::string GgufNumbers::fault_of_sections(uint64_t head) const {
+  constexpr std::string_view kKey = "rope.dimension_sections";
+  const auto section = [&](uint64_t axis) { return number_of(kKey, axis); };
+  const uint64_t axes = section(0) + section(1) + section(2), all = axes + section(3);
+  const bool has_axes = has_part(rules_.keys, "rope.dimension_sections!") ||
+                        (has_graph("axes_if_said") && section(0) > 0 && section(1) > 0);
+  if (!has_axes || (axes > 0 && all <= head)) return {};
+  return fmt::format("{} are {} together; expected 1 to the {} values of a head", kKey,
+                     axes == 0 ? 0 : all, head);
+}
+
 // Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
 std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   const bool has_square = has_row(rules_, [](const GgufRow& row) {
@@ -289,6 +301,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }
   if (std::string wide = fault_of_rotation(); !wide.empty()) return wide;
+  if (std::string sections = fault_of_sections(key); !sections.empty()) return sections;
   if (all["mla"] == false && number("attention.value_length", 1) == 0)
     return "attention.value_length is 0";
   const uint64_t latent = at(all, "lora_kv") + turned;

@@ -113,6 +113,7 @@ class GgufNumbers {
   std::string fault_of_sharing() const;
   std::string fault_of_heads(const JsonValue& all) const;
   std::string fault_of_rotation() const;
+  std::string fault_of_sections(uint64_t head) const;
   std::string fault_of_blocks() const;
   std::string fault_of_norms() const;
   std::string fault_of_memory() const;

@@ -126,7 +126,8 @@ void make_stack(Entry& entry, uint32_t members, const Tensor& tensor) {
 // The first part has the tensor's shape; others are numbers that belong to all of it.
 Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part, uint32_t members) {
   const PartRule& rule = tensor.codec->parts[part];
-  const auto type = ggml_type(rule.dtype);
+  const auto unknown = unknown_type(*tensor.codec);
+  const auto type = unknown ? unknown : ggml_type(rule.dtype);
   const bool fits = part == 0
                         ? rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values
                         : rule.tile_rows == 0 && rule.tile_values == 0;
@@ -135,7 +136,7 @@ Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part, ui
   }
   Entry entry{index,         part,  tensor.name + std::string(rule.suffix),
               {uint64_t{1}}, *type, part_size_bytes(tensor, part)};
-  if (part == 0) entry.shape = tensor.shape;
+  if (part == 0) entry.shape = unknown ? tensor.stored().part_shapes[0] : tensor.shape;
   if (members > 0) make_stack(entry, members, tensor);
   if (entry.name.size() > kMaxGgufNameBytes) {
     return unsupported("a name of {} bytes; llama.cpp reads at most {}", entry.name.size(),
@@ -356,8 +357,10 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
     part.first = cuts[i];
     part.count = (i + 1 < cuts.size() ? cuts[i + 1] : total) - cuts[i];
     part.is_first = i == 0;
-    if (i != 0 && alignment != kGgufDefaultAlignment) {
-      // Each file is read by its own keys; without this one the rest would be read with 32.
+    // Each file is read by its own keys; without this one the rest would be read with 32.
+    const bool is_said = i == 0 && checkpoint.metadata.find_unsigned(kAlignmentKey).value_or(
+                                       alignment) == alignment;
+    if (!is_said && (i == 0 || alignment != kGgufDefaultAlignment)) {
       part.own.append(std::string(kAlignmentKey), MetaValue::u32(alignment));
     }
     if (cuts.size() > 1) append_split_keys(part.own, i, cuts.size(), total);
@@ -380,7 +383,9 @@ Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& o
     });
   }
   const Sources sources{checkpoint, entries, options};
-  CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(checkpoint.metadata));
+  // llama.cpp ends where a mapped tensor is not at a multiple of 32 bytes.
+  CKPT_ASSIGN(const uint64_t said, gguf_alignment(checkpoint.metadata));
+  const uint64_t alignment = std::max(said, kGgufDefaultAlignment);
   const std::vector<Part> parts = plan_parts(sources, alignment);
   if (parts.size() > kMaxGgufFiles) {
     return misuse_hint("a larger limit", "{} files; GGUF can count {}", parts.size(),

@@ -47,6 +47,11 @@ extern const Format kGguf;
 std::optional<uint32_t> ggml_type(Dtype dtype);
 std::optional<Dtype> dtype_of_ggml_type(uint32_t type);
 
+// The codec of tensors of a type that is not known here, as bytes, called "ggml type N"; their
+// Stored::part_shapes has the shape in the file. nullptr: no program has such a type.
+const Codec* unknown_codec(uint32_t type);
+std::optional<uint32_t> unknown_type(const Codec& codec);
+
 // One GGUF file.
 struct GgufFile {
   SharedSource source;
@@ -56,10 +61,12 @@ struct GgufFile {
 
 // Reads the header of one file and checks it: as strict as llama.cpp's loader, which wants the
 // offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
-// byte order and files other than GGUF; kIo.
-Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
+// byte order, files other than GGUF, and unknown types of tensors unless these are kept; kIo.
+Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs,
+                                bool keep_unknown_types = false);
 // The same for an open file.
-Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs);
+Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs,
+                                  bool keep_unknown_types = false);
 
 // The value of a key: its type and value follow in `cursor`.
 Result<MetaValue> read_gguf_value(Cursor& cursor);

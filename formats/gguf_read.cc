@@ -24,6 +24,30 @@ struct TensorInfos {
   std::vector<uint64_t> offsets;
 };
 
+// Made while compiling, because a tensor only points to its codec.
+class UnknownCodecs {
+ public:
+  constexpr UnknownCodecs() {
+    for (uint32_t type = 0; type < kCount; ++type) {
+      char* end = std::ranges::copy(std::string_view("ggml type "), names_[type]).out;
+      for (uint32_t scale = 100; scale > 0; scale /= 10) {
+        if (type >= scale) *end++ = static_cast<char>('0' + type / scale % 10);
+      }
+      codecs_[type].name = names_[type];
+      codecs_[type].parts = kBytes;
+      codecs_[type].band_rows = codecs_[type].block_values = 1;
+    }
+  }
+  static constexpr uint32_t kCount = 1000;
+  std::span<const Codec> all() const { return codecs_; }
+
+ private:
+  static constexpr PartRule kBytes[] = {{"", Dtype::kU8, 1, 1}};
+  char names_[kCount][16] = {};
+  Codec codecs_[kCount] = {};
+};
+constinit const UnknownCodecs kUnknownCodecs;
+
 Status read_version(Cursor& cursor) {
   CKPT_ASSIGN(const uint32_t version, cursor.u32());
   if (version == 2 || version == kGgufVersion) return {};
@@ -73,10 +97,12 @@ Result<std::vector<uint64_t>> read_shape(Cursor& cursor) {
   return shape;
 }
 
-Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
+Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs, bool keep_unknown_types) {
   const uint64_t at = cursor.position_bytes();
   CKPT_ASSIGN(const uint32_t type, cursor.u32());
   const auto dtype = dtype_of_ggml_type(type);
+  const Codec* const unknown = dtype || !keep_unknown_types ? nullptr : unknown_codec(type);
+  if (unknown != nullptr) return unknown;
   if (!dtype) {
     return unsupported("at byte {}: ggml type {}, which is not known or was removed", at, type);
   }
@@ -88,14 +114,16 @@ Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
 }
 
 // Gives the offset.
-Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
+Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, bool keep_unknown_types,
+                                Tensor& tensor) {
   CKPT_ASSIGN(tensor.shape, read_shape(cursor));
-  CKPT_ASSIGN(tensor.codec, read_codec(cursor, codecs));
+  CKPT_ASSIGN(tensor.codec, read_codec(cursor, codecs, keep_unknown_types));
   CKPT_TRY(check_shape(tensor.shape, *tensor.codec));
   return cursor.u64();
 }
 
-Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
+Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs,
+                               bool keep_unknown_types) {
   TensorInfos infos;
   infos.tensors.reserve(count);
   infos.offsets.reserve(count);
@@ -104,12 +132,24 @@ Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
     CKPT_ASSIGN(tensor.name, in(fmt::format("name of tensor {} of {}", i + 1, count),
                                 cursor.text_u64(kMaxGgufNameBytes)));
     CKPT_ASSIGN(infos.offsets.emplace_back(), in(fmt::format("tensor '{}'", tensor.name),
-                                                 read_info_body(cursor, codecs, tensor)));
+                                                 read_info_body(cursor, codecs,
+                                                                keep_unknown_types, tensor)));
   }
   if (const auto twice = NameIndex(names_in<std::string_view>(infos.tensors)).find_twice()) {
     return corrupt("tensor '{}' comes twice", infos.tensors[twice->first].name);
   }
   return infos;
+}
+
+// Only where the next tensor begins tells how many bytes one of an unknown type has.
+void size_unknown(uint64_t data_bytes, TensorInfos& infos) {
+  for (size_t i = 0; i < infos.tensors.size(); ++i) {
+    Tensor& tensor = infos.tensors[i];
+    if (!unknown_type(*tensor.codec)) continue;
+    const uint64_t end = i + 1 < infos.tensors.size() ? infos.offsets[i + 1] : data_bytes;
+    tensor.origin = Stored{{}, {tensor.shape}};
+    tensor.shape = {end - std::min(end, infos.offsets[i])};
+  }
 }
 
 // Offsets must be the running sum of padded sizes, and the last tensor inside the file. Some
@@ -136,7 +176,7 @@ Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data
   return {};
 }
 
-Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
+Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs, bool keep_unknown_types) {
   if (source->size_bytes() == 0) CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
   Cursor cursor(source);
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
@@ -157,15 +197,16 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   GgufFile file;
   CKPT_TRY(read_keys(cursor, keys, file.metadata));
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(file.metadata));
-  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, tensors, codecs));
+  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, tensors, codecs, keep_unknown_types));
   const uint64_t data_start = round_up(cursor.position_bytes(), alignment);
   const uint64_t size = source->size_bytes();
+  size_unknown(size - std::min(size, data_start), infos);
   CKPT_TRY(check_offsets(infos, alignment, data_start, size));
   for (size_t i = 0; i < infos.tensors.size(); ++i) {
     const uint64_t bytes = size_bytes(infos.tensors[i]);
     // An empty tensor after the last byte of a file without its final padding starts at the end.
     const uint64_t offset = std::min(data_start + infos.offsets[i], size);
-    infos.tensors[i].origin = Stored{{{Slice{source, offset, bytes}}}, {}};
+    std::get<Stored>(infos.tensors[i].origin).parts = {{Slice{source, offset, bytes}}};
   }
   file.tensors = std::move(infos.tensors);
   file.source = std::move(source);
@@ -209,14 +250,25 @@ Result<uint64_t> gguf_alignment(const Metadata& metadata) {
   return alignment;
 }
 
-Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs) {
-  const std::string name = source->name();
-  return in_file(name, read_checked_gguf(std::move(source), codecs));
+const Codec* unknown_codec(uint32_t type) {
+  return type < UnknownCodecs::kCount ? &kUnknownCodecs.all()[type] : nullptr;
 }
 
-Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs) {
+std::optional<uint32_t> unknown_type(const Codec& codec) {
+  const std::span<const Codec> all = kUnknownCodecs.all();
+  const bool is_one = std::less_equal()(all.data(), &codec) && std::less()(&codec, &all.back() + 1);
+  return is_one ? std::optional(static_cast<uint32_t>(&codec - all.data())) : std::nullopt;
+}
+
+Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs, bool keep_unknown_types) {
+  const std::string name = source->name();
+  return in_file(name, read_checked_gguf(std::move(source), codecs, keep_unknown_types));
+}
+
+Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs,
+                                bool keep_unknown_types) {
   CKPT_ASSIGN(SharedSource source, open_file(path));
-  return read_gguf_source(std::move(source), codecs);
+  return read_gguf_source(std::move(source), codecs, keep_unknown_types);
 }
 
 }  // namespace ckpt

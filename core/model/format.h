@@ -61,6 +61,8 @@ struct ReadOptions {
   // If a URL names the folder, vocabularies and weights of modules have only their names, no text:
   // for callers that show only the names.
   bool skip_vocabularies_of_urls = false;
+  // Tensors of a GGUF whose type no codec has are bytes, for callers that read keys.
+  bool keep_unknown_types = false;
 };
 
 struct Format {

@@ -181,6 +181,7 @@ Result<int> get(const TypedGet& typed, const Console& console) {
 
 Run declare_get(CommandOptions& options) {
   auto typed = std::make_shared<TypedGet>();
+  typed->reading.keep_unknown_types = true;
   options.add("PATH", &typed->path, "a .gguf, a Hugging Face folder or a .safetensors",
               {.is_required = true});
   options.add(

@@ -57,6 +57,7 @@ Result<int> set(TypedSet& typed, const Console& console, const CommonOptions& co
 
 Run declare_set(CommandOptions& options) {
   auto typed = std::make_shared<TypedSet>();
+  typed->run.reading.keep_unknown_types = true;
   options.add("PATH", &typed->run.path, "a .gguf, a Hugging Face folder or a .safetensors",
               {.is_required = true, .place = OptionPlace::kWritten, .unless = {"--out"}});
   options.add("KEY=VALUE", &typed->set,

@@ -158,6 +158,12 @@ std::vector<size_t> sorted_tensors(const Checkpoint& checkpoint, std::string_vie
   return order;
 }
 
+// One of an unknown type is bytes, but for this shape.
+const std::vector<uint64_t>& shape_in_file(const Tensor& tensor) {
+  const auto& shapes = tensor.stored().part_shapes;
+  return tensor.has_scales() || shapes.empty() ? tensor.shape : shapes[0];
+}
+
 Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                     const QuantSummary& summary, const TypedShow& typed) {
   const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
@@ -168,10 +174,11 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
     if (!glob.matches(tensor.name)) continue;
     found = true;
     const uint64_t bytes = size_bytes(tensor);
-    table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
+    const std::vector<uint64_t>& shape = shape_in_file(tensor);
+    table.add({tensor.name, fmt::format("[{}]", fmt::join(shape, ", ")),
                std::string(tensor.codec->name), summary.algorithms[i], human_bytes(bytes)});
     console.object("tensor", {{"name", tensor.name},
-                              {"shape", tensor.shape},
+                              {"shape", shape},
                               {"tensor_type", tensor.codec->name},
                               {"algorithm", summary.algorithms[i]},
                               {"size_bytes", bytes},
@@ -211,6 +218,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
 Run declare_show(CommandOptions& options) {
   auto typed = std::make_shared<TypedShow>();
   typed->reading.skip_vocabularies_of_urls = true;
+  typed->reading.keep_unknown_types = true;
   options.add("PATH", &typed->paths, "Hugging Face folders, .safetensors or .gguf files",
               {.is_required = true});
   options.add("--tensors [GLOB]",

@@ -224,6 +224,12 @@ bool is_gguf_path(const std::filesystem::path& path) { return path.extension() =
 
 Result<Checkpoint> apply_added_steps(Checkpoint checkpoint, const OutputPlanning& planning) {
   if (planning.conversion.mmproj_only) return made_projector(std::move(checkpoint), planning);
+  const Metadata& keys = checkpoint.metadata;
+  const std::string nextn = fmt::format("{}.nextn_predict_layers", keys.architecture());
+  if (keys.find_unsigned(nextn).value_or(0) > 0 && planning.conversion.flags.has("no-mtp")) {
+    planning.use.add("no-mtp");
+    CKPT_ASSIGN(checkpoint, run_step("drop", {{"layers", "mtp"}}, std::move(checkpoint), planning));
+  }
   return is_gguf_path(planning.conversion.out) ? towards_gguf(std::move(checkpoint), planning)
                                                : towards_folder(std::move(checkpoint), planning);
 }

@@ -156,36 +156,6 @@ void take_name(std::string_view id, uint64_t total_values, General& out) {
   fill("size_label", parts.size_label);
 }
 
-ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
-  ParameterCount out;
-  uint64_t expert_sum = 0;
-  uint64_t stacks = 0;
-  for (const Tensor& tensor : tensors) {
-    uint64_t values = tensor.values();
-    for (const PartRule& part : tensor.codec->parts) values += part.tile_rows == 0 ? 1 : 0;
-    out.total += values;
-    if (const auto member = stack_member(tensor)) {
-      out.shared += values - tensor.values();
-      out.expert += member->number == 0 ? tensor.values() : 0;
-      stacks += member->number == 0 ? 1 : 0;
-      ++expert_sum;
-      continue;
-    }
-    const bool is_stack = tensor.name.find("_exps.") != std::string::npos &&
-                          tensor.shape.size() >= 3 && tensor.shape[tensor.shape.size() - 3] > 0;
-    if (!is_stack) {
-      out.shared += values;
-      continue;
-    }
-    const uint64_t experts = tensor.shape[tensor.shape.size() - 3];
-    out.expert += values / experts;
-    expert_sum += experts;
-    ++stacks;
-  }
-  out.experts = stacks == 0 ? 0 : expert_sum / stacks;
-  return out;
-}
-
 void put_references(Metadata& metadata, const std::string& prefix,
                     const std::optional<std::vector<JsonValue>>& list) {
   if (!list) return;
@@ -288,6 +258,36 @@ Status add_sampling_keys(const Checkpoint& checkpoint, Metadata& metadata) {
     }
   }
   return {};
+}
+
+ParameterCount count_parameters(const std::vector<Tensor>& tensors) {
+  ParameterCount out;
+  uint64_t expert_sum = 0;
+  uint64_t stacks = 0;
+  for (const Tensor& tensor : tensors) {
+    uint64_t values = tensor.values();
+    for (const PartRule& part : tensor.codec->parts) values += part.tile_rows == 0 ? 1 : 0;
+    out.total += values;
+    if (const auto member = stack_member(tensor)) {
+      out.shared += values - tensor.values();
+      out.expert += member->number == 0 ? tensor.values() : 0;
+      stacks += member->number == 0 ? 1 : 0;
+      ++expert_sum;
+      continue;
+    }
+    const bool is_stack = tensor.name.find("_exps.") != std::string::npos &&
+                          tensor.shape.size() >= 3 && tensor.shape[tensor.shape.size() - 3] > 0;
+    if (!is_stack) {
+      out.shared += values;
+      continue;
+    }
+    const uint64_t experts = tensor.shape[tensor.shape.size() - 3];
+    out.expert += values / experts;
+    expert_sum += experts;
+    ++stacks;
+  }
+  out.experts = stacks == 0 ? 0 : expert_sum / stacks;
+  return out;
 }
 
 Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>& tensors,

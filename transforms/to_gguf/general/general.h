@@ -66,6 +66,8 @@ struct ParameterCount {
   uint64_t experts = 0;  // how many; 0: none
 };
 
+ParameterCount count_parameters(const std::vector<Tensor>& tensors);
+
 // "9.4B", "752M", "128x24B".
 std::string size_label(const ParameterCount& count);
 

@@ -154,6 +154,10 @@ void look_pre_tokenizer(const Look& look) {
   }
 }
 
+void look_vocabulary(const Look& look) {
+  if (is_asked(look)) look_gguf_vocabulary(look);
+}
+
 void look_special_tokens(const Look& look) {
   if (!is_asked(look)) return;
   const auto tokens = array_count(look, "tokenizer.ggml.tokens");
@@ -284,6 +288,10 @@ constexpr Check kGgufChecks[] = {
      "ckpt convert FOLDER OUT", look_blocks},
     {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "S: llama-server",
      "wrong answers: weights are off by a factor", "ckpt convert FOLDER OUT", look_scales},
+    {"G12", "the tokens of a GGUF are of the kind that it names", "S: llama-server",
+     "other token ids than in training",
+     "ckpt convert FOLDER OUT; or --step tokenizer:from=DIR, with the source's tokenizer",
+     look_vocabulary},
     {"G08", "the program reads GGUF files of this kind",
      "U: vllm* sglang tensorrt-llm transformers*", "",
      "serve it with llama.cpp, or convert the model's folder for this program",

@@ -76,6 +76,9 @@ struct Look;
 void look_gguf_keys(const Look& look, const std::string& architecture);
 // Lists of tokens: their types, and texts that stand twice.
 void look_gguf_tokens(const Look& look);
+// Whether tokens are of the kind that tokenizer.ggml.model says, and those of the chat template are
+// found (gguf_vocabulary.cc).
+void look_gguf_vocabulary(const Look& look);
 // Tensors that are missing, too many or of another shape.
 Status look_gguf_tensors(const Look& look, const GgufArchitecture& rules);
 

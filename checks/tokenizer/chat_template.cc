@@ -55,10 +55,9 @@ void look_gguf(const Look& look) {
 
 void look_chat_template(const Look& look) {
   if (look.on.is_gguf) return look_gguf(look);
-  const bool is_converter = look.is(Program::kLlamaCpp);
   const bool has_field = known(look.on.tokenizer_config, "chat_template") != nullptr;
   const bool has_file = look.on.has_document("chat_template.jinja");
-  if (has_field && (is_converter || !has_file)) {
+  if (has_field && !has_file) {
     return look_field(look, look.on.tokenizer_config, "tokenizer_config.json");
   }
   for (const Document& document : look.on.checkpoint.documents) {

@@ -52,6 +52,16 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return out;
 }
 
+std::vector<std::string> nearest_words(std::string_view word, std::vector<std::string> candidates,
+                                       size_t most) {
+  const std::string letters = letters_of(word);
+  std::ranges::stable_sort(candidates, {}, [&](const std::string& candidate) {
+    return distance(letters, letters_of(candidate));
+  });
+  candidates.resize(std::min(candidates.size(), most));
+  return candidates;
+}
+
 std::string alternatives(const std::vector<std::string>& words) {
   std::string out;
   for (size_t i = 0; i < words.size(); ++i) {

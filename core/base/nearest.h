@@ -13,6 +13,10 @@ namespace ckpt {
 // all of them. Of equally near candidates the first.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// The candidates by how many letters differ, at most `most` of them.
+std::vector<std::string> nearest_words(std::string_view word, std::vector<std::string> candidates,
+                                       size_t most);
+
 // `before` and the nearest candidate, as a hint; `otherwise` where none is near.
 std::string near_hint(std::string_view word, const std::vector<std::string>& candidates,
                       std::string_view before, std::string_view otherwise);

@@ -62,8 +62,11 @@ Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string
   const size_t slash = rule.file_endings.empty() ? value.npos : value.rfind('/');
   const std::string_view word = slash == value.npos ? value : value.substr(slash + 1);
   const std::vector<std::string> longer = completions(word, names);
-  const std::string hint = longer.empty() ? near_hint(word, names, before, "")
-                                          : fmt::format("{}{}", before, alternatives(longer));
+  std::string hint = longer.empty() ? near_hint(word, names, before, "")
+                                    : fmt::format("{}{}", before, alternatives(longer));
+  if (rule.choices.empty()) {  // a list that is too long for the message
+    hint = fmt::format("{}{}", before, alternatives(nearest_words(word, names, 3)));
+  }
   std::vector<std::string> words = rule.words();
   if (!rule.file_endings.empty()) words.push_back(fmt::format("FILE{}", rule.file_endings[0]));
   if (!rule.other_names.empty()) words.emplace_back(rule.other_names);

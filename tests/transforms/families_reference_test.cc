@@ -64,8 +64,9 @@ Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
   convert.add("outtype", is_converters ? type : "bf16");
   if (row.file.find("-no-mtp") != std::string::npos) convert.add("mtp", "no");
   if (!row.pre.empty()) convert.add("tokenizer-pre", row.pre);
-  // The one whose tokenizer.model is missing.
-  if (row.family == "tinyllama") convert.add("tokenizer-as", "converter");
+  // tokenizer.model is missing; tokenizer_config.json does not name "<|think|>", a special token.
+  const bool differs = row.family == "tinyllama" || row.family == "gemma4";
+  if (differs) convert.add("tokenizer-as", "converter");
   CKPT_ASSIGN(input, step("to-gguf", std::move(input), convert));
   if (is_converters) return input;
   Options quantize;

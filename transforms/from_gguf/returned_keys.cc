@@ -42,19 +42,9 @@ bool split_the_same(const std::string& a, const std::string& b) {
                     pre_ignores_merges(a) == pre_ignores_merges(b));
 }
 
-TokenizerOptions options_for(const Checkpoint& file, const Model& model) {
-  const Tensor* tokens = file.find_tensor("token_embd.weight");
-  TokenizerOptions out =
-      tokenizer_options_of(model, tokens == nullptr ? std::optional<uint64_t>() : tokens->rows());
-  const auto table = read_token_table(file);
-  out.as_converter = table && !has_merge_places(*table);
-  return out;
-}
-
 // With the name of the pre-tokenizer that the folder's rules have, if they are known.
-Result<Metadata> keys_of(const Checkpoint& file, const Checkpoint& folder, const Model& model,
+Result<Metadata> keys_of(const Checkpoint& file, const Checkpoint& folder, TokenizerOptions options,
                          bool is_own, const Context& context) {
-  TokenizerOptions options = options_for(file, model);
   Metadata made;
   if (!is_own && add_tokenizer_keys(folder, options, context.quiet(), made)) return made;
   if (const std::string* pre = file.metadata.find_text(kPreKey)) options.pre_name = *pre;
@@ -63,12 +53,11 @@ Result<Metadata> keys_of(const Checkpoint& file, const Checkpoint& folder, const
   return made;
 }
 
-}  // namespace
-
-Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint& folder,
-                                        const Model& model, bool is_own, const Context& context) {
+Result<ReturnedKeys> compare_keys(const Checkpoint& file, const Checkpoint& folder,
+                                  const TokenizerOptions& options, bool is_own,
+                                  const Context& context) {
   ReturnedKeys out;
-  CKPT_ASSIGN(out.made, keys_of(file, folder, model, is_own, context));
+  CKPT_ASSIGN(out.made, keys_of(file, folder, options, is_own, context));
   CKPT_TRY(add_sampling_keys(folder, out.made));
   for (const MetaEntry& entry : file.metadata.entries) {
     if (!is_compared(entry.key)) continue;
@@ -91,6 +80,25 @@ Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint
     out.other.push_back(entry.key);
   }
   return out;
+}
+
+}  // namespace
+
+Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint& folder,
+                                        const Model& model, bool is_own, const Context& context) {
+  const Tensor* tokens = file.find_tensor("token_embd.weight");
+  TokenizerOptions options =
+      tokenizer_options_of(model, tokens == nullptr ? std::optional<uint64_t>() : tokens->rows());
+  CKPT_ASSIGN(ReturnedKeys source, compare_keys(file, folder, options, is_own, context));
+  if (source.other.empty()) return source;
+  options.as_converter = true;
+  CKPT_ASSIGN(ReturnedKeys converters, compare_keys(file, folder, options, is_own, context));
+  if (converters.other.size() >= source.other.size()) return source;
+  if (!is_own && converters.other.empty()) {
+    context.note("the file has the vocabulary of llama.cpp's converter, and the folder another: {}",
+                 source.first_difference);
+  }
+  return converters;
 }
 
 void note_lost_keys(const ReturnedKeys& keys, const Context& context) {

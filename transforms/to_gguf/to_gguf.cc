@@ -26,6 +26,7 @@
 #include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/tensors.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/to_mmproj/families/families.h"
 
@@ -49,7 +50,9 @@ constexpr OptionRule kToGgufOptions[] = {
     option::choice("missing", kMissing,
                    "of a folder that lacks tensors of the model: refuse it, or convert the others")
         .by_default("refuse"),
-    option::text("tokenizer-pre", "NAME", "name of the pre-tokenizer, instead of the one found"),
+    option::choice("tokenizer-pre", {}, "name of the pre-tokenizer, instead of the one found")
+        .called("NAME")
+        .or_word(kPreTokenizerNames, pre_tokenizer_names),
     option::choice("tokenizer-as", kTokenizerAs,
                    "where both differ, write the vocabulary by which llama.cpp splits texts as the "
                    "source does, or the converter's")

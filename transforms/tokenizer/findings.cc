@@ -11,9 +11,8 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
+#include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
-#include "transforms/to_gguf/tokenizer/added.h"
-#include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/tokenizer.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/jobs.h"
@@ -39,61 +38,36 @@ void add_gaps(const std::vector<TokenizerGap>& gaps, std::vector<Finding>& out) 
   }
 }
 
-// Converters take tokens from tokenizer.model where it is; other programs from tokenizer.json.
-// Texts that other files give to an ID go before those of both.
-void find_other_pieces(const Checkpoint& folder, const JsonValue& tokenizer,
-                       std::vector<Finding>& out) {
-  constexpr const char* kPieces = "tokenizer.model";
-  const auto lists = folder.find_document(kTokenizerJson)->token_lists();
-  const auto model = read_sentencepiece(folder.find_document(kPieces)->text());
-  const auto config = read_object(folder, "tokenizer_config.json");
-  if (!lists || !model || !config) return;  // reported elsewhere
-  const auto added = added_texts(folder, tokenizer, *config ? **config : JsonValue());
-  if (!added) return;
-  uint64_t count = 0;
-  std::string first;
-  for (const TokenLists::Token& token : (*lists)->tokens) {
-    if (token.id >= model->pieces.size()) continue;
-    const TextPiece& piece = model->pieces[token.id];
-    if (piece.type != PieceType::kNormal || piece.text == token.text) continue;
-    if (std::ranges::binary_search(*added, uint64_t{token.id}, {},
-                                   &VocabularyTokens::value_type::first)) {
-      continue;
-    }
-    if (++count == 1) {
-      first = fmt::format("ID {} is '{}' in {} and '{}' in {}", token.id, piece.text, kPieces,
-                          token.text, kTokenizerJson);
-    }
-  }
-  if (count == 0) return;
-  Finding found = make_finding(
-      Severity::kUnsound, kPieces,
-      fmt::format("{}{}; a GGUF has the tokens of {}, while transformers, vLLM and SGLang read {}",
-                  first, count == 1 ? "" : fmt::format(" ({} such tokens)", count), kPieces,
-                  kTokenizerJson),
-      advice("take both files from one model"));
-  found.symptom =
-      "other tokens than in the other programs; noise, if the weights are not of "
-      "tokenizer.model";
-  out.push_back(std::move(found));
-}
-
 void find_in_folder(const Checkpoint& folder, std::vector<Finding>& out) {
   const auto model = read_model(folder);
   const auto tokenizer = read_object(folder, kTokenizerJson);
   if (!model || !tokenizer || *tokenizer == nullptr) return;
-  TokenizerOptions options;
-  options.rules = model->family->tokenizer;
-  const auto form = tokenizer_form(folder, options);
+  const auto form = tokenizer_form(folder, tokenizer_options_of(*model, std::nullopt));
   if (!form) return;
-  if (form->reads_piece_file) find_other_pieces(folder, **tokenizer, out);
+  if (!form->conflict.empty()) {
+    out.push_back(make_finding(
+        Severity::kUnsound, "tokenizer.model",
+        fmt::format("{}; a GGUF has the tokens of tokenizer.model, while transformers, vLLM and "
+                    "SGLang read tokenizer.json",
+                    form->conflict),
+        advice("take both files from one model")));
+    out.back().symptom =
+        "other tokens than in the other programs; noise, if the weights are not of "
+        "tokenizer.model";
+  }
   add_gaps(find_tokenizer_gaps(**tokenizer, form->splitting, ""), out);
-  if (!form->differs_from_converter) return;
-  out.push_back(make_finding(
-      Severity::kWarning, std::string(kTokenizerJson),
-      "pieces without a tokenizer.model; llama.cpp's converter writes equal scores for them, by "
-      "which texts are split differently",
-      advice("convert with ckpt convert IN OUT.gguf, which writes scores by the order of merges")));
+  if (form->has_other_scores) {
+    out.push_back(make_finding(
+        Severity::kWarning, std::string(kTokenizerJson),
+        "pieces without a tokenizer.model; llama.cpp's converter writes equal scores for them, by "
+        "which texts are split differently",
+        advice(
+            "convert with ckpt convert IN OUT.gguf, which writes scores by the order of merges")));
+  } else if (!form->difference.empty()) {
+    out.push_back(make_finding(
+        Severity::kWarning, fmt::format("{}: added_tokens", kTokenizerJson), form->difference,
+        advice("convert with ckpt convert IN OUT.gguf, which writes those of tokenizer.json")));
+  }
 }
 
 // Empty for a list of anything else.

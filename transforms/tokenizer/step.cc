@@ -1,5 +1,6 @@
 // The step's options, and which of the three jobs they ask for.
 #include "core/model/transform.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/tokenizer/compare.h"
 #include "transforms/tokenizer/jobs.h"
 
@@ -21,8 +22,10 @@ constexpr OptionRule kTokenizerOptions[] = {
                  "with for: the class to name; chosen by the model's family when absent")
         .only_with("for"),
     option::yes_no("slow", "with for: write vocab.json and merges.txt too").only_with("for"),
-    option::text("pre", "NAME",
-                 "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent")
+    option::choice("pre", {},
+                   "for GGUF: llama.cpp's name of DIR's pre-tokenizer; found when absent")
+        .called("NAME")
+        .or_word(kPreTokenizerNames, pre_tokenizer_names)
         .only_with("from"),
 };
 

@@ -22,7 +22,10 @@ std::string missing_error(Checkpoint input, const char* missing = "refuse",
                           const char* mtp = "yes") {
   const auto made = run(
       "to-gguf", std::move(input),
-      options({{"outtype", "bf16"}, {"tokenizer-pre", "x"}, {"missing", missing}, {"mtp", mtp}}));
+      options({{"outtype", "bf16"},
+               {"tokenizer-pre", "default"},
+               {"missing", missing},
+               {"mtp", mtp}}));
   return made ? "" : made.error().text();
 }
 

@@ -16,32 +16,25 @@ namespace {
 constexpr const char* kKinds[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                   "pad_token", "cls_token", "mask_token"};
 
-// As a file lists it. `normalized` is the reverse of `special` where nothing says otherwise.
-struct TokenizerAddition {
-  std::string text;
-  bool special = false;
-  bool normalized = true;
-};
-
 // By number: the order in which they are added where a file gives each its own.
-using AddedList = std::map<uint64_t, TokenizerAddition>;
+using AddedList = std::map<uint64_t, TokenAddition>;
 
 bool is_between(std::string_view text, std::string_view start, std::string_view end) {
   return text.starts_with(start) && text.ends_with(end);
 }
 
-TokenizerAddition as_token(const JsonValue& entry, std::string text) {
-  TokenizerAddition out{std::move(text), is_truthy(known(entry, "special")), true};
+TokenAddition as_token(const JsonValue& entry, std::string text) {
+  TokenAddition out{std::move(text), is_truthy(known(entry, "special")), true};
   const JsonValue* normalized = known(entry, "normalized");
   out.normalized = normalized == nullptr ? !out.special : is_truthy(normalized);
   return out;
 }
 
 // A token that is named, as a text or as an object; nullopt for anything else, and for no text.
-std::optional<TokenizerAddition> as_named(const JsonValue& entry) {
+std::optional<TokenAddition> as_named(const JsonValue& entry) {
   const std::string* text = text_of_token(entry);
   if (text == nullptr || text->empty()) return std::nullopt;
-  return entry.is_object() ? as_token(entry, *text) : TokenizerAddition{*text, true, false};
+  return entry.is_object() ? as_token(entry, *text) : TokenAddition{*text, true, false};
 }
 
 class Adder {
@@ -50,7 +43,7 @@ class Adder {
   explicit Adder(const TokenLists& vocabulary) : vocabulary_(vocabulary) {}
 
   // Adds a token, or gives one that is there these flags.
-  void add(const TokenizerAddition& token) {
+  void add(const TokenAddition& token) {
     if (token.text.empty()) return;
     const uint64_t id = next_id(token.text);
     ids_[token.text] = id;
@@ -58,10 +51,10 @@ class Adder {
     added_[id] = token;
   }
   // Special from now on. A token that was added, but is in no list of `listed`, stays as it is.
-  void add_named(const TokenizerAddition& named, const std::set<std::string>& listed) {
+  void add_named(const TokenAddition& named, const std::set<std::string>& listed) {
     const uint64_t* found = find_mapped(ids_, named.text);
     if (found != nullptr && !listed.contains(named.text)) return;
-    TokenizerAddition token = found == nullptr ? named : added_.at(*found);
+    TokenAddition token = found == nullptr ? named : added_.at(*found);
     token.special = true;
     add(token);
   }
@@ -90,50 +83,32 @@ class Adder {
 // Some readers count along the list (tokenizers), others keep the ids (Qwen's class of transformers
 // 5): a file where the two differ has no one vocabulary.
 Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_number) {
-  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
-    const std::string* text = text_of(entry, "content");
-    const JsonValue* id = member(entry, "id");
-    if (text == nullptr || id == nullptr) {
-      return corrupt("tokenizer.json: an added token without content or id");
-    }
-    CKPT_ASSIGN(const uint64_t number, added_id(id, "tokenizer.json", *text));
-    const uint64_t counted = adder.next_id(*text);
-    if (counted != number && !text->empty() && !adder.is_in_vocabulary(*text)) {
+  CKPT_ASSIGN(const auto listed, listed_tokens(tokenizer));
+  for (const auto& [number, token] : listed) {
+    const uint64_t counted = adder.next_id(token.text);
+    if (counted != number && !token.text.empty() && !adder.is_in_vocabulary(token.text)) {
       return unsupported_hint("the tokenizer.json of the source model, --tokenizer DIR",
                               "tokenizer.json: added token '{}' has id {}, but {} by the order of "
                               "the list; programs give it different numbers",
-                              *text, number, counted);
+                              token.text, number, counted);
     }
-    adder.add(by_number[number] = as_token(entry, *text));
+    adder.add(by_number[number] = token);
   }
   return {};
-}
-
-// tokenizer_config.json repeats the added tokens, by their ids as texts.
-Result<AddedList> read_table(const JsonValue& config) {
-  AddedList out;
-  CKPT_ASSIGN(const auto entries, decoder_entries(config));
-  for (const auto& [number, entry] : entries) {
-    const std::string& text = *text_of(*entry, "content");
-    const JsonValue id(number);
-    CKPT_TRY(added_id(&id, "tokenizer_config.json", text));
-    out[number] = as_token(*entry, text);
-  }
-  return out;
 }
 
 // added_tokens.json, {text: id}; what tokenizer.json says of an id goes before.
 Status merge_text_table(const JsonValue& table, AddedList& list) {
   for (const auto& [text, id] : table.items()) {
     CKPT_ASSIGN(const uint64_t number, added_id(&id, "added_tokens.json", text));
-    list.try_emplace(number, TokenizerAddition{text, false, true});
+    list.try_emplace(number, TokenAddition{text, false, true});
   }
   return {};
 }
 
 // Tokens that are named as BOS, EOS and so on, in the order in which they are added.
-std::vector<TokenizerAddition> named_tokens(const JsonValue& config, const JsonValue& map) {
-  std::vector<TokenizerAddition> out;
+std::vector<TokenAddition> named_tokens(const JsonValue& config, const JsonValue& map) {
+  std::vector<TokenAddition> out;
   const auto take = [&](const JsonValue* entry) {
     if (entry == nullptr) return;
     if (auto token = as_named(*entry)) out.push_back(std::move(*token));
@@ -159,7 +134,7 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   CKPT_TRY(take_tokenizer(tokenizer, adder, list));
   const JsonValue* table = known(config, "added_tokens_decoder");
   if (table != nullptr && table->is_object()) {
-    CKPT_ASSIGN(list, read_table(config));
+    CKPT_ASSIGN(list, decoder_tokens(config));
   } else {  // what older versions wrote instead of the table
     CKPT_ASSIGN(const auto named, read_object(checkpoint, "special_tokens_map.json"));
     CKPT_ASSIGN(const auto texts, read_object(checkpoint, "added_tokens.json"));
@@ -171,7 +146,7 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
     adder.add(token);
     listed.insert(token.text);
   }
-  for (const TokenizerAddition& token : named_tokens(config, map)) adder.add_named(token, listed);
+  for (const TokenAddition& token : named_tokens(config, map)) adder.add_named(token, listed);
   return {};
 }
 
@@ -202,16 +177,33 @@ std::optional<uint64_t> id_of_key(std::string_view key) {
   return key.size() <= 9 ? number_from<uint64_t>(key) : std::nullopt;
 }
 
-Result<std::map<uint64_t, const JsonValue*>> decoder_entries(const JsonValue& config) {
-  std::map<uint64_t, const JsonValue*> out;
+Result<ListedTokens> listed_tokens(const JsonValue& tokenizer) {
+  ListedTokens out;
+  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
+    const std::string* text = text_of(entry, "content");
+    const JsonValue* id = member(entry, "id");
+    if (text == nullptr || id == nullptr) {
+      return corrupt("tokenizer.json: an added token without content or id");
+    }
+    CKPT_ASSIGN(const uint64_t number, added_id(id, "tokenizer.json", *text));
+    out.emplace_back(number, as_token(entry, *text));
+  }
+  return out;
+}
+
+Result<std::map<uint64_t, TokenAddition>> decoder_tokens(const JsonValue& config) {
+  std::map<uint64_t, TokenAddition> out;
   for (const auto& [key, entry] : object_in(config, "added_tokens_decoder").items()) {
     const auto id = id_of_key(key);
-    if (!id || text_of(entry, "content") == nullptr) {
+    const std::string* text = text_of(entry, "content");
+    if (!id || text == nullptr || !out.emplace(*id, as_token(entry, *text)).second) {
       return corrupt(
-          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id and its token",
+          "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id, once, and its "
+          "token",
           key);
     }
-    out[*id] = &entry;
+    const JsonValue number(*id);
+    CKPT_TRY(added_id(&number, "tokenizer_config.json", *text));
   }
   return out;
 }

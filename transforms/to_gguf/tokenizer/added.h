@@ -40,6 +40,17 @@ struct VocabularyToken {
 // Ascending by number.
 using VocabularyTokens = std::vector<std::pair<uint64_t, VocabularyToken>>;
 
+// As a file lists it. `normalized` is the reverse of `special` where nothing says otherwise.
+struct TokenAddition {
+  std::string text;
+  bool special = false;
+  bool normalized = true;
+};
+// Those of tokenizer.json with their ids, in the order of the list. Fails: kCorrupt: no content, or
+// no id.
+using ListedTokens = std::vector<std::pair<uint64_t, TokenAddition>>;
+Result<ListedTokens> listed_tokens(const JsonValue& tokenizer);
+
 // Of the checkpoint's tokenizer.json; empty without one. Fails: as Document::token_lists.
 Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint);
 
@@ -61,9 +72,9 @@ Result<uint64_t> added_id(const JsonValue* id, const char* file, std::string_vie
 // The id that is a key of added_tokens_decoder: at most nine digits.
 std::optional<uint64_t> id_of_key(std::string_view key);
 
-// The entries of tokenizer_config.json's added_tokens_decoder, all with content, by number. Fails:
-// kCorrupt: a key that is none, or no content.
-Result<std::map<uint64_t, const JsonValue*>> decoder_entries(const JsonValue& config);
+// Those of tokenizer_config.json's added_tokens_decoder, by number. Fails: kCorrupt: a key that is
+// none or comes twice, or no content.
+Result<std::map<uint64_t, TokenAddition>> decoder_tokens(const JsonValue& config);
 
 // True for texts that are control tokens whatever files say of them: "<|...|>", "<unused0>".
 bool looks_special(std::string_view text);

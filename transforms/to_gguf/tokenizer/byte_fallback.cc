@@ -23,7 +23,6 @@
 #include <map>
 #include <set>
 
-#include "core/base/text_index.h"
 #include "core/json/json_read.h"
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
@@ -176,21 +175,6 @@ MergeOrder give_places(const std::vector<TokenLists::Merge>& merges, const TextI
   return out;
 }
 
-// Special ones are control tokens; others user-defined, unless they have a type of their own.
-void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabulary& vocabulary) {
-  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
-    const std::string* text = text_of(entry, "content");
-    const auto id = text == nullptr ? std::nullopt : ids.find(*text);
-    if (!id) continue;
-    int32_t& type = vocabulary.types[*id];
-    if (is_truthy(known(entry, "special"))) {
-      type = static_cast<int32_t>(TokenType::kControl);
-    } else if (type == static_cast<int32_t>(TokenType::kNormal)) {
-      type = static_cast<int32_t>(TokenType::kUserDefined);
-    }
-  }
-}
-
 constexpr float kScore = -1000.0f;
 
 // Names that a class gives where the configuration is silent.
@@ -274,6 +258,20 @@ Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonVa
   return out;
 }
 
+void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabulary& vocabulary) {
+  for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
+    const std::string* text = text_of(entry, "content");
+    const auto id = text == nullptr ? std::nullopt : ids.find(*text);
+    if (!id) continue;
+    int32_t& type = vocabulary.types[*id];
+    if (is_truthy(known(entry, "special"))) {
+      type = static_cast<int32_t>(TokenType::kControl);
+    } else if (type == static_cast<int32_t>(TokenType::kNormal)) {
+      type = static_cast<int32_t>(TokenType::kUserDefined);
+    }
+  }
+}
+
 void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary) {
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
     if (std::ranges::find(shown, vocabulary.tokens[i]) != shown.end()) {
@@ -304,15 +302,13 @@ Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
   return {};
 }
 
-void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata) {
+bool follow_prefix(const JsonValue& tokenizer, bool as_converter, Metadata& metadata) {
+  const std::string* model = metadata.find_text("tokenizer.ggml.model");
   const bool wanted = puts_space_in_front(tokenizer);
-  if (adds_space_prefix(metadata) != wanted) {
-    metadata.set(kSpacePrefixKey, MetaValue::boolean(wanted));
-  }
-  context.note(
-      "the vocabulary follows tokenizer.json, because tokenizer.model is missing: scores by the "
-      "order of its merges. --tokenizer-as converter writes the vocabulary of llama.cpp's "
-      "converter, which splits texts differently");
+  const bool has_pieces = !tokenizer.is_null() && *model == "llama";
+  if (!has_pieces || adds_space_prefix(metadata) == wanted) return false;
+  if (!as_converter) metadata.set(kSpacePrefixKey, MetaValue::boolean(wanted));
+  return true;
 }
 
 }  // namespace ckpt

@@ -1,6 +1,12 @@
 // Chat templates (llama.cpp gguf-py/gguf/vocab.py SpecialVocab, gguf_writer.py add_chat_template).
 //
-// Without tokenizer_config.json no template is looked for.
+//   source      files ─▶ chat_template of tokenizer_config.json ─▶ chat_template.json
+//   converter   chat_template of tokenizer_config.json ─▶ files ─▶ chat_template.json; without
+//               tokenizer_config.json it looks for none
+//
+// Source: transformers 4.57.6 and 5.24.0 src/transformers/tokenization_utils_base.py
+// (_from_pretrained): templates in files take the place of those in tokenizer_config.json.
+#include <algorithm>
 #include <set>
 
 #include "core/base/utf8.h"
@@ -40,28 +46,52 @@ void put(Metadata& metadata, std::string key, const std::string& text) {
   if (!text.empty()) metadata.set(std::move(key), MetaValue::text(text));
 }
 
+// chat_template.jinja as "default", and those of additional_chat_templates/ by their names.
+Result<JsonValue> template_files(const Checkpoint& checkpoint) {
+  JsonValue out = JsonValue::array();
+  for (const Document& document : checkpoint.documents) {
+    const bool is_default = document.path == "chat_template.jinja";
+    const bool is_named = document.path.starts_with("additional_chat_templates/") &&
+                          document.path.ends_with(".jinja");
+    if (!is_default && !is_named) continue;
+    CKPT_ASSIGN(std::string text, read_lines(document));
+    out.push_back({{"name", is_default ? "default" : file_stem(document.path)},
+                   {"template", std::move(text)}});
+  }
+  return out;
+}
+
+Metadata keys_of(const JsonValue& chat) {
+  Metadata out;
+  add_chat_template(chat, out);
+  return out;
+}
+
 }  // namespace
 
-Result<JsonValue> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config) {
-  if (config.empty()) return JsonValue();
-  if (const JsonValue* found = member(config, "chat_template")) return *found;
-  const Document* jinja = checkpoint.find_document("chat_template.jinja");
-  if (jinja == nullptr) {
-    CKPT_ASSIGN(const auto json, read_object(checkpoint, "chat_template.json"));
-    const JsonValue* found = json ? member(*json, "chat_template") : nullptr;
-    return found == nullptr ? JsonValue() : *found;
+bool ChatTemplate::differs() const {
+  const Metadata a = keys_of(source), b = keys_of(converter);
+  return a.entries.size() != b.entries.size() ||
+         !std::ranges::all_of(a.entries, [&](const MetaEntry& entry) {
+           const MetaValue* other = b.find(entry.key);
+           return other != nullptr && *other == entry.value;
+         });
+}
+
+Result<ChatTemplate> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config) {
+  CKPT_ASSIGN(JsonValue files, template_files(checkpoint));
+  CKPT_ASSIGN(const auto json, read_object(checkpoint, "chat_template.json"));
+  const JsonValue* field = member(config, "chat_template");
+  const JsonValue* last = json ? member(*json, "chat_template") : nullptr;
+  const bool has_default = checkpoint.find_document("chat_template.jinja") != nullptr;
+  ChatTemplate out;
+  out.source = field != nullptr ? *field : last != nullptr ? *last : JsonValue();
+  if (!config.empty()) out.converter = field == nullptr && has_default ? files : out.source;
+  if (!has_default && !files.empty() && out.source.is_string()) {
+    files.push_back({{"name", "default"}, {"template", out.source}});
   }
-  CKPT_ASSIGN(std::string text, read_lines(*jinja));
-  JsonValue list = JsonValue::array({{{"name", "default"}, {"template", std::move(text)}}});
-  for (const Document& document : checkpoint.documents) {
-    if (!document.path.starts_with("additional_chat_templates/") ||
-        !document.path.ends_with(".jinja")) {
-      continue;
-    }
-    CKPT_ASSIGN(text, read_lines(document));
-    list.push_back({{"name", file_stem(document.path)}, {"template", std::move(text)}});
-  }
-  return list.size() == 1 ? list[0]["template"] : list;
+  if (!files.empty()) out.source = std::move(files);
+  return out;
 }
 
 void add_chat_template(const JsonValue& found, Metadata& metadata) {

@@ -79,10 +79,13 @@ void find_gaps_of_pieces(const JsonValue& tokenizer, std::vector<TokenizerGap>& 
   for (const char* part : {kNormalizer, kPreTokenizer}) {
     for (const JsonValue* step : steps_of(tokenizer, part)) {
       if (!is_of_pieces(*step)) out.push_back(gap_of_step(part, *step));
-      if (!puts_space(*step) || text_in(*step, "prepend_scheme") != "first") continue;
+      if (!puts_space(*step) || text_in(*step, "type") != "Metaspace") continue;
+      const bool is_first = text_in(*step, "prepend_scheme") == "first";
       out.push_back({place_of(part),
-                     "a space only at the beginning of a text; llama.cpp puts one behind each "
-                     "special token"});
+                     is_first ? "a space only at the beginning of a text that has none; llama.cpp "
+                                "puts one there and behind each special token"
+                              : "a space only in front of a text that begins with none; llama.cpp "
+                                "always puts one"});
     }
   }
 }

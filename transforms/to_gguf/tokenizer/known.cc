@@ -8,6 +8,7 @@
 namespace ckpt {
 
 extern const std::string_view kPretokenizers;  // data/pretokenizers.txt
+extern const std::string_view kProfileFiles;   // data/profiles/*.txt, each after "profile NAME"
 
 namespace {
 
@@ -44,6 +45,19 @@ Added added_ids(const JsonValue& tokenizer) {
 }
 
 }  // namespace
+
+std::vector<std::string> pre_tokenizer_names() {
+  std::vector<std::string> out;
+  bool is_file = false, is_list = false;
+  for (std::string_view text = kProfileFiles; !text.empty();) {
+    const std::string_view line = take_line(text);
+    if (line.starts_with("profile ")) is_file = line == "profile llama.cpp";
+    if (line.starts_with('[')) is_list = is_file && line == "[gguf pre-tokenizers]";
+    if (!is_list || line.starts_with('[') || line.starts_with('#')) continue;
+    for (const std::string_view word : split_words(line)) out.emplace_back(word);
+  }
+  return out;
+}
 
 std::vector<uint8_t> check_pieces(std::string_view rules) {
   constexpr std::string_view kFront = "pieces ";

@@ -3,6 +3,9 @@
 //
 //   [PAD<i>] -10000 unused  ◀─ pieces  ◀─ added_tokens.json  ◀─ added_tokens_decoder
 //                                        -1000, user-defined     -1000, control or user-defined
+//                                                            ◀─ added tokens of tokenizer.json
+//
+// The converter reads tokenizer.json for Phi-3 alone, and transformers 5 writes no other list.
 //
 // User-defined pieces of the model are NORMAL in the file; only what the other files name becomes
 // user-defined.
@@ -36,16 +39,28 @@ class PieceVocabulary {
     out_.types[id] = static_cast<int32_t>(type);
     return true;
   }
-  // A token that a file next to tokenizer.model adds; those beyond vocab_size are counted.
+  // A token that a file next to tokenizer.model adds; those beyond vocab_size are kept apart.
   void add(uint64_t id, const std::string& text, TokenType type) {
-    if (!put(id, text, kAddedScore, type)) beyond_.push_back(text);
+    if (!put(id, text, kAddedScore, type)) beyond_[id] = text;
   }
-  const std::vector<std::string>& beyond() const { return beyond_; }
-  Vocabulary finish() { return std::move(out_); }
+  bool has(uint64_t id, std::string_view text, TokenType type) const {
+    return has_text(id, text) && out_.types[id] == static_cast<int32_t>(type);
+  }
+  // False if the token with this id has another text.
+  bool retype(uint64_t id, std::string_view text, TokenType type) {
+    if (!has_text(id, text)) return false;
+    out_.types[id] = static_cast<int32_t>(type);
+    return true;
+  }
+  const std::map<uint64_t, std::string>& beyond() const { return beyond_; }
+  const Vocabulary& vocabulary() const { return out_; }
 
  private:
+  bool has_text(uint64_t id, std::string_view text) const {
+    return id < out_.tokens.size() && out_.tokens[id] == text;
+  }
   Vocabulary out_;
-  std::vector<std::string> beyond_;
+  std::map<uint64_t, std::string> beyond_;
 };
 
 // {text: id}. Two texts of one id would have to be told by their order in the file.
@@ -65,46 +80,27 @@ Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
   return {};
 }
 
-struct AddedEntry {
-  std::string text;
-  bool is_special = false;
-};
-
-Result<AddedEntry> added_entry(const JsonValue& entry, const char* place) {
-  const std::string* text = text_of(entry, "content");
-  if (text == nullptr) return corrupt("{} has a token without content", place);
-  return AddedEntry{*text, is_truthy(known(entry, "special"))};
-}
-
-void add_entry(uint64_t id, AddedEntry entry, bool keeps_text, PieceVocabulary& out) {
-  const bool is_control = entry.is_special || (!keeps_text && looks_special(entry.text));
-  if (!is_control && !keeps_text) entry.text = with_spaces(entry.text);
-  out.add(id, entry.text, is_control ? TokenType::kControl : TokenType::kUserDefined);
-}
-
-Status add_decoder_table(const JsonValue& config, bool keeps_text, PieceVocabulary& out) {
-  constexpr const char* kPlace = "tokenizer_config.json: added_tokens_decoder";
-  std::map<uint64_t, AddedEntry> entries;  // by number, not in the order of texts
-  for (const auto& [key, value] : object_in(config, "added_tokens_decoder").items()) {
-    CKPT_ASSIGN(AddedEntry entry, added_entry(value, kPlace));
-    const auto id = id_of_key(key);
-    if (!id || !entries.emplace(*id, std::move(entry)).second) {
-      return corrupt("{} has '{}'; expected ids, each of them once", kPlace, key);
-    }
+// As the converter spells and types them.
+template <class Tokens>
+void add_tokens(const Tokens& tokens, bool keeps_texts, PieceVocabulary& out) {
+  for (const auto& [id, token] : tokens) {
+    const bool is_control = token.special || (!keeps_texts && looks_special(token.text));
+    out.add(id, is_control || keeps_texts ? token.text : with_spaces(token.text),
+            is_control ? TokenType::kControl : TokenType::kUserDefined);
   }
-  for (auto& [id, entry] : entries) add_entry(id, std::move(entry), keeps_text, out);
-  return {};
 }
 
-Status add_json_list(const Checkpoint& checkpoint, PieceVocabulary& out) {
-  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
-  if (!tokenizer) return {};
-  for (const JsonValue& value : list_in(*tokenizer, "added_tokens")) {
-    CKPT_ASSIGN(AddedEntry entry, added_entry(value, "tokenizer.json: added_tokens"));
-    CKPT_ASSIGN(const uint64_t id, added_id(member(value, "id"), "tokenizer.json", entry.text));
-    add_entry(id, std::move(entry), true, out);
+// Tokens of tokenizer.json where the vocabulary has others. A text that is not normalized is found
+// as it is spelled. User-defined pieces keep their scores, as merges lead to them too.
+void follow_tokens(const ListedTokens& tokens, PieceVocabulary& out) {
+  for (const auto& [id, token] : tokens) {
+    const bool is_control = token.special || looks_special(token.text);
+    const TokenType type = is_control ? TokenType::kControl : TokenType::kUserDefined;
+    const std::string spaced = is_control ? token.text : with_spaces(token.text);
+    if (out.has(id, spaced, type) || out.has(id, token.text, type)) continue;
+    const std::string& text = token.normalized ? spaced : token.text;
+    if (is_control || !out.retype(id, text, type)) out.add(id, text, type);
   }
-  return {};
 }
 
 }  // namespace
@@ -127,17 +123,22 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
     if (out.put(id, std::move(piece.text), piece.score, type)) ++id;
   }
   CKPT_TRY(add_text_table(checkpoint, out));
-  CKPT_TRY(add_decoder_table(config, keeps_texts, out));
-  if (keeps_texts) CKPT_TRY(add_json_list(checkpoint, out));
+  CKPT_ASSIGN(const auto decoder, decoder_tokens(config));
+  add_tokens(decoder, keeps_texts, out);
+  CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, kTokenizerJson));
+  CKPT_ASSIGN(const auto listed, listed_tokens(tokenizer ? *tokenizer : JsonValue()));
+  if (keeps_texts) add_tokens(listed, keeps_texts, out);
+  Vocabulary converters = out.vocabulary();
+  if (!keeps_texts) follow_tokens(listed, out);
   if (id < model.pieces.size()) {
     context.note("tokenizer.model has {} pieces; config.json's vocab_size keeps {}",
                  model.pieces.size(), size);
   }
   if (!out.beyond().empty()) {
     context.note("{} added tokens are beyond config.json's vocab_size {}, such as '{}'",
-                 out.beyond().size(), size, out.beyond().front());
+                 out.beyond().size(), size, out.beyond().begin()->second);
   }
-  return out.finish();
+  return chosen_vocabulary(out.vocabulary(), std::move(converters), options);
 }
 
 }  // namespace ckpt

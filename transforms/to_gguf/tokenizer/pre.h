@@ -19,6 +19,10 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
                                             const TokenLists& lists,
                                             const std::vector<std::string>& merges);
 
+// The names that llama.cpp loads, as data/profiles/llama.cpp.txt lists them.
+inline constexpr std::string_view kPreTokenizerNames = "a pre-tokenizer that llama.cpp knows";
+std::vector<std::string> pre_tokenizer_names();
+
 // The steps that llama.cpp's `name` stands for, a line each: the pattern of a Split, or a word as
 // in pre.cc ("bytes" last). Empty for names that are not known.
 std::string_view pre_tokenizer_steps(std::string_view name);

@@ -112,7 +112,7 @@ Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& con
   const Document* file = checkpoint.find_document(kRanksFile);
   CKPT_CHECK(file != nullptr);
   CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(file->text()));
-  CKPT_ASSIGN(const auto named, decoder_entries(config));
+  CKPT_ASSIGN(const auto named, decoder_tokens(config));
   CKPT_ASSIGN(const uint64_t size, token_count(tokens.size(), options));
   Vocabulary out;
   out.tokens.resize(size);
@@ -126,8 +126,7 @@ Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& con
     std::string& text = out.tokens[id];
     const auto found = named.find(id);
     if (id >= tokens.size()) {
-      text = found != named.end() ? *text_of(*found->second, "content")
-                                  : fmt::format("<|reserved_token_{}|>", id);
+      text = found != named.end() ? found->second.text : fmt::format("<|reserved_token_{}|>", id);
       out.types[id] = static_cast<int32_t>(TokenType::kControl);
     } else if (text.empty()) {
       text = fmt::format("[PAD{}]", id);

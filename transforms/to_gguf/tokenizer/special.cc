@@ -270,11 +270,7 @@ Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer,
   return {};
 }
 
-Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
-                        const SpecialsWanted& wanted, Metadata& metadata) {
-  CKPT_ASSIGN(const JsonValue chat, find_chat_template(checkpoint, config));
-  CKPT_TRY(add_special_ids(checkpoint, tokenizer, std::move(config), wanted, metadata));
-  add_chat_template(chat, metadata);
+void add_normalizer_keys(const JsonValue& tokenizer, Metadata& metadata) {
   NormalizerFlags flags;
   if (const JsonValue* normalizer = known(tokenizer, "normalizer"))
     read_normalizer(*normalizer, flags);
@@ -283,7 +279,6 @@ Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer
     if (!flag) continue;
     metadata.append(fmt::format("tokenizer.ggml.normalizer.{}", key), MetaValue::boolean(*flag));
   }
-  return {};
 }
 
 }  // namespace ckpt

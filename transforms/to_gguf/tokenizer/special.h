@@ -26,13 +26,17 @@ struct SpecialsWanted {
 // tokenizer.json or null, `config` tokenizer_config.json, empty when there is none.
 Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                        const SpecialsWanted& wanted, Metadata& metadata);
-// The same, then chat template and normalizer.
-Status add_special_keys(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
-                        const SpecialsWanted& wanted, Metadata& metadata);
+// tokenizer.ggml.normalizer.*, as the normalizer of tokenizer.json has them.
+void add_normalizer_keys(const JsonValue& tokenizer, Metadata& metadata);
 
-// A chat template: a text, or a list of {name, template}; null when there is none.
+// A text, or a list of {name, template}; null when there is none. transformers and vLLM use the
+// files of templates, llama.cpp's converter the one in tokenizer_config.json.
+struct ChatTemplate {
+  JsonValue source, converter;
+  bool differs() const;  // both make other keys
+};
 // Fails: kCorrupt: a file that is not UTF-8, or no JSON.
-Result<JsonValue> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config);
+Result<ChatTemplate> find_chat_template(const Checkpoint& checkpoint, const JsonValue& config);
 void add_chat_template(const JsonValue& found, Metadata& metadata);
 
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/base/utf8.h"
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
@@ -130,6 +131,26 @@ Result<Vocabulary> byte_level_vocabulary(const Checkpoint& checkpoint, const Tok
   return out;
 }
 
+// Of tokens that texts are split into; empty: none.
+std::string find_conflict(const TokenLists& lists, const Vocabulary& vocabulary) {
+  uint64_t count = 0;
+  std::string first;
+  for (const TokenLists::Token& token : lists.tokens) {
+    if (token.id >= vocabulary.tokens.size()) continue;
+    const auto type = static_cast<TokenType>(vocabulary.types[token.id]);
+    const bool is_piece = type == TokenType::kNormal;
+    if ((!is_piece && type != TokenType::kUnused) || vocabulary.tokens[token.id] == token.text) {
+      continue;
+    }
+    if (count++ > 0) continue;
+    const std::string piece =
+        is_piece ? fmt::format("'{}'", shorten(vocabulary.tokens[token.id])) : "absent";
+    first = fmt::format("ID {} is {} in tokenizer.model and '{}' in tokenizer.json", token.id,
+                        piece, shorten(token.text));
+  }
+  return count < 2 ? first : fmt::format("{} ({} such tokens)", first, count);
+}
+
 Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const TokenizerFiles& files,
                                    const TokenizerOptions& options, const Context& context) {
   const TokenizerRules& rules = options.rules;
@@ -143,8 +164,15 @@ Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const Tokenizer
     if (follows_source(checkpoint, files, options)) {
       CKPT_TRY(follow_source(checkpoint, *files.tokenizer, options, context, out));
     }
+    if (has_pieces) out.conflict = find_conflict(*files.lists, out);
+    if (!out.conflict.empty()) {
+      context.note("{}; the file has the tokens of tokenizer.model", out.conflict);
+    }
     if (has_pieces || rules.byte_fallback != ByteFallback::kAsGemma4) return out;
-    show_tokens(kShownTokens, out);
+    Vocabulary converters = out;
+    give_added_types(*files.tokenizer, TextIndex(converters.tokens), out);
+    for (Vocabulary* each : {&out, &converters}) show_tokens(kShownTokens, *each);
+    out = chosen_vocabulary(std::move(out), std::move(converters), options);
     CKPT_SET(out.merges, read_merges(checkpoint));
     out.model = "gemma4";
     out.pre.reset();
@@ -161,6 +189,42 @@ Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const Tokenizer
                              (rules.keeps_added_texts && is_gpt2(files.config));
   if (files.tokenizer->is_null() || !is_byte_level) return refuse_missing(checkpoint, rules);
   return byte_level_vocabulary(checkpoint, files, options);
+}
+
+// Where the files say different things, which of them the keys follow.
+struct Differences {
+  std::string added;         // Vocabulary::difference
+  bool scores, chat, prefix;  // from those of the converter
+};
+
+void note_differences(const Differences& found, bool as_converter, const Context& context) {
+  if (as_converter) {
+    if (!found.added.empty() || found.scores || found.chat || found.prefix) return;
+    return context.note(
+        "tokenizer-as changes nothing: both vocabularies are the same for this tokenizer");
+  }
+  if (found.scores) {
+    context.note(
+        "the vocabulary follows tokenizer.json, because tokenizer.model is missing: scores by the "
+        "order of its merges. --tokenizer-as converter writes the vocabulary of llama.cpp's "
+        "converter, which splits texts differently");
+  } else if (!found.added.empty()) {
+    context.note(
+        "the added tokens are those of tokenizer.json: {}. --tokenizer-as converter writes the "
+        "converter's",
+        found.added);
+  }
+  if (found.prefix && !found.scores) {
+    context.note(
+        "{} follows tokenizer.json; --tokenizer-as converter writes what llama.cpp's converter "
+        "does",
+        kSpacePrefixKey);
+  }
+  if (found.chat) {
+    context.note(
+        "the chat template is that of chat_template.jinja, which transformers and vLLM use; "
+        "--tokenizer-as converter writes the other one, of tokenizer_config.json");
+  }
 }
 
 // Empty lists of scores and merges are not written.
@@ -190,11 +254,16 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
     metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
   }
   CKPT_ASSIGN(Vocabulary vocabulary, make_vocabulary(checkpoint, files, options, context));
+  CKPT_ASSIGN(const ChatTemplate chat, find_chat_template(checkpoint, files.config));
+  Differences differences{vocabulary.difference, differs_from_source(checkpoint, files, options),
+                          chat.differs(), false};
   SpecialsWanted specials;
   if (vocabulary.model == "llama") specials.vocab_size = vocabulary.tokens.size();
   if (vocabulary.model == "gpt2") specials.named = rules.special_tokens;
   put_vocabulary(std::move(vocabulary), metadata);
-  CKPT_TRY(add_special_keys(checkpoint, *files.tokenizer, files.config, specials, metadata));
+  CKPT_TRY(add_special_ids(checkpoint, *files.tokenizer, files.config, specials, metadata));
+  add_chat_template(options.as_converter ? chat.converter : chat.source, metadata);
+  add_normalizer_keys(*files.tokenizer, metadata);
   const bool has_infill = rules.is_llama && options.vocab_size == kInfillVocabulary;
   const std::optional<uint64_t> end_of_turn =
       has_infill ? std::optional(kInfillEndOfTurn) : rules.end_of_turn_id;
@@ -211,11 +280,8 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.adds_space_prefix) {
     metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(*rules.adds_space_prefix));
   }
-  if (follows_source(checkpoint, files, options)) {
-    add_source_prefix(*files.tokenizer, context, metadata);
-  } else if (options.as_converter && !differs_from_source(checkpoint, files, options)) {
-    context.note("tokenizer-as changes nothing: both vocabularies are the same for this tokenizer");
-  }
+  differences.prefix = follow_prefix(*files.tokenizer, options.as_converter, metadata);
+  note_differences(differences, options.as_converter, context);
   if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
   for (const TokenizerGap& gap : find_tokenizer_gaps(*files.tokenizer, metadata)) {
     if (!gap.is_rare) context.note("{}: {}", gap.place, gap.found);
@@ -229,8 +295,14 @@ std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
   if (!files || files->tokenizer->is_null()) return std::nullopt;
   const bool reads_pieces = reads_piece_file(checkpoint, *files, options.rules);
   const bool is_by_pieces = reads_pieces || takes_byte_fallback(*files, options);
-  return TokenizerForm{is_by_pieces ? LlamaSplitting::kByPieces : LlamaSplitting::kByPre,
-                       differs_from_source(checkpoint, *files, options), reads_pieces};
+  TokenizerForm out{is_by_pieces ? LlamaSplitting::kByPieces : LlamaSplitting::kByPre,
+                    differs_from_source(checkpoint, *files, options), {}, {}};
+  if (!is_by_pieces) return out;
+  const auto vocabulary = make_vocabulary(checkpoint, *files, options, {});
+  if (!vocabulary) return out;
+  out.difference = vocabulary->difference;
+  out.conflict = vocabulary->conflict;
+  return out;
 }
 
 }  // namespace ckpt

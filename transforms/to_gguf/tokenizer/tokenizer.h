@@ -32,8 +32,9 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
 // can be read.
 struct TokenizerForm {
   LlamaSplitting splitting;
-  bool differs_from_converter;  // whose keys split texts differently from tokenizer.json
-  bool reads_piece_file;        // the tokens of the keys are tokenizer.model's
+  bool has_other_scores;  // than the converter's, which split texts differently from the source
+  std::string difference;  // of added tokens from the converter's; empty: none
+  std::string conflict;    // of tokens of tokenizer.model, which the keys have, and tokenizer.json
 };
 std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
                                             const TokenizerOptions& options);

@@ -90,6 +90,13 @@ std::vector<std::string> merges_of_text(std::string_view text) {
   return out;
 }
 
+std::string token_shown(const Vocabulary& vocabulary, size_t id) {
+  constexpr std::string_view kNames[] = {"",        "normal",       "unknown", "control",
+                                         "user-defined", "unused", "a byte"};
+  return fmt::format("'{}' ({})", shorten(vocabulary.tokens[id]),
+                     kNames[static_cast<size_t>(vocabulary.types[id])]);
+}
+
 // Beyond those that the files give, in a checkpoint without an embedding.
 constexpr uint64_t kMostUnused = 65'536;
 
@@ -105,6 +112,33 @@ Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
       "a tokenizer that belongs to these weights, with --tokenizer DIR", "{} is {}; {} {}",
       stated == 0 ? "the number of tokens" : options.vocab_size_of, count,
       options.most_tokens ? "the embedding has rows for" : "expected at most", most);
+}
+
+Vocabulary chosen_vocabulary(Vocabulary source, Vocabulary converters,
+                             const TokenizerOptions& options) {
+  uint64_t count = 0;
+  size_t first = 0;
+  bool is_first_found = true;
+  for (size_t id = 0; id < source.tokens.size(); ++id) {
+    const int32_t type = converters.types[id];
+    const bool has_text = source.tokens[id] == converters.tokens[id];
+    if (has_text && source.types[id] == type) continue;
+    // llama.cpp finds unknown and control tokens in the same way: such a difference is named last.
+    const bool is_found = has_text && type == static_cast<int32_t>(TokenType::kUnknown);
+    if (++count == 1 || (is_first_found && !is_found)) {
+      first = id;
+      is_first_found = is_found;
+    }
+  }
+  std::string difference;
+  if (count != 0) {
+    difference = fmt::format("ID {} is {}, and {} for llama.cpp's converter{}", first,
+                             token_shown(source, first), token_shown(converters, first),
+                             count == 1 ? "" : fmt::format(" ({} such tokens)", count));
+  }
+  Vocabulary& out = options.as_converter ? converters : source;
+  out.difference = std::move(difference);
+  return std::move(out);
 }
 
 Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue& tokenizer,

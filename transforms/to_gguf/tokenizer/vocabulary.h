@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text_index.h"
 #include "core/model/transform.h"
 #include "models/models.h"
 #include "transforms/to_gguf/tokenizer/added.h"
@@ -38,7 +39,15 @@ struct Vocabulary {
   std::vector<std::string> merges;  // each as two tokens with one space between
   std::string_view model;           // tokenizer.ggml.model
   std::optional<std::string> pre;   // tokenizer.ggml.pre; nullopt: no such key
+  // For notes, empty where nothing differs: added tokens of tokenizer.json from those that the
+  // converter writes, and its other tokens from those of tokenizer.model.
+  std::string difference, conflict;
 };
+
+// `source`, which has the added tokens of tokenizer.json, or with options.as_converter
+// `converters`; `difference` says how they differ.
+Vocabulary chosen_vocabulary(Vocabulary source, Vocabulary converters,
+                             const TokenizerOptions& options);
 
 // Tokens by number, holes filled with "[PAD<i>]". `config` is tokenizer_config.json or null.
 // Fails: kCorrupt for ids that are not whole numbers below token_count().
@@ -68,6 +77,9 @@ bool has_byte_fallback(const JsonValue& tokenizer);
 // Its tokens, types and scores. Fails: kCorrupt, also where model.vocab leaves ids out.
 Result<Vocabulary> read_byte_fallback(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                       const JsonValue& config);
+// Makes the added tokens of tokenizer.json, by `ids`, control if they are special and otherwise
+// user-defined, unless they have a type of their own.
+void give_added_types(const JsonValue& tokenizer, const TextIndex& ids, Vocabulary& vocabulary);
 // Makes these tokens user-defined, so that programs print them.
 void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary);
 
@@ -77,7 +89,8 @@ void show_tokens(std::span<const std::string_view> shown, Vocabulary& vocabulary
 Status follow_source(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                      const TokenizerOptions& options, const Context& context,
                      Vocabulary& vocabulary);
-// tokenizer.ggml.add_space_prefix, as the normalizer puts a space in front of a text or does not.
-void add_source_prefix(const JsonValue& tokenizer, const Context& context, Metadata& metadata);
+// Whether the keys of pieces put a space in front of a text where tokenizer.json puts none, or the
+// other way round. They then follow it, unless they are the converter's.
+bool follow_prefix(const JsonValue& tokenizer, bool as_converter, Metadata& metadata);
 
 }  // namespace ckpt

@@ -32,7 +32,7 @@ struct Input {
   std::vector<std::pair<std::string, std::string>> files;
 };
 
-inline Result<Metadata> read(const Input& input) {
+inline Result<Metadata> read(const Input& input, const Context& context = {}) {
   Checkpoint checkpoint;
   if (!input.tokenizer.is_null()) {
     checkpoint.set_document("tokenizer.json", input.tokenizer.dump());
@@ -43,7 +43,7 @@ inline Result<Metadata> read(const Input& input) {
   checkpoint.set_document("config.json", input.model.dump());
   for (const auto& [path, text] : input.files) checkpoint.set_document(path, text);
   Metadata out;
-  CKPT_TRY(add_tokenizer_keys(checkpoint, input.options, {}, out));
+  CKPT_TRY(add_tokenizer_keys(checkpoint, input.options, context, out));
   return out;
 }
 
@@ -51,6 +51,14 @@ inline Metadata good(const Input& input) {
   auto out = read(input);
   EXPECT_TRUE(out.has_value()) << out.error().text();
   return out.value_or(Metadata());
+}
+
+inline std::vector<std::string> notes_of(const Input& input) {
+  std::vector<std::string> out;
+  Context context;
+  context.notes = &out;
+  EXPECT_TRUE(read(input, context).has_value());
+  return out;
 }
 
 inline std::string error_of(const Input& input) {

@@ -70,6 +70,90 @@ TEST(GgufTokenizerPieces, PhiKeepsTextsAndReadsTokenizerJsonToo) {
   EXPECT_EQ(types(out), (std::vector<int>{2, 3, 1, 1, 1, 4, 4, 3}));
 }
 
+// Next to a tokenizer_config.json of transformers 5, which has no added_tokens_decoder.
+Input pieces_with_json() {
+  Input input = pieces();
+  input.options.vocab_size = 8;
+  input.config = {{"bos_token", "<s>"}};
+  input.tokenizer = JsonValue::parse(R"({
+      "added_tokens": [{"id": 0, "content": "<unk>", "special": true},
+                       {"id": 2, "content": "a", "special": false, "normalized": false},
+                       {"id": 4, "content": "<x>", "special": true},
+                       {"id": 5, "content": "x▁y", "special": false, "normalized": false},
+                       {"id": 6, "content": "x▁z", "special": false, "normalized": true},
+                       {"id": 7, "content": "<|im_start|>", "special": true},
+                       {"id": 8, "content": "<far>", "special": true}],
+      "normalizer": {"type": "Prepend", "prepend": "▁"},
+      "model": {"type": "BPE", "byte_fallback": true, "merges": [],
+                "vocab": {"<unk>": 0, "<s>": 1, "a": 2, "▁": 3, "<x>": 4}}})");
+  return input;
+}
+
+TEST(GgufTokenizerPieces, AddedTokensAreThoseOfTokenizerJson) {
+  Input input = pieces_with_json();
+  Metadata out = good(input);
+  EXPECT_EQ(texts(out, "tokenizer.ggml.tokens"),
+            (std::vector<std::string>{"<unk>", "<s>", "a", "▁", "<x>", "x▁y", "x z",
+                                      "<|im_start|>"}));
+  EXPECT_EQ(types(out), (std::vector<int>{3, 3, 4, 1, 3, 4, 4, 3}));
+  EXPECT_EQ(scores(out)[2], -1);  // merges may lead to it
+  std::vector<std::string> notes = notes_of(input);
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[0].find("1 added tokens are beyond config.json's vocab_size 8"),
+            std::string::npos);
+  EXPECT_NE(notes[1].find("ID 2 is 'a' (user-defined), and 'a' (normal) for llama.cpp's converter "
+                          "(6 such tokens)"),
+            std::string::npos)
+      << notes[1];
+  input.options.as_converter = true;
+  out = good(input);
+  EXPECT_EQ(texts(out, "tokenizer.ggml.tokens")[7], "[PAD7]");
+  EXPECT_EQ(types(out), (std::vector<int>{2, 3, 1, 1, 1, 5, 5, 5}));
+}
+
+TEST(GgufTokenizerPieces, TokenizerConfigThatAgreesChangesNothing) {
+  Input input = pieces_with_json();
+  input.tokenizer["added_tokens"].erase(6);
+  JsonValue& table = input.config["added_tokens_decoder"];
+  for (JsonValue token : input.tokenizer["added_tokens"]) {
+    const auto id = token["id"].get<int>();
+    token.erase("id");
+    table[std::to_string(id)] = token;
+  }
+  const Metadata source = good(input);
+  EXPECT_TRUE(notes_of(input).empty());
+  input.options.as_converter = true;
+  EXPECT_EQ(good(input), source);
+  EXPECT_EQ(texts(source, "tokenizer.ggml.tokens")[5], "x y");
+}
+
+TEST(GgufTokenizerPieces, SpacePrefixFollowsTokenizerJson) {
+  Input input = pieces_with_json();
+  input.options.rules.adds_space_prefix = false;
+  EXPECT_TRUE(flag(good(input), "tokenizer.ggml.add_space_prefix"));
+  EXPECT_NE(notes_of(input).back().find("add_space_prefix follows tokenizer.json"),
+            std::string::npos);
+  input.options.as_converter = true;
+  EXPECT_FALSE(flag(good(input), "tokenizer.ggml.add_space_prefix"));
+}
+
+TEST(GgufTokenizerPieces, OtherTokensOfTokenizerJsonAreNoted) {
+  Input input = pieces_with_json();
+  input.options.vocab_size = 9;
+  input.tokenizer["model"]["vocab"] = JsonValue::parse(
+      R"({"<unk>": 0, "<s>": 1, "a": 2, "b": 3, "<x>": 4, "x▁y": 5, "x▁z": 6, "<|im_start|>": 7,
+          "<far>": 8})");
+  EXPECT_NE(notes_of(input)[0].find("ID 3 is '▁' in tokenizer.model and 'b' in tokenizer.json"),
+            std::string::npos)
+      << notes_of(input)[0];
+  input.tokenizer["model"]["vocab"].erase("b");
+  input.tokenizer["model"]["vocab"]["▁"] = 3;
+  input.tokenizer["added_tokens"].erase(6);
+  EXPECT_NE(notes_of(input)[0].find("ID 8 is absent in tokenizer.model and '<far>'"),
+            std::string::npos)
+      << notes_of(input)[0];
+}
+
 TEST(GgufTokenizerPieces, WithoutVocabSizeThereAreAsManyAsPieces) {
   EXPECT_EQ(texts(good(pieces()), "tokenizer.ggml.tokens").size(), 5u);
 }

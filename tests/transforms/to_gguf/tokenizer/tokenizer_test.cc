@@ -147,6 +147,29 @@ TEST(GgufTokenizer, ChatTemplates) {
   EXPECT_EQ(*out.find_text("tokenizer.chat_template.rag"), "R");
 }
 
+TEST(GgufTokenizer, TemplateFilesGoBeforeTokenizerConfig) {
+  Input input;
+  input.files = {{"chat_template.jinja", "new"}};
+  input.config["chat_template"] = "old";
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "new");
+  ASSERT_EQ(notes_of(input).size(), 1u);
+  EXPECT_NE(notes_of(input)[0].find("is that of chat_template.jinja"), std::string::npos);
+  input.config["chat_template"] = {{{"name", "default"}, {"template", "new"}}};
+  EXPECT_TRUE(notes_of(input).empty());
+  input.config["chat_template"] = "old";
+  input.options.as_converter = true;
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "old");
+  EXPECT_TRUE(notes_of(input).empty());
+  // The default of tokenizer_config.json stays where files have none.
+  input.options.as_converter = false;
+  input.files = {{"additional_chat_templates/rag.jinja", "R"}};
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "old");
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template.rag"), "R");
+  input.config = JsonValue();
+  input.files = {{"chat_template.jinja", "new"}};
+  EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "new");
+}
+
 TEST(GgufTokenizer, TemplateFilesAreReadAsLines) {
   Input input;
   input.files = {{"chat_template.jinja", "a\r\nb\rc\n\r\r\n"},
@@ -155,8 +178,8 @@ TEST(GgufTokenizer, TemplateFilesAreReadAsLines) {
   EXPECT_EQ(*out.find_text("tokenizer.chat_template"), "a\nb\nc\n\n\n");
   EXPECT_EQ(*out.find_text("tokenizer.chat_template.rag"), "R\n");
   input.config["chat_template"] = "a\r\nb";  // a text of JSON stays as it is
+  input.options.as_converter = true;
   EXPECT_EQ(*good(input).find_text("tokenizer.chat_template"), "a\r\nb");
-  input.config.erase("chat_template");
   input.files[0].second = "\xff\xfe";
   EXPECT_NE(error_of(input).find("chat_template.jinja: not UTF-8"), std::string::npos);
 }

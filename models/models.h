@@ -368,7 +368,7 @@ std::optional<uint64_t> id_of_added(const JsonValue& tokenizer, std::string_view
 bool ties_head_by_default(const Family& table);
 
 // tie_word_embeddings of a configuration: what it says itself, what its text_config says, and what
-// their classes do where nothing is said.
+// their classes do without either.
 struct HeadTies {
   std::optional<bool> outer, inner;
   bool by_class = false, by_text_class = false;

@@ -66,7 +66,7 @@ class Names {
     }
   }
 
-  // One spelling for all: as tables have it.
+  // One spelling for all: the one in the tables.
   std::string canonical(std::string_view name) const {
     const Spelling found = apart(name);
     if (found.kind == NameKind::kOther) return std::string(name);

@@ -62,7 +62,7 @@ struct Extra {
   bool is_in_transformers = false;  // whose class has it, and whose class alone
 };
 
-// What a name is of, by the word at which the names of a table begin.
+// The part of a model that a name belongs to, by the word at which a table begins it.
 enum class NameKind : uint8_t { kText, kHead, kTower, kDraft, kOther };
 
 // Names of one kind with the same words before them.

@@ -97,23 +97,29 @@ Status check_numbered(const Names& shards) {
   return {};
 }
 
-// Safetensors files that are weights of something else than the model, or parts of a training.
-bool is_other_weights(const std::string& name) {
+// Without weights of something else than the model, and parts of a training, unless that is all.
+Names of_the_model(Names files) {
   static const GlobList kOther(
-      {"adapter_model*", "optimizer*", "scheduler*", "consolidated*", "rng_state*", "ema_*"});
-  return kOther.matches_any(name);
+      {"adapter_model*", "optimizer*", "scheduler*", "consolidated*", "rng_state*", "ema_*",
+       "training_args*"});
+  const auto is_other = [](const std::string& name) { return kOther.matches_any(name); };
+  if (!std::ranges::all_of(files, is_other)) std::erase_if(files, is_other);
+  return files;
 }
 
 Failure no_weights(const fs::path& folder, const Names& names) {
   constexpr std::string_view kExpected = "expected *.safetensors or pytorch_model*.bin";
   if (names.empty()) return unsupported("an empty folder; {}", kExpected);
+  if (Status parts = refuse_partial(names, PartialBy::kFolder); !parts) {
+    return Failure(std::move(parts.error()));
+  }
   const Names gguf = matching(names, "*.gguf");
   if (!gguf.empty()) {
     return unsupported_hint(shell_path((folder / gguf.front()).string()),
                             "a folder with the GGUF file '{}' in it; {}", gguf.front(), kExpected);
   }
   for (const std::string_view pattern : {"*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack"}) {
-    const Names other = matching(names, pattern);
+    const Names other = of_the_model(matching(names, pattern));
     if (other.empty()) continue;
     return unsupported_hint(pattern == "*.h5" || pattern == "*.msgpack"
                                 ? "converting it to safetensors with transformers' save_pretrained"
@@ -155,20 +161,26 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
   };
   if (!std::ranges::all_of(shards, is_variant)) std::erase_if(shards, is_variant);
   if (shards.empty()) {
-    shards = matching(names, "*.safetensors");
-    Names wanted;
-    std::ranges::copy_if(shards, std::back_inserter(wanted),
-                         [](const std::string& name) { return !is_other_weights(name); });
-    if (!wanted.empty()) shards = std::move(wanted);
+    shards = of_the_model(matching(names, "*.safetensors"));
   }
   if (shards.empty()) return no_weights(folder, names);
+  CKPT_TRY(refuse_partial(shards, PartialBy::kFile));
   CKPT_TRY(check_numbered(shards));
   return shards;
 }
 
 Result<SafetensorsHeader> read_header(const SharedSource& source, bool is_torch, Codecs codecs) {
-  return is_torch ? in_file(source->name(), read_torch_header(source))
-                  : read_safetensors_header(source, codecs);
+  CKPT_ASSIGN(SafetensorsHeader header, is_torch
+                                            ? in_file(source->name(), read_torch_header(source))
+                                            : read_safetensors_header(source, codecs));
+  Names content;
+  for (const auto& entry : header.metadata.entries) content.push_back(entry.key);
+  for (const SafetensorsEntry& entry : header.entries) {
+    const bool is_placeholder = entry.shape == std::vector<uint64_t>{0};  // of ZeRO-3
+    content.push_back(entry.name + (is_placeholder ? " of shape [0]" : ""));
+  }
+  CKPT_TRY(in_file(source->name(), refuse_partial(content, PartialBy::kContent)));
+  return header;
 }
 
 Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const Names& shards,

@@ -93,6 +93,9 @@ Result<const Format*> recognize(const fs::path& path) {
     CKPT_TRY(refuse_unfinished_patch(path));
     CKPT_TRY(refuse_unfinished_output(path));
   }
+  if (!is_folder(path)) {
+    CKPT_TRY(in(path.string(), refuse_partial({path.filename().string()}, PartialBy::kFile)));
+  }
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.
   if (kGguf.recognizes(path)) return &kGguf;
   if (kSafetensors.recognizes(path)) return &kSafetensors;

@@ -5,9 +5,15 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/glob.h"
 #include "core/base/printable.h"
+#include "core/base/text_table.h"
+#include "core/base/words.h"
 
 namespace ckpt {
+
+extern const std::string_view kPartialFiles;  // data/partial_files.txt
+
 namespace {
 
 struct Magic {
@@ -93,6 +99,24 @@ Status refuse_other_files(const ByteSource& source, std::string_view expected) {
   if (found.what.empty()) return {};
   return unsupported_hint(with_names(found.hint, source.name()), "{}; expected {}", found.what,
                           expected);
+}
+
+Status refuse_partial(const std::vector<std::string>& names, PartialBy by) {
+  enum : size_t { kFiles, kFolder, kKeys, kWhat, kHint, kColumns };
+  static const auto rows = table_rows(kPartialFiles, kColumns);
+  for (const auto& row : rows) {
+    const std::string folder = by == PartialBy::kFolder ? fmt::format(" {}", row[kFolder]) : "";
+    const std::string files = fmt::format("{}{}", row[kFiles], folder);
+    const GlobList globs(
+        split_words<std::string>(by == PartialBy::kContent ? row[kKeys] : std::string_view(files)));
+    const auto found =
+        std::ranges::find_if(names, [&](const auto& name) { return globs.matches_any(name); });
+    if (found == names.end()) continue;
+    return unsupported_hint(std::string(row[kHint]),
+                            "'{}' belongs to {}; it holds parts of tensors, which are not read",
+                            *found, row[kWhat]);
+  }
+  return {};
 }
 
 }  // namespace ckpt

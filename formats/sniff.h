@@ -1,7 +1,8 @@
-// Recognizes an unexpected file by its first bytes.
+// Recognizes an unexpected file by its first bytes, and files that hold parts of tensors.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/io/bytes.h"
@@ -18,6 +19,14 @@ inline constexpr const char* kHeadIsMissing =
 // Fails for a file whose first bytes tell that it is of another kind. `expected` ends the sentence:
 // "a GGUF file". Fails also: kIo.
 Status refuse_other_files(const ByteSource& source, std::string_view expected);
+
+// Names belong to files of weights, to a folder without weights, or to the content of a file (keys
+// of __metadata__, tensors; texts and classes of a pickle).
+enum class PartialBy : uint8_t { kFile, kFolder, kContent };
+
+// A file of a distributed checkpoint alone looks like a model with smaller tensors. Fails:
+// kUnsupported, naming the checkpoint and the way to entire tensors (data/partial_files.txt).
+Status refuse_partial(const std::vector<std::string>& names, PartialBy by);
 
 // Adds the file's path to an error unless it is there already (errors of ByteSource have it).
 template <class T>

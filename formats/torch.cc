@@ -341,7 +341,14 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
   }
   CKPT_ASSIGN(const std::string bytes, bytes_at(*source, slice.offset_bytes, slice.size_bytes));
   CKPT_ASSIGN(const Pickle pickle, Pickle::parse(bytes, slice.offset_bytes));
-  return TorchReader(archive, pickle).run();
+  auto header = TorchReader(archive, pickle).run();
+  if (header) return header;
+  std::vector<std::string> content;
+  for (const Node& node : pickle.nodes()) {
+    if (node.kind == Kind::kText || node.kind == Kind::kName) content.push_back(node.text);
+  }
+  CKPT_TRY(refuse_partial(content, PartialBy::kContent));
+  return header;
 }
 
 }  // namespace ckpt

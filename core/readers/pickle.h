@@ -49,6 +49,7 @@ class Pickle {
 
   const Node& root() const { return nodes_[root_]; }
   const Node& node(NodeIndex index) const { return nodes_[index]; }
+  const std::vector<Node>& nodes() const { return nodes_; }
   // Value of a text key of a dict; nullptr if it is absent or the node is not a dict.
   const Node* find(const Node& dict, std::string_view key) const;
   // The same for a key that is a whole number.

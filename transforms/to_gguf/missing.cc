@@ -1,5 +1,6 @@
 // Tensors that a model has by its family's table and that a folder lacks, and layers that it has
 // beyond those of config.json.
+#include <algorithm>
 #include <set>
 
 #include "core/base/numbers.h"
@@ -28,7 +29,7 @@ bool has_other_router(std::string_view name, const Model& model) {
 }
 
 bool may_be_missing(const Parameter& parameter, const Model& model) {
-  if (!parameter.is_required || parameter.is_of_field || parameter.part != ModelPart::kText) {
+  if (!parameter.is_required || parameter.is_of_field || parameter.part == ModelPart::kVision) {
     return true;
   }
   return is_head(parameter.name) ? !has_own_head(model) : has_other_router(parameter.name, model);
@@ -75,12 +76,18 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
     held.insert(named.name);
     held.insert(table_name(named));
   }
+  const auto is_there = [&](const Parameter& parameter) {
+    return held.contains(parameter.name) || held.contains(parameter.name + ".weight");
+  };
+  const auto is_mtp = [](const Parameter& each) { return each.part == ModelPart::kMtp; };
+  // llama.cpp does without layers for multi-token prediction, but not without a part of them.
+  const bool has_mtp = std::ranges::any_of(
+      expected, [&](const Parameter& each) { return is_mtp(each) && is_there(each); });
   size_t count = 0;
   const Parameter* first = nullptr;
   for (const Parameter& parameter : expected) {
-    const bool is_there =
-        held.contains(parameter.name) || held.contains(parameter.name + ".weight");
-    if (is_there || may_be_missing(parameter, model)) continue;
+    if (is_there(parameter) || may_be_missing(parameter, model)) continue;
+    if (is_mtp(parameter) && !has_mtp) continue;
     if (count++ == 0) first = &parameter;
   }
   if (count == 0) return {};

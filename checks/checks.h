@@ -58,6 +58,8 @@ struct Examination {
   const std::atomic<bool>* interrupted = nullptr;
   // Empty: not known.
   TokenizerFindings tokenizer_findings = {};
+  // The GGUF that a conversion makes of a folder, without its bytes.
+  Unpacker made_gguf = {};
   // The same tensors, packed weights as floats that are decoded when they are read; deep checks of
   // their values need it.
   Unpacker unpacked = {};

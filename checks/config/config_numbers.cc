@@ -229,11 +229,15 @@ void look_window(const Look& look) {
   const auto kinds =
       section_with(look.profile, fmt::format("windows {}=", layers), look.on.text_type);
   const JsonValue* window = member(text, "sliding_window");
+  const char kind = stop_letter(window);
+  const bool is_refused = kinds.find(static_cast<char>(kind - 'a' + 'A')) != kinds.npos;
   if (kinds == "u") {
     look.report(look.on.text_place("layer_types"), "has sliding_attention, which fails here");
-  } else if (kinds.find(stop_letter(window)) != kinds.npos) {
-    look.tell(look.on.text_place("sliding_window"), "{}; expected the window of layers that slide",
-              window == nullptr ? "absent" : window->dump());
+  } else if (is_refused || kinds.find(kind) != kinds.npos) {
+    look.report(look.on.text_place("sliding_window"),
+                fmt::format("{}; expected the window of layers that slide",
+                            window == nullptr ? "absent" : window->dump()),
+                is_refused ? std::optional(Severity::kUnloaded) : std::nullopt);
   } else if (kinds.ends_with('o') && !is_true(text, "use_sliding_window")) {
     look.report(look.on.text_place("use_sliding_window"),
                 "not true, and layer_types has sliding_attention");

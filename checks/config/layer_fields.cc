@@ -31,7 +31,9 @@ void look_dense_layers(const Look& look) {
                        {}, advised("none: this server cannot run such a model"));
   }
   const JsonValue* count = on.text_field("first_k_dense_replace");
-  const std::optional<uint64_t> counted = count == nullptr ? rule->counted_by_class : whole(*count);
+  const std::optional<uint64_t> by_class =
+      look.is(Program::kLlamaCpp) ? rule->listed_by_class : rule->counted_by_class;
+  const std::optional<uint64_t> counted = count == nullptr ? by_class : whole(*count);
   if (count == nullptr && !counted) {
     look.tell(on.text_place("first_k_dense_replace"), "absent; expected {}",
               is_listed ? dense : rule->listed_by_class);
@@ -61,7 +63,7 @@ void look_shared_cache(const Look& look) {
 }
 
 constexpr Check kLayerFieldChecks[] = {
-    {"C40", "dense layers are counted as they are listed", "U: vllm*, W: sglang",
+    {"C40", "dense layers are counted as they are listed", "U: vllm* llama.cpp, W: sglang",
      "KeyError: 'layers.1.mlp.experts.routed_experts.w2_weight'; object has no attribute "
      "'first_k_dense_replace'",
      "", look_dense_layers, "serving-config"},

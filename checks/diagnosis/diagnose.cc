@@ -140,14 +140,19 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
   return out;
 }
 
-Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
-                   Diagnosis& out) {
-  Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
-  for (auto* reason : {weights_not_checked, head_not_checked, tokenizer_not_checked}) {
-    if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
-  }
+Finding finding_of(const Error& error, const Profile& profile, Severity severity,
+                   const char* symptom) {
+  Finding out{"W08", std::string(profile.name), severity, error.where, error.what, symptom, {}};
+  out.fix = advised(error.hint);
+  return out;
+}
+
+// Adds what `checks` find to `out`, whose last verdict is the profile's.
+Status run_checks(const Examined& on, const Profile& profile, const Examination& examination,
+                  const std::vector<const Check*>& checks, Diagnosis& out) {
+  Verdict& verdict = out.verdicts.back();
   const ServedModules served = served_modules(on, profile);
-  for (const Check* check : check_list()) {
+  for (const Check* check : checks) {
     const auto rated = rating(*check, profile);
     if (!rated || (check->is_deep && !examination.deep)) continue;
     std::vector<Found> found;
@@ -169,11 +174,33 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   return {};
 }
 
-Finding finding_of(const Error& error, const Profile& profile, Severity severity,
-                   const char* symptom) {
-  Finding out{"W08", std::string(profile.name), severity, error.where, error.what, symptom, {}};
-  out.fix = advised(error.hint);
-  return out;
+Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
+                   Diagnosis& out) {
+  Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
+  for (auto* reason : {weights_not_checked, head_not_checked, tokenizer_not_checked}) {
+    if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
+  }
+  CKPT_TRY(run_checks(on, profile, examination, check_list(), out));
+  // llama.cpp takes a folder as the GGUF that is made of it.
+  const bool is_converted = profile.program == Program::kLlamaCpp && !on.is_gguf &&
+                            out.verdicts.back().loads && examination.made_gguf;
+  if (!is_converted) return {};
+  const auto made = examination.made_gguf(on.checkpoint);
+  if (!made) {
+    out.verdicts.back().loads = false;
+    out.findings.push_back(finding_of(made.error(), profile, Severity::kUnloaded,
+                                      "ckpt convert rejects the folder"));
+    return {};
+  }
+  std::vector<const Check*> checks;
+  for (const Check& check : gguf_checks()) checks.push_back(&check);
+  const size_t before = out.findings.size();
+  CKPT_TRY(run_checks(Examined(*made), profile, examination, checks, out));
+  for (size_t i = before; i < out.findings.size(); ++i) {
+    out.findings[i].place.insert(0, "the GGUF made of it: ");
+    out.findings[i].fix = advised(kTakeConfig);
+  }
+  return {};
 }
 
 void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) {

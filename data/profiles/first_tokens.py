@@ -14,7 +14,8 @@ A class is listed for what all of its models do.
   [windows LAYERS=KINDS]  the same of sliding_window. LAYERS: full or sliding, as layer_types says; without it patterned
                           where there is a sliding_window_pattern, else unlisted.
       n null, z zero, a absent, o any window, while use_sliding_window is false or absent, u any window at all
-      A kind counts if the model fails with each other form of the fields that choose the layers.
+      A kind counts if the model fails with each other form of the fields that choose the layers. In capitals: the
+      class rejects the configuration, which it takes with a window.
   [rotates whole heads]   it fails if partial_rotary_factor says less than 1
 """
 import collections
@@ -125,9 +126,10 @@ def windows_of(config, answers):
             continue
         kinds = ""
         for kind, values in {"n": [None], "z": [0], "a": [GONE]}.items():
-            if fails([changed(base, sliding_window=value, use_sliding_window=switch)
-                      for base in bases for value in values for switch in SWITCHES]):
-                kinds += kind
+            outcomes = {outcome(changed(base, sliding_window=value, use_sliding_window=switch))
+                        for base in bases for value in values for switch in SWITCHES}
+            if "taken" not in outcomes:
+                kinds += kind.upper() if outcomes == {"refused"} else kind
         if fails([changed(base, sliding_window=WINDOW, use_sliding_window=switch)
                   for base in bases for switch in (False, GONE)]):
             kinds += "o"
@@ -169,6 +171,6 @@ for argument in sys.argv[1:]:
     values_of(config, answers)
     windows_of(config, answers)
     shares_of(config, answers)
-for name, words in answers.sections("nzwaou*"):
+for name, words in answers.sections("NnZzwAaou*"):
     print(f"\n[{name}]")
     print(textwrap.fill(" ".join(words), 118, break_long_words=False, break_on_hyphens=False))

@@ -65,6 +65,10 @@ Examination examination_for(Context context, std::vector<std::string> profiles) 
   out.unpacked = [codecs = context.codecs](const Checkpoint& checkpoint) {
     return join_packed_weights(checkpoint, codecs);
   };
+  // The name of a pre-tokenizer may be given by hand.
+  out.made_gguf = [context](const Checkpoint& folder) {
+    return find_transform("to-gguf")->apply(folder, {{"tokenizer-pre", "default"}}, context);
+  };
   out.tokenizer_findings = [context = std::move(context)](const Checkpoint& checkpoint,
                                                           const std::string& base,
                                                           std::vector<Finding>& findings) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/model/transform.h"
+#include "transforms/edit/mlx.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
 #include "transforms/packed/packed.h"

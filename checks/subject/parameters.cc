@@ -366,7 +366,7 @@ ParameterReport compare_parameters(const Examined& on) {
   const Family* table = table_of(on);
   // A wrapper's type over a flat file is a finding of its own (C04).
   const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
-  if (table == nullptr) return {};
+  if (table == nullptr || !on.mlx.empty()) return {};
   if (is_half) return Comparison(on, *table).forms_alone();
   return compare_parameters(on, *table);
 }

@@ -188,6 +188,7 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
   read_token_lists();
   read_quantizations();
   collect_modules();
+  mlx = find_mlx_tensors(checkpoint);
   parameters = compare_parameters(*this);
 }
 

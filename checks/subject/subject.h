@@ -185,7 +185,8 @@ class Examined {
   std::string base_not_compared;         // why its tokenizer was not; empty: none, or it was
   ValueFacts values;
   HeadValues head_values = HeadValues::kEqual;
-  ParameterReport parameters;
+  MlxTensors mlx;
+  ParameterReport parameters;  // not compared where MLX saved the weights
 
   const JsonValue& text_config() const;  // config.text_config if it is an object, else config
   bool has_text_config() const { return &text_config() != &config; }

@@ -401,6 +401,7 @@ std::string weights_not_checked(const Examined& on, const Profile& profile) {
     return "the weights: of quantized models this profile reads the configuration and tokenizer";
   }
   const ParameterReport& report = on.parameters;
+  if (!on.mlx.empty()) return "the weights: they are as MLX saves them";
   if (!report.is_compared()) {
     return fmt::format("the weights: no list of the parameters of '{}'",
                        on.model_class.empty() ? on.model_type : on.model_class);

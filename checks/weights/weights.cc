@@ -150,6 +150,18 @@ void look_stacks(const Look& look) {
               "speculative decoding fails to start");
 }
 
+void look_mlx(const Look& look) {
+  const MlxTensors& mlx = look.on.mlx;
+  if (mlx.is_quantized) {
+    return look.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
+                       advised(std::string(kMlxDequantize)));
+  }
+  // A GGUF is made of what they were.
+  if (mlx.changed.empty() || look.profile.runs_llama_server()) return;
+  look.tell(look.on.checkpoint.tensors[mlx.changed[0].first].name,
+            "{} tensors have the names, axes or values that MLX gives them", mlx.changed.size());
+}
+
 constexpr Check kWeightChecks[] = {
     {"W01", "tensor names are those of the class",
      "U: vllm* tensorrt-llm, S: sglang transformers*",
@@ -161,6 +173,9 @@ constexpr Check kWeightChecks[] = {
      "experts:to=single"},
     {"W03", "no codes without scales", "W: vllm* sglang tensorrt-llm llama.cpp transformers-5", "",
      "quantize again", look_unknown},
+    {"W18", "weights are as the model's release has them, not as MLX saves them", "U: all",
+     "size mismatch; KeyError: 'switch_mlp'; answers are nonsense", "ckpt convert IN OUT",
+     look_mlx},
     {"W11", "parts of packed weights are there and fit", "U: all",
      "KeyError; size mismatch; wrong answers",
      "take config.json from the source model, or download the folder again", look_packed},

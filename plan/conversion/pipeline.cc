@@ -447,7 +447,7 @@ class IdleOptions {
   Result<std::string> digest_from_start(const std::vector<Step>& steps,
                                         const Conversion& tried) const {
     Planning unsaid{planning_.imatrix};
-    CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(tried.in, tried.reading));
+    CKPT_ASSIGN(Checkpoint checkpoint, read_whole_checkpoint(tried.in, tried.reading));
     CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
     return digest(checkpoint, tried);
   }
@@ -492,7 +492,8 @@ Error in_input(Error error, const fs::path& input) {
 Result<ConversionInput> read_input(const Conversion& typed) {
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   ConversionInput out;
-  CKPT_ASSIGN(out.checkpoint, read_whole_checkpoint(conversion.in, conversion.reading));
+  CKPT_ASSIGN(out.checkpoint,
+              read_whole_checkpoint(conversion.in, conversion.reading, &out.notes));
   CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));
@@ -523,6 +524,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   Checkpoint& checkpoint = input.checkpoint;
   PlannedConversion out;
   Planning planning{input.imatrix};
+  planning.notes = std::move(input.notes);
   if (const std::string rest = bytes_after_tensors(checkpoint); !rest.empty()) {
     planning.notes.push_back(rest + " belong to no tensor; they are left out");
   }

@@ -32,6 +32,7 @@ struct PlannedConversion {
 struct ConversionInput {
   Checkpoint checkpoint;
   Imatrix imatrix;
+  std::vector<std::string> notes = {};  // about reading
 };
 
 // Both fail: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.

@@ -163,10 +163,13 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& path, const Read
 }
 
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
-                                         const ReadOptions& reading) {
+                                         const ReadOptions& reading,
+                                         std::vector<std::string>* notes) {
   CKPT_ASSIGN(Checkpoint out, read_checkpoint(path, reading));
   const std::string words = out.shard_words();
-  if (words.empty()) return out;
+  if (words.empty()) {
+    return in(path.string(), from_mlx(std::move(out), {.codecs = all_codecs(), .notes = notes}));
+  }
   const std::string folder = shell_path(parent_of(path).string());
   return misuse_hint(fmt::format("the same command with {}{}", folder,
                                  is_url(path) ? ""

@@ -43,10 +43,12 @@ Touches touches(const std::vector<Step>& steps);
 // The checkpoint at `path`, in the format that it has. Fails: as recognize() and reading do.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
                                    const ReadOptions& reading = {});
-// The same of a whole one. Fails also: kUsage: a file of safetensors or PyTorch that its name calls
-// one of several, which are not read with it.
+// The same of a whole one, as its release has it where MLX saved it; `notes`, which may be null,
+// say so. Fails also: kUsage: a file of safetensors or PyTorch that its name calls one of several,
+// which are not read with it; as from_mlx().
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
-                                         const ReadOptions& reading);
+                                         const ReadOptions& reading,
+                                         std::vector<std::string>* notes = nullptr);
 
 // The context of transforms: every codec, other checkpoints, documents, which are read as `reading`
 // asks. `notes` may be null.

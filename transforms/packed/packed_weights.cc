@@ -6,6 +6,7 @@
 #include "core/base/nearest.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/packed/packed.h"
 
@@ -78,6 +79,30 @@ class CodesFinder {
   std::set<std::string> scaled_;  // modules, and weights, that something scales
 };
 
+// Next to a decoded "P.weight", "P.act_scale" and "P.weight.state" may be a part of its values; a
+// bias is none.
+Status check_companions(const Checkpoint& checkpoint) {
+  std::set<std::string> decoded;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const bool is_decoded = tensor.stored_tensor().has_scales() || is_unpacked(tensor);
+    if (!is_decoded || !tensor.name.ends_with(kWeight)) continue;
+    decoded.insert({tensor.name, module_of(tensor.name)});
+  }
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string_view last = last_word(tensor.name);
+    const bool is_own = last == "weight" || last.find("bias") != last.npos;
+    if (is_own || !decoded.contains(module_of(tensor.name)) ||
+        ends_with_any(tensor.name, kCompanions)) {
+      continue;
+    }
+    return unsupported_hint(
+        fmt::format("the checkpoint that it was quantized from, or --step drop:tensors={} first",
+                    tensor.name),
+        "tensor '{}' accompanies a quantized weight, and its meaning is not known", tensor.name);
+  }
+  return {};
+}
+
 // A method that nobody has may be one that was spelled wrong.
 std::string describe_method(const QuantStatement& said) {
   if (said.method.empty()) return fmt::format("{} names no quant_method", said.place);
@@ -138,9 +163,17 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
   return scale == tensors.end() ? none : &*scale;
 }
 
+Status refuse_mlx_codes(const Checkpoint& checkpoint) {
+  if (!find_mlx_tensors(checkpoint).is_quantized) return {};
+  return unsupported_hint(std::string(kMlxDequantize),
+                          "MLX quantized these weights (*.weight of u32 with *.scales), and they "
+                          "are not decoded here");
+}
+
 Status check_weights_are_read(const Checkpoint& checkpoint) {
+  CKPT_TRY(refuse_mlx_codes(checkpoint));
   CKPT_ASSIGN(const Tensor* found, find_unread_weight(checkpoint));
-  if (found == nullptr) return {};
+  if (found == nullptr) return check_companions(checkpoint);
   CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
   const std::string stored = fmt::format("tensor '{}' is stored as {} [{}]", found->name,
                                          found->codec->name, fmt::join(found->shape, ", "));

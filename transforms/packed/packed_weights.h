@@ -26,10 +26,11 @@ namespace ckpt {
 inline constexpr std::string_view kColumnScale = ".pre_quant_scale";
 // Ends of the names of tensors that servers need with quantized weights, but not with floats.
 inline constexpr std::string_view kCompanions[] = {
-    ".activation_scale", ".qscale_act",
-    ".input_scale",  ".input_global_scale", ".output_scale", ".k_scale",      ".v_scale",
-    ".q_scale",      ".kv_scale",           ".k_zero_point", ".v_zero_point", ".q_zero_point",
-    ".k_bias_value", ".v_bias_value",       kColumnScale};
+    ".input_scale",       ".input_global_scale", ".output_scale",      ".k_scale",
+    ".v_scale",           ".q_scale",            ".kv_scale",          ".k_zero_point",
+    ".v_zero_point",      ".q_zero_point",       ".k_bias_value",      ".v_bias_value",
+    ".activation_scale",  ".qscale_act",         ".input_scale_ub",    ".input_zero_point",
+    ".output_zero_point", ".prob_output_scale",  ".weight_format",     kColumnScale};
 
 // Whether `tensor` is a grid of integers or small floats, as codes are without a codec.
 bool may_be_codes(const Tensor& tensor);
@@ -43,7 +44,11 @@ UnquantizedModules modules_by_storage(const Checkpoint& checkpoint);
 // every weight is read. Fails: kCorrupt: documents that are not JSON.
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint);
 
-// Fails: kUnsupported, naming that tensor and what the documents say of it; kCorrupt.
+// Fails: kUnsupported: weights that MLX quantized.
+Status refuse_mlx_codes(const Checkpoint& checkpoint);
+
+// Fails: kUnsupported, naming that tensor and what the documents say of it, or a tensor next to a
+// decoded weight whose meaning is not known; kCorrupt.
 Status check_weights_are_read(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -117,6 +117,7 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
   }
   const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
   if (tensor.is_plain_float() || is_decodable) return {};
+  CKPT_TRY(refuse_mlx_codes(checkpoint));
   return unsupported(
       "tensor '{}' is stored as {}; to-gguf takes floats, and NVFP4, FP8, packed INT4, GPTQ, "
       "AWQ and bitsandbytes with their scales{} ({})",

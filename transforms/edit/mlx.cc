@@ -1,0 +1,146 @@
+// Turns what MLX changes (data/mlx.txt) into what the files of the model's release have.
+//
+//   embed_q.weight [H, R, K]       ──▶  kv_b_proj.weight [H (K + V), R]: of each head its keys,
+//   unembed_out.weight [H, V, R]        turned, and then its values
+//
+// Values move; 1 is subtracted from norms.
+#include "transforms/edit/mlx.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/computed/strided_source.h"
+#include "core/computed/woven_source.h"
+#include "models/models.h"
+
+namespace ckpt {
+namespace {
+
+using Shape = std::vector<uint64_t>;
+
+// The last two axes exchanged.
+Result<Tensor> turned(const Tensor& tensor) {
+  Shape shape = tensor.shape;
+  if (shape.size() < 2) return corrupt("{} axes; expected a matrix", shape.size());
+  std::swap(shape.back(), shape[shape.size() - 2]);
+  const uint64_t columns = tensor.row_values(), rows = shape.back(), matrix = rows * columns;
+  const StridedGrid grid{0, {tensor.values() / matrix, columns, rows}, {matrix, 1, columns}};
+  CKPT_ASSIGN(Tensor out, take_grid(tensor, grid));
+  return reshape(std::move(out), std::move(shape));
+}
+
+// [O, X, C] as [O, C, X], of any number of axes X.
+Result<Tensor> with_channels_second(const Tensor& tensor) {
+  Shape shape = tensor.shape;
+  std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  CKPT_ASSIGN(Tensor out, reshape(tensor, {shape[0], tensor.rows() / shape[0], shape[1]}));
+  if (shape[1] != 1) CKPT_SET(out, turned(out));
+  return reshape(std::move(out), std::move(shape));
+}
+
+// `second` next to `first`: matrix after matrix, row after row or value after value.
+Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
+  const bool is_turned = change.starts_with("turned"), is_heads = change == "heads";
+  if (is_turned || is_heads) CKPT_SET(first, turned(first));
+  if (is_turned) CKPT_SET(second, turned(second));
+  const bool by_matrix = change == "rows" || is_heads;
+  const size_t axes = first.shape.size();
+  if (second.shape.size() != axes || axes < (is_heads ? 3u : by_matrix ? 2u : 1u)) {
+    return corrupt("[{}] and '{}' [{}] cannot be joined", fmt::join(first.shape, ", "), second.name,
+                   fmt::join(second.shape, ", "));
+  }
+  const size_t axis = axes - (by_matrix ? 2 : 1);
+  const auto run = [&](const Tensor& tensor) {
+    if (change.ends_with("pairs")) return uint64_t{1};
+    return by_matrix ? tensor.shape[axis] * tensor.row_values() : tensor.row_values();
+  };
+  Shape shape = first.shape;
+  shape[axis] += second.shape[axis];
+  if (is_heads) shape = {shape[0] * shape[1], shape[2]};
+  return weave({{first, run(first)}, {second, run(second)}}, std::move(shape));
+}
+
+// The released form of one tensor, but for the split of a stack.
+Result<Tensor> released(const Tensor& tensor, const MlxRule& rule, const Tensor* second) {
+  if (rule.change == "plus-one") return with_op(tensor, AddScalar{-1.0f});
+  if (rule.change == "channels-last") return with_channels_second(tensor);
+  if (rule.change == "turned") return turned(tensor);
+  return second == nullptr ? Result<Tensor>(tensor) : joined(rule.change, tensor, *second);
+}
+
+std::string released_name(std::string name, const MlxTensors& found) {
+  for (const MlxRule* prefix : found.prefixes) {
+    if (name.starts_with(prefix->from)) {
+      return std::string(prefix->to) + name.substr(prefix->from.size());
+    }
+  }
+  return name;
+}
+
+Result<std::vector<Tensor>> released_tensors(const Checkpoint& checkpoint,
+                                             const MlxTensors& found) {
+  std::vector<Tensor> out;
+  std::set<std::string> taken;  // second tensors, by name
+  const auto add = [&](Tensor tensor, const Tensor& from, const std::string& name) {
+    tensor.name = released_name(name, found);
+    tensor.source_name = from.original_name();
+    out.push_back(std::move(tensor));
+  };
+  auto next = found.changed.begin();
+  for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
+    const Tensor& tensor = checkpoint.tensors[i];
+    if (next == found.changed.end() || next->first != i) {
+      add(tensor, tensor, tensor.name);
+      continue;
+    }
+    const MlxRule& rule = *next++->second;
+    const std::string front = tensor.name.substr(0, tensor.name.size() - rule.from.size());
+    const std::string second_name = rule.second.empty() ? "" : front + std::string(rule.second);
+    const Tensor* second = checkpoint.find_tensor(second_name);
+    if (second == nullptr && !rule.second.empty()) {
+      return corrupt("tensor '{}': MLX saves it with '{}', which is missing", tensor.name,
+                     second_name);
+    }
+    taken.insert(second_name);
+    CKPT_ASSIGN(Tensor made, in(fmt::format("tensor '{}', saved by MLX", tensor.name),
+                                released(tensor, rule, second)));
+    std::string name = front + std::string(rule.to);
+    const size_t number = rule.change == "stack" ? name.find("{}") : name.npos;
+    if (number == name.npos) add(std::move(made), tensor, name);
+    for (uint64_t e = 0; number != name.npos && e < tensor.shape[0]; ++e) {
+      CKPT_ASSIGN(Tensor one, take_rows(tensor, e * tensor.shape[1], tensor.shape[1]));
+      add(std::move(one), tensor, std::string(name).replace(number, 2, std::to_string(e)));
+    }
+  }
+  std::erase_if(out, [&](const Tensor& each) { return taken.contains(each.original_name()); });
+  return out;
+}
+
+}  // namespace
+
+Result<Checkpoint> from_mlx(Checkpoint checkpoint, const Context& context) {
+  const MlxTensors found = find_mlx_tensors(checkpoint);
+  if (!found.unknown_type.empty()) {
+    return unsupported_hint("the checkpoint that MLX converted",
+                            "MLX saved this folder with its own names, axes or values, and those "
+                            "of model_type {} are not known",
+                            found.unknown_type);
+  }
+  // Codes are copied, and a step that has to decode them says whose they are.
+  const bool is_as_released = found.changed.empty() && found.prefixes.empty();
+  if (found.is_quantized || is_as_released) return checkpoint;
+  CKPT_ASSIGN(checkpoint.tensors, released_tensors(checkpoint, found));
+  for (auto& [file, metadata] : checkpoint.file_metadata) {
+    if (metadata.find_text("format") != nullptr) metadata.set("format", MetaValue::text("pt"));
+  }
+  const auto shifted = std::ranges::count_if(
+      found.changed, [](const auto& each) { return each.second->change == "plus-one"; });
+  context.note("MLX saved this model; {} tensors get their released names, axes and values back{}",
+               found.changed.size(),
+               shifted == 0 ? ""
+                            : fmt::format("; {} norms held 1 + w, whose rounding cost small w bits",
+                                          shifted));
+  return checkpoint;
+}
+
+}  // namespace ckpt

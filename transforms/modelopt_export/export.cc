@@ -8,6 +8,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/file_metadata.h"
 #include "transforms/facts/quant_config.h"
@@ -18,6 +19,7 @@
 #include "transforms/modelopt_export/quantized_sources.h"
 #include "transforms/modelopt_export/tensors.h"
 #include "transforms/packed/packed_weights.h"
+#include "transforms/packed/quant_summary.h"
 
 namespace ckpt {
 namespace {
@@ -113,6 +115,21 @@ void note_unknown_stacks(const Checkpoint& checkpoint, const ExportJob& job) {
                    "stacks of matrices stay as they are; export knows experts by other names");
 }
 
+// Of a class that no table has, names alone tell what a layer is.
+Status note_chosen_by_name(const Checkpoint& checkpoint, const ExportJob& job) {
+  CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
+  if (!config) return {};
+  const JsonText* classes = config->find("architectures");
+  const bool has_class = classes != nullptr && !classes->items().empty();
+  const std::string name = has_class ? classes->items()[0].as_text().value_or("") : "";
+  if (table_of_architecture(name) || table_of_model_type(job.model.model_type)) return {};
+  const std::vector<std::string> stay = summarize_names(job.selection.unquantized);
+  job.context.note("class '{}' is not known: layers were chosen by their names; unquantized: {}",
+                   name.empty() ? job.model.model_type : name,
+                   stay.empty() ? "none" : fmt::format("{}", fmt::join(stay, ", ")));
+  return {};
+}
+
 // ---- documents ---------------------------------------------------------------------------------
 
 // transformers writes the type of the weights into the parts' configurations too.
@@ -206,6 +223,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
   note_unknown_stacks(checkpoint, job);
+  CKPT_TRY(note_chosen_by_name(checkpoint, job));
   QuantLayers layers = list_layers(checkpoint, selection);
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));

@@ -14,6 +14,17 @@ std::string method_of(const JsonText& said) {
   return said.find_text("quant_method").value_or(is_bits ? "bitsandbytes" : "");
 }
 
+// AutoRound writes the layouts of other methods.
+std::string layout_of(const JsonText& said) {
+  const std::string method = method_of(said);
+  if (method != "auto-round" && method != "intel/auto-round") return method;
+  const std::string packing = said.find_text("packing_format").value_or("auto_round:auto_gptq");
+  for (const std::string_view layout : {"gptq", "awq"}) {
+    if (packing.ends_with(layout)) return std::string(layout);
+  }
+  return method;
+}
+
 }  // namespace
 
 std::vector<QuantPlace> quant_places(JsonText& config) {
@@ -41,7 +52,7 @@ Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   for (const QuantPlace& place : config ? quant_places(*config) : std::vector<QuantPlace>()) {
     const JsonText& said = place.said();
-    if (said.is_object()) return QuantStatement{true, method_of(said), said};
+    if (said.is_object()) return QuantStatement{true, layout_of(said), said};
   }
   if (checkpoint.find_document(kQuantConfigName) != nullptr) {
     return QuantStatement{true, "modelopt", JsonText::object(), std::string(kQuantConfigName)};

@@ -41,9 +41,13 @@ std::optional<uint64_t> stated_number(const PackedJob& job, const char* name, co
   return found ? found : job.statement.said.find_whole(other);
 }
 
-bool has_rules_by_layer(const PackedJob& job) {
-  const JsonText* dynamic = job.statement.said.find("dynamic");
-  return dynamic != nullptr && dynamic->is_object() && !dynamic->members().empty();
+// Of GPTQModel and AutoRound; null if there are none.
+const JsonText* rules_by_layer(const PackedJob& job) {
+  for (const char* key : {"dynamic", "extra_config"}) {
+    const JsonText* rules = job.statement.said.find(key);
+    if (rules != nullptr && rules->is_object() && !rules->members().empty()) return rules;
+  }
+  return nullptr;
 }
 
 Failure gptq_unread(const PackedJob& job, std::string_view key, const std::string& found,
@@ -84,8 +88,8 @@ std::vector<uint64_t> said_groups(const PackedJob& job, uint64_t inputs) {
   const JsonText& said = job.statement.said;
   const JsonText* own = said.find("group_size");
   std::vector<uint64_t> out{said_group(own != nullptr ? own : said.find("q_group_size"), inputs)};
-  if (has_rules_by_layer(job)) {
-    for (const auto& [pattern, rule] : said.find("dynamic")->members()) {
+  if (const JsonText* rules = rules_by_layer(job)) {
+    for (const auto& [pattern, rule] : rules->members()) {
       if (rule.is_object()) out.push_back(said_group(rule.find("group_size"), inputs));
     }
   }
@@ -155,10 +159,9 @@ Status check_order_is_known(const PackedJob& job, const GptqParts& parts) {
     return sorted != nullptr && sorted->as_boolean() == wanted;
   };
   bool is_sorted = parts.groups() > 1 && says(job.statement.said, true);
-  if (is_sorted && has_rules_by_layer(job)) {
-    const auto& rules = job.statement.said.find("dynamic")->members();
-    is_sorted =
-        std::ranges::none_of(rules, [&](const auto& rule) { return says(rule.second, false); });
+  if (const JsonText* rules = is_sorted ? rules_by_layer(job) : nullptr) {
+    is_sorted = std::ranges::none_of(rules->members(),
+                                     [&](const auto& rule) { return says(rule.second, false); });
   }
   if (is_sorted) CKPT_TRY(job.need(module_of(parts.qweight.name) + ".g_idx", parts.qweight));
   return {};
@@ -215,7 +218,7 @@ Result<uint64_t> gptq_bits(const PackedJob& job, const GptqParts& parts) {
     return gptq_unread(job, "bits", fmt::format("{}", *stated), "2, 3, 4 and 8");
   }
   for (const uint64_t bits : kWidths) {
-    const bool is_other = stated && *stated != bits && !has_rules_by_layer(job);
+    const bool is_other = stated && *stated != bits && rules_by_layer(job) == nullptr;
     if (is_other || parts.qzeros.shape[1] != divide_up(parts.rows() * bits, kGptqWordBits))
       continue;
     return bits;

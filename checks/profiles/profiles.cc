@@ -148,6 +148,21 @@ bool has_listed(const Profile& profile, std::string_view list, std::string_view 
   });
 }
 
+std::vector<std::string_view> listed_words(const Profile& profile, std::string_view list) {
+  std::vector<std::string_view> out;
+  const WordList* own = find_mapped(profile.lists, list);
+  if (own == nullptr) return out;
+  for (const std::string_view other : own->also) {
+    const Profile* more = find_profile(other);
+    CKPT_CHECK(more != nullptr);
+    for (const std::string_view word : listed_words(*more, list)) {
+      if (!own->without.contains(word)) out.push_back(word);
+    }
+  }
+  out.insert(out.end(), own->words.begin(), own->words.end());
+  return out;
+}
+
 std::string_view section_with(const Profile& profile, std::string_view start,
                               std::string_view word) {
   auto at = profile.lists.lower_bound(start);

@@ -63,6 +63,9 @@ const Profile* find_profile(std::string_view name);
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
                 bool if_absent);
 
+// All words of section `list`; none if there is no such section.
+std::vector<std::string_view> listed_words(const Profile& profile, std::string_view list);
+
 // The rest after `start` of the name of the first section that has `word`; empty if none has it.
 std::string_view section_with(const Profile& profile, std::string_view start,
                               std::string_view word);

@@ -68,7 +68,8 @@ bool has_other_rules(const JsonValue& json, const std::string& method) {
   return known(json, "linear_fp8_config") != nullptr || targets_of(json).empty();
 }
 
-// Parts of the names of Linear layers' classes, and of experts'.
+}  // namespace
+
 bool names_a_class(std::string_view target) {
   constexpr std::string_view kClasses[] = {
       "qkvparallellinear", "mergedcolumnparallellinear", "columnparallellinear",
@@ -78,8 +79,6 @@ bool names_a_class(std::string_view target) {
     return each.find(name) != each.npos;
   });
 }
-
-}  // namespace
 
 bool is_of_tower(std::string_view name) {
   return names_any(name, {"visual", "vision", "audio", "image", "multi_modal"});
@@ -101,7 +100,7 @@ EntryList::EntryList(const std::vector<std::string>& entries, bool is_wrapper) :
     if (mark == 0) continue;
     const EntryFront front = front_of(entry);
     const bool is_elsewhere = is_of_tower(entry) || entry.find("mtp") != entry.npos;
-    if (front == EntryFront::kName && is_elsewhere) continue;
+    if (is_wrapper && front == EntryFront::kName && is_elsewhere) continue;
     expressions_.push_back({entry.substr(0, mark), std::nullopt});
     if (is_wrapper && front != EntryFront::kAnywhere) continue;
     auto regex = Regex::parse(fmt::format("^(?:{})", std::string_view(entry).substr(mark)));
@@ -158,7 +157,7 @@ NamesInEntries::NamesInEntries(const std::vector<std::string>& names,
 // ---- methods ------------------------------------------------------------------------------------
 
 ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
-                         const Rename& rename)
+                         bool are_known, const Rename& rename)
     : profile_(profile),
       said_(said),
       is_sglang_(profile.program == Program::kSglang),
@@ -180,7 +179,8 @@ ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quant
   if (fills && entries.empty() && said.method == "awq") {
     entries = modules_by_dtype(on, rename).floats;
   }
-  entries_ = EntryList(entries, on.is_wrapper);
+  const bool is_wrapper = on.is_wrapper && !are_known;
+  entries_ = EntryList(entries, is_wrapper);
   if (said.json == nullptr) return;
   const bool is_unknown = is_sglang_ && said.method == "torchao";
   is_beyond_lists_ = is_unknown || has_other_rules(*said.json, said.method);
@@ -195,7 +195,7 @@ ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quant
     const bool is_path = target.find('.') != target.npos && expression_mark(target) == 0;
     if (is_path) target = rename(target);
   }
-  targets_ = EntryList(targets, on.is_wrapper);
+  targets_ = EntryList(targets, is_wrapper);
   is_of_class_ = std::ranges::any_of(targets_.names().entries(), names_a_class);
   sorted_names_ = entries_.names().entries();
   std::ranges::sort(sorted_names_);

@@ -41,6 +41,8 @@ bool has_module_lists(const Quantization& said);
 // Whether a name is that of a tower or a projector: most are quantized by no method, whatever the
 // lists hold.
 bool is_of_tower(std::string_view name);
+// Whether a target is a part of the name of a Linear layer's class, or of experts'.
+bool names_a_class(std::string_view target);
 
 // A module as a server asks for it.
 struct AskedModule {
@@ -88,8 +90,8 @@ class EntryList {
 class ModuleLists {
  public:
   using Rename = std::function<std::string(const std::string&)>;
-  // `rename`: of an entry, to the server's names.
-  ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
+  // `rename`: of an entry, to the server's names, `are_known`.
+  ModuleLists(const Examined& on, const Profile& profile, const Quantization& said, bool are_known,
               const Rename& rename);
   // Before decide(): all modules that will be asked for.
   void expect(const std::vector<AskedModule>& modules);

@@ -9,7 +9,9 @@
 // left as memory happened to be.
 #include <algorithm>
 
+#include "checks/quantization/module_lists.h"
 #include "checks/subject/subject.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
@@ -224,10 +226,34 @@ void look_rows(const Look& look) {
   }
 }
 
-void look_cache(const Look& look, const Quantization& said) {
-  const bool has = std::ranges::any_of(look.on.stray, [](const Tensor* tensor) {
+// A scale of the cache, or null.
+const Tensor* cache_scale(const Examined& on) {
+  const auto found = std::ranges::find_if(on.stray, [](const Tensor* tensor) {
     return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
   });
+  return found == on.stray.end() ? nullptr : *found;
+}
+
+// Exporters name them by projections, "k_proj.k_scale", or by the attention.
+void look_cache_scales(const Look& look) {
+  const Tensor* scale = cache_scale(look.on);
+  if (scale == nullptr) return;
+  const auto is_listed = [&](std::string_view list) {
+    return has_listed(look.profile, list, look.on.model_class, false);
+  };
+  const bool is_of_projection = scale->name.find("_proj.") != std::string::npos;
+  if (is_listed(is_of_projection ? "kv scales refused" : "attention kv scales refused")) {
+    look.tell(scale->name, "a scale of the KV cache, which {} does not read in {}",
+              look.on.model_class, look.profile.help);
+  } else if (is_listed("kv scales dropped")) {
+    look.report(scale->name,
+                fmt::format("a scale of the KV cache, which {} ignores", look.on.model_class),
+                Severity::kWarning, "KV scales of 1.0");
+  }
+}
+
+void look_cache(const Look& look, const Quantization& said) {
+  const bool has = cache_scale(look.on) != nullptr;
   if (said.has_kv_scheme && !has) look.report(said.place, "an FP8 KV cache, but no k_scale");
   if (!said.has_kv_scheme && has)
     look.report(said.place, "k_scale, but no FP8 KV cache is declared");
@@ -252,14 +278,31 @@ void look_leftovers(const Look& look) {
               passes_over ? std::optional(Severity::kWarning) : std::nullopt);
 }
 
+// Of the layers for multi-token prediction: "mtp.", or those behind the last.
+bool is_of_draft(const Examined& on, std::string_view name) {
+  if (name.starts_with("mtp.")) return true;
+  constexpr std::string_view kLayers = "layers.";
+  const auto count = whole(on.text_field("num_hidden_layers"));
+  const size_t at = name.find(kLayers);
+  if (!count || at == name.npos || is_of_tower(name)) return false;
+  return number_after(name.substr(at), kLayers).value_or(0) >= *count;
+}
+
 void look_draft(const Look& look, const Quantization& said) {
-  if (said.algo != "NVFP4") return;
-  const auto first = look.on.modules.lower_bound("mtp.");
-  if (first == look.on.modules.end() || !first->first.starts_with("mtp.")) return;
-  const bool is_named = std::ranges::any_of(
-      said.exclude, [](const std::string& entry) { return entry.find("mtp") != entry.npos; });
-  if (first->second.form == Form::kPlain && !is_named) {
-    look.report(said.place, "mtp.* is unquantized, and the list does not exclude it");
+  const bool is_listed = has_word(" fp8 fbgemm_fp8 compressed-tensors ", said.method) ||
+                         said.algo.starts_with("FP8") || said.algo.starts_with("NVFP4");
+  if (!is_listed) return;
+  const NameList names(said.exclude);
+  const EntryList entries(said.exclude, false);
+  for (const auto& [name, module] : look.on.modules) {
+    if (!module.is_linear() || module.form != Form::kPlain || !is_of_draft(look.on, name)) continue;
+    constexpr std::string_view kAlways = " q_proj o_proj q_b_proj gate_proj up_proj down_proj ";
+    if (!has_word(kAlways, last_word(name))) continue;
+    const bool is_named = names.holds_parent_of(name) || names.holds_part_of(name) ||
+                          names.matches(name) ||
+                          entries.fit_of_expressions(name) == EntryList::Fit::kYes;
+    if (is_named) continue;
+    return look.tell(said.place, "'{}' is unquantized, and the list does not exclude it", name);
   }
 }
 
@@ -299,11 +342,24 @@ constexpr Check kQuantizationChecks[] = {
      "awq-fold-repair:base=BASE"},
     {"Q18", "KV scales exist if declared", "W: vllm* sglang tensorrt-llm", "KV scales of 1.0", "",
      stated<look_cache>, "serving-config"},
+    {"Q40", "the class reads the KV scales", "U: vllm* sglang",
+     "KeyError: 'layers.0.self_attn.qkv_proj.k_scale'", "", look_cache_scales,
+     "drop:tensors=*.[kv]_scale"},
     {"Q20", "an unquantized draft model is excluded", "W: vllm* sglang tensorrt-llm",
      "speculative decoding fails to start", "", stated<look_draft>, "serving-config"},
 };
 
 }  // namespace
+
+std::string cache_not_checked(const Examined& on, const Profile& profile) {
+  constexpr std::string_view kLists[] = {"kv scales read", "kv scales dropped", "kv scales refused",
+                                         "attention kv scales refused"};
+  const bool is_known = std::ranges::any_of(kLists, [&](std::string_view list) {
+    return has_listed(profile, list, on.model_class, list == kLists[0]);
+  });
+  if (is_known || cache_scale(on) == nullptr) return {};
+  return fmt::format("whether {} reads the scales of the KV cache", on.model_class);
+}
 
 std::span<const Check> quantization_checks() { return kQuantizationChecks; }
 

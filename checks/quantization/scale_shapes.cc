@@ -11,6 +11,7 @@
 #include <array>
 
 #include "checks/subject/subject.h"
+#include "core/model/fused_projections.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -77,11 +78,6 @@ void look_bare(const Look& look, const Quantization& said) {
 constexpr uint64_t kBlockRows = 128;
 uint64_t blocks_of(uint64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 
-// Parts that a server runs as one matrix, in its order.
-constexpr std::string_view kBlocksRunAsOne[][3] = {{"q_proj", "k_proj", "v_proj"},
-                                                   {"gate_proj", "up_proj", ""},
-                                                   {"q_a_proj", "kv_a_proj_with_mqa", ""}};
-
 uint64_t rows_in_blocks(const Module& module) {
   const bool is_blocked =
       module.weight != nullptr && module.weight->codec->scheme == Scheme::kFp8Block;
@@ -116,7 +112,6 @@ std::optional<Severity> fault_of_module(const Look& look, const Module& first,
   }
   std::vector<uint64_t> rows;
   for (const std::string_view part : parts) {
-    if (part.empty()) continue;
     const auto found = look.on.modules.find(stem + std::string(part));
     if (found == look.on.modules.end()) return std::nullopt;
     rows.push_back(rows_in_blocks(found->second));
@@ -131,11 +126,11 @@ void look_parts_of_fp8(const Look& look, const Quantization& said) {
   if (!is_blocked && said.method != "compressed-tensors") return;
   Mismatch refused, shifted;
   for (const auto& [name, module] : look.on.modules) {
-    for (const auto& parts : kBlocksRunAsOne) {
-      if (last_word(name) != parts[0] || rows_in_blocks(module) == 0) continue;
-      const auto fault = fault_of_module(look, module, parts);
-      if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);
-    }
+    const FusedProjections* row = fused_with(last_word(name));
+    const bool is_first = row != nullptr && last_word(name) == row->members[0];
+    if (!is_first || rows_in_blocks(module) == 0) continue;
+    const auto fault = fault_of_module(look, module, row->parts());
+    if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);
   }
   const bool is_refused = refused.count != 0;
   const Mismatch& found = is_refused ? refused : shifted;

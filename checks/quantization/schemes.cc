@@ -1,4 +1,18 @@
-// Checks of the scheme that a statement declares for its weights against how they are stored.
+// Checks of the scheme that a statement declares for its weights: against how they are stored, and
+// against the schemes that a program has.
+//
+// Sections of data/profiles for METHOD, whose words are rows of conditions between slashes:
+//
+//   [schemes METHOD]           a scheme fits one of these: of=linear/w=int4,int8/w.strategy=group
+//   [required METHOD]          and all of these: sparsity=none
+//   [unclear METHOD: REASON]   what the source does not decide: of=linear/in=float8
+//
+// Conditions name facts, and values of which one is true. `of` is linear or experts. A group of
+// compressed-tensors has `top` (the format of all groups), `format` (its own, or that of all),
+// `targets` (linear or names), `sparsity` and `structure`, and of its weights "w", of its inputs
+// "in", of its outputs "out" and of the cache "kv": type and bits (int4, or none), `.strategy`,
+// `.group`, `.symmetric`, `.dynamic`, `.order` and `.scales`. Other methods have the keys of their
+// statement as they are.
 //
 // Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/fp8.py (Fp8Config,
 // create_weights) and compressed_tensors/compressed_tensors.py (_get_scheme_from_parts,
@@ -7,7 +21,10 @@
 // (transforms/packed/).
 #include <algorithm>
 
+#include "checks/quantization/module_lists.h"
 #include "checks/subject/subject.h"
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -75,13 +92,194 @@ void look_scheme(const Look& look, const Quantization& said) {
   if (said.method == "compressed-tensors") look_groups_of_floats(look, said);
 }
 
+// ---- schemes of programs ------------------------------------------------------------------------
+
+using Facts = std::map<std::string, std::string, std::less<>>;
+
+std::string word_of(const JsonValue* value) {
+  if (value == nullptr || value->is_null()) return "none";
+  if (value->is_boolean()) return *value == true ? "yes" : "no";
+  return lower_case(value->is_string() ? value->get<std::string>() : value->dump());
+}
+
+// With what compressed-tensors reads where a key is absent, and one word for those of one meaning.
+void add_numbers(Facts& facts, const std::string& name, const JsonValue* said) {
+  facts[name] = "none";
+  if (!is_truthy(said)) return;
+  const auto read = [&](const char* key, std::string_view absent) {
+    std::string word = word_of(member(said, key));
+    return word == "none" ? std::string(name == "kv" ? "absent" : absent) : word;
+  };
+  const std::string group = read("group_size", "none"), order = read("actorder", "none");
+  const bool is_whole = group == "none" || group == "-1";
+  const std::string_view inferred = group == "none" ? "tensor" : is_whole ? "channel" : "group";
+  const bool is_of_groups = has_word(" yes dynamic group ", order);
+  facts[name] = word_of(member(said, "type")) + word_of(member(said, "num_bits"));
+  facts[name + ".strategy"] = read("strategy", inferred);
+  facts[name + ".group"] = is_whole ? "none" : group;
+  facts[name + ".symmetric"] = read("symmetric", "yes");
+  facts[name + ".dynamic"] = read("dynamic", "no");
+  facts[name + ".scales"] = replace_all(read("scale_dtype", "none"), "torch.", "");
+  facts[name + ".order"] = order == "static" ? "weight" : is_of_groups ? "group" : order;
+}
+
+struct StatedScheme {
+  std::string place;
+  Facts facts;
+  EntryList targets;
+  bool is_of_class;  // for all modules that no other group names
+  std::set<std::string_view> of = {};
+};
+
+StatedScheme group_scheme(const JsonValue& json, std::string place, const JsonValue& group) {
+  const std::vector<std::string> targets = texts_in(group, "targets");
+  const JsonValue& sparsity = object_in(json, "sparsity_config");
+  const bool is_sparse = !list_in(sparsity, "targets").empty();
+  const std::string top = word_of(member(json, "format")), own = word_of(member(group, "format"));
+  StatedScheme out{std::move(place),
+             {{"top", top},
+              {"format", own == "none" ? top : own},
+              {"targets", std::ranges::count(targets, "Linear") != 0 ? "linear" : "names"},
+              {"sparsity", is_sparse ? word_of(member(sparsity, "format")) : "none"},
+              {"structure", is_sparse ? word_of(member(sparsity, "sparsity_structure")) : "none"}},
+             EntryList(targets, false),
+             std::ranges::any_of(targets, names_a_class)};
+  add_numbers(out.facts, "w", member(group, "weights"));
+  add_numbers(out.facts, "in", member(group, "input_activations"));
+  add_numbers(out.facts, "out", member(group, "output_activations"));
+  add_numbers(out.facts, "kv", member(json, "kv_cache_scheme"));
+  return out;
+}
+
+std::vector<StatedScheme> stated_schemes(const Quantization& said) {
+  std::vector<StatedScheme> out;
+  if (said.method == "compressed-tensors") {
+    for (const auto& item : object_in(*said.json, "config_groups").items()) {
+      std::string place = fmt::format("{}.config_groups.{}", said.place, item.key());
+      out.push_back(group_scheme(*said.json, std::move(place), item.value()));
+    }
+    return out;
+  }
+  out.push_back({said.place, {}, EntryList({}, false), true});
+  for (const auto& item : said.json->items()) {
+    if (!item.value().is_structured()) out[0].facts[item.key()] = word_of(&item.value());
+  }
+  return out;
+}
+
+// The kinds of modules with codes that have each scheme, by the first group that names them.
+void add_modules(const Examined& on, std::vector<StatedScheme>& schemes) {
+  std::map<std::string, const StatedScheme*> of_experts;
+  for (const Tensor& tensor : on.checkpoint.tensors) {
+    if (tensor.is_plain_float()) continue;
+    const std::string name = module_of(tensor.name);
+    auto found = std::ranges::find_if(schemes, [&](const StatedScheme& scheme) {
+      return scheme.targets.names().holds(name) ||
+             scheme.targets.fit_of_expressions(name) == EntryList::Fit::kYes;
+    });
+    if (found == schemes.end()) found = std::ranges::find_if(schemes, &StatedScheme::is_of_class);
+    if (found == schemes.end()) continue;
+    const size_t experts = name.find(".experts.");
+    const bool is_one =
+        experts == name.npos ||
+        of_experts.try_emplace(name.substr(0, experts), &*found).first->second == &*found;
+    found->of.insert(experts == name.npos ? "linear" : is_one ? "experts" : "parts of experts");
+  }
+}
+
+// The conditions of a row that are not met; empty if all are.
+std::vector<std::string> unmet(const Facts& facts, std::string_view row) {
+  std::vector<std::string> out;
+  while (!row.empty()) {
+    std::string_view values = take_word(row, '/');
+    const std::string_view key = take_word(values, '=');
+    const std::string* fact = find_mapped(facts, key);
+    const std::string found = fact == nullptr ? "none" : *fact;
+    const auto accepted = split_words<std::string>(replace_all(values, ",", " "));
+    if (NameList(accepted).matches(found)) continue;
+    out.push_back(fmt::format("{} is {}, not {}", key, found, fmt::join(accepted, " or ")));
+  }
+  return out;
+}
+
+struct SchemeAnswer {
+  std::string fault, unclear;  // empty: the program takes it
+};
+
+// Of a group that no module with codes belongs to: programs read it anyway.
+constexpr std::string_view kNothing = "nothing";
+
+SchemeAnswer answer_of(const Profile& profile, std::string_view method, const Facts& facts) {
+  for (const std::string_view row : listed_words(profile, fmt::format("required {}", method))) {
+    if (const auto faults = unmet(facts, row); !faults.empty()) return {faults[0], {}};
+  }
+  if (facts.at("of") == kNothing) return {};
+  std::optional<std::vector<std::string>> nearest;
+  for (const std::string_view row : listed_words(profile, fmt::format("schemes {}", method))) {
+    auto faults = unmet(facts, row);
+    if (faults.empty()) return {};
+    if (!nearest || faults.size() < nearest->size()) nearest = std::move(faults);
+  }
+  const std::string start = fmt::format("unclear {}: ", method);
+  auto list = profile.lists.lower_bound(start);
+  for (; list != profile.lists.end() && list->first.starts_with(start); ++list) {
+    for (const std::string_view row : listed_words(profile, list->first)) {
+      if (unmet(facts, row).empty()) return {{}, std::string(list->first.substr(start.size()))};
+    }
+  }
+  return {nearest ? fmt::format("{}", fmt::join(*nearest, "; ")) : "", {}};
+}
+
+// Calls `act` for each scheme of modules with codes.
+template <class Act>
+void each_scheme(const Examined& on, const Profile& profile, Act act) {
+  const Quantization* said = on.quantization();
+  if (said == nullptr || said->json == nullptr || said->is_nested) return;
+  std::vector<StatedScheme> schemes = stated_schemes(*said);
+  add_modules(on, schemes);
+  const JsonValue* dtype = known(on.config, "dtype");
+  for (StatedScheme& scheme : schemes) {
+    scheme.facts["dtype"] = word_of(dtype != nullptr ? dtype : known(on.config, "torch_dtype"));
+    if (scheme.of.empty()) scheme.of.insert(kNothing);
+    for (const std::string_view of : scheme.of) {
+      scheme.facts["of"] = of;
+      act(scheme, answer_of(profile, said->method, scheme.facts));
+    }
+  }
+}
+
+void look_taken(const Look& look) {
+  each_scheme(look.on, look.profile, [&](const StatedScheme& scheme, const SchemeAnswer& answer) {
+    if (answer.fault.empty()) return;
+    std::optional<Fix> fix;
+    if (answer.fault.starts_with("sparsity is dense")) {
+      fix = Fix{"config:remove=quantization_config.sparsity_config", {}, {}, false, 0};
+    }
+    look.report(scheme.place,
+                fmt::format("{} does not have this scheme: {}", look.profile.help, answer.fault),
+                {}, {}, fix);
+  });
+}
+
 constexpr Check kSchemeChecks[] = {
     {"Q38", "the scheme that is declared is that of the weights", "U: vllm* sglang",
      "No compressed-tensors compatible scheme was found; KeyError", "export the model again",
      stated<look_scheme>},
+    {"Q39", "the program has the scheme", "U: vllm* sglang",
+     "No compressed-tensors compatible scheme was found; Unsupported FusedMoe scheme",
+     "ckpt convert IN OUT --to bf16", look_taken},
 };
 
 }  // namespace
+
+std::string scheme_not_checked(const Examined& on, const Profile& profile) {
+  std::string out;
+  if (profile.program != Program::kVllm && profile.program != Program::kSglang) return out;
+  each_scheme(on, profile, [&](const StatedScheme&, const SchemeAnswer& answer) {
+    if (out.empty() && !answer.unclear.empty()) out = answer.unclear;
+  });
+  return out;
+}
 
 std::span<const Check> scheme_checks() { return kSchemeChecks; }
 

@@ -26,6 +26,8 @@ bool is_expected(Form form, const std::string& algo) {
   return true;
 }
 
+bool runs_coded_heads(const Profile& profile) { return profile.rules == Rules::kVllm32; }
+
 bool has_lists(const Examined& on) {
   return on.quantization() != nullptr && has_module_lists(*on.quantization());
 }
@@ -74,7 +76,8 @@ void look_lists(const Look& look) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(look.on, look.profile, name) != nullptr;  // Q14
       if (is_forced || served.is_partial || is_as_served(look.on, *shard, served)) continue;
-      const bool is_of_q15 = name.ends_with("lm_head") && look.on.modules.contains(shard->name);
+      const bool is_of_q15 = name.ends_with("lm_head") && !runs_coded_heads(look.profile) &&
+                             look.on.modules.contains(shard->name);
       if (shard->form != Form::kPlain && !is_of_q15) codes.add(shard->name);
       if (shard->form != Form::kPlain) continue;
       const bool is_narrow =
@@ -264,7 +267,7 @@ void look_head(const Look& look) {
     if (module.weight == nullptr || module.form == Form::kPlain || !(is_head || is_embedding)) {
       continue;
     }
-    if (is_head && look.profile.rules == Rules::kVllm32) continue;
+    if (is_head && runs_coded_heads(look.profile)) continue;  // Q07
     if (module.form == Form::kOther && look.on.is_gguf) continue;
     const bool is_cast = look.is(Program::kVllm) && module.form == Form::kOther &&
                          has_word(" i8 i16 i32 i64 ", module.weight->codec->name);

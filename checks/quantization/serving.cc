@@ -8,6 +8,8 @@
 #include "core/base/name_list.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
+#include "core/model/fused_projections.h"
+#include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -62,19 +64,10 @@ std::string renamed(std::string_view name, std::span<const Rename> rules) {
   return std::string(name);
 }
 
-struct Fused {
-  std::string_view name;
-  std::vector<std::string_view> shards;
-};
-const std::vector<Fused>& fused() {
-  static const std::vector<Fused> kFused = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
-                                            {"gate_up_proj", {"gate_proj", "up_proj"}},
-                                            {"w13", {"w1", "w3"}},
-                                            {"in_proj_qkvz", {"in_proj_qkv", "in_proj_z"}},
-                                            {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
-  return kFused;
+const FusedProjections* fused_of(std::string_view joined) {
+  const auto* found = find_by(kFusedProjections, &FusedProjections::name, joined);
+  return found == nullptr || found->is_of_latents ? nullptr : found;
 }
-const Fused* fused_of(std::string_view joined) { return find_by(fused(), &Fused::name, joined); }
 
 struct Split {
   std::string_view parent, word;
@@ -97,10 +90,9 @@ std::string served_name(std::string_view name) {
   const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
   if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
     return child(parts.parent, "experts");
-  for (const Fused& entry : fused()) {
-    if (std::ranges::count(entry.shards, parts.word) != 0) return child(parts.parent, entry.name);
-  }
-  return std::string(name);
+  const FusedProjections* row = fused_with(parts.word);
+  const bool is_joined = row != nullptr && !row->is_of_latents;
+  return is_joined ? child(parts.parent, row->name) : std::string(name);
 }
 
 // Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
@@ -174,17 +166,17 @@ class Statement {
   // Whole names, where a fused module needs all its shards named.
   bool is_named(const std::string& name, bool& is_partial) const {
     const Split parts = split(name);
-    const Fused* entry = fused_of(parts.word);
+    const FusedProjections* entry = fused_of(parts.word);
     if (entry == nullptr || is_silent_) {
       const bool is_of_experts = name.find("experts") != name.npos;
       return is_of_experts ? in_entries_.holds(name) : excluded_.holds(name);
     }
     size_t named = 0;
-    for (const std::string_view shard : entry->shards) {
+    for (const std::string_view shard : entry->parts()) {
       if (excluded_.holds(child(parts.parent, shard))) ++named;
     }
-    is_partial = named != 0 && named != entry->shards.size();
-    return named == entry->shards.size();
+    is_partial = named != 0 && named != entry->parts().size();
+    return named == entry->parts().size();
   }
 
   bool is_excluded(const std::string& name, bool& is_partial) const {
@@ -217,8 +209,8 @@ class Statement {
     std::set<std::string> algos;
     // 0.32 knows q, k, v, gate and up by themselves here.
     const bool is_joined = !is_silent_ || profile_.rules == Rules::kVllm32;
-    if (const Fused* entry = is_joined ? fused_of(parts.word) : nullptr) {
-      for (const std::string_view shard : entry->shards) {
+    if (const FusedProjections* entry = is_joined ? fused_of(parts.word) : nullptr) {
+      for (const std::string_view shard : entry->parts()) {
         const std::string* own = find_mapped(layers_, child(parts.parent, shard) + ".");
         if (own != nullptr) algos.insert(*own);
       }
@@ -280,9 +272,17 @@ class ByLists {
         profile_(profile),
         rules_(renames(on, profile)),
         is_silent_(joins_in_silence(on, profile)),
-        lists_(on, profile, said, [this](const std::string& entry) { return server_name(entry); }) {
+        lists_(on, profile, said, !rules_.empty(),
+               [this](const std::string& entry) { return server_name(entry); }) {
     is_of_groups_ = said.method == "compressed-tensors";
     is_of_names_ = said.method.find("fp8") != said.method.npos;
+    // Expressions that begin with a name are read where the server's names are known.
+    const bool is_unread = std::ranges::any_of(said.exclude, [](const std::string& entry) {
+      return expression_mark(entry) != 0 && front_of(entry) == EntryFront::kName;
+    });
+    is_tower_coded_ = (!rules_.empty() || !is_unread) &&
+                      has_word(" fp8 awq compressed-tensors ", said.method) &&
+                      has_listed(profile, "quantized towers", on.model_class, false);
     for (const auto* all : {&on.modules, &on.packed_modules}) {
       for (const auto& [name, module] : *all) {
         if (module.weight != nullptr && module.form != Form::kPlain) coded_.insert(role_of(name));
@@ -313,16 +313,16 @@ class ByLists {
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
     const Split parts = split(module.name);
-    const Fused* entry = fused_of(parts.word);
+    const FusedProjections* entry = fused_of(parts.word);
     if (module.is_experts && is_of_groups_) {
       for (const std::string_view word : words_of_experts(served)) {
         module.shards.push_back(fmt::format("{}.0.{}", module.name, word));
       }
-    } else if (entry != nullptr && served.shards.size() < entry->shards.size()) {
+    } else if (entry != nullptr && served.shards.size() < entry->parts().size()) {
       served.is_unclear = served.shards.size() != 1;
       module.name = child(parts.parent, last_word(served.shards.front()->name));
     } else if (entry != nullptr && !is_silent_) {
-      for (const std::string_view word : entry->shards) {
+      for (const std::string_view word : entry->parts()) {
         module.shards.push_back(child(parts.parent, word));
       }
     }
@@ -347,10 +347,16 @@ class ByLists {
         " q_proj k_proj v_proj o_proj gate_proj up_proj down_proj ";
     constexpr std::string_view kJoinedLatents = " q_a_proj kv_a_proj_with_mqa ";
     const std::string_view word = last_word(module.name);
+    if (is_of_tower(module.name)) return is_asked_tower(module.name);
     if (!is_of_text(on_, module.name)) return false;
     if (has_word(kJoinedLatents, word) && !is_of_names_) return false;
     return has_word(kAlways, word) || coded_.contains(role_of(module.name)) ||
            module.form != Form::kPlain;
+  }
+
+  // Layers of a tower that the class quantizes too.
+  bool is_asked_tower(std::string_view name) const {
+    return is_tower_coded_ && names_any(name, {".blocks.", ".layers.", "merger"});
   }
 
   std::array<std::string_view, 3> words_of_experts(const Served& served) const {
@@ -363,7 +369,7 @@ class ByLists {
   const Examined& on_;
   const Profile& profile_;
   std::vector<Rename> rules_;
-  bool is_silent_, is_of_groups_ = false, is_of_names_ = false;
+  bool is_silent_, is_of_groups_ = false, is_of_names_ = false, is_tower_coded_ = false;
   std::set<std::string> coded_;  // roles of modules that are quantized in some layer
   ModuleLists lists_;
 };

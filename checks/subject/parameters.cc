@@ -5,6 +5,7 @@
 #include "checks/subject/towers.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
+#include "core/model/fused_projections.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -97,17 +98,11 @@ std::string spelled_as(std::string_view root, const std::string& name) {
 
 // Tensors that a server runs as one: "…self_attn.qkv_proj.weight", "…mlp.experts.down_proj.weight".
 std::string served_parameter(std::string name) {
-  constexpr std::pair<std::string_view, std::string_view> kPieces[] = {
-      {".q_proj.", ".qkv_proj."},        {".k_proj.", ".qkv_proj."},
-      {".v_proj.", ".qkv_proj."},        {".gate_proj.", ".gate_up_proj."},
-      {".up_proj.", ".gate_up_proj."},   {".in_proj_qkv.", ".in_proj_qkvz."},
-      {".in_proj_z.", ".in_proj_qkvz."}, {".in_proj_a.", ".in_proj_ba."},
-      {".in_proj_b.", ".in_proj_ba."}};
-  for (const auto& [from, to] : kPieces) {
-    const size_t at = name.find(from);
-    if (at == name.npos) continue;
-    name.replace(at, from.size(), to);
-    break;
+  const std::string module = module_of(name);
+  const std::string_view word = last_word(module);
+  const FusedProjections* row = fused_with(word);
+  if (row != nullptr && !row->is_of_latents) {
+    name.replace(module.size() - word.size(), word.size(), row->name);
   }
   constexpr std::string_view kExpertsPart = ".experts.";
   const size_t experts = name.find(kExpertsPart);

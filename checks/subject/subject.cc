@@ -30,14 +30,6 @@ Form form_of(const Codec& codec) {
   return is_float ? Form::kPlain : Form::kOther;
 }
 
-std::vector<std::string> texts_in(const JsonValue& json, std::string_view key) {
-  std::vector<std::string> out;
-  for (const JsonValue& item : list_in(json, key)) {
-    if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
-  }
-  return out;
-}
-
 // The first group's, where the groups say it.
 std::optional<uint64_t> group_size_of(const JsonValue& json) {
   if (const JsonValue* size = known(json, "group_size")) return whole(*size);
@@ -319,6 +311,14 @@ bool rotates_nothing(const Examined& on) {
   const JsonValue* position = on.text_field("position_embedding_type");
   return has_quirk(on.text_type, "may_rotate_nothing") &&
          (position == nullptr || *position != "rope");
+}
+
+std::vector<std::string> texts_in(const JsonValue& json, std::string_view key) {
+  std::vector<std::string> out;
+  for (const JsonValue& item : list_in(json, key)) {
+    if (const auto* text = item.get_ptr<const std::string*>()) out.push_back(*text);
+  }
+  return out;
 }
 
 bool is_list_of_texts(const JsonValue& json) {

@@ -93,6 +93,10 @@ ParameterReport compare_parameters(const Examined& on, const Family& table);
 
 // A file of weights that the program reads instead of those that were read here; or null.
 const std::string* preferred_weights(const Examined& on, const Profile& profile);
+// Why it is not known whether the program has the scheme of the weights; empty when it is.
+std::string scheme_not_checked(const Examined& on, const Profile& profile);
+// The same of the scales of its KV cache.
+std::string cache_not_checked(const Examined& on, const Profile& profile);
 // Why the weights were not compared for this profile; empty when they were.
 std::string weights_not_checked(const Examined& on, const Profile& profile);
 
@@ -143,7 +147,8 @@ struct ValueFacts {
   std::vector<std::string> nonfinite;       // tensors with NaN or Inf, or scales that make them
   std::vector<Rows> zero_rows;              // quantized tensors with rows of zeros
   std::vector<std::string> bad_scales;      // scales that are zero, negative, NaN or Inf
-  std::vector<std::string> unequal_scales;  // the first of parts run as one with unlike scales
+  std::vector<std::string> unequal_scales;  // the first of parts run as one with unlike scales,
+  std::vector<std::string> far_scales;      // and with scales too far from each other
   bool are_inputs_constant = false;         // one input_scale for nearly all modules
 };
 
@@ -365,6 +370,8 @@ char stop_letter(const JsonValue* value);
 
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
 bool is_list_of_texts(const JsonValue& json);
+// Those of a list that are texts.
+std::vector<std::string> texts_in(const JsonValue& json, std::string_view key);
 bool is_token_id(const JsonValue& json);
 inline bool is_true(const JsonValue& json, std::string_view key) {
   const JsonValue* value = member(json, key);

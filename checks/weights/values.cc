@@ -5,11 +5,14 @@
 // like any others.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
 #include "core/base/threads.h"
 #include "core/io/remote_files.h"
+#include "core/model/fused_projections.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -115,24 +118,46 @@ Result<std::optional<float>> whole_scale(const Tensor& weight) {
   return std::optional(scale);
 }
 
-constexpr std::string_view kRunAsOne[][3] = {
-    {"q_proj", "k_proj", "v_proj"}, {"gate_proj", "up_proj", ""}, {"in_proj_qkv", "in_proj_z", ""}};
+// The parts that servers run as one with `name`; empty if it is not the first of them.
+std::vector<const Module*> parts_run_with(const Examined& on, const std::string& name) {
+  std::vector<const Module*> out;
+  const std::string_view word = last_word(name);
+  const FusedProjections* row = fused_with(word);
+  if (row == nullptr || row->members[0] != word) return out;
+  for (const std::string_view part : row->parts()) {
+    const std::string other = name.substr(0, name.size() - word.size()) + std::string(part);
+    const Module* found = find_mapped(on.modules, other);
+    const bool is_fp4 = found != nullptr && found->weight != nullptr &&
+                        (found->form == Form::kNvfp4 || found->form == Form::kPackedNvfp4);
+    // FP8 is requantized to the larger scale when it is loaded; FP4 is not.
+    if (is_fp4) out.push_back(found);
+  }
+  return out;
+}
 
-// The other parts of the first shard `name`, which must have its scales.
-Status compare_shards(const Examined& on, const std::string& name, ValueFacts& out) {
-  for (const auto& group : kRunAsOne) {
-    if (!name.ends_with(fmt::format(".{}", group[0]))) continue;
-    const std::string parent = name.substr(0, name.size() - group[0].size());
-    CKPT_ASSIGN(const auto weight, whole_scale(*on.modules.at(name).weight));
-    CKPT_ASSIGN(const auto input, scale_of(on, name + ".input_scale"));
-    for (size_t i = 1; i < 3 && !group[i].empty(); ++i) {
-      const std::string other = parent + std::string(group[i]);
-      const Module* found = find_mapped(on.modules, other);
-      if (found == nullptr || found->weight == nullptr) continue;
-      CKPT_ASSIGN(const auto other_weight, whole_scale(*found->weight));
-      CKPT_ASSIGN(const auto other_input, scale_of(on, other + ".input_scale"));
-      if (weight == other_weight && input == other_input) continue;
-      out.unequal_scales.push_back(name);
+// As much as the rounding of block scales: what differs by more gives wrong answers.
+constexpr float kRoundingOfScales = 1.0F / 16;
+
+Status compare_parts(std::span<const Module* const> parts, ValueFacts& out) {
+  float least = std::numeric_limits<float>::max(), most = 0;
+  for (const Module* part : parts) {
+    CKPT_ASSIGN(const auto scale, whole_scale(*part->weight));
+    if (!scale || is_bad_scale(*scale)) return {};
+    least = std::min(least, *scale);
+    most = std::max(most, *scale);
+  }
+  if (least == most) return {};
+  const bool is_far = most > least * (1 + kRoundingOfScales);
+  (is_far ? out.far_scales : out.unequal_scales).push_back(parts[0]->name);
+  return {};
+}
+
+Status compare_inputs(const Examined& on, std::span<const Module* const> parts, ValueFacts& out) {
+  CKPT_ASSIGN(const auto first, scale_of(on, parts[0]->name + ".input_scale"));
+  for (const Module* part : parts.subspan(1)) {
+    CKPT_ASSIGN(const auto other, scale_of(on, part->name + ".input_scale"));
+    if (first != other) {
+      out.unequal_scales.push_back(parts[0]->name);
       break;
     }
   }
@@ -155,9 +180,10 @@ Status read_scales(const Examined& on, ValueFacts& out) {
     if (module.weight == nullptr) continue;
     CKPT_ASSIGN(const auto scale, whole_scale(*module.weight));
     if (scale && is_bad_scale(*scale)) out.bad_scales.push_back(name);
-    // FP8 is requantized to the larger scale when it is loaded; FP4 is not.
-    if (module.form == Form::kNvfp4 || module.form == Form::kPackedNvfp4) {
-      CKPT_TRY(compare_shards(on, name, out));
+    const std::vector<const Module*> parts = parts_run_with(on, name);
+    if (parts.size() > 1) {
+      CKPT_TRY(compare_parts(parts, out));
+      CKPT_TRY(compare_inputs(on, parts, out));
     }
   }
   for (const auto& [value, times] : inputs) {
@@ -189,13 +215,42 @@ void look_zero_rows(const Look& look) {
   look.tell(found.front().tensor, "rows of zeros: {} in {} quantized tensors", rows, found.size());
 }
 
+// Globs for the modules that are stored as codes, for options: "*.mlp.experts.*".
+std::string globs_of_codes(const Examined& on) {
+  std::set<std::string> globs;
+  for (const auto& [name, module] : on.modules) {
+    if (module.weight == nullptr || module.form == Form::kPlain) continue;
+    constexpr std::string_view kLayers = "layers.", kExperts = ".experts.";
+    const size_t layers = name.find(kLayers), experts = name.find(kExperts);
+    const size_t dot = layers == name.npos ? layers : name.find('.', layers + kLayers.size());
+    if (dot == name.npos) {
+      globs.insert(name);
+    } else if (experts != name.npos) {
+      globs.insert(fmt::format("*{}*", name.substr(dot, experts + kExperts.size() - dot)));
+    } else {
+      globs.insert("*" + name.substr(dot));
+    }
+  }
+  std::string out;
+  for (const std::string& glob : globs) out += fmt::format(" --only '{}'", glob);
+  return out;
+}
+
+// vLLM and SGLang take the gate's scale for both parts of an expert, and for others the largest.
 void look_unequal(const Look& look) {
-  const auto& found = look.on.values.unequal_scales;
+  const ValueFacts& values = look.on.values;
+  const bool is_far = !values.far_scales.empty() && look.is_server();
+  const auto& found = is_far ? values.far_scales : values.unequal_scales;
   if (found.empty()) return;
-  look.tell(
-      found.front(),
-      "{} groups that are run as one have unlike scales; the server takes the largest for all",
-      found.size());
+  const bool is_of_experts = found.front().find(".experts.") != std::string::npos;
+  look.report(found.front(),
+              fmt::format("{} groups that are run as one have unlike scales; the server takes {} "
+                          "for all",
+                          found.size(), is_of_experts ? "the first" : "the largest"),
+              is_far ? std::nullopt : std::optional(Severity::kWarning), {},
+              advised("ckpt convert IN OUT --to nvfp4 --amax-from IN --step dequantize" +
+                          globs_of_codes(look.on),
+                      true));
 }
 
 void look_inputs(const Look& look) {
@@ -210,9 +265,10 @@ constexpr Check kValueChecks[] = {
      "{again}", look_scale_values},
     {"Q21", "no quantized row is all zeros", "W: vllm* sglang tensorrt-llm llama-server",
      "incoherent text", "{again}; or leave this module in BF16", look_zero_rows, "", true},
-    {"Q12", "parts that are run as one share their scales", "W: vllm* sglang tensorrt-llm",
-     "global scale for input or weight are different; quality is lost", "{again}", look_unequal, "",
-     true},
+    {"Q12", "parts that are run as one share their scales", "S: vllm* sglang, W: tensorrt-llm",
+     "w1_weight_scale_2 must match w3_weight_scale_2; global scale for input or weight are "
+     "different",
+     "", look_unequal},
     {"Q13", "input scales differ as layers do", "W: vllm* sglang tensorrt-llm", "poor answers",
      "ckpt convert BASE OUT --to nvfp4 --amax-from FILE.json; FILE.json holds maxima of real text "
      "(docs/collect_amax.py)",
@@ -223,10 +279,15 @@ constexpr Check kValueChecks[] = {
 
 Result<ValueFacts> scales_at_hand(const Examined& on) {
   std::vector<std::pair<std::string, const Slice*>> found;
-  const auto add = [&](std::string name, const Slice* slice) {
+  const auto is_local = [](const Slice* slice) {
     const bool has_source = slice != nullptr && slice->source != nullptr;
-    const bool is_file = has_source && slice->source->file_state() != nullptr;
-    if (is_file && !is_url(slice->source->name())) found.emplace_back(std::move(name), slice);
+    return has_source && slice->source->file_state() != nullptr && !is_url(slice->source->name());
+  };
+  const auto is_at_hand = [&](const Module* part) {
+    return is_local(whole_scale_of(*part->weight));
+  };
+  const auto add = [&](std::string name, const Slice* slice) {
+    if (is_local(slice)) found.emplace_back(std::move(name), slice);
   };
   for (const auto& [name, module] : on.modules) {
     for (const std::string_view end : kInputScales) {
@@ -238,8 +299,13 @@ Result<ValueFacts> scales_at_hand(const Examined& on) {
   ValueFacts out;
   const size_t step = std::max<size_t>((found.size() + kMaxScalesAtHand - 1) / kMaxScalesAtHand, 1);
   for (size_t i = 0; i < found.size(); i += step) {
-    CKPT_ASSIGN(const float scale, number_in(*found[i].second));
-    if (is_bad_scale(scale)) out.bad_scales.push_back(found[i].first);
+    const auto& [name, slice] = found[i];
+    CKPT_ASSIGN(const float scale, number_in(*slice));
+    if (is_bad_scale(scale)) out.bad_scales.push_back(name);
+    const std::vector<const Module*> parts = parts_run_with(on, name);
+    if (parts.size() > 1 && std::ranges::all_of(parts, is_at_hand)) {
+      CKPT_TRY(compare_parts(parts, out));
+    }
   }
   return out;
 }

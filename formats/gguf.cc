@@ -80,7 +80,7 @@ Result<NumberedName> name_of_first(const fs::path& path, const Metadata& metadat
 }
 
 Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs,
-                   const ReadOptions& options, Checkpoint& checkpoint) {
+                   Checkpoint& checkpoint) {
   CKPT_ASSIGN(const NumberedName first, name_of_first(path, metadata));
   for (unsigned no = 1; no < first.count; ++no) {
     const fs::path sibling = first.of(no + 1);
@@ -89,7 +89,7 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
       return corrupt_hint("downloading it", "file {} of {} is missing: {}", no + 1, first.count,
                           sibling.filename().string());
     }
-    CKPT_ASSIGN(GgufFile part, read_gguf_file(sibling, codecs, options.keep_unknown_types));
+    CKPT_ASSIGN(GgufFile part, read_gguf_file(sibling, codecs));
     CKPT_TRY(in(sibling.string(), check_part(part, no, first.count)));
     append_part(checkpoint, std::move(part), sibling.filename().string());
   }
@@ -103,13 +103,17 @@ Status read_others(const fs::path& path, const Metadata& metadata, Codecs codecs
 }
 
 Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs, const ReadOptions& options) {
-  CKPT_ASSIGN(GgufFile file, read_gguf_file(path, codecs, options.keep_unknown_types));
+  std::vector<const Codec*> all(codecs.begin(), codecs.end());
+  if (options.keep_unknown_types) {
+    for (const Codec& codec : unknown_codecs()) all.push_back(&codec);
+  }
+  CKPT_ASSIGN(GgufFile file, read_gguf_file(path, all));
   Checkpoint checkpoint;
   checkpoint.format = kGguf.name;
   checkpoint.name = path.stem().string();
   append_part(checkpoint, {file.source, {}, std::move(file.tensors)}, path.filename().string());
   if (split_count(file.metadata) > 1) {
-    CKPT_TRY(in_file(path.string(), read_others(path, file.metadata, codecs, options, checkpoint)));
+    CKPT_TRY(in_file(path.string(), read_others(path, file.metadata, all, checkpoint)));
     checkpoint.name = fs::path(parse_split_name(path.string())->prefix).filename().string();
   }
   for (const auto key : {kSplitNoKey, kSplitCountKey, kSplitTensorsKey, kSlackKey}) {

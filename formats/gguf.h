@@ -47,9 +47,9 @@ extern const Format kGguf;
 std::optional<uint32_t> ggml_type(Dtype dtype);
 std::optional<Dtype> dtype_of_ggml_type(uint32_t type);
 
-// The codec of tensors of a type that is not known here, as bytes, called "ggml type N"; their
-// Stored::part_shapes has the shape in the file. nullptr: no program has such a type.
-const Codec* unknown_codec(uint32_t type);
+// Codecs of types that are not known here, each called "ggml type N": their tensors are bytes, and
+// Stored::part_shapes has the shape in the file.
+std::span<const Codec> unknown_codecs();
 std::optional<uint32_t> unknown_type(const Codec& codec);
 
 // One GGUF file.
@@ -61,12 +61,10 @@ struct GgufFile {
 
 // Reads the header of one file and checks it: as strict as llama.cpp's loader, which wants the
 // offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
-// byte order, files other than GGUF, and unknown types of tensors unless these are kept; kIo.
-Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs,
-                                bool keep_unknown_types = false);
+// byte order, files other than GGUF, and types of tensors that `codecs` lack; kIo.
+Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
 // The same for an open file.
-Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs,
-                                  bool keep_unknown_types = false);
+Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs);
 
 // The value of a key: its type and value follow in `cursor`.
 Result<MetaValue> read_gguf_value(Cursor& cursor);

@@ -25,26 +25,21 @@ struct TensorInfos {
 };
 
 // Made while compiling, because a tensor only points to its codec.
-class UnknownCodecs {
- public:
+struct UnknownCodecs {
+  static constexpr PartRule kBytes[] = {{"", Dtype::kU8, 1, 1}};
+  char names[1000][16] = {};
+  Codec codecs[1000] = {};
   constexpr UnknownCodecs() {
-    for (uint32_t type = 0; type < kCount; ++type) {
-      char* end = std::ranges::copy(std::string_view("ggml type "), names_[type]).out;
+    for (uint32_t type = 0; type < std::size(codecs); ++type) {
+      char* end = std::ranges::copy(std::string_view("ggml type "), names[type]).out;
       for (uint32_t scale = 100; scale > 0; scale /= 10) {
         if (type >= scale) *end++ = static_cast<char>('0' + type / scale % 10);
       }
-      codecs_[type].name = names_[type];
-      codecs_[type].parts = kBytes;
-      codecs_[type].band_rows = codecs_[type].block_values = 1;
+      codecs[type].name = names[type];
+      codecs[type].parts = kBytes;
+      codecs[type].band_rows = codecs[type].block_values = 1;
     }
   }
-  static constexpr uint32_t kCount = 1000;
-  std::span<const Codec> all() const { return codecs_; }
-
- private:
-  static constexpr PartRule kBytes[] = {{"", Dtype::kU8, 1, 1}};
-  char names_[kCount][16] = {};
-  Codec codecs_[kCount] = {};
 };
 constinit const UnknownCodecs kUnknownCodecs;
 
@@ -97,16 +92,15 @@ Result<std::vector<uint64_t>> read_shape(Cursor& cursor) {
   return shape;
 }
 
-Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs, bool keep_unknown_types) {
+Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
   const uint64_t at = cursor.position_bytes();
   CKPT_ASSIGN(const uint32_t type, cursor.u32());
   const auto dtype = dtype_of_ggml_type(type);
-  const Codec* const unknown = dtype || !keep_unknown_types ? nullptr : unknown_codec(type);
-  if (unknown != nullptr) return unknown;
-  if (!dtype) {
+  const Codec* codec =
+      find_codec(codecs, dtype ? info(*dtype).name : fmt::format("ggml type {}", type));
+  if (codec == nullptr && !dtype) {
     return unsupported("at byte {}: ggml type {}, which is not known or was removed", at, type);
   }
-  const Codec* codec = find_codec(codecs, info(*dtype).name);
   if (codec == nullptr) {
     return unsupported("stored as {}; not expected here", info(*dtype).name);
   }
@@ -114,16 +108,14 @@ Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs, bool keep_unknown
 }
 
 // Gives the offset.
-Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, bool keep_unknown_types,
-                                Tensor& tensor) {
+Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
   CKPT_ASSIGN(tensor.shape, read_shape(cursor));
-  CKPT_ASSIGN(tensor.codec, read_codec(cursor, codecs, keep_unknown_types));
+  CKPT_ASSIGN(tensor.codec, read_codec(cursor, codecs));
   CKPT_TRY(check_shape(tensor.shape, *tensor.codec));
   return cursor.u64();
 }
 
-Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs,
-                               bool keep_unknown_types) {
+Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
   TensorInfos infos;
   infos.tensors.reserve(count);
   infos.offsets.reserve(count);
@@ -132,8 +124,7 @@ Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs,
     CKPT_ASSIGN(tensor.name, in(fmt::format("name of tensor {} of {}", i + 1, count),
                                 cursor.text_u64(kMaxGgufNameBytes)));
     CKPT_ASSIGN(infos.offsets.emplace_back(), in(fmt::format("tensor '{}'", tensor.name),
-                                                 read_info_body(cursor, codecs,
-                                                                keep_unknown_types, tensor)));
+                                                 read_info_body(cursor, codecs, tensor)));
   }
   if (const auto twice = NameIndex(names_in<std::string_view>(infos.tensors)).find_twice()) {
     return corrupt("tensor '{}' comes twice", infos.tensors[twice->first].name);
@@ -176,7 +167,7 @@ Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data
   return {};
 }
 
-Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs, bool keep_unknown_types) {
+Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   if (source->size_bytes() == 0) CKPT_TRY(refuse_other_files(*source, "a GGUF file"));
   Cursor cursor(source);
   CKPT_ASSIGN(const std::string magic, cursor.text(kGgufMagic.size()));
@@ -197,7 +188,7 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs, bool keep
   GgufFile file;
   CKPT_TRY(read_keys(cursor, keys, file.metadata));
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(file.metadata));
-  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, tensors, codecs, keep_unknown_types));
+  CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, tensors, codecs));
   const uint64_t data_start = round_up(cursor.position_bytes(), alignment);
   const uint64_t size = source->size_bytes();
   size_unknown(size - std::min(size, data_start), infos);
@@ -250,25 +241,23 @@ Result<uint64_t> gguf_alignment(const Metadata& metadata) {
   return alignment;
 }
 
-const Codec* unknown_codec(uint32_t type) {
-  return type < UnknownCodecs::kCount ? &kUnknownCodecs.all()[type] : nullptr;
-}
+std::span<const Codec> unknown_codecs() { return kUnknownCodecs.codecs; }
 
 std::optional<uint32_t> unknown_type(const Codec& codec) {
-  const std::span<const Codec> all = kUnknownCodecs.all();
-  const bool is_one = std::less_equal()(all.data(), &codec) && std::less()(&codec, &all.back() + 1);
-  return is_one ? std::optional(static_cast<uint32_t>(&codec - all.data())) : std::nullopt;
+  const bool is_one = std::less_equal()(unknown_codecs().data(), &codec) &&
+                      std::less_equal()(&codec, &unknown_codecs().back());
+  if (!is_one) return std::nullopt;
+  return static_cast<uint32_t>(&codec - unknown_codecs().data());
 }
 
-Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs, bool keep_unknown_types) {
+Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs) {
   const std::string name = source->name();
-  return in_file(name, read_checked_gguf(std::move(source), codecs, keep_unknown_types));
+  return in_file(name, read_checked_gguf(std::move(source), codecs));
 }
 
-Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs,
-                                bool keep_unknown_types) {
+Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs) {
   CKPT_ASSIGN(SharedSource source, open_file(path));
-  return read_gguf_source(std::move(source), codecs, keep_unknown_types);
+  return read_gguf_source(std::move(source), codecs);
 }
 
 }  // namespace ckpt

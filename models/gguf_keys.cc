@@ -189,18 +189,6 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
 
 namespace {
 
-// A flag a block: set but for each `step`th, and for those of multi-token prediction.
-MetaValue flags_of_blocks(const Checkpoint& file, uint64_t step) {
-  const auto count = [&](const char* name) {
-    const std::string key = fmt::format("{}.{}", file.metadata.architecture(), name);
-    return std::min(file.metadata.find_unsigned(key).value_or(0), kMaxModelLayers);
-  };
-  const uint64_t blocks = count("block_count"), nextn = count("nextn_predict_layers");
-  std::vector<bool> flags;
-  for (uint64_t i = 0; i < blocks; ++i) flags.push_back(i + nextn < blocks && (i + 1) % step != 0);
-  return MetaValue::array(make_bool_array(flags));
-}
-
 // `text` as in kAbsentValues; 0: the file does not say.
 double number_of_text(const Checkpoint& file, std::string_view text) {
   if (const auto number = number_from<double>(text)) return *number;
@@ -225,6 +213,17 @@ double number_of_text(const Checkpoint& file, std::string_view text) {
   const auto* whole = value ? std::get_if<uint64_t>(&value->value) : nullptr;
   const auto* real = value ? std::get_if<double>(&value->value) : nullptr;
   return whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
+}
+
+// A flag a block: set but for each `step`th, and for those of multi-token prediction.
+MetaValue flags_of_blocks(const Checkpoint& file, uint64_t step) {
+  const auto count = [&](const char* name) {
+    return std::min(static_cast<uint64_t>(number_of_text(file, name)), kMaxModelLayers);
+  };
+  const uint64_t blocks = count("block_count"), nextn = count("nextn_predict_layers");
+  std::vector<bool> flags;
+  for (uint64_t i = 0; i < blocks; ++i) flags.push_back(i + nextn < blocks && (i + 1) % step != 0);
+  return MetaValue::array(make_bool_array(flags));
 }
 
 }  // namespace

@@ -47,8 +47,10 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   std::error_code ignored;
   const fs::path folder = path_ == "." ? fs::absolute(path_, ignored).parent_path() : path_;
   const std::string shown = name.empty() ? folder.string() : (path_ / name).string();
-  // A link at the last step, or at one before it; or one that was swapped in just now.
-  if (error == ELOOP || error == EXDEV) {
+  // A link at the last step, or at one before it; or one that was swapped in just now. Renaming
+  // says EXDEV too: across disks, and of folders in a lower layer of an overlay.
+  const bool is_opened = std::string_view(doing) == "cannot be opened";
+  if (error == ELOOP || (error == EXDEV && is_opened)) {
     return corrupt("{}: a link is in the way; links are not followed", shown);
   }
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
@@ -261,7 +263,7 @@ Result<bool> OpenFolder::exchange(const std::string& a, const std::string& b) co
                   RENAME_EXCHANGE) == 0) {
     return true;
   }
-  if (errno == EINVAL || errno == ENOSYS) return false;
+  if (errno == EINVAL || errno == ENOSYS || errno == EXDEV) return false;
   return failure(b, "cannot take its final name", errno);
 }
 

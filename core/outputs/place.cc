@@ -134,8 +134,8 @@ bool is_partial_name(std::string_view name) {
 std::string_view partial_name_inside() { return kTemporaryInside; }
 
 // Files added to OUT after the check are not in the list: a conversion takes hours.
-Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent) {
-  const fs::path old = partial_path(output);
+Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent,
+                                    const fs::path& old) {
   const std::string temporary = old.filename().string();
   std::set<fs::path, std::greater<>> folders{old};
   for (const std::string& file : output.replaced) {
@@ -246,7 +246,11 @@ Status Place::replace_folder(const std::string& temporary, const std::string& na
   CKPT_ASSIGN(const bool exchanged, parent_.exchange(temporary, name));
   if (exchanged) return {};
   const std::string old = name + ".replaced";
-  CKPT_TRY(parent_.rename(name, old));
+  if (!parent_.rename(name, old)) {
+    // Overlays cannot rename folders of a lower layer, but can remove them.
+    CKPT_TRY(remove_replaced(*output_, parent_, output_->path));
+    return parent_.rename(temporary, name, false);
+  }
   if (Status renamed = parent_.rename(temporary, name); !renamed) {
     (void)parent_.rename(old, name);
     return renamed;
@@ -292,7 +296,7 @@ Status Place::publish_folder() {
   }
   CKPT_TRY(replace_folder(temporary, name));
   CKPT_TRY(folder_->publish_owner({}, parent_));
-  CKPT_ASSIGN(note_, remove_replaced(*output_, parent_));
+  CKPT_ASSIGN(note_, remove_replaced(*output_, parent_, partial_path(*output_)));
   return {};
 }
 

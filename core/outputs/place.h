@@ -102,10 +102,12 @@ inline bool has_one_name(const Output& output) {
 std::filesystem::path partial_path(const Output& output, const OutputFile& file);
 // The same for the whole output: a folder, or the file that OUT becomes.
 std::filesystem::path partial_path(const Output& output);
-// Removes the files in Output::replaced from the folder that OUT has replaced, which now has the
-// temporary name. The other files are kept under a separate name, which the returned sentence
-// reports (empty if none remain). Fails: kIo if the remaining files could not be moved away.
-Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent);
+// Removes the files in Output::replaced from the folder that OUT has replaced: `old`, which usually
+// has the temporary name by now. The other files are kept under a separate name, which the returned
+// sentence reports (empty if none remain). Fails: kIo if the remaining files could not be moved
+// away.
+Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent,
+                                    const std::filesystem::path& old);
 // Whether a file or folder of this name can be one of these.
 bool is_partial_name(std::string_view name);
 // The name of the temporary folder in a folder that an output is put into (Output::goes_into).

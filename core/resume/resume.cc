@@ -212,7 +212,7 @@ Status Resume::clear_replaced(const Output& output) const {
   if (!is_left) return {};
   CKPT_TRY(require_ours(left, Guard::kOwner));
   CKPT_ASSIGN(OpenFolder parent, OpenFolder::open(parent_of(output.path)));
-  CKPT_ASSIGN(const std::string kept, remove_replaced(output, parent));
+  CKPT_ASSIGN(const std::string kept, remove_replaced(output, parent, partial_path(output)));
   if (!kept.empty()) note(kept);
   return {};
 }

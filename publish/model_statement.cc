@@ -70,6 +70,7 @@ Result<std::vector<FileDigest>> parse_resources(const JsonValue& predicate) {
     if (!names.insert(*name).second) return corrupt("{}: listed twice", *name);
     files.push_back({*name, *digest, 0});
   }
+  if (files.empty()) return corrupt("resources is empty; expected at least one file");
   return files;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/find.h"
+#include "core/base/words.h"
 #include "core/io/bytes.h"
 #include "tools/published/published_files.h"
 
@@ -277,9 +278,18 @@ void tell_uncovered(const Listings& listings, const std::vector<FolderEntry>& en
     }
   }
   std::map<std::string, uint64_t> roots;  // and how many files there are
+  bool covers_weights = false;
+  const FolderEntry* weights = nullptr;
   for (const FolderEntry& entry : entries) {
+    constexpr std::string_view kWeights[] = {".safetensors", ".gguf"};
+    const bool is_weights = ends_with_any(entry.path, kWeights);
+    covers_weights |= is_weights && kept.contains(entry.path);
     if (entry.kind != FolderEntry::Kind::kFile || kept.contains(entry.path)) continue;
+    if (is_weights && !is_ignored(entry.path, listings.ignored)) weights = &entry;
     if (lists.may_be_in_no_list(entry.path)) ++roots[uncovered_root(entry.path, kept)];
+  }
+  if (!covers_weights && weights != nullptr) {
+    findings.bad(weights->path, fmt::format("{} covers no weights", listings.all.front().name));
   }
   for (const auto& [root, count] : roots) {
     const bool is_folder = root.ends_with('/');

@@ -22,10 +22,10 @@ Result<const Format*> recognize(const std::filesystem::path& path);
 Result<std::vector<Document>> read_documents(const std::filesystem::path& folder,
                                              const ReadOptions& options);
 
-// A folder of safetensors as servers read it: they use the index only as a list of files, and read
-// all tensors of these files, whichever file the index gives for them. Fails: as reading does;
-// kUnsupported if an index names no files.
-// Sets `misfit`.
+// As the format reads it, and sets `misfit`. Of a folder with an index, all tensors of the files
+// that the index names are read, whichever file it gives for them, as transformers does it; of
+// tensors in several files the copy in the last one.
+// Fails: as reading does.
 Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
                                       const ReadOptions& options, IndexMisfit& misfit);
 

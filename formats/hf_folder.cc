@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ranges>
 #include <set>
 
 #include "core/base/glob.h"
@@ -22,6 +23,7 @@
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/transform.h"
+#include "formats/pieces.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 #include "formats/torch.h"
@@ -32,6 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 
 using Names = std::vector<std::string>;
+
+}  // namespace
 
 Result<Names> list_files(const fs::path& folder) {
   if (is_url(folder)) return names_at_url(folder);
@@ -45,6 +49,8 @@ Result<Names> list_files(const fs::path& folder) {
   std::ranges::sort(names);
   return names;
 }
+
+namespace {
 
 Names matching(const Names& names, std::string_view pattern) {
   const Glob glob(pattern);
@@ -107,7 +113,7 @@ Names of_the_model(Names files) {
   return files;
 }
 
-Failure no_weights(const fs::path& folder, const Names& names) {
+Status no_weights(const fs::path& folder, const Names& names) {
   constexpr std::string_view kExpected = "expected *.safetensors or pytorch_model*.bin";
   if (names.empty()) return unsupported("an empty folder; {}", kExpected);
   if (Status parts = refuse_partial(names, PartialBy::kFolder); !parts) {
@@ -127,6 +133,7 @@ Failure no_weights(const fs::path& folder, const Names& names) {
                             "a folder with '{}', which is not read unless it is named; {}",
                             other.front(), kExpected);
   }
+  for (const std::string& name : names) CKPT_TRY(refuse_piece(folder / name));
   if (contains(names, "snapshots") && contains(names, "refs")) {
     const auto snapshots = list_files(folder / "snapshots");
     if (snapshots && !snapshots->empty()) {
@@ -163,7 +170,7 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
   if (shards.empty()) {
     shards = of_the_model(matching(names, "*.safetensors"));
   }
-  if (shards.empty()) return no_weights(folder, names);
+  if (shards.empty()) CKPT_TRY(no_weights(folder, names));
   CKPT_TRY(refuse_partial(shards, PartialBy::kFile));
   CKPT_TRY(check_numbered(shards));
   return shards;
@@ -209,25 +216,37 @@ Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view nam
   return in(source->name(), parse_index(text));
 }
 
-Result<Names> shards_of(const fs::path& folder, const SafetensorsIndex& index, const Names& names) {
-  std::set<std::string> shards;
-  for (const auto& [tensor, file] : index.weight_map) {
-    if (!shards.insert(file).second) continue;
+// Files of weights by what the index says of them.
+struct Shards {
+  Names named, absent, others;  // it names them; and they are missing; it does not name them
+};
+
+Result<Shards> shards_of(const fs::path& folder, const SafetensorsIndex& index,
+                         const Names& names) {
+  Shards out;
+  std::set<std::string> named;
+  for (const auto& [tensor, file] : index.weight_map) named.insert(file);
+  for (const std::string& file : named) {
     CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
-    if (!exists) {
-      return corrupt_hint("downloading it", "{} names the file '{}', which is missing",
-                          index_name(names), file);
-    }
+    (exists ? out.named : out.absent).push_back(file);
   }
   const bool is_torch = has_torch_weights(names);
   for (const std::string& name : names) {
     static const Glob kModels("model*.safetensors");
     const bool is_shard = is_torch ? is_torch_weights(name) : kModels.matches(name);
-    if (!is_shard || shards.count(name) != 0) continue;
-    return corrupt_hint("removing whichever is left over from an earlier saving",
-                        "'{}' is not named in {} of the same folder", name, index_name(names));
+    if (is_shard && !named.contains(name)) out.others.push_back(name);
   }
-  return Names(shards.begin(), shards.end());
+  return out;
+}
+
+// Of a tensor that is in several files, programs keep the copy of the last one.
+void leave_stale_copies(std::vector<SafetensorsFile>& files) {
+  std::set<std::string> later;
+  for (SafetensorsFile& file : files | std::views::reverse) {
+    std::erase_if(file.header.entries, [&](const SafetensorsEntry& entry) {
+      return !later.insert(entry.name).second;
+    });
+  }
 }
 
 // The file of each entry, in the order of index_entries().
@@ -251,34 +270,59 @@ std::string weight_of_scale(std::string_view name) {
   return {};
 }
 
-Status check_index(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files,
-                   const NameIndex& entries, std::string_view said) {
+// How the index does not fit. `elsewhere`: tensors of files that it does not name.
+IndexMisfit misfit_of(const SafetensorsIndex& index, const Shards& shards,
+                      const std::vector<SafetensorsFile>& files, const NameIndex& entries,
+                      const std::set<std::string>& elsewhere) {
+  IndexMisfit out;
+  const auto tell = [&](bool& kind, std::string found) {
+    kind = true;
+    if (out.found.empty()) out.found = std::move(found);
+  };
+  for (const std::string& file : shards.absent) {
+    tell(out.lacks_file, fmt::format("names the file '{}', which is missing", file));
+  }
+  bool is_harmless = false;
+  const bool has_more = std::ranges::any_of(
+      elsewhere, [&](const std::string& name) { return !entries.find(name); });
+  for (const std::string& file : shards.others) {
+    const bool may_be_needed = has_more || file == kSingleName;
+    tell(may_be_needed ? out.is_partial : is_harmless,
+         fmt::format("does not name '{}' of the same folder", file));
+  }
   const std::vector<uint32_t> file_of = files_of_entries(files);
   std::vector<bool> is_named(entries.size());
   for (const auto& [tensor, file] : index.weight_map) {
     const auto found = entries.find(tensor);
-    if (!found) {
-      return corrupt("{} puts tensor '{}' into '{}', which does not have it", said, tensor, file);
-    }
-    const std::string& path = files[file_of[*found]].path;
-    if (path != file) {
-      return corrupt("{} puts tensor '{}' into '{}'; it is in '{}'", said, tensor, file, path);
-    }
-    is_named[*found] = true;
+    const std::string* path = found ? &files[file_of[*found]].path : nullptr;
+    if (found) is_named[*found] = true;
+    if (path != nullptr && *path == file) continue;
+    tell(found ? is_harmless : out.has_ghosts,
+         fmt::format("puts tensor '{}' into '{}'{}", tensor, file,
+                     found ? fmt::format("; it is in '{}'", *path) : ", which does not have it"));
   }
   for (uint32_t i = 0; i < entries.size(); ++i) {
     const auto weight = is_named[i] ? std::nullopt : entries.find(weight_of_scale(entries.name(i)));
-    if (weight && is_named[*weight] && file_of[*weight] == file_of[i]) is_named[i] = true;
+    const bool is_scale = weight && is_named[*weight] && file_of[*weight] == file_of[i];
+    if (is_named[i] || is_scale) continue;
+    tell(out.omits_tensors, fmt::format("does not name tensor '{}' of '{}'", entries.name(i),
+                                        files[file_of[i]].path));
   }
-  const auto left = std::ranges::find(is_named, false);
-  if (left == is_named.end()) return {};
-  const auto number = static_cast<uint32_t>(left - is_named.begin());
-  const auto more = std::count(left + 1, is_named.end(), false);
-  return corrupt_hint(
-      fmt::format("moving {} out of the folder; without it all tensors of the files are read",
-                  said),
-      "tensor '{}' in '{}' is not named in {}{}", entries.name(number), files[file_of[number]].path,
-      said, more == 0 ? std::string() : fmt::format(", and neither are {} others", more));
+  out.is_partial |= out.lacks_file;
+  return out;
+}
+
+// Which command makes a folder whose index fits.
+std::string advice_on(const IndexMisfit& misfit, const fs::path& index, const Shards& shards,
+                      bool are_held) {
+  const std::string convert =
+      fmt::format("ckpt convert {} OUT", shell_path(index.parent_path().string()));
+  if (std::ranges::count(shards.others, kSingleName) != 0) {
+    return "removing whichever is left over from an earlier saving";
+  }
+  if (!misfit.is_partial) return convert;
+  if (!are_held || is_url(index)) return "downloading it";
+  return fmt::format("mv {0} {0}.old && {1}", shell_path(index.string()), convert);
 }
 
 // ---- together ---------------------------------------------------------------------------------
@@ -309,57 +353,73 @@ std::string name_of(const fs::path& folder) {
   return path.filename().string();
 }
 
-// The files that the index names and that are there.
-Result<Names> shards_there(const fs::path& folder, const SafetensorsIndex& index) {
-  std::set<std::string> shards;
-  for (const auto& [tensor, file] : index.weight_map) {
-    if (shards.count(file) != 0) continue;
-    CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
-    if (exists) shards.insert(file);
+// Names of the tensors in these files; one that is not of weights has none.
+Result<std::set<std::string>> tensors_in(const fs::path& folder, const Names& names,
+                                         Codecs codecs) {
+  std::set<std::string> out;
+  for (const std::string& name : names) {
+    const auto files = read_shards(folder, {name}, codecs);
+    if (!files && files.error().code == ErrorCode::kIo) return Failure(files.error());
+    if (!files) continue;
+    for (const SafetensorsEntry& entry : files->front().header.entries) out.insert(entry.name);
   }
-  return Names(shards.begin(), shards.end());
-}
-
-IndexMisfit misfit_of(const SafetensorsIndex& index, const std::vector<SafetensorsFile>& files,
-                      const NameIndex& entries, const Names& names) {
-  IndexMisfit out;
-  const std::vector<uint32_t> file_of = files_of_entries(files);
-  std::set<std::string_view> read;
-  for (const SafetensorsFile& file : files) read.insert(file.path);
-  for (const auto& [tensor, file] : index.weight_map) {
-    const auto found = entries.find(tensor);
-    out.lacks_file |= !read.contains(file);
-    out.differs |= !found;
-    out.is_elsewhere |= found && files[file_of[*found]].path != file;
-  }
-  out.differs |= entries.size() != index.weight_map.size();
-  out.has_more_files = std::ranges::any_of(matching(names, "model*.safetensors"),
-                                           [&](const auto& name) { return !read.contains(name); });
   return out;
 }
 
-// `misfit`: set where the index need not fit; null: it must.
-Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const ReadOptions& options,
-                               IndexMisfit* misfit = nullptr) {
-  CKPT_ASSIGN(const Names names, list_files(folder));
-  Checkpoint checkpoint;
+struct ReadFiles {
   std::vector<SafetensorsFile> files;
   NameIndex entries;
+  std::optional<Metadata> of_index = {};
+  IndexMisfit misfit = {};
+};
+
+// As transformers reads them: all tensors of the files that the index names.
+Result<ReadFiles> read_indexed(const fs::path& folder, const Names& names, Codecs codecs,
+                               const ReadOptions& options) {
   const std::string_view listed = index_name(names);
-  if (contains(names, listed)) {
-    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
-    CKPT_ASSIGN(const Names shards,
-                misfit == nullptr ? shards_of(folder, index, names) : shards_there(folder, index));
-    CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
-    CKPT_ASSIGN(entries, index_entries(files));
-    if (misfit == nullptr) CKPT_TRY(check_index(index, files, entries, listed));
-    if (misfit != nullptr) *misfit = misfit_of(index, files, entries, names);
-    if (index.has_metadata) checkpoint.file_metadata[std::string(kIndexName)] = index.metadata;
+  CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
+  CKPT_ASSIGN(const Shards shards, shards_of(folder, index, names));
+  ReadFiles out;
+  CKPT_ASSIGN(out.files, read_shards(folder, shards.named, codecs));
+  auto entries = index_entries(out.files);
+  const bool has_copies = !entries;
+  if (has_copies) {
+    leave_stale_copies(out.files);
+    entries = index_entries(out.files);
+  }
+  if (!entries) return Failure(std::move(entries.error()));
+  out.entries = std::move(*entries);
+  CKPT_ASSIGN(const auto elsewhere, tensors_in(folder, shards.others, codecs));
+  IndexMisfit& misfit = out.misfit;
+  misfit = misfit_of(index, shards, out.files, out.entries, elsewhere);
+  if (has_copies && misfit.found.empty()) misfit.found = "names tensors that several files have";
+  const bool are_held = std::ranges::all_of(index.weight_map, [&](const auto& entry) {
+    return out.entries.find(entry.first) || elsewhere.contains(entry.first);
+  });
+  if (!misfit.found.empty()) {
+    misfit.hint = advice_on(misfit, folder / listed, shards, are_held);
+    misfit.found = fmt::format("{} {}", listed, misfit.found);
+  }
+  if (out.files.empty() && misfit.lacks_file) return Failure(misfit.error());
+  if (index.has_metadata) out.of_index = index.metadata;
+  return out;
+}
+
+Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const ReadOptions& options,
+                               IndexMisfit& misfit) {
+  CKPT_ASSIGN(const Names names, list_files(folder));
+  Checkpoint checkpoint;
+  ReadFiles read;
+  if (contains(names, index_name(names))) {
+    CKPT_ASSIGN(read, read_indexed(folder, names, codecs, options));
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
-    CKPT_ASSIGN(files, read_shards(folder, shards, codecs));
-    CKPT_ASSIGN(entries, index_entries(files));
+    CKPT_ASSIGN(read.files, read_shards(folder, shards, codecs));
+    CKPT_ASSIGN(read.entries, index_entries(read.files));
   }
+  auto& [files, entries, of_index, misfit_of_index] = read;
+  if (of_index) checkpoint.file_metadata[std::string(kIndexName)] = std::move(*of_index);
+  misfit = std::move(misfit_of_index);
   for (SafetensorsFile& file : files) {
     if (is_torch_weights(file.path)) file.path = torch_file_as_safetensors(file.path);
   }
@@ -421,7 +481,8 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
 
 Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs,
                                     const ReadOptions& options) {
-  return is_folder(path) ? in_file(path.string(), read_folder(path, codecs, options))
+  IndexMisfit misfit;
+  return is_folder(path) ? in_file(path.string(), read_folder(path, codecs, options, misfit))
                          : read_one_file(path, codecs);
 }
 
@@ -454,15 +515,11 @@ Result<Names> files_of_weights(const fs::path& folder, const ReadOptions& option
   return Names(shards.begin(), shards.end());
 }
 
-Result<Checkpoint> read_despite_index(const fs::path& folder, Codecs codecs,
+Result<Checkpoint> read_despite_index(const fs::path& path, Codecs codecs,
                                       const ReadOptions& options, IndexMisfit& misfit) {
-  const auto read = [&]() -> Result<Checkpoint> {
-    CKPT_ASSIGN(const Names names, list_files(folder));
-    if (!contains(names, kIndexName)) return unsupported("no {}", kIndexName);
-    return read_folder(folder, codecs, options, &misfit);
-  };
-  if (!is_folder(folder)) return unsupported("{} is not a folder", folder.string());
-  return in_file(folder.string(), read());
+  if (is_folder(path)) return in_file(path.string(), read_folder(path, codecs, options, misfit));
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, codecs, options);
 }
 
 bool holds_torch_weights(const fs::path& path) {

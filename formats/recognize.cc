@@ -15,6 +15,7 @@
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "formats/gguf.h"
+#include "formats/pieces.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 
@@ -94,6 +95,7 @@ Result<const Format*> recognize(const fs::path& path) {
     CKPT_TRY(refuse_unfinished_output(path));
   }
   if (!is_folder(path)) {
+    CKPT_TRY(refuse_piece(path));
     CKPT_TRY(in(path.string(), refuse_partial({path.filename().string()}, PartialBy::kFile)));
   }
   // GGUF goes first: it has a magic number, where a safetensors file has only a plausible start.

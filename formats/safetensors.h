@@ -100,6 +100,9 @@ std::string render_index(const Metadata& metadata,
 Result<SharedSource> open_document(const std::filesystem::path& folder, const std::string& path,
                                    const ReadOptions& options);
 
+// Names of what is in the folder, sorted. Fails: kIo.
+Result<std::vector<std::string>> list_files(const std::filesystem::path& folder);
+
 // Fails as kSafetensors.read() does where a folder has no weights, without opening any.
 Status find_weights(const std::filesystem::path& folder);
 Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,

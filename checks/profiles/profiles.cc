@@ -130,7 +130,9 @@ bool Profile::takes(const IndexMisfit& misfit) const {
     case Program::kSglang:
       return true;  // lists the files, and keeps those that the index names
     case Program::kLlamaCpp:
-    case Program::kTransformers: return !misfit.lacks_file && !misfit.differs;
+      return !misfit.lacks_file && !misfit.has_ghosts && !misfit.omits_tensors;
+    case Program::kTransformers:  // 4.57 passes over tensors that the index omits
+      return !misfit.lacks_file && !(misfit.omits_tensors && rules == Rules::kTransformers4);
     default: return false;
   }
 }

@@ -39,10 +39,13 @@ struct Fix {
 
 // How the index of a folder does not fit its files.
 struct IndexMisfit {
-  bool lacks_file = false;      // it names a file that does not exist
-  bool differs = false;         // its tensors are not those of the files that it names
-  bool is_elsewhere = false;    // a tensor is in another of these files
-  bool has_more_files = false;  // the folder has model*.safetensors that it does not name
+  std::string found, hint;     // the first misfit, a sentence; empty: it fits
+  bool lacks_file = false;     // it names a file that does not exist
+  bool has_ghosts = false;     // it names a tensor that the files that it names do not have
+  bool omits_tensors = false;  // they have a tensor that it does not name
+  bool is_partial = false;     // the model may have tensors that were not read
+
+  Error error() const { return {ErrorCode::kCorrupt, {}, found, hint}; }
 };
 
 struct Finding {

@@ -87,24 +87,22 @@ Status check_base(const std::string& base) {
 Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination,
                                const ReadOptions& reading) {
   ExaminedFolder out;
-  CKPT_ASSIGN(const Format* format, recognize(path));
-  auto checkpoint = format->read(path, all_codecs(), reading);
-  if (checkpoint) {
-    CKPT_ASSIGN(out.diagnosis, diagnose(*checkpoint, examination));
-    out.checkpoint = std::move(*checkpoint);
-    return out;
-  }
-  const Error error = checkpoint.error();
-  if (error.code != ErrorCode::kCorrupt) return Failure(error);
+  CKPT_TRY(recognize(path));
   IndexMisfit misfit;
-  auto files = read_despite_index(path, all_codecs(), reading, misfit);
-  if (!files) {
-    CKPT_ASSIGN(out.diagnosis, unreadable(error, examination));
+  auto checkpoint = read_despite_index(path, all_codecs(), reading, misfit);
+  if (!checkpoint && checkpoint.error().code != ErrorCode::kCorrupt) {
+    return Failure(std::move(checkpoint.error()));
+  }
+  out.is_whole = misfit.found.empty();
+  if (!checkpoint) {
+    CKPT_ASSIGN(out.diagnosis, unreadable(checkpoint.error(), examination));
     return out;
   }
-  CKPT_ASSIGN(out.diagnosis, diagnose_files(*files, misfit, error, examination));
-  out.checkpoint = std::move(*files);
-  out.is_whole = false;
+  const Error error = misfit.error().in(path.string());
+  CKPT_ASSIGN(out.diagnosis, out.is_whole
+                                 ? diagnose(*checkpoint, examination)
+                                 : diagnose_files(*checkpoint, misfit, error, examination));
+  out.checkpoint = std::move(*checkpoint);
   return out;
 }
 

@@ -97,7 +97,12 @@ Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
                             "{}: the weights are files of PyTorch, which are not patched",
                             patching.path.string());
   }
-  CKPT_ASSIGN(Checkpoint before, format.read(patching.path, all_codecs(), patching.reading));
+  IndexMisfit misfit;
+  CKPT_ASSIGN(Checkpoint before,
+              is_folder(patching.path)
+                  ? read_despite_index(patching.path, all_codecs(), patching.reading, misfit)
+                  : format.read(patching.path, all_codecs(), patching.reading));
+  if (!misfit.found.empty()) return Failure(misfit.error().in(patching.path.string()));
   if (const std::string rest = bytes_after_tensors(before); !rest.empty()) {
     return unsupported_hint(fmt::format("ckpt convert {} OUT.gguf, which leaves them out",
                                         shell_path(patching.path.string())),

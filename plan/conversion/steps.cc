@@ -165,7 +165,13 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& path, const Read
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes) {
-  CKPT_ASSIGN(Checkpoint out, read_checkpoint(path, reading));
+  CKPT_TRY(recognize(path));
+  IndexMisfit misfit;
+  CKPT_ASSIGN(Checkpoint out, read_despite_index(path, all_codecs(), reading, misfit));
+  if (misfit.is_partial) return Failure(misfit.error().in(path.string()));
+  if (!misfit.found.empty() && notes != nullptr) {
+    notes->push_back(fmt::format("{}; read as transformers reads it", misfit.found));
+  }
   const std::string words = out.shard_words();
   if (words.empty()) {
     return in(path.string(), from_mlx(std::move(out), {.codecs = all_codecs(), .notes = notes}));

@@ -44,8 +44,9 @@ Touches touches(const std::vector<Step>& steps);
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
                                    const ReadOptions& reading = {});
 // The same of a whole one, as its release has it where MLX saved it; `notes`, which may be null,
-// say so. Fails also: kUsage: a file of safetensors or PyTorch that its name calls one of several,
-// which are not read with it; as from_mlx().
+// say so, and how an index does not fit. Fails also: kUsage: a file of safetensors or PyTorch that
+// its name calls one of several, which are not read with it; kCorrupt: files of the model are
+// missing, or an index does not name them; as from_mlx().
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes = nullptr);

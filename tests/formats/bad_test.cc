@@ -28,8 +28,13 @@ std::string message_of(const fs::path& path, const fs::path& folder) {
     if (!imatrix) text = imatrix.error().text();
   } else if (const auto format = recognize(path); !format) {
     text = format.error().text();
-  } else if (const auto checkpoint = (*format)->read(path, all_codecs(), {}); !checkpoint) {
-    text = checkpoint.error().text();
+  } else {
+    IndexMisfit misfit;
+    const auto checkpoint = fs::is_directory(path)
+                                ? read_despite_index(path, all_codecs(), {}, misfit)
+                                : (*format)->read(path, all_codecs(), {});
+    text = !checkpoint ? checkpoint.error().text() : misfit.error().in(path.string()).text();
+    if (checkpoint && misfit.found.empty()) text.clear();
   }
   const std::string prefix = folder.string() + "/";
   for (size_t at; (at = text.find(prefix)) != std::string::npos;) text.erase(at, prefix.size());

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/io/paths.h"
+#include "formats/formats.h"
+#include "quantizers/quantizers.h"
 
 namespace ckpt {
 
@@ -92,6 +95,9 @@ Result<int> run_for_each(const std::vector<std::string>& paths, const Console& c
 void note_shard(const std::string& path, const Checkpoint& checkpoint, const Console& console) {
   const std::string words = checkpoint.shard_words();
   if (!words.empty()) console.warn("{}: {}; the others are not read", path, words);
+  IndexMisfit misfit;
+  if (!is_folder(path) || !read_despite_index(path, all_codecs(), {true}, misfit)) return;
+  if (!misfit.found.empty()) console.warn("{}: {}", path, misfit.found);
 }
 
 }  // namespace ckpt

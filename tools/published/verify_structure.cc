@@ -38,8 +38,15 @@ void add_bad(std::vector<StructureFinding>& found, const std::string& path, Erro
 // Returns the names of the files that the checkpoint is in, where it is sound.
 Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
                                     std::vector<StructureFinding>& found) {
-  const Result<Checkpoint> checkpoint = format.read(path, all_codecs(), kLinksFollowed);
+  IndexMisfit misfit;
+  const auto checkpoint = is_folder(path)
+                              ? read_despite_index(path, all_codecs(), kLinksFollowed, misfit)
+                              : format.read(path, all_codecs(), kLinksFollowed);
   std::set<std::string> files;
+  if (checkpoint && !misfit.found.empty()) {
+    add_bad(found, path.string(), misfit.error());
+    return files;
+  }
   if (checkpoint) {
     const std::string adapter = adapter_words(*checkpoint);
     std::string text = fmt::format("{} structure is sound, {}{}{}", format.name,

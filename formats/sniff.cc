@@ -25,12 +25,9 @@ constexpr std::string_view kConvert =
 
 constexpr std::string_view kUnpack = "mkdir DIR && tar -xf FILE -C DIR, and then DIR";
 
-constexpr std::array<Magic, 13> kMagics = {{
+constexpr std::array<Magic, 10> kMagics = {{
     {"version https://git-lfs", "a Git LFS pointer, not the file itself",
      "git lfs pull in the folder it was cloned to"},
-    {"<!DOCTYPE", "an HTML page; the download went wrong", "downloading it again"},
-    {"<!doctype", "an HTML page; the download went wrong", "downloading it again"},
-    {"<html", "an HTML page; the download went wrong", "downloading it again"},
     {"PK\x03\x04", "a zip archive, as PyTorch saves checkpoints", kConvert},
     {"\x80\x02", "a Python pickle, as PyTorch saves checkpoints", kConvert},
     {"\x89HDF\r\n", "an HDF5 file, as Keras saves checkpoints", kConvert},
@@ -46,6 +43,31 @@ constexpr std::array<Magic, 13> kMagics = {{
     {"ggjt", "a llama.cpp file older than GGUF"},
 }};
 
+// "hf://ORG/NAME@REVISION/PATH" of a page of the hub, or of a mirror, about a repository or a file;
+// empty of other URLs.
+std::string hub_form(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (!url.starts_with("http") || scheme == url.npos) return {};
+  std::string_view rest = url.substr(scheme + 3);
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  const std::string_view host = take_word(rest, '/'), org = take_word(rest, '/'),
+                         name = take_word(rest, '/'), kind = take_word(rest, '/');
+  const bool is_file = has_ending(name, ".gguf") || has_ending(name, ".safetensors");
+  const bool is_page = kind.empty() ? !is_file : has_word(" blob resolve raw tree ", kind);
+  if (name.empty() || !is_page) return {};
+  std::string out = fmt::format("hf://{}/{}", org, name);
+  if (!rest.empty() && rest != "main") out += fmt::format("@{}", rest);
+  if (host == "huggingface.co" || host == "hf.co") return out;
+  return fmt::format("{} with HF_ENDPOINT={}, if it mirrors the hub", out,
+                     url.substr(0, scheme + 3 + host.size()));
+}
+
+bool is_html(std::string_view text) {
+  text.remove_prefix(std::min(text.find('<'), text.size()));
+  const std::string start = lower_case(text.substr(0, 9));
+  return start == "<!doctype" || start.starts_with("<html");
+}
+
 // The format that the first bytes show; nothing where none of these begins so.
 Result<Magic> sniff(const ByteSource& source) {
   if (source.size_bytes() == 0) {
@@ -60,6 +82,9 @@ Result<Magic> sniff(const ByteSource& source) {
   // A tar has its mark behind the name of its first file.
   CKPT_ASSIGN(const std::string mark, bytes_at(source, 257, 5));
   if (mark == "ustar") return Magic{{}, "an archive (.tar)", kUnpack};
+  if (is_html(text)) {
+    return Magic{{}, "an HTML page; the download went wrong", "downloading it again"};
+  }
   const auto* found = std::ranges::find_if(
       kMagics, [&](const Magic& magic) { return text.starts_with(magic.bytes); });
   return found == kMagics.end() ? Magic{} : *found;
@@ -97,6 +122,8 @@ Result<std::string> bytes_at(const ByteSource& source, uint64_t offset_bytes, si
 Status refuse_other_files(const ByteSource& source, std::string_view expected) {
   CKPT_ASSIGN(const Magic found, sniff(source));
   if (found.what.empty()) return {};
+  const std::string hub = found.what.starts_with("an HTML") ? hub_form(source.name()) : "";
+  if (!hub.empty()) return unsupported_hint(hub, "an HTML page; expected {}", expected);
   return unsupported_hint(with_names(found.hint, source.name()), "{}; expected {}", found.what,
                           expected);
 }

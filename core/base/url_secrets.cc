@@ -103,8 +103,12 @@ Status refuse_url_secrets(std::string_view word) {
   if (!url || url->start != 0) return {};
   const std::string scheme = lower_case(value.substr(0, value.find(':')));
   if (!is_known_scheme(scheme) || !has_query(scheme, value.substr(url->host))) return {};
-  return misuse("{}: has a query, which would be shown and kept in plans",
-                without_url_secrets(value.substr(0, value.find('?'))));
+  const std::string_view query = value.substr(value.find('?'));
+  return misuse_hint(query == "?download=true"    ? "the same without ?download=true"
+                     : scheme.starts_with("http") ? "downloading it first"
+                                                  : "",
+                     "{}: has a query, which would be shown and kept in plans",
+                     without_url_secrets(value.substr(0, value.find('?'))));
 }
 
 std::string without_url_secrets(std::string_view text) {

@@ -91,6 +91,9 @@ ParameterReport compare_parameters(const Examined& on);
 // The same with the class of `table`, whatever class config.json names.
 ParameterReport compare_parameters(const Examined& on, const Family& table);
 
+// The step that makes the missing names of the unknown ones; empty where they do not fit.
+std::string renaming_step(const Examined& on);
+
 // A file of weights that the program reads instead of those that were read here; or null.
 const std::string* preferred_weights(const Examined& on, const Profile& profile);
 // Why it is not known whether the program has the scheme of the weights; empty when it is.

@@ -37,6 +37,8 @@ bool is_asked(const Look& look, ModelPart part) {
 // Findings of one check: one a severity, however many tensors.
 class Gathered {
  public:
+  bool can_drop = false;  // where nothing else fixes them
+
   void add(Rating severity, const std::string& name, std::string text) {
     if (!severity) return;
     Group& group = groups_[static_cast<size_t>(*severity)];
@@ -47,7 +49,7 @@ class Gathered {
 
   // `one` and `many` say what is the matter: "tensor is missing", "tensors are missing".
   void report(const Look& look, std::string_view one, std::string_view many,
-              const std::array<std::string, 4>& symptoms, bool can_drop = false) {
+              const std::array<std::string, 4>& symptoms, std::optional<Fix> fix = {}) {
     for (size_t i = groups_.size(); i-- > 0;) {
       const Group& group = groups_[i];
       if (group.count == 0) continue;
@@ -56,7 +58,7 @@ class Gathered {
           fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
                       fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
           static_cast<Severity>(i), symptoms[i],
-          can_drop ? std::optional(drop_of(group)) : std::nullopt);
+          can_drop && !fix ? std::optional(drop_of(group)) : fix);
     }
   }
 
@@ -126,16 +128,27 @@ Rating rate_missing(const Look& look, const Deviation& missing) {
   return std::nullopt;
 }
 
+// Unknown tensors are not dropped where others are missing: those may be them, under other names.
+std::optional<Fix> renaming(const Look& look) {
+  const ParameterReport& report = look.on.parameters;
+  if (report.missing.empty() || report.extra.empty()) return std::nullopt;
+  Fix out = advised("save the model again under the names that its class has");
+  out.step = renaming_step(look.on);
+  return out;
+}
+
 void look_missing(const Look& look) {
   Gathered found;
   for (const Deviation& missing : look.on.parameters.missing) {
     found.add(rate_missing(look, missing), missing.name, fmt::format("'{}'", missing.name));
   }
+  const std::optional<Fix> rename = renaming(look);
   found.report(look, "tensor that the model has is missing",
                "tensors that the model has are missing",
                {"", "speculative decoding fails to start",
                 "weights that nothing fills: wrong answers without a word",
-                "Following weights were not initialized from checkpoint; missing tensor"});
+                "Following weights were not initialized from checkpoint; missing tensor"},
+               rename && !rename->step.empty() ? rename : std::nullopt);
 }
 
 // ---- of another shape ---------------------------------------------------------------------------
@@ -208,6 +221,25 @@ void look_embedding(const Look& look, Gathered& found) {
   }
 }
 
+// Where all tensors with a row for each token have more or fewer rows than vocab_size says, it is
+// older than they are.
+std::optional<Fix> resized_vocabulary(const Look& look) {
+  const ParameterReport& report = look.on.parameters;
+  const auto said = whole(look.on.text_field("vocab_size"));
+  if (!said || report.wrong.empty()) return std::nullopt;
+  const std::vector<uint64_t>& resized = report.wrong.front().found;
+  const bool is_older = std::ranges::all_of(report.wrong, [&](const Deviation& wrong) {
+    return wrong.found == resized && wrong.found.size() == 2 && wrong.expected[0] == *said &&
+           wrong.found[1] == wrong.expected[1];
+  });
+  const Tensor* head = look.on.tensor("lm_head.weight");
+  if (!is_older || (head != nullptr && head->shape != resized)) return std::nullopt;
+  Fix out = advised(kTakeConfig);
+  out.step = fmt::format("config:set={}vocab_size={}",
+                         look.on.has_text_config() ? "text_config." : "", resized[0]);
+  return out;
+}
+
 void look_shapes(const Look& look) {
   const ParameterReport& report = look.on.parameters;
   Gathered found;
@@ -224,7 +256,8 @@ void look_shapes(const Look& look) {
                "tensors are not of the shape that config.json says",
                {"", "speculative decoding fails to start",
                 "the part that fits is taken without a word: wrong answers",
-                "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"});
+                "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"},
+               resized_vocabulary(look));
 }
 
 // ---- that the model does not have ---------------------------------------------------------------
@@ -330,6 +363,7 @@ void look_extra(const Look& look) {
   if (!is_asked(look, ModelPart::kText)) return;
   look_uncounted(look);
   Gathered found;
+  found.can_drop = true;
   look_cache_scales(look, found);
   for (const Extra& extra : look.on.parameters.extra) {
     if (extra.is_in_transformers && look.is(Program::kTransformers)) continue;
@@ -343,7 +377,7 @@ void look_extra(const Look& look) {
   found.report(look, "tensor that the model does not have", "tensors that the model does not have",
                {"", "passed over", "passed over: what is computed is another model's",
                 "KeyError; There is no module or parameter named ...; Can not map tensor"},
-               true);
+               renaming(look));
 }
 
 // The layers that draft tokens: declared, and left out by whoever saved the model.

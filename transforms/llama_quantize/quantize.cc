@@ -16,6 +16,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/nearest.h"
+#include "core/base/numbers.h"
 #include "core/chunks/repack.h"
 #include "core/computed/low_rank_source.h"
 #include "core/model/adapter.h"
@@ -50,6 +51,7 @@ struct Job {
   std::optional<Importance> moments = {};         // for error feedback, where they were given
   std::string model_type = {};                    // general.architecture
   std::vector<std::string> without_moments = {};
+  uint64_t draft_layer = UINT64_MAX;  // the first for multi-token prediction
 
   // Weights that an adapter was added to, still in the types that they had: a person who adds to
   // quantized weights knows that they are rounded again.
@@ -101,9 +103,15 @@ Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
     job.needing_weights.push_back(tensor.name);
     return {};
   }
+  std::string hint = has_none ? "--imatrix FILE (llama-imatrix makes one), or another type"
+                              : "an importance matrix that has them, or another type";
+  // llama-imatrix does not run the layers that draft tokens.
+  const auto layer = number_after(tensor.name, "blk.");
+  if (!has_none && layer && *layer >= job.draft_layer) {
+    hint = fmt::format("--tensor-type 'blk.{}.*=q8_0', or --no-mtp", *layer);
+  }
   return misuse_hint(
-      has_none ? "--imatrix FILE (llama-imatrix makes one), or another type"
-               : "an importance matrix that has them, or another type",
+      std::move(hint),
       "{} needs column weights in a file of type {}, and {}", info(target).name,
       job.options.mixture->name,
       has_none ? "no importance matrix was given" : "the importance matrix has none");
@@ -318,6 +326,9 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
   if (is_block_type(job.options.mixture->base)) {
     CKPT_TRY(require_model(checkpoint));
     CKPT_SET(facts, model_facts(checkpoint.metadata));
+    const std::string key = facts.arch + ".nextn_predict_layers";
+    const auto drafts = checkpoint.metadata.find_unsigned(key);
+    if (drafts && *drafts <= facts.layers) job.draft_layer = facts.layers - *drafts;
   }
   const auto before = [](const Tensor& a, const Tensor& b) {
     return quantized_order(a.name, b.name);

@@ -344,6 +344,8 @@ Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata
 TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t> rows) {
   TokenizerOptions out;
   if (const JsonValue* size = model.field("vocab_size")) out.vocab_size = whole(*size);
+  const bool is_nested = known(known(model.root, "text_config"), "vocab_size") != nullptr;
+  out.vocab_size_field = is_nested ? "text_config.vocab_size" : "vocab_size";
   const uint64_t multiple = model.family->vocabulary_multiple;
   if (out.vocab_size && *out.vocab_size <= UINT32_MAX) {
     *out.vocab_size = (*out.vocab_size + multiple - 1) / multiple * multiple;

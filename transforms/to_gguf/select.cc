@@ -152,7 +152,7 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
 
 // Layers behind the last are those that config.json counts, whether or not their tensors are here:
 // llama.cpp does without them.
-Status count_nextn(bool keep_mtp, Model& model) {
+Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
   const char* field = "num_nextn_predict_layers";
   const JsonValue* said = model.field(field);
   CKPT_ASSIGN(const uint64_t count, said == nullptr ? Result<uint64_t>(0) : model.count(field));
@@ -160,8 +160,13 @@ Status count_nextn(bool keep_mtp, Model& model) {
     model.mtp_layers = keep_mtp ? count : 0;
     return {};
   }
-  return corrupt("config.json: {} layers and {} {}, but tensors of layer {} are there",
-                 model.layers, count, field, model.layers + model.mtp_layers - 1);
+  std::string hint = "--no-mtp";
+  if (count == 1 && drafts.size() == 1) {  // it stayed where it was when layers before it went
+    hint += fmt::format(", or --step rename:from=model.layers.{}.,to=model.layers.{}.",
+                        *drafts.begin(), model.layers);
+  }
+  return corrupt_hint(hint, "config.json: {} layers and {} {}, but tensors of layer {} are there",
+                      model.layers, count, field, model.layers + model.mtp_layers - 1);
 }
 
 // A head that a GGUF has no place for: the embeddings once more, or the model would be another.
@@ -254,7 +259,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   }
   model.mtp_layers = mtp_layers;
   model.keeps_mtp = keep_mtp;
-  if (model.family->nextn == NextnLayers::kKept) CKPT_TRY(count_nextn(keep_mtp, model));
+  if (model.family->nextn == NextnLayers::kKept) CKPT_TRY(count_nextn(keep_mtp, drafts, model));
   return out;
 }
 

@@ -63,18 +63,20 @@ constexpr OptionRule kToGgufOptions[] = {
 
 // Tokens beyond the rows of the embedding could never be looked up.
 Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& tensors,
-                        uint64_t multiple, const Context& context) {
+                        const Model& model, const Context& context) {
   const MetaArray* tokens = metadata.find_array("tokenizer.ggml.tokens");
   const Tensor* embedding = find_by(tensors, &Tensor::name, kTokenTensor);
   if (tokens == nullptr || embedding == nullptr) return {};
   const uint64_t count = tokens->count(), rows = embedding->rows();
   if (count < rows) {
     context.note(
-        "vocab_size is {}, but the embedding has {} rows; llama.cpp will not load such a file",
-        count, rows);
+        "vocab_size is {}, but the embedding has {} rows; llama.cpp will not load such a file. "
+        "Try: {}",
+        count, rows, advice_on_count(0, tokenizer_options_of(model, rows)));
     return {};
   }
-  if (count - rows < multiple) return {};  // filled up, as the converter does
+  // Filled up, as the converter does.
+  if (count - rows < model.family->vocabulary_multiple) return {};
   return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
                       "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
                       embedding->source_name, rows);
@@ -225,7 +227,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_TRY(std::move(whole));
   if (model.keeps_codes) CKPT_TRY(note_kept_codes(input, out.tensors, context));
   CKPT_ASSIGN(out.metadata, make_metadata(input, model, out.tensors, options, context));
-  CKPT_TRY(check_vocabulary(out.metadata, out.tensors, model.family->vocabulary_multiple, context));
+  CKPT_TRY(check_vocabulary(out.metadata, out.tensors, model, context));
   return out;
 }
 

@@ -102,6 +102,14 @@ constexpr uint64_t kMostUnused = 65'536;
 
 }  // namespace
 
+std::string advice_on_count(uint64_t needed, const TokenizerOptions& options) {
+  const uint64_t rows = options.most_tokens.value_or(0);
+  if (needed > rows || rows == options.vocab_size || options.vocab_size_field.empty()) {
+    return "a tokenizer that belongs to these weights, with --tokenizer DIR";
+  }
+  return fmt::format("--step config:set={}={}", options.vocab_size_field, rows);
+}
+
 Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
   const uint64_t stated = options.vocab_size.value_or(0);
   const uint64_t count = stated == 0 ? held : stated;
@@ -109,7 +117,7 @@ Result<uint64_t> token_count(uint64_t held, const TokenizerOptions& options) {
       std::min(kMaxTokens, options.most_tokens.value_or(std::min(kMaxTokens, held) + kMostUnused));
   if (count <= most) return count;
   return corrupt_hint(
-      "a tokenizer that belongs to these weights, with --tokenizer DIR", "{} is {}; {} {}",
+      advice_on_count(held, options), "{} is {}; {} {}",
       stated == 0 ? "the number of tokens" : options.vocab_size_of, count,
       options.most_tokens ? "the embedding has rows for" : "expected at most", most);
 }
@@ -150,7 +158,7 @@ Result<Vocabulary> read_vocabulary(const Checkpoint& checkpoint, const JsonValue
   const uint64_t needed = tokens.empty() ? 0 : tokens.back().first + 1;
   CKPT_ASSIGN(const uint64_t size, token_count(needed, options));
   if (needed > size) {
-    return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
+    return corrupt_hint(advice_on_count(needed, options),
                         "tokenizer.json has token '{}' as number {}; {} is {}",
                         tokens.back().second.text, needed - 1, options.vocab_size_of, size);
   }

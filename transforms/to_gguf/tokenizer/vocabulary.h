@@ -21,11 +21,15 @@ inline constexpr float kNeverMergedScore = -1e6f;
 struct TokenizerOptions {
   std::optional<uint64_t> vocab_size = {};  // of config.json; nullopt: as many as there are tokens
   std::string_view vocab_size_of = "config.json's vocab_size";
+  std::string_view vocab_size_field = {};  // that says it, as config steps name it
   std::optional<uint64_t> most_tokens = {};  // that the embedding has rows for, where it is known
   std::optional<std::string> pre_name = {};  // given by hand
   TokenizerRules rules = {};
   bool as_converter = false;  // also where llama.cpp then splits texts differently from the source
 };
+
+// For a vocab_size that is not of these weights, or older than they are.
+std::string advice_on_count(uint64_t needed, const TokenizerOptions& options);
 
 // How many tokens to make: config.json's vocab_size, or `held`, those that the files give. Fails:
 // kCorrupt when that is more than the embedding has rows for, or, where it is not known, far more

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/checks.h"
 #include "core/base/counted.h"
 #include "core/base/threads.h"
 #include "core/engine/compare.h"
@@ -25,6 +26,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/json_documents.h"
 #include "formats/formats.h"
+#include "plan/conversion/fixing.h"
 #include "plan/conversion/steps.h"
 #include "tools/compare/diff_values.h"
 #include "tools/compare/value_pairs.h"
@@ -360,6 +362,28 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   return out.count() == 0 ? 0 : 1;
 }
 
+// Whether the class of a folder reads all its tensors under the names that they have; true where
+// this is not known. Names the first that it does not read.
+Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoint,
+                            const ReadOptions& reading, const Console& console) {
+  if (checkpoint.format != "safetensors") return true;
+  const Context context = step_context(nullptr, reading);
+  CKPT_ASSIGN(const Diagnosis found,
+              diagnose(checkpoint, examination_for(context, {"transformers-5", "vllm"})));
+  const auto unread = std::ranges::find_if(found.findings, [](const Finding& finding) {
+    return finding.check == "W01" || finding.check == "W10";
+  });
+  if (unread == found.findings.end()) return true;
+  const std::string start = unread->place.substr(0, unread->place.find('*'));
+  const auto first = std::ranges::find_if(
+      checkpoint.tensors, [&](const Tensor& tensor) { return tensor.name.starts_with(start); });
+  const std::string& name = first == checkpoint.tensors.end() ? unread->place : first->name;
+  console.answer("{}: '{}' is not a name that its class reads. Try: ckpt doctor {}", path, name,
+                 shell_path(path));
+  console.object("difference", {{"what", name}, {"kind", "name"}, {"detail", path}});
+  return false;
+}
+
 Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
   const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
@@ -375,15 +399,21 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
   if (!wants_values && are_in_one_form(*a, *b)) {
     return diff_bytes(typed, *a, *b, console, common);
   }
-  const Result<ValueSides> sides = value_sides(*a, *b);
+  Result<ValueSides> sides = value_sides(*a, *b);
   if (!sides && wants_values) return Failure(sides.error());
   if (!sides) {
     console.warn("compared name by name, for their values cannot be: {}", sides.error().text());
     return diff_bytes(typed, *a, *b, console, common);
   }
+  bool are_read = true;
+  for (const auto& [path, side] : {std::pair(typed.a, &*a), std::pair(typed.b, &*b)}) {
+    if (!sides->are_bridged) break;
+    CKPT_ASSIGN(are_read, are_names_read(path, *side, typed.reading, console));
+    sides->are_bridged = are_read;
+  }
   CKPT_ASSIGN(const bool is_well, diff_values(*sides, question, console, common));
   CKPT_TRY(check_files_read());
-  return is_well ? 0 : 1;
+  return is_well && are_read ? 0 : 1;
 }
 
 std::string fail_if_help() {

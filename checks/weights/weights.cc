@@ -51,6 +51,13 @@ std::string_view form_wanted(std::span<const std::string_view> forms, const Name
   return {};
 }
 
+// What of the words before a name is too much, where all else of them is wanted.
+std::string_view extra_front(std::string_view lead, std::string_view wanted) {
+  wanted.remove_suffix(last_word(wanted).size());
+  const std::string_view front = lead.substr(0, lead.size() - std::min(lead.size(), wanted.size()));
+  return lead.ends_with(wanted) && front.ends_with('.') ? front : std::string_view();
+}
+
 void add_renames(const NameForm& names, std::string_view wanted, std::vector<std::string>& out) {
   const std::string_view lead = wanted.substr(0, wanted.size() - last_word(wanted).size());
   for (const std::string& stem : names.stems) {
@@ -74,10 +81,13 @@ void look_prefix(const Look& look) {
   if (look.is(Program::kTransformers) && is_quantized) return;  // read by code of its own
   const auto read = forms_read(look);
   std::vector<std::string> rules;
+  std::set<std::string_view> fronts;  // of names that are read: empty
   std::string place, found;
   for (const auto& [form, names] : on.parameters.forms) {
     const std::string_view wanted = form_wanted(read, names);
-    if (wanted.empty() || std::ranges::count(read, form) != 0) continue;
+    const bool is_read = wanted.empty() || std::ranges::count(read, form) != 0;
+    fronts.insert(is_read ? std::string_view() : extra_front(names.lead, wanted));
+    if (is_read) continue;
     add_renames(names, wanted, rules);
     const bool is_text = names.kind == NameKind::kText;
     if (!place.empty() && !is_text) continue;
@@ -90,7 +100,9 @@ void look_prefix(const Look& look) {
   // Of these one wrapper could be made, where others are renamed.
   const bool is_wrapped_again = has_quirk(on.text_type, "takes_wrapper_names");
   Fix rename;
-  rename.step = fmt::format("rename:{}", fmt::join(rules, ","));
+  const bool is_in_front = fronts.size() == 1 && !fronts.begin()->empty();
+  rename.step = is_in_front ? fmt::format("rename:from={},to=", *fronts.begin())
+                            : fmt::format("rename:{}", fmt::join(rules, ","));
   look.report(std::move(place), std::move(found), {},
               look.is(Program::kTransformers) ? "newly initialized: weights of random numbers" : "",
               is_wrapped_again ? std::nullopt : std::optional(std::move(rename)));

@@ -23,7 +23,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kTypes = "tokenizer.ggml.token_type";
+constexpr std::string_view kTokenTypes = "tokenizer.ggml.token_type";
 constexpr std::string_view kTexts = "tokenizer.ggml.tokens";
 constexpr std::string_view kSpace = "\xe2\x96\x81";  // U+2581
 constexpr std::string_view kSpaceLetter = "\xc4\xa0";  // U+0120, of byte-level BPE
@@ -71,7 +71,7 @@ void look_byte_tokens(const Look& look, const GgufTokens& tokens, const TextInde
                       : "characters without a token are dropped");
   }
   if (untyped.count != 0 && tokens.types != nullptr) {
-    look.report(std::string(kTypes), counted(untyped, "not of type byte"), {},
+    look.report(std::string(kTokenTypes), counted(untyped, "not of type byte"), {},
                 fmt::format("the text '{}' instead of the byte", untyped.first));
   }
 }
@@ -173,7 +173,7 @@ void look_template_tokens(const Look& look, const GgufTokens& tokens, const Text
   }
   if (lost.empty()) return;
   const uint32_t first = *lost.begin();
-  look.report(fmt::format("{}[{}]", kTypes, first),
+  look.report(fmt::format("{}[{}]", kTokenTypes, first),
               fmt::format("'{}' is {}, neither control nor user-defined, and nothing joins it{}; "
                           "the chat template has it",
                           tokens.texts[first], tokens.type(first),
@@ -212,11 +212,11 @@ void look_gguf_vocabulary(const Look& look) {
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
   const MetaArray* texts = metadata.find_array(kTexts);
   if (model == nullptr || !has_word("llama gemma4 gpt2", *model) || texts == nullptr) return;
-  const GgufTokens tokens{texts->texts, metadata.find_array(kTypes),
+  const GgufTokens tokens{texts->texts, metadata.find_array(kTokenTypes),
                           metadata.find_array("tokenizer.ggml.merges"), *model != "gpt2"};
   const TextIndex ids(tokens.texts);
   if (tokens.types == nullptr) {
-    look.report(std::string(kTypes), "missing; llama.cpp takes every token for text");
+    look.report(std::string(kTokenTypes), "missing; llama.cpp takes every token for text");
   }
   if (*model == "llama" && metadata.find_array("tokenizer.ggml.scores") == nullptr) {
     look.report("tokenizer.ggml.scores", "missing; nothing tells which tokens join first");

@@ -24,9 +24,9 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kTokenTypes = "tokenizer.ggml.token_type";
-constexpr std::string_view kTexts = "tokenizer.ggml.tokens";
-constexpr std::string_view kSpace = "\xe2\x96\x81";  // U+2581
-constexpr std::string_view kSpaceLetter = "\xc4\xa0";  // U+0120, of byte-level BPE
+constexpr std::string_view kTokenTexts = "tokenizer.ggml.tokens";
+constexpr std::string_view kPieceSpace = "\xe2\x96\x81";  // U+2581
+constexpr std::string_view kLetterSpace = "\xc4\xa0";  // U+0120, of byte-level BPE
 constexpr int kNormalType = 1, kUnknownType = 2, kControlType = 3, kUserType = 4, kUnusedType = 5,
               kByteType = 6;
 
@@ -43,7 +43,7 @@ struct GgufTokens {
 };
 
 // "12 tokens, the first 'x', are not ..."
-std::string counted(const Mismatch& found, std::string_view what) {
+std::string counted_tokens(const Mismatch& found, std::string_view what) {
   return found.count == 1
              ? fmt::format("'{}' is {}", found.first, what)
              : fmt::format("{} tokens, the first '{}', are {}", found.count, found.first, what);
@@ -63,7 +63,7 @@ void look_byte_tokens(const Look& look, const GgufTokens& tokens, const TextInde
   const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
   if (missing.count != 0) {
     const bool stops = *model == "llama";
-    look.report(std::string(kTexts),
+    look.report(std::string(kTokenTexts),
                 fmt::format("{} of 256 bytes have no token, the first {}; the model is '{}'",
                             missing.count, missing.first, *model),
                 stops ? std::optional(Severity::kUnloaded) : std::nullopt,
@@ -71,7 +71,7 @@ void look_byte_tokens(const Look& look, const GgufTokens& tokens, const TextInde
                       : "characters without a token are dropped");
   }
   if (untyped.count != 0 && tokens.types != nullptr) {
-    look.report(std::string(kTokenTypes), counted(untyped, "not of type byte"), {},
+    look.report(std::string(kTokenTypes), counted_tokens(untyped, "not of type byte"), {},
                 fmt::format("the text '{}' instead of the byte", untyped.first));
   }
 }
@@ -97,19 +97,21 @@ void look_kind(const Look& look, const GgufTokens& tokens, const TextIndex& ids)
     if (tokens.type(id) != kNormalType) continue;
     const std::string& text = tokens.texts[id];
     ++normal;
-    of_pieces += text.find(kSpace) != text.npos ? 1 : 0;
-    of_letters += text.find(kSpaceLetter) != text.npos ? 1 : 0;
+    of_pieces += text.find(kPieceSpace) != text.npos ? 1 : 0;
+    of_letters += text.find(kLetterSpace) != text.npos ? 1 : 0;
     if (!has_byte_letters(text)) other.add(text);
   }
   if (tokens.has_bytes) {
     look_byte_tokens(look, tokens, ids);
     if (of_pieces > of_letters) return;
-    look.tell(std::string(kTexts), "{} have U+2581, as which spaces are looked up; {} have '{}'",
-              of_pieces, of_letters, kSpaceLetter);
+    look.tell(std::string(kTokenTexts),
+              "{} have U+2581, as which spaces are looked up; {} have '{}'", of_pieces, of_letters,
+              kLetterSpace);
   } else if (other.count > 0 && (of_letters <= of_pieces || other.count * 2 >= normal)) {
-    look.report(std::string(kTexts),
-                counted(other, "not of letters that stand for bytes; the model is 'gpt2'"), {},
-                "no text is split into such tokens");
+    look.report(
+        std::string(kTokenTexts),
+        counted_tokens(other, "not of letters that stand for bytes; the model is 'gpt2'"), {},
+        "no text is split into such tokens");
   }
 }
 
@@ -151,7 +153,7 @@ std::set<uint32_t> unsearched_tokens(const Look& look, const GgufTokens& tokens,
   return out;
 }
 
-bool has_split(std::string_view text, const TextIndex& ids) {
+bool has_two_parts(std::string_view text, const TextIndex& ids) {
   for (size_t cut = 1; cut < text.size(); ++cut) {
     if (ids.find(text.substr(0, cut)) && ids.find(text.substr(cut))) return true;
   }
@@ -162,7 +164,7 @@ void look_template_tokens(const Look& look, const GgufTokens& tokens, const Text
   std::set<uint32_t> lost = unsearched_tokens(look, tokens, ids);
   const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
   if (*model == "llama") {
-    std::erase_if(lost, [&](uint32_t id) { return has_split(tokens.texts[id], ids); });
+    std::erase_if(lost, [&](uint32_t id) { return has_two_parts(tokens.texts[id], ids); });
   } else if (!lost.empty() && tokens.merges != nullptr) {
     for (const std::string& merge : tokens.merges->texts) {
       const size_t space = std::min(merge.find(' ', 1), merge.size());
@@ -196,7 +198,7 @@ void look_filled_tokens(const Look& look, const GgufTokens& tokens, const TextIn
       if (end == literal.npos) break;
       const std::string_view text = literal.substr(at, end + 2 - at);
       if (text.find_first_of(" \n<", 1) != text.npos || ids.find(text)) continue;
-      return look.report(std::string(kTexts),
+      return look.report(std::string(kTokenTexts),
                          fmt::format("the chat template has '{}', which is not a token; ID {} is "
                                      "a filler",
                                      text, filler),
@@ -210,7 +212,7 @@ void look_filled_tokens(const Look& look, const GgufTokens& tokens, const TextIn
 void look_gguf_vocabulary(const Look& look) {
   const Metadata& metadata = look.on.checkpoint.metadata;
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
-  const MetaArray* texts = metadata.find_array(kTexts);
+  const MetaArray* texts = metadata.find_array(kTokenTexts);
   if (model == nullptr || !has_word("llama gemma4 gpt2", *model) || texts == nullptr) return;
   const GgufTokens tokens{texts->texts, metadata.find_array(kTokenTypes),
                           metadata.find_array("tokenizer.ggml.merges"), *model != "gpt2"};

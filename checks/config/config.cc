@@ -68,10 +68,8 @@ void look_model_type(const Look& look) {
 
 // vLLM takes the bare model of model_type then, where transformers has one.
 void look_no_class(const Look& look) {
-  const std::string_view reader =
-      look.profile.rules == Rules::kVllm32 ? "transformers-5" : "transformers-4.57";
   const bool is_served = look.is(Program::kVllm) && !look.on.is_wrapper &&
-                         knows_model_type(*find_profile(reader), look.on.model_type);
+                         knows_model_type(look.profile.transformers(), look.on.model_type);
   look.report("config.json: architectures", "names no class",
               is_served ? std::optional(Severity::kUnsound) : std::nullopt,
               is_served ? "served as a model that makes embeddings" : "");
@@ -205,7 +203,7 @@ void look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
   const JsonValue* count = look.on.text_field("num_hidden_layers");
   if (types.empty() || count == nullptr) return;
-  const bool is_old = look.profile.reads_old_tokenizers_alone();
+  const bool is_old = look.profile.has_transformers_4();
   // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
   const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
                        (is_old && has_quirk(look.on.text_type, "ignores_layer_types"));
@@ -215,7 +213,7 @@ void look_layer_types(const Look& look) {
       look.is(Program::kVllm) && has_quirk(look.on.text_type, "takes_longer_layer_types");
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
-    const bool is_compared = look.profile.rules == Rules::kTransformers5 ||
+    const bool is_compared = !look.profile.has_transformers_4() ||
                              !has_quirk(look.on.text_type, "counts_no_layer_types");
     const bool reads_alone = !look.profile.serves() && is_compared;
     look.report("config.json: layer_types",
@@ -280,7 +278,7 @@ constexpr Check kConfigChecks[] = {
     {"C02", "the program knows the model_type", "U: vllm* sglang transformers*", "", "",
      look_model_type, "vl-wrap"},
     {"C03", "the program has the model class",
-     "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4.57",
+     "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4",
      "unsupported architecture", "", look_model_class, "vl-wrap"},
     {"C04", "a wrapper's model_type or class has a text_config", "S: all",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions", "",

@@ -209,7 +209,7 @@ void look_chosen_experts(const Look& look) {
     const auto count = whole(*chosen);
     if (count == 0 && most == 0) continue;  // a dense model of a class that may have experts
     if (count && *count > 0 && *count <= most) continue;
-    const bool is_refused = look.profile.rules == Rules::kTransformers5 && !look.profile.serves() &&
+    const bool is_refused = !look.profile.serves() && !look.profile.has_transformers_4() &&
                             !chosen->is_number_integer() && !chosen->is_null();
     look.report(
         fmt::format("config.json: {}", field),
@@ -292,7 +292,7 @@ void look_theta_number(const Look& look) {
   const JsonValue* rope = on.text_field("rope_scaling");
   if (rope == nullptr) rope = on.text_field("rope_parameters");
   const bool reads_inner =
-      !look.profile.reads_old_tokenizers_alone() || has_quirk(on.text_type, "theta_inside");
+      !look.profile.has_transformers_4() || has_quirk(on.text_type, "theta_inside");
   const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
                          has_quirk(on.text_type, "other_theta");
   if (is_class && is_unread) return;

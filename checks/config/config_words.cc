@@ -315,14 +315,13 @@ constexpr std::string_view kLookUpParts =
     " llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
 
 void look_part_types(const Look& look) {
-  const Rules rules = look.profile.rules;
-  const bool has_list =
-      rules != Rules::kSglang && !look.is(Program::kTensorrt) && !look.is(Program::kLlamaCpp);
+  const bool has_list = !look.is(Program::kSglang) && !look.is(Program::kTensorrt) &&
+                        !look.is(Program::kLlamaCpp);
   const bool looks_up =
       has_word(kLookUpParts, look.on.model_type) || has_quirk(look.on.model_type, "looks_up_parts");
   if (!has_list || !looks_up) return;
   const Profile& classes =
-      look.profile.reads_old_tokenizers_alone() ? *find_profile("transformers-4.57") : look.profile;
+      look.profile.has_transformers_4() ? look.profile.transformers() : look.profile;
   for (const std::string_view part : {"text_config", "vision_config"}) {
     const JsonValue* type = member(known(look.on.config, part), "model_type");
     if (type == nullptr) continue;

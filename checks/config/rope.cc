@@ -44,7 +44,7 @@ constexpr std::string_view kTransformersTypes =
 constexpr std::string_view kSglangTypes =
     " default linear dynamic yarn deepseek_yarn longrope llama3 proportional ";
 constexpr std::string_view kConvertedTypes = " default linear yarn longrope llama3 proportional ";
-constexpr std::string_view kTypesFrom32 = " proportional bailing_mrope ";
+constexpr std::string_view kLaterTypes = " proportional bailing_mrope ";
 constexpr std::string_view kLayerTypes =
     " full_attention sliding_attention chunked_attention linear_attention ";
 
@@ -68,7 +68,7 @@ struct Rope {
 
 // rope_scaling goes before rope_parameters; by layer type there is one each.
 std::vector<Rope> ropes_of(const Look& look) {
-  const bool is_first = !look.profile.reads_old_tokenizers_alone();
+  const bool is_first = !look.profile.has_transformers_4();
   std::vector<Rope> out;
   const JsonValue& text = look.on.text_config();
   const std::string prefix = look.on.text_place();
@@ -355,7 +355,7 @@ std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
 std::string fault_of_length(const Look& look, const Rope& rope) {
   const JsonValue& said = *rope.said;
   const bool is_asked = look.is(Program::kVllm) && said.is_object() &&
-                        look.profile.reads_old_tokenizers_alone() &&
+                        look.profile.has_transformers_4() &&
                         !has_quirk(look.on.model_type, "yarn_without_length") &&
                         !look.on.model_type.starts_with("gemma3n");
   if (!is_asked) return {};
@@ -391,7 +391,7 @@ std::string fault_of(const Look& look, const Rope& rope) {
   const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
   const std::string_view quirks = quirks_of(look.on.text_type);
   if (is_read && rotates_nothing(look.on)) return {};
-  const bool is_old_class = look.profile.reads_old_tokenizers_alone();
+  const bool is_old_class = look.profile.has_transformers_4();
   if (is_old_class && is_scaling) {
     std::string fault = fault_of_class(look.on, rope);
     if (!fault.empty()) return fault;
@@ -421,7 +421,8 @@ std::string fault_of(const Look& look, const Rope& rope) {
     if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
   const RopeType* type = find_by(kTypes, &RopeType::name, computed);
-  const bool is_later = look.profile.rules != Rules::kVllm32 && has_word(kTypesFrom32, computed);
+  const bool is_later = has_word(kLaterTypes, computed) &&
+                        !has_listed(look.profile, "rope types", computed, false);
   const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
   const bool has_types = look.is(Program::kVllm) && !is_free;
   if (std::string fault = fault_of_program(look, name); !fault.empty()) return fault;
@@ -437,7 +438,8 @@ std::string fault_of(const Look& look, const Rope& rope) {
 void look_divided_length(const Look& look) {
   const Examined& on = look.on;
   const bool is_asked =
-      look.profile.rules == Rules::kTransformers4 && has_quirk(on.text_type, "own_rope_scaling");
+      look.is(Program::kTransformers) && look.profile.has_transformers_4() &&
+      has_quirk(on.text_type, "own_rope_scaling");
   const JsonValue* length = member(on.text_config(), "max_position_embeddings");
   const JsonValue* said = member(on.text_config(), "rope_scaling");
   const bool divides =
@@ -511,7 +513,7 @@ void look_whole_heads(const Look& look) {
   const bool is_whole = has_listed(look.profile, "rotates whole heads", on.text_type, false);
   if (!is_whole || rotates_nothing(on)) return;
   std::vector<const JsonValue*> shares;
-  if (look.profile.reads_old_tokenizers_alone()) {
+  if (look.profile.has_transformers_4()) {
     shares.push_back(member(on.text_config(), kShare));
   } else {
     for (const Rope& rope : ropes_of(look)) {
@@ -574,7 +576,7 @@ constexpr Check kRopeChecks[] = {
     {"C19", "partial_rotary_factor is a share",
      "U: vllm* sglang, S: transformers*, W: tensorrt-llm llama.cpp",
      "partial_rotary_factor must be between 0.0 and 1.0", kTakeConfig, look_share},
-    {"C20", "rope_theta is where the reader looks", "S: vllm-0.16 vllm-0.17 transformers-4.57",
+    {"C20", "rope_theta is where the reader looks", "S: vllm-tf4 transformers-4",
      "loads, and answers get worse the longer the text is", "", look_theta, "serving-config"},
 };
 

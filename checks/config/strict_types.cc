@@ -85,13 +85,6 @@ bool has_own(const Look& look, std::string_view type_or_field) {
   return has_listed(look.profile, "own configurations", type_or_field, false);
 }
 
-// The profile of the transformers whose classes the program makes.
-const Profile& reader_of(const Look& look) {
-  if (look.is(Program::kTransformers)) return look.profile;
-  return *find_profile(look.profile.reads_old_tokenizers_alone() ? "transformers-4.57"
-                                                                 : "transformers-5");
-}
-
 bool is_of_types(const JsonValue& value, std::string_view letters) {
   const bool is_empty_list = value.is_array() && value.empty();
   const std::string own = is_empty_list ? "lL" : std::string(1, letter_of(value));
@@ -102,7 +95,7 @@ bool is_of_types(const JsonValue& value, std::string_view letters) {
 // The fault of a field in the class of this model type; empty: none.
 std::string fault_of_field(const Look& look, std::string_view key, const JsonValue& value,
                            std::string_view type) {
-  const Profile& reader = reader_of(look);
+  const Profile& reader = look.profile.transformers();
   const auto types = section_with(reader, fmt::format("field {}=", key), type);
   if (!types.empty() && !is_of_types(value, types)) {
     return fmt::format("{}; expected {}", value.dump(), names_of(types));
@@ -154,7 +147,7 @@ void look_types(const Look& look) {
   const Examined& on = look.on;
   if (on.config.is_null()) return;
   // Configurations that servers have themselves derive from the same base.
-  const bool has_base = knows_model_type(reader_of(look), on.model_type);
+  const bool has_base = knows_model_type(look.profile.transformers(), on.model_type);
   if (has_base) look_class(look, "config.json: ", on.config, kEveryClass);
   look_class(look, "config.json: ", on.config, on.model_type);
   for (const auto& [field, part] : on.config.items()) {

@@ -130,8 +130,8 @@ Result<std::vector<const Profile*>> chosen(const Examination& examination, const
   if (!examination.profiles.empty()) return out;
   for (const Profile& profile : profiles()) {
     // Unasked, releases from before the model was known have nothing to say.
-    const bool is_too_old = on != nullptr && profile.rules == Rules::kVllm16 &&
-                            has_quirk(on->text_type, "after_vllm_0.16");
+    const bool is_too_old = on != nullptr && profile.does("precede_qwen3_5") &&
+                            has_quirk(on->text_type, "of_qwen3_5");
     // Ollama's own conversion takes few folders; everybody gives it GGUF.
     const bool is_other_form =
         profile.program == Program::kOllama && (on == nullptr || !on->is_gguf);

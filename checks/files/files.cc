@@ -165,7 +165,7 @@ constexpr Check kFileChecks[] = {
      "remove one of the two values", look_keys_set_twice},
     {"F03", "generation_config.json is valid", "W: vllm* sglang transformers*",
      "errors when it is saved; sampling that is ignored", "", look_generation, "serving-config"},
-    {"F04", "the writer is not newer than the reader", "I: vllm-0.16 vllm-0.17 transformers-4.57",
+    {"F04", "the writer is not newer than the reader", "I: vllm-tf4 transformers-4",
      "", "", look_newer},
     {"F09", "code that documents name is there", "W: vllm* sglang transformers*",
      "with --trust-remote-code: does not appear to have a file named ...",

@@ -62,7 +62,7 @@ constexpr Check kProcessorChecks[] = {
      "server stops when it makes its processor",
      "", look_present, "preprocessor"},
     {"P02", "the image processor has a separate file",
-     "S: vllm-0.16 vllm-0.17 sglang, W: tensorrt-llm, I: vllm",
+     "S: vllm-tf4 sglang, W: tensorrt-llm, I: vllm-tf5",
      "does not appear to have a file named preprocessor_config.json", "", look_nested,
      "preprocessor"},
     {"P03", "image_processor_type is set", "W: vllm* sglang, I: tensorrt-llm",

@@ -261,7 +261,7 @@ void look_unread_parts(const Look& look) {
 
 void look_other_programs(const Look& look) {
   if (!look.on.is_gguf) return;
-  if (look.profile.reads_gguf()) return look_unread_parts(look);
+  if (look.does("read_gguf")) return look_unread_parts(look);
   std::optional<Fix> fix;
   if (look.is(Program::kVllm)) {
     fix = advised(

@@ -1,14 +1,18 @@
-// Reads data/profiles/*.txt, which cmake/embed_profiles.cmake puts into the program:
+// Reads data/profiles/*.txt, which cmake/embed_profiles.cmake puts into the program. A file's name
+// is that of a release: vllm-0.32.
 //
-//   key value                    order, help, program, rules, rated, algos
+//   key value                    help, version, program, reader, rated, algos
+//   kind NAME                    the newest release of each kind is shown by this name
 //   rated NAME ...               the names in the ratings of checks that it goes by; its own
 //                                without this key. Programs may share one: "llama-server"
+//   like PROFILE                 the keys, traits and sections that this file does not state
+//   does TRAIT                   one of kTraits; `does not TRAIT`: unlike that profile
 //   [section]                    words follow, between spaces and over any number of lines
 //   also PROFILE                 the words of that profile's section count too
 //   without WORD ...             but not these
 //   # comment
 //
-// A release that goes by the rules of one that is known here is one more file.
+// A release is one more file; data/profiles/refresh writes it.
 #include "checks/profiles/profiles.h"
 
 #include <algorithm>
@@ -42,25 +46,46 @@ constexpr std::pair<std::string_view, Program> kPrograms[] = {
     {"llama.cpp", Program::kLlamaCpp},
     {"ollama", Program::kOllama},
     {"transformers", Program::kTransformers}};
-constexpr std::pair<std::string_view, Rules> kRules[] = {{"vllm-0.16", Rules::kVllm16},
-                                                         {"vllm-0.17", Rules::kVllm17},
-                                                         {"vllm-0.32", Rules::kVllm32},
-                                                         {"sglang", Rules::kSglang},
-                                                         {"transformers-4", Rules::kTransformers4},
-                                                         {"transformers-5", Rules::kTransformers5}};
+
+// Every file by its name.
+using Files = std::map<std::string_view, std::string_view>;
+
+Files files_of(std::string_view all) {
+  constexpr std::string_view kStart = "profile ";
+  Files out;
+  while (!all.empty()) {
+    const std::string_view name = take_line(all).substr(kStart.size());
+    const size_t end = std::min(all.find("\nprofile ") + 1, all.size());
+    out[name] = all.substr(0, end == 0 ? all.size() : end);
+    all.remove_prefix(out[name].size());
+  }
+  return out;
+}
+
+void read_trait(std::string_view value, Profile& profile) {
+  const bool is_absent = value.starts_with("not ");
+  if (is_absent) value.remove_prefix(4);
+  CKPT_CHECK(std::ranges::find(kTraits, value) != std::end(kTraits));
+  is_absent ? void(profile.traits.erase(value)) : void(profile.traits.insert(value));
+}
 
 // Before the first section of a file.
 void read_key(std::string_view key, std::string_view value, Profile& profile) {
-  if (key == "order") {
-    std::from_chars(value.data(), value.data() + value.size(), profile.order);
-  } else if (key == "help") {
-    profile.help = value;
+  using Field = std::pair<std::string_view, std::string_view Profile::*>;
+  constexpr Field kTexts[] = {{"kind", &Profile::kind},
+                              {"help", &Profile::help},
+                              {"version", &Profile::version},
+                              {"like", &Profile::like},
+                              {"reader", &Profile::reader}};
+  const Field* text = find_by(kTexts, &Field::first, key);
+  if (text != nullptr) {
+    profile.*text->second = value;
   } else if (key == "program") {
     profile.program = value_named(kPrograms, value);
-  } else if (key == "rules") {
-    profile.rules = value_named(kRules, value);
   } else if (key == "rated") {
     profile.rated = split_words(value);
+  } else if (key == "does") {
+    read_trait(value, profile);
   } else {
     CKPT_CHECK(key == "algos");
     profile.algos = fmt::format(" {} ", value);
@@ -79,33 +104,59 @@ void read_words(std::string_view line, WordList& list) {
   for (const std::string_view word : split_words(rest)) words.insert(word);
 }
 
-void read_line(std::string_view line, std::vector<Profile>& out, WordList*& section) {
-  std::string_view value = line;
-  const std::string_view key = take_word(value);
-  if (key == "profile") {
-    Profile& made = out.emplace_back();
-    made.name = value;
-    made.rated = {value};
-    section = nullptr;
-  } else if (line.starts_with('[')) {
-    section = &out.back().lists[line.substr(1, line.size() - 2)];
-  } else if (section != nullptr) {
-    read_words(line, *section);
-  } else {
+void read_file(const Files& files, std::string_view name, bool has_sections, Profile& out) {
+  std::string_view text = files.at(name);
+  WordList* section = nullptr;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    std::string_view value = line;
+    const std::string_view key = take_word(value);
     value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    read_key(key, value, out.back());
+    if (line.empty() || line[0] == '#') continue;
+    if (line[0] == '[' && !has_sections) return;
+    if (line[0] == '[') {
+      section = &out.lists[line.substr(1, line.size() - 2)];
+    } else if (section != nullptr) {
+      read_words(line, *section);
+    } else {
+      if (key == "like") read_file(files, value, false, out);
+      read_key(key, value, out);
+    }
   }
+}
+
+std::vector<uint64_t> numbers_of(std::string_view version) {
+  std::vector<uint64_t> out;
+  while (!version.empty()) {
+    const std::string_view number = take_word(version, '.');
+    std::from_chars(number.data(), number.data() + number.size(), out.emplace_back());
+  }
+  return out;
 }
 
 std::vector<Profile> read_profiles() {
   std::vector<Profile> out;
-  WordList* section = nullptr;
-  std::string_view text = kProfileFiles;
-  while (!text.empty()) {
-    const std::string_view line = take_line(text);
-    if (!line.empty() && line[0] != '#') read_line(line, out, section);
+  const Files files = files_of(kProfileFiles);
+  for (const auto& [name, text] : files) {
+    Profile& made = out.emplace_back();
+    made.file = made.name = made.reader = name;
+    read_file(files, name, true, made);
+    if (made.rated.empty()) made.rated = {name};
   }
-  std::ranges::sort(out, {}, &Profile::order);
+  std::ranges::sort(out, {}, [](const Profile& profile) {
+    return std::pair(profile.program, numbers_of(profile.version));
+  });
+  for (Profile& profile : out) {  // the releases before it come first
+    const Profile* like = find_by(out, &Profile::file, profile.like);
+    if (like == nullptr) continue;
+    for (const auto& [section, list] : like->lists) {
+      profile.lists.try_emplace(section, WordList{{}, {}, {profile.like}});
+    }
+  }
+  std::set<std::string_view> kinds;
+  for (auto newest = out.rbegin(); newest != out.rend(); ++newest) {
+    if (!newest->kind.empty() && kinds.insert(newest->kind).second) newest->name = newest->kind;
+  }
   return out;
 }
 
@@ -118,15 +169,18 @@ std::span<const Profile> profiles() {
 
 const Profile* find_profile(std::string_view name) {
   const std::span<const Profile> all = profiles();
-  return find_by(all, &Profile::name, name);
+  const Profile* named = find_by(all, &Profile::name, name);
+  return named != nullptr ? named : find_by(all, &Profile::file, name);
 }
+
+const Profile& Profile::transformers() const { return *find_profile(reader); }
 
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
 // (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors); transformers
 // 5.17 src/transformers/utils/hub.py.
 bool Profile::takes(const IndexMisfit& misfit) const {
   switch (program) {
-    case Program::kVllm: return !misfit.lacks_file || rules != Rules::kVllm32;
+    case Program::kVllm: return !misfit.lacks_file || !does("need_every_indexed_file");
     case Program::kSglang:
       return true;  // lists the files, and keeps those that the index names
     case Program::kLlamaCpp:
@@ -169,7 +223,7 @@ std::string_view section_with(const Profile& profile, std::string_view start,
                               std::string_view word) {
   auto at = profile.lists.lower_bound(start);
   for (; at != profile.lists.end() && at->first.starts_with(start); ++at) {
-    if (at->second.words.contains(word)) return at->first.substr(start.size());
+    if (has_listed(profile, at->first, word, false)) return at->first.substr(start.size());
   }
   return {};
 }
@@ -177,13 +231,12 @@ std::string_view section_with(const Profile& profile, std::string_view start,
 bool knows_model_class(const Profile& profile, std::string_view name) {
   constexpr std::string_view kClasses = "classes";
   if (has_listed(profile, kClasses, name, true)) return true;
-  const WordList* endings = find_mapped(profile.lists, "endings with adapters");
-  const WordList* adapted = find_mapped(profile.lists, "endings of adapted classes");
-  if (endings == nullptr || adapted == nullptr) return false;
-  return std::ranges::any_of(endings->words, [&](std::string_view ending) {
+  const auto adapted = listed_words(profile, "endings of adapted classes");
+  const auto endings = listed_words(profile, "endings with adapters");
+  return std::ranges::any_of(endings, [&](std::string_view ending) {
     if (!name.ends_with(ending)) return false;
     const std::string_view stem = name.substr(0, name.size() - ending.size());
-    return std::ranges::any_of(adapted->words, [&](std::string_view other) {
+    return std::ranges::any_of(adapted, [&](std::string_view other) {
       return has_listed(profile, kClasses, fmt::format("{}{}", stem, other), false);
     });
   });

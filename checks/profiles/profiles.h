@@ -2,6 +2,7 @@
 // private to checks/.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,8 +16,38 @@
 namespace ckpt {
 
 enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kOllama, kTransformers };
-// Releases that the checks tell apart.
-enum class Rules : uint8_t { kVllm16, kVllm17, kVllm32, kSglang, kTransformers4, kTransformers5 };
+
+// Where releases of one program differ. A line `does NAME` in the file of a profile states it, with
+// its source; no other code asks which release a profile is.
+inline constexpr std::string_view kTraits[] = {
+    "answer_unasked",  // belongs to the profiles that are asked without --for
+    "ask_lists_for_joined_names",
+    "ask_lists_for_w1_w2_w3",
+    "choose_tokenizer_by_model_type",
+    "join_indexer_in_floats",
+    "join_layers_of_mixed_lists",
+    "keep_modules_without_group_in_floats",
+    "look_up_cache_scales",
+    "need_every_indexed_file",
+    "pass_over_quantizers_of_qwen3_5",
+    "precede_qwen3_5",
+    "read_gguf",
+    "refuse_extra_weights",
+    "rename_starts_of_names",
+    "run_convolutions_in_floats",
+    "run_quantized_heads",
+    "state_joins",
+    "take_experts_in_smaller_blocks",
+    "take_wrapper_names",
+    "treat_experts_as_their_neighbors"};
+
+void unknown_trait();  // not constexpr: a misspelled trait does not compile
+struct Trait {
+  std::string_view name;
+  consteval Trait(const char* text) : name(text) {  // NOLINT: implicit
+    if (std::ranges::find(kTraits, name) == std::end(kTraits)) unknown_trait();
+  }
+};
 
 // A section of a profile's file.
 struct WordList {
@@ -25,17 +56,19 @@ struct WordList {
 };
 
 struct Profile {
-  std::string_view name, help;
+  std::string_view file;  // "vllm-0.32", which names the release
+  std::string_view name;  // "vllm" for the newest release of its kind; else the same
+  std::string_view kind, help, version;
   Program program = Program::kTransformers;
-  Rules rules = Rules::kTransformers5;
   // Names by which checks rate it: its own, if the file has no others.
   std::vector<std::string_view> rated;
   std::string algos;  // quant_algo values of ModelOpt that it takes, between spaces
+  std::set<std::string_view> traits = {};
   std::map<std::string_view, WordList> lists = {};
-  uint32_t order = 0;  // in lists of profiles
+  std::string_view like;    // the profile that has what this file does not state
+  std::string_view reader;  // the profile of the transformers that it comes with
 
-  // Of GGUF, what these make of an architecture and of types is known; the rest is not.
-  bool reads_gguf() const { return program != Program::kTensorrt && rules != Rules::kVllm32; }
+  bool does(Trait trait) const { return traits.contains(trait.name); }
   // Whether it reads a folder with such an index.
   bool takes(const IndexMisfit& misfit) const;
   bool serves() const { return program != Program::kTransformers; }
@@ -43,19 +76,20 @@ struct Profile {
   bool runs_llama_server() const {
     return program == Program::kLlamaCpp || program == Program::kOllama;
   }
-  bool reads_old_tokenizers_alone() const {
-    return rules == Rules::kVllm16 || rules == Rules::kVllm17 || rules == Rules::kTransformers4;
-  }
+  // The release of transformers whose classes it makes.
+  const Profile& transformers() const;
+  bool has_transformers_4() const { return reader.starts_with("transformers-4."); }
   // Reads the tokenizer's files of a folder with transformers 5.
   bool has_tokenizers_of_5() const {
     const bool is_reader = program == Program::kVllm || program == Program::kSglang ||
                            program == Program::kTransformers;
-    return is_reader && !reads_old_tokenizers_alone();
+    return is_reader && !has_transformers_4();
   }
 };
 
 // In the order in which lists show them.
 std::span<const Profile> profiles();
+// By its name, or that of its file; null: not known.
 const Profile* find_profile(std::string_view name);
 
 // Whether section `list` of the profile's file has `word`. `if_absent`: where it has no such

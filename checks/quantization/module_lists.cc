@@ -161,7 +161,7 @@ ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quant
     : profile_(profile),
       said_(said),
       is_sglang_(profile.program == Program::kSglang),
-      is_newest_(profile.rules == Rules::kVllm32),
+      asks_joined_names_(profile.does("ask_lists_for_joined_names")),
       entries_({}, false),
       targets_({}, false),
       blocks_({}) {
@@ -238,7 +238,8 @@ ModuleLists::Answer ModuleLists::answer(const AskedModule& module) const {
   const bool may_have_head = method == "awq" || method == "gptq";
   if (module.is_head && may_have_head) {
     if (!is_true(*said_.json, "lm_head")) return Answer::kPlain;
-  } else if (module.is_head && !(is_newest_ && method == "compressed-tensors")) {
+  } else if (module.is_head &&
+             !(method == "compressed-tensors" && profile_.does("run_quantized_heads"))) {
     return Answer::kPlain;
   }
   if (method == "awq") return in_awq(module);
@@ -297,7 +298,7 @@ ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
   }
   if (module.shards.empty() && is_of_experts)
     return plain_if(fit_if(in_entries_.holds(module.name)));
-  if (is_newest_ && names.holds(module.name)) return Answer::kPlain;
+  if (asks_joined_names_ && names.holds(module.name)) return Answer::kPlain;
   return of_shards(module, [&](std::string_view name) { return fit_if(names.holds(name)); });
 }
 
@@ -348,12 +349,12 @@ EntryList::Fit ModuleLists::is_listed(std::string_view name) const {
 
 ModuleLists::Answer ModuleLists::in_quark(const AskedModule& module) const {
   const auto listed = [&](std::string_view name) { return is_listed(name); };
-  if (is_newest_ && module.is_experts) {
+  if (asks_joined_names_ && module.is_experts) {
     const std::string front = module.name + ".";
     const auto child = std::ranges::lower_bound(sorted_names_, front);
     if (child != sorted_names_.end() && child->starts_with(front)) return Answer::kPlain;
   }
-  if (is_newest_ && is_listed(module.name) == EntryList::Fit::kYes) return Answer::kPlain;
+  if (asks_joined_names_ && is_listed(module.name) == EntryList::Fit::kYes) return Answer::kPlain;
   const Answer found = of_shards(module, listed);
   // Some classes of SGLang join without saying so.
   const bool may_differ = is_sglang_ && !module.shards.empty();
@@ -380,7 +381,7 @@ ModuleLists::Answer ModuleLists::in_groups(const AskedModule& module) const {
   const bool is_direct =
       !module.is_experts &&
       (entries_.names().holds(module.name) ||
-       (is_newest_ && entries_.fit_of_expressions(module.name) == EntryList::Fit::kYes));
+       (asks_joined_names_ && entries_.fit_of_expressions(module.name) == EntryList::Fit::kYes));
   if (!is_direct) found = of_shards(module, [&](std::string_view name) { return is_listed(name); });
   const bool may_differ = is_sglang_ && !module.is_experts && !module.shards.empty();
   if (may_differ && found != plain_if(is_listed(module.name))) return Answer::kUnclear;

@@ -121,7 +121,7 @@ class ModuleLists {
 
   const Profile& profile_;
   const Quantization& said_;
-  bool is_sglang_, is_newest_;
+  bool is_sglang_, asks_joined_names_;
   EntryList entries_, targets_;
   NamesInEntries in_entries_;
   bool is_of_class_ = false;               // a target is the class of all linear layers

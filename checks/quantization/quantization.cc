@@ -270,7 +270,7 @@ void look_leftovers(const Look& look) {
   }
   if (found.count == 0) return;
   // The model's own loader passes over names that it does not know.
-  const bool passes_over = (look.profile.rules == Rules::kVllm17 || look.is(Program::kSglang)) &&
+  const bool passes_over = look.does("pass_over_quantizers_of_qwen3_5") &&
                            look.on.model_class.starts_with("Qwen3_5");
   look.report(found.first,
               fmt::format("{} tensors of quantizers: this is a trainer's checkpoint, not an export",
@@ -316,7 +316,7 @@ constexpr Check kQuantizationChecks[] = {
     {"Q02", "the program takes the quant_algo", "U: vllm* sglang tensorrt-llm llama.cpp", "", "",
      stated<look_algo>, "mixed-to-nvfp4"},
     {"Q03", "MIXED_PRECISION is declared where the program reads it",
-     "U: vllm-0.17 vllm sglang, I: tensorrt-llm", "Unknown ModelOpt quant algo: MIXED_PRECISION",
+     "U: vllm-mixed sglang, I: tensorrt-llm", "Unknown ModelOpt quant algo: MIXED_PRECISION",
      "", stated<look_mixed>, "serving-config"},
     {"Q23", "config.json declares the quantization", "U: vllm*", "Unknown ModelOpt quant algo", "",
      stated<look_nested_quantization>, "serving-config"},

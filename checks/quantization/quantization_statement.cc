@@ -120,7 +120,7 @@ void look_statement_keys(const Look& look) {
 // then, if it knows the method; servers read the floats of fp8 as codes.
 std::optional<Severity> weight_of_floats(const Look& look, const std::string& method) {
   const bool is_class = !look.profile.serves();
-  const bool is_old = look.profile.rules == Rules::kTransformers4;
+  const bool is_old = look.profile.has_transformers_4();
   if (method == "bitsandbytes") return Severity::kUnloaded;
   if (!has_word(" fp8 mxfp4 ", method)) {
     return is_class ? Severity::kUnsound : std::optional<Severity>();
@@ -141,7 +141,7 @@ void look_floats(const Look& look, const Quantization& said) {
   if (said.method == "compressed-tensors" && is_open) return;
   // On-the-fly there: 8-bit weights of transformers 4.57.
   const bool is_8bit = is_truthy(known(*said.json, "load_in_8bit"));
-  if (is_8bit && look.profile.rules == Rules::kTransformers4 && !look.profile.serves()) return;
+  if (is_8bit && look.profile.has_transformers_4() && !look.profile.serves()) return;
   std::vector<std::string> kept = said.exclude;
   for (const char* key : {"modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers"}) {
     for (const JsonValue& entry : list_in(*said.json, key)) {

@@ -105,7 +105,7 @@ std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_
 std::optional<Severity> fault_of_module(const Look& look, const Module& first,
                                         std::span<const std::string_view> parts) {
   const std::string stem = first.name.substr(0, first.name.size() - parts[0].size());
-  const bool is_refined = look.profile.rules == Rules::kVllm32;  // takes experts in smaller blocks
+  const bool is_refined = look.does("take_experts_in_smaller_blocks");
   if (stem.find(".experts.") != stem.npos) {
     const bool is_cut = rows_in_blocks(first) % kBlockRows != 0;
     return is_cut && !is_refined ? std::optional(Severity::kUnloaded) : std::nullopt;

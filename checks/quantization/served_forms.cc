@@ -26,7 +26,7 @@ bool is_expected(Form form, const std::string& algo) {
   return true;
 }
 
-bool runs_coded_heads(const Profile& profile) { return profile.rules == Rules::kVllm32; }
+bool runs_coded_heads(const Profile& profile) { return profile.does("run_quantized_heads"); }
 
 bool has_lists(const Examined& on) {
   return on.quantization() != nullptr && has_module_lists(*on.quantization());
@@ -114,8 +114,8 @@ void look_targets(const Look& look) {
   for (const auto& [name, served] : look.served) {
     if (!served.has_no_group) continue;
     for (const Module* shard : served.shards) {
-      // vLLM 0.32 leaves a module without a group in floats.
-      const bool is_kept = look.profile.rules == Rules::kVllm32 && shard->form == Form::kPlain;
+      const bool is_kept =
+          shard->form == Form::kPlain && look.does("keep_modules_without_group_in_floats");
       if (!is_kept) found.add(shard->name);
     }
   }
@@ -290,7 +290,7 @@ constexpr Check kServedChecks[] = {
     {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'",
      "serve the unquantized model, or with vLLM", look_class_of_floats},
-    {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-0.16 vllm-0.17 sglang",
+    {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-tf4 sglang",
      "noise, or not, from one start to the next: scales that nothing filled",
      "{again} --keep NAMES; or serve it with vLLM 0.32", stated<look_joined_on_disk>},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",

@@ -35,7 +35,7 @@ std::vector<Rename> family_renames(const Examined& on, std::string_view word) {
 
 std::vector<Rename> renames(const Examined& on, const Profile& profile) {
   // An entry of a list is renamed with what follows it alone, and its tensor by itself.
-  if (profile.rules == Rules::kVllm32) {
+  if (profile.does("rename_starts_of_names")) {
     if (auto out = family_renames(on, "vllm_start:"); !out.empty()) return out;
   }
   if (!has_quirk(on.model_type, "nested_text")) return {};
@@ -99,7 +99,7 @@ std::string served_name(std::string_view name) {
 bool joins_in_silence(const Examined& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return false;
   return has_quirk(on.model_type, "silent_joins:always") ||
-         (has_quirk(on.model_type, "silent_joins:before_0.32") && profile.rules != Rules::kVllm32);
+         (has_quirk(on.model_type, "silent_joins:unless_stated") && !profile.does("state_joins"));
 }
 
 // The statement with the server's names.
@@ -155,8 +155,7 @@ class Statement {
 
   bool is_never_quantized(const std::string& name) const {
     const std::string_view word = split(name).word;
-    const bool is_old = profile_.rules == Rules::kVllm16 || profile_.rules == Rules::kVllm17;
-    if (word == "lm_head") return is_old || profile_.program == Program::kSglang;
+    if (word == "lm_head") return !profile_.does("run_quantized_heads");
     if (word == "shared_expert_gate") return true;
     if (word == "gate" && has_quirk(on_.text_type, "float_router")) return true;
     if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
@@ -207,8 +206,7 @@ class Statement {
     if (const std::string* own = find_mapped(layers_, name + ".")) return *own;
     const Split parts = split(name);
     std::set<std::string> algos;
-    // 0.32 knows q, k, v, gate and up by themselves here.
-    const bool is_joined = !is_silent_ || profile_.rules == Rules::kVllm32;
+    const bool is_joined = !is_silent_ || profile_.does("join_layers_of_mixed_lists");
     if (const FusedProjections* entry = is_joined ? fused_of(parts.word) : nullptr) {
       for (const std::string_view shard : entry->parts()) {
         const std::string* own = find_mapped(layers_, child(parts.parent, shard) + ".");
@@ -219,8 +217,7 @@ class Statement {
     if (!algos.empty()) return *algos.begin();
     const auto below = layers_.lower_bound(name + ".");
     if (below != layers_.end() && below->first.starts_with(name + ".")) return below->second;
-    // 0.32 then treats experts like any module next to them.
-    if (profile_.rules != Rules::kVllm32 || parts.word != "experts") return "";
+    if (parts.word != "experts" || !profile_.does("treat_experts_as_their_neighbors")) return "";
     const std::string front = std::string(parts.parent) + ".";
     const auto other = layers_.lower_bound(front);
     return other != layers_.end() && other->first.starts_with(front) ? other->second : "";
@@ -360,7 +357,7 @@ class ByLists {
   }
 
   std::array<std::string_view, 3> words_of_experts(const Served& served) const {
-    const bool is_short = profile_.rules == Rules::kVllm32 &&
+    const bool is_short = profile_.does("ask_lists_for_w1_w2_w3") &&
                           has_word(" w1 w2 w3 ", last_word(served.shards.front()->name));
     if (is_short) return {"w1", "w3", "w2"};
     return {"gate_proj", "up_proj", "down_proj"};
@@ -405,12 +402,11 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   const Quantization* said = on.quantization();
   if (said == nullptr) return nullptr;
   const bool is_indexer = names_any(name, {".indexer.wk", ".indexer.weights_proj"});
-  if (is_indexer && profile.rules == Rules::kVllm32 && said->method.starts_with("modelopt")) {
+  if (is_indexer && said->method.starts_with("modelopt") &&
+      profile.does("join_indexer_in_floats")) {
     return &kIndexer;
   }
-  // vLLM 0.32 runs them quantized.
-  const bool is_older = profile.program == Program::kVllm && profile.reads_old_tokenizers_alone();
-  if (is_older && has_quirk(on.text_type, "plain_convolutions")) {
+  if (profile.does("run_convolutions_in_floats") && has_quirk(on.text_type, "plain_convolutions")) {
     return names_any(name, {".conv."}) ? &kConvolutions : nullptr;
   }
   if (profile.program != Program::kSglang) return nullptr;

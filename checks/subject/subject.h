@@ -263,6 +263,7 @@ struct Look {
   std::vector<Found>& out;
   Status& failed;  // set by a check that cannot finish; the diagnosis fails then
   bool is(Program program) const { return profile.program == program; }
+  bool does(Trait trait) const { return profile.does(trait); }
   bool is_server() const { return is(Program::kVllm) || is(Program::kSglang); }
   // report() with a sentence made of `format`.
   template <class... Args>

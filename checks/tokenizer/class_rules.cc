@@ -6,7 +6,7 @@
 //   words     WordPiece (BERT)
 //
 // data/profiles/tokenizer_classes.py ran each class on each kind; the outcomes are in
-// data/profiles/transformers-5.txt.
+// data/profiles/transformers-5.17.txt.
 // Source: transformers 5.17.0 src/transformers/models/auto/tokenization_auto.py (from_pretrained),
 // tokenization_utils_tokenizers.py (convert_to_native_format).
 #include <algorithm>
@@ -45,8 +45,8 @@ bool names_own_code(const JsonValue& config) {
 // Whether transformers 5 reads the folder's tokenizer.json for this program, by a class of its own.
 bool reads_by_class(const Examined& on, const Profile& profile) {
   if (!profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
-  // 5.19 goes by the wrapper's model_type first.
-  return profile.rules != Rules::kVllm32 || !has_quirk(on.model_type, "tokenizer_by_type");
+  return !profile.does("choose_tokenizer_by_model_type") ||
+         !has_quirk(on.model_type, "tokenizer_by_type");
 }
 
 bool has_part(const JsonValue* part, std::string_view type) {
@@ -206,7 +206,7 @@ void look_rebuilt_rules(const Look& look) {
 }
 
 constexpr Check kClassRuleChecks[] = {
-    {"T24", "transformers 5 gives the ids of tokenizer.json", "S: vllm sglang transformers-5",
+    {"T24", "transformers 5 gives the ids of tokenizer.json", "S: vllm-tf5 sglang transformers-5",
      "other ids than in training",
      "ckpt patch IN --step tokenizer:for=transformers-4.57,class=PreTrainedTokenizerFast; or take "
      "the tokenizer's files from the source model",

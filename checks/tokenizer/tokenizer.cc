@@ -42,7 +42,7 @@ void look_class(const Look& look) {
 void look_extra_tokens(const Look& look) {
   const JsonValue* extra = known(look.on.tokenizer_config, "extra_special_tokens");
   if (extra == nullptr || extra->is_object()) return;
-  if (extra->is_array() && !look.profile.reads_old_tokenizers_alone()) return;
+  if (extra->is_array() && !look.profile.has_transformers_4()) return;
   look.report("tokenizer_config.json: extra_special_tokens",
               extra->is_array() ? "a list, as transformers 5 writes it; 4.57 expects an object"
                                 : "no object");
@@ -99,8 +99,8 @@ void look_class_rules(const Look& look) {
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return;
   // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
   if (is_true(look.on.tokenizer_config, "trust_remote_code")) return;
-  // 5.19 goes by the wrapper's model_type first.
-  if (look.profile.rules == Rules::kVllm32 && has_quirk(look.on.model_type, "tokenizer_by_type")) {
+  if (look.does("choose_tokenizer_by_model_type") &&
+      has_quirk(look.on.model_type, "tokenizer_by_type")) {
     return;
   }
   look.tell("tokenizer_config.json: tokenizer_class",
@@ -197,12 +197,12 @@ void look_llama_ids(const Look& look) {
 constexpr Check kTokenizerChecks[] = {
     {"T01", "the tokenizer is there and can be read", "U: all", "cannot load the tokenizer",
      "copy the tokenizer's files from the source model", look_tokenizer_present},
-    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4.57", "", "",
+    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4", "", "",
      look_class, "tokenizer:for=transformers-4.57"},
     {"T03", "extra_special_tokens is as the reader expects", "U: vllm* sglang transformers*",
      "'list' object has no attribute 'keys'", "", look_extra_tokens,
      "tokenizer:for=transformers-4.57"},
-    {"T04", "no keys of another version", "I: vllm-0.16 vllm-0.17 transformers-4.57",
+    {"T04", "no keys of another version", "I: vllm-tf4 transformers-4",
      "ignored by most readers", "", look_clutter, "tokenizer:for=transformers-4.57"},
     {"T05", "a slow class has its files", "U: all",
      "expected str, bytes or os.PathLike object, not NoneType",
@@ -210,7 +210,7 @@ constexpr Check kTokenizerChecks[] = {
     {"T06", "the pre-tokenizer is the family's", "S: all",
      "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized",
      "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_pattern},
-    {"T13", "the class that is named keeps the file's rules", "S: vllm sglang transformers-5",
+    {"T13", "the class that is named keeps the file's rules", "S: vllm-tf5 sglang transformers-5",
      "combining marks are cut from their letters: other ids than in training", "", look_class_rules,
      "tokenizer:for=transformers-4.57"},
     {"T07", "no truncation, padding or dropout left", "W: vllm* sglang tensorrt-llm transformers*",

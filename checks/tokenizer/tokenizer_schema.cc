@@ -148,7 +148,7 @@ void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
 bool is_made_of_model(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
-  return look.profile.reads_old_tokenizers_alone() && name != nullptr &&
+  return look.profile.has_transformers_4() && name != nullptr &&
          (*name == "LlamaTokenizer" || *name == "LlamaTokenizerFast") &&
          known(config, "add_prefix_space") != nullptr && look.on.has_document("tokenizer.model");
 }
@@ -162,7 +162,7 @@ void look_schema(const Look& look) {
   // takes the file.
   const JsonValue& tokenizer = look.on.tokenizer;
   const bool reads_added =
-      !look.profile.reads_old_tokenizers_alone() && !look.profile.runs_llama_server();
+      !look.profile.has_transformers_4() && !look.profile.runs_llama_server();
   if (reads_added && tokenizer.is_object() && member(tokenizer, "added_tokens") == nullptr) {
     look.report("tokenizer.json: added_tokens", "missing; expected a list");
   }

@@ -29,7 +29,7 @@ bool is_added_token(const Look& look, const JsonValue& json) {
 
 // 4.57 reads it where tokenizer_config.json has no added_tokens_decoder; else null.
 const Document* special_map(const Look& look) {
-  const bool is_read = look.profile.reads_old_tokenizers_alone() &&
+  const bool is_read = look.profile.has_transformers_4() &&
                        member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
   return is_read ? look.on.checkpoint.find_document("special_tokens_map.json") : nullptr;
 }
@@ -44,7 +44,7 @@ void look_special_map(const Look& look) {
 
 // 4.57 takes the list out of tokenizer.json then.
 void look_added_list(const Look& look) {
-  const bool is_asked = look.profile.reads_old_tokenizers_alone() &&
+  const bool is_asked = look.profile.has_transformers_4() &&
                         look.on.tokenizer.is_object() && look.on.tokenizer_config.is_object() &&
                         member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
   if (is_asked && member(look.on.tokenizer, "added_tokens") == nullptr) {
@@ -230,7 +230,7 @@ std::string_view expected_of(const JsonValue& json, std::string_view key, const 
 void look_generation_rules(const Look& look, const JsonValue& json) {
   for (const auto& [key, value] : json.items()) {
     const std::string_view expected =
-        expected_of(json, key, value, look.profile.reads_old_tokenizers_alone());
+        expected_of(json, key, value, look.profile.has_transformers_4());
     if (expected.empty()) continue;
     const bool is_reader = look.is(Program::kTransformers);
     look.report(fmt::format("generation_config.json: {}", key),
@@ -422,11 +422,11 @@ constexpr Check kTokenizerValueChecks[] = {
      "'NoneType' object has no attribute 'items'; invalid literal for int()",
      "take tokenizer_config.json from the source model", look_decoder},
     {"T17", "the class that is named finds what it asks for",
-     "U: vllm-0.16 vllm-0.17 transformers-4.57",
+     "U: vllm-tf4 transformers-4",
      "add_bos_token = True but bos_token = None; the JSON object must be str, bytes or bytearray",
      "take tokenizer_config.json from the source model", look_first_token},
     {"T18", "tokenizer_class is set, or follows from the model",
-     "U: vllm-0.16 vllm-0.17 transformers-4.57, W: vllm",
+     "U: vllm-tf4 transformers-4, W: vllm-tf5",
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",
      "", look_tokenizer_class, "tokenizer:for=transformers-4.57"},

@@ -309,7 +309,7 @@ bool is_refused(const Look& look, const Extra& extra) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
       if (extra.is_tower && !(asks_for_attention && extra.name.starts_with("model."))) return true;
-      if (look.profile.rules == Rules::kVllm32) return !extra.is_bias;
+      if (look.does("refuse_extra_weights")) return !extra.is_bias;
       if (runs_by_fallback(look.profile, look.on.model_class)) return true;
       if (extra.is_outermost) return true;
       if (asks_for_attention) return names_any(extra.name, {".q_proj", ".k_proj", ".v_proj"});
@@ -333,8 +333,7 @@ bool is_refused(const Look& look, const Extra& extra) {
 // Classes of vLLM 0.17.1 may look up scales of a cache as they stand; of those of projections some
 // map the name to nothing, and continue.
 void look_cache_scales(const Look& look, Gathered& found) {
-  const bool is_old = look.is(Program::kVllm) && look.profile.reads_old_tokenizers_alone();
-  if (!is_old || look.on.quantization() != nullptr) return;
+  if (!look.does("look_up_cache_scales") || look.on.quantization() != nullptr) return;
   const bool asks_for_all = runs_by_fallback(look.profile, look.on.model_class);
   for (const Tensor* tensor : look.on.stray) {
     const std::string& name = tensor->name;
@@ -351,7 +350,7 @@ void look_cache_scales(const Look& look, Gathered& found) {
 // their tensors in the model.
 void look_uncounted(const Look& look) {
   const bool is_counted = member(look.on.text_config(), "num_nextn_predict_layers") != nullptr;
-  const bool asks = look.is(Program::kVllm) && look.profile.reads_old_tokenizers_alone() &&
+  const bool asks = look.is(Program::kVllm) && look.profile.has_transformers_4() &&
                     has_quirk(ruling_type(look), "nextn_uncounted");
   if (!asks || is_counted || !look.on.parameters.has_nextn) return;
   look.report("config.json: num_nextn_predict_layers",
@@ -419,7 +418,7 @@ constexpr Check kParameterChecks[] = {
 std::string weights_not_checked(const Examined& on, const Profile& profile) {
   if (on.is_gguf) {
     if (profile.runs_llama_server()) return gguf_not_checked(on, profile);
-    if (!profile.reads_gguf()) return "the weights: GGUF files are not read at all";
+    if (!profile.does("read_gguf")) return "the weights: GGUF files are not read at all";
     return profile.serves() ? "the weights: of a GGUF, only the architecture and types are checked"
                             : "the weights: of a GGUF, only the architecture is checked";
   }

@@ -180,7 +180,7 @@ constexpr Check kWeightChecks[] = {
      "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "",
      look_prefix, "vl-wrap"},
     {"W12", "experts are single where the program reads them so",
-     "U: vllm-0.16 vllm-0.17, S: sglang transformers-4.57, W: vllm tensorrt-llm",
+     "U: vllm-tf4, S: sglang transformers-4, W: vllm-tf5 tensorrt-llm",
      "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers", "", look_stacks,
      "experts:to=single"},
     {"W03", "no codes without scales", "W: vllm* sglang tensorrt-llm llama.cpp transformers-5", "",

@@ -76,7 +76,7 @@ TEST(Profiles, SectionsBuildOnOthersThatExist) {
 TEST(Profiles, SectionsOfWordsNameTheirSource) {
   for (const Profile& profile : profiles()) {
     std::ifstream file(std::string(CKPT_TESTDATA) + "/../data/profiles/" +
-                       std::string(profile.name) + ".txt");
+                       std::string(profile.file) + ".txt");
     ASSERT_TRUE(file) << profile.name;
     std::string line, section;
     bool has_source = true;

@@ -22,9 +22,14 @@ namespace ckpt {
 // One release of a program that serves or reads checkpoints.
 struct ProfileInfo {
   std::string_view name;  // "vllm-0.17"
-  std::string_view help;  // "vLLM 0.17.1 with transformers 4.57"
+  std::string_view help;  // "vLLM 0.17 with transformers 4.57"
+  std::string_view program, version, date;
+  bool is_released;  // on that day; else its facts were read then
 };
 std::vector<ProfileInfo> all_profiles();
+// The name of the profile of a release, or that of a release for which others answer: between two
+// of them, or newer. Empty: not known.
+std::string release_named(std::string_view name);
 // Whether the profile's program runs GGUF files before all.
 bool is_for_gguf(std::string_view profile);
 

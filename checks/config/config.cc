@@ -8,6 +8,7 @@
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
 #include "core/base/words.h"
+#include "models/layer_types.h"
 
 namespace ckpt {
 namespace {
@@ -56,7 +57,7 @@ void look_model_type(const Look& look) {
   std::optional<Fix> fix;
   const Family* family = is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
   if (family == nullptr || !knows_model_type(look.profile, outer_type(*family))) {
-    fix = advised("a newer release; this one does not know the model");
+    fix = advised(release_with(look.profile, knows_model_type, on.model_type));
   }
   look.report("config.json: model_type",
               fmt::format("'{}', which {} does not know", on.model_type, look.profile.help), {},
@@ -100,7 +101,7 @@ void look_model_class(const Look& look) {
   }
   const std::string_view type = on.model_type.empty() ? type_of_class(on) : on.model_type;
   if (!is_text_type(type) && !is_half_wrapped(on)) {
-    found.fix = advised("a program or release that has this class");
+    found.fix = advised(release_with(look.profile, knows_model_class, on.model_class));
   }
   look.out.push_back(std::move(found));
 }
@@ -193,11 +194,42 @@ void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
   }
 }
 
-// Of those, what transformers 5.6 does not know, which comes with SGLang.
-constexpr std::string_view kNewerTypes = " deepseek_sparse_attention ";
+constexpr std::string_view kLayerTypeList = "layer types";
 
 // Classes of configuration that vLLM has itself and that compare the list with nothing.
 constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 ";
+
+// Whether the program's transformers takes the word for a class, or makes another of it: 5 compares
+// those of all classes with its list. llama.cpp's converter reads the file itself then.
+bool transformers_knows(const Profile& profile, std::string_view type) {
+  if (profile.has_transformers_4() || profile.program == Program::kLlamaCpp) return true;
+  const bool is_own = profile.lists.contains(kLayerTypeList);
+  const Profile& lists = is_own ? profile : profile.transformers();
+  const std::string renamed = fmt::format("{}={}", type, layer_type(type).newer_word);
+  return has_listed(lists, kLayerTypeList, type, true) ||
+         has_listed(lists, "renamed layer types", renamed, false);
+}
+
+// Families list the words that their classes alone know, as the oldest transformers has them.
+bool class_knows(const Look& look, std::string_view type) {
+  const std::string_view ruling = ruling_type(look);
+  const auto is_named = [&](std::string_view word) {
+    return has_quirk(ruling, fmt::format("layer_type:{}", word));
+  };
+  const bool is_word = find_by(kLayerTypes, &LayerType::word, type) != nullptr;
+  const bool is_any = table_of_model_type(ruling) == nullptr &&
+                      (is_word || !look.profile.has_transformers_4());
+  return layer_type(type).is_of_any_class || is_any || is_named(type) ||
+         std::ranges::any_of(kLayerTypes, [&](const LayerType& older) {
+           return older.newer_word == type && is_named(older.word);
+         });
+}
+
+std::optional<Fix> older_word(const Look& look, std::string_view type) {
+  const std::string_view older = older_layer_type(type, look.on.text_type);
+  const bool is_known = older != type && transformers_knows(look.profile, older);
+  return is_known ? std::optional(Fix{"serving-config", {}, {}, false, 0}) : std::nullopt;
+}
 
 void look_layer_types(const Look& look) {
   const std::vector<std::string> types = look.on.layer_types();
@@ -221,15 +253,15 @@ void look_layer_types(const Look& look) {
                 reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
   for (const std::string& type : types) {
-    const bool is_newer = look.is(Program::kSglang) && has_word(kNewerTypes, type);
-    if (has_word(" full_attention linear_attention sliding_attention chunked_attention conv"
-                 " compressed_sparse_attention heavily_compressed_attention ",
-                 type) ||
-        (!is_newer && has_quirk(ruling_type(look), fmt::format("layer_type:{}", type)))) {
-      continue;
+    if (look.is(Program::kTensorrt)) continue;  // layer_types_not_checked
+    if (!transformers_knows(look.profile, type)) {
+      return look.report("config.json: layer_types",
+                         fmt::format("'{}' is not a layer type of {}", type, look.profile.help),
+                         Severity::kUnloaded, "The `layer_types` entries must be in (...)",
+                         older_word(look, type));
     }
-    return look.tell("config.json: layer_types", "'{}' is not a layer type{}", type,
-                     is_newer ? " for this server" : "");
+    if (class_knows(look, type)) continue;
+    return look.tell("config.json: layer_types", "'{}' is not a layer type", type);
   }
   if (has_quirk(look.on.text_type, "delta_class")) look_layer_kinds(look, types);
 }
@@ -310,6 +342,15 @@ constexpr Check kConfigChecks[] = {
 };
 
 }  // namespace
+
+std::string layer_types_not_checked(const Examined& on, const Profile& profile) {
+  if (profile.program != Program::kTensorrt) return {};
+  for (const std::string& type : on.layer_types()) {
+    if (transformers_knows(profile, type)) continue;
+    return fmt::format("layer_types: '{}', as which transformers it comes with is not known", type);
+  }
+  return {};
+}
 
 std::span<const Check> config_checks() { return kConfigChecks; }
 

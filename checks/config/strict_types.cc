@@ -133,9 +133,10 @@ std::string type_of_part(const std::string& wrapper, const std::string& field,
                          const JsonValue& part) {
   const std::string* own = text_of(part, "model_type");
   const std::string start = fmt::format("{}.{}=", wrapper, field);
-  const auto& words = find_profile("transformers-5")->lists.at("parts").words;
-  const auto found = words.lower_bound(start);
-  const bool is_listed = found != words.end() && found->starts_with(start);
+  const auto words = listed_words(*find_profile("transformers-5"), "parts");
+  const auto found = std::ranges::find_if(
+      words, [&](std::string_view word) { return word.starts_with(start); });
+  const bool is_listed = found != words.end();
   if (!is_listed) return own != nullptr && field == "text_config" ? *own : "";
   std::string_view type = found->substr(start.size());
   const bool may_name_another = type.ends_with('?');

@@ -112,30 +112,25 @@ Fix fix_of(const Check& check, const Found& found, const Examined& on,
   return fix;
 }
 
-Result<std::vector<const Profile*>> chosen(const Examination& examination, const Examined* on) {
-  std::vector<const Profile*> out;
+Result<std::vector<Asked>> chosen(const Examination& examination, const Examined* on) {
+  std::vector<Asked> out;
   for (const std::string& name : examination.profiles) {
-    const Profile* profile = find_profile(name);
-    if (profile == nullptr) {
-      if (name.starts_with("vllm")) {
-        return misuse_hint("--for vllm-0.17 --for vllm",
-                           "profile '{}' is not known; a release between 0.17 and 0.32 takes what "
-                           "both of these take, and a nightly goes by vllm",
-                           name);
-      }
+    Asked asked = asked_for(name);
+    if (asked.profile == nullptr) {
       return misuse_hint("ckpt list profiles", "profile '{}' is not known", name);
     }
-    if (std::ranges::count(out, profile) == 0) out.push_back(profile);
+    if (find_by(out, &Asked::name, asked.name) == nullptr) out.push_back(std::move(asked));
   }
   if (!examination.profiles.empty()) return out;
   for (const Profile& profile : profiles()) {
     // Unasked, releases from before the model was known have nothing to say.
-    const bool is_too_old = on != nullptr && profile.does("precede_qwen3_5") &&
-                            has_quirk(on->text_type, "of_qwen3_5");
+    const bool is_too_old =
+        on != nullptr && profile.does("precede_qwen3_5") && has_quirk(on->text_type, "of_qwen3_5");
     // Ollama's own conversion takes few folders; everybody gives it GGUF.
     const bool is_other_form =
         profile.program == Program::kOllama && (on == nullptr || !on->is_gguf);
-    if (!is_too_old && !is_other_form) out.push_back(&profile);
+    if (profile.is_superseded() || is_too_old || is_other_form) continue;
+    out.push_back({std::string(profile.name), &profile});
   }
   return out;
 }
@@ -178,7 +173,7 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
                    Diagnosis& out) {
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
   for (auto* reason : {weights_not_checked, head_not_checked, tokenizer_not_checked,
-                       scheme_not_checked, cache_not_checked}) {
+                       scheme_not_checked, cache_not_checked, layer_types_not_checked}) {
     if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
   }
   CKPT_TRY(run_checks(on, profile, examination, check_list(), out));
@@ -228,16 +223,85 @@ void add_adapter(const std::string& words, bool is_gguf, const Profile& profile,
                           advised(std::move(advice))});
 }
 
+std::string note_of(const Asked& asked) {
+  const Profile& profile = *asked.profile;
+  if (asked.is_newer) {
+    return fmt::format("newer than {}, which answers for it", profile.title());
+  }
+  if (profile.read.empty()) return {};
+  return fmt::format("facts of {}, read on {}", profile.title(), profile.read);
+}
+
+// What both neighbors of a release answer, it answers; of what one refuses, findings warn.
+void add_older(const Asked& asked, Diagnosis older, Diagnosis& made) {
+  Verdict& verdict = made.verdicts.front();
+  const Verdict& other = older.verdicts.front();
+  if (verdict.loads != other.loads || verdict.sound != other.sound) {
+    verdict.not_checked = fmt::format("differs between {} and {}", asked.older->release(),
+                                      asked.profile->release());
+  } else if (verdict.not_checked.empty()) {
+    verdict.not_checked = other.not_checked;
+  }
+  verdict.loads |= other.loads;
+  verdict.sound |= other.sound;
+  const size_t own = made.findings.size();
+  for (Finding& finding : older.findings) {
+    const bool is_same = std::any_of(
+        made.findings.begin(), made.findings.begin() + static_cast<ptrdiff_t>(own),
+        [&](const Finding& known) {
+          return known.check == finding.check && known.place == finding.place;
+        });
+    if (!is_same) made.findings.push_back(std::move(finding));
+  }
+  for (Finding& finding : made.findings) {
+    const bool is_open = finding.severity == Severity::kUnloaded   ? verdict.loads
+                         : finding.severity == Severity::kUnsound ? verdict.sound
+                                                                   : false;
+    if (is_open) finding.severity = Severity::kWarning;
+  }
+}
+
+// `one` adds the verdict of a profile and its findings.
+template <class One>
+Status answer(const std::vector<Asked>& all, Diagnosis& out, const One& one) {
+  for (const Asked& asked : all) {
+    Diagnosis made;
+    CKPT_TRY(one(*asked.profile, made));
+    if (asked.older != nullptr) {
+      Diagnosis older;
+      CKPT_TRY(one(*asked.older, older));
+      add_older(asked, std::move(older), made);
+    }
+    made.verdicts.front().profile = asked.name;
+    made.verdicts.front().note = note_of(asked);
+    out.verdicts.push_back(std::move(made.verdicts.front()));
+    for (Finding& finding : made.findings) {
+      finding.profile = asked.name;
+      out.findings.push_back(std::move(finding));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<ProfileInfo> all_profiles() {
   std::vector<ProfileInfo> out;
-  for (const Profile& profile : profiles()) out.push_back({profile.name, profile.help});
+  for (const Profile& profile : profiles()) {
+    const bool is_dated = profile.read.empty();
+    out.push_back({profile.name, profile.help, name_of(profile.program), profile.version,
+                   is_dated ? profile.released : profile.read, is_dated});
+  }
   return out;
 }
 
+std::string release_named(std::string_view name) {
+  Asked asked = asked_for(name);
+  return asked.profile == nullptr ? std::string() : std::move(asked.name);
+}
+
 bool is_for_gguf(std::string_view profile) {
-  const Profile* found = find_profile(profile);
+  const Profile* found = asked_for(profile).profile;
   return found != nullptr && found->runs_llama_server();
 }
 
@@ -276,11 +340,14 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   if (const std::string words = adapter_words(checkpoint); !words.empty()) {
     Diagnosis adapter;
-    for (const Profile* profile : asked) add_adapter(words, on.is_gguf, *profile, adapter);
+    CKPT_TRY(answer(asked, adapter, [&](const Profile& profile, Diagnosis& made) {
+      add_adapter(words, on.is_gguf, profile, made);
+      return Status();
+    }));
     return adapter;
   }
   const bool asks_llama = std::ranges::any_of(
-      asked, [](const Profile* profile) { return profile->runs_llama_server(); });
+      asked, [](const Asked& each) { return each.profile->runs_llama_server(); });
   if (asks_llama && examination.tokenizer_findings != nullptr) {
     Status compared =
         examination.tokenizer_findings(checkpoint, examination.base, on.llama_tokenizer);
@@ -293,7 +360,9 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   CKPT_SET(on.values,
            examination.deep ? read_value_facts(on, unpacked, examination) : scales_at_hand(on));
   Diagnosis out;
-  for (const Profile* profile : asked) CKPT_TRY(examine_for(on, *profile, examination, out));
+  CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
+    return examine_for(on, profile, examination, made);
+  }));
   return out;
 }
 
@@ -304,25 +373,28 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
   CKPT_ASSIGN(const auto asked, chosen(examination, &on));
   CKPT_SET(on.head_values, compare_tied_head(on, examination));
   Diagnosis out;
-  for (const Profile* profile : asked) {
-    if (!profile->takes(misfit)) {
-      add_unreadable(error, *profile, out);
-      continue;
+  CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
+    if (!profile.takes(misfit)) {
+      add_unreadable(error, profile, made);
+      return Status();
     }
-    if (preferred_weights(on, *profile) == nullptr) {  // W17
-      out.findings.push_back(finding_of(error, *profile, Severity::kWarning,
-                                        "passed over: this program reads all tensors of the files "
-                                        "that the index names; others may refuse the folder"));
+    if (preferred_weights(on, profile) == nullptr) {  // W17
+      made.findings.push_back(finding_of(error, profile, Severity::kWarning,
+                                         "passed over: this program reads all tensors of the files "
+                                         "that the index names; others may refuse the folder"));
     }
-    CKPT_TRY(examine_for(on, *profile, examination, out));
-  }
+    return examine_for(on, profile, examination, made);
+  }));
   return out;
 }
 
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination) {
   CKPT_ASSIGN(const auto asked, chosen(examination, nullptr));
   Diagnosis out;
-  for (const Profile* profile : asked) add_unreadable(error, *profile, out);
+  CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
+    add_unreadable(error, profile, made);
+    return Status();
+  }));
   return out;
 }
 

@@ -58,7 +58,7 @@ std::string ollama_command(const Checkpoint& checkpoint, const std::string& path
 
 std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
                           const std::string& path, const std::string& projector) {
-  const Profile* profile = find_profile(name);
+  const Profile* profile = asked_for(name).profile;
   if (profile == nullptr) return {};
   // A GGUF file is served by llama.cpp's server, and that serves nothing else.
   if (profile->runs_llama_server() != (checkpoint.format == "gguf")) return {};

@@ -1,7 +1,9 @@
 // Reads data/profiles/*.txt, which cmake/embed_profiles.cmake puts into the program. A file's name
 // is that of a release: vllm-0.32.
 //
-//   key value                    help, version, program, reader, rated, algos
+//   key value                    help, version, released, program, reader, rated, algos,
+//                                mixed
+//   read DAY                     instead of `released`, where nobody looks for newer releases
 //   kind NAME                    the newest release of each kind is shown by this name
 //   rated NAME ...               the names in the ratings of checks that it goes by; its own
 //                                without this key. Programs may share one: "llama-server"
@@ -75,6 +77,8 @@ void read_key(std::string_view key, std::string_view value, Profile& profile) {
   constexpr Field kTexts[] = {{"kind", &Profile::kind},
                               {"help", &Profile::help},
                               {"version", &Profile::version},
+                              {"released", &Profile::released},
+                              {"read", &Profile::read},
                               {"like", &Profile::like},
                               {"reader", &Profile::reader}};
   const Field* text = find_by(kTexts, &Field::first, key);
@@ -87,8 +91,8 @@ void read_key(std::string_view key, std::string_view value, Profile& profile) {
   } else if (key == "does") {
     read_trait(value, profile);
   } else {
-    CKPT_CHECK(key == "algos");
-    profile.algos = fmt::format(" {} ", value);
+    CKPT_CHECK(key == "algos" || key == "mixed");
+    (key == "algos" ? profile.algos : profile.mixed) = fmt::format(" {} ", value);
   }
 }
 
@@ -171,6 +175,60 @@ const Profile* find_profile(std::string_view name) {
   const std::span<const Profile> all = profiles();
   const Profile* named = find_by(all, &Profile::name, name);
   return named != nullptr ? named : find_by(all, &Profile::file, name);
+}
+
+std::string_view name_of(Program program) {
+  return find_by(kPrograms, &std::pair<std::string_view, Program>::second, program)->first;
+}
+
+std::string_view Profile::title() const {
+  const size_t end = std::min(help.find(' ', help.find(' ') + 1), help.size());
+  return help.substr(0, help.find_last_not_of(",:", end - 1) + 1);
+}
+
+std::string_view Profile::release() const {
+  const size_t mark = file.rfind('-') + 1;  // of "tensorrt-llm" no number follows
+  const bool is_number = mark != 0 && file.find_first_not_of(".0123456789", mark) == file.npos;
+  return is_number ? file.substr(mark) : version;
+}
+
+Asked asked_for(std::string_view name) {
+  if (const Profile* known = find_profile(name)) return {std::string(known->name), known};
+  Asked out{std::string(name)};
+  const size_t mark = name.rfind('-');
+  if (mark == name.npos) return out;
+  const auto asked = numbers_of(name.substr(mark + 1));
+  const auto* program = find_by(kPrograms, &std::pair<std::string_view, Program>::first,
+                                name.substr(0, mark));
+  if (program == nullptr || asked.size() < 2) return out;
+  const Profile *before = nullptr, *after = nullptr;
+  for (const Profile& profile : profiles()) {
+    if (profile.program != program->second) continue;
+    const auto own = numbers_of(profile.release());
+    if (own.size() <= asked.size() && std::equal(own.begin(), own.end(), asked.begin())) {
+      return {std::string(profile.name), &profile};  // a patch release behaves as its release
+    }
+    if (own < asked) before = &profile;
+    if (after == nullptr && asked < own) after = &profile;
+  }
+  if (before == nullptr) return out;
+  out.profile = after == nullptr ? before : after;
+  out.older = after == nullptr ? nullptr : before;
+  out.is_newer = after == nullptr;
+  return out;
+}
+
+std::string release_with(const Profile& profile, bool (*has)(const Profile&, std::string_view),
+                         std::string_view word) {
+  const Profile* newest = &profile;
+  for (const Profile& other : profiles()) {
+    if (other.program != profile.program || &other < &profile) continue;
+    newest = &other;
+    if (&other != &profile && has(other, word)) {
+      return fmt::format("needs {} or later", other.title());
+    }
+  }
+  return fmt::format("not known to {}; newer releases were not checked", newest->title());
 }
 
 const Profile& Profile::transformers() const { return *find_profile(reader); }

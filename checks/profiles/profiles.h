@@ -20,7 +20,7 @@ enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kOllama, kT
 // Where releases of one program differ. A line `does NAME` in the file of a profile states it, with
 // its source; no other code asks which release a profile is.
 inline constexpr std::string_view kTraits[] = {
-    "answer_unasked",  // belongs to the profiles that are asked without --for
+    "apply_pre_quant_scales",
     "ask_lists_for_joined_names",
     "ask_lists_for_w1_w2_w3",
     "choose_tokenizer_by_model_type",
@@ -32,9 +32,11 @@ inline constexpr std::string_view kTraits[] = {
     "pass_over_quantizers_of_qwen3_5",
     "precede_qwen3_5",
     "read_gguf",
+    "read_mixed_precision",
     "refuse_extra_weights",
     "rename_starts_of_names",
     "run_convolutions_in_floats",
+    "run_quantized_embeddings",  // NVFP4 of MIXED_PRECISION
     "run_quantized_heads",
     "state_joins",
     "take_experts_in_smaller_blocks",
@@ -58,19 +60,26 @@ struct WordList {
 struct Profile {
   std::string_view file;  // "vllm-0.32", which names the release
   std::string_view name;  // "vllm" for the newest release of its kind; else the same
-  std::string_view kind, help, version;
+  std::string_view kind, help, version, released;  // released: the day
   Program program = Program::kTransformers;
   // Names by which checks rate it: its own, if the file has no others.
   std::vector<std::string_view> rated;
   std::string algos;  // quant_algo values of ModelOpt that it takes, between spaces
+  std::string mixed;  // those of layers of MIXED_PRECISION; empty: the same
   std::set<std::string_view> traits = {};
   std::map<std::string_view, WordList> lists = {};
   std::string_view like;    // the profile that has what this file does not state
   std::string_view reader;  // the profile of the transformers that it comes with
+  std::string_view read;    // the day, where nobody looks for newer releases
+
+  std::string_view title() const;    // "vLLM 0.32"
+  std::string_view release() const;  // "0.32"
 
   bool does(Trait trait) const { return traits.contains(trait.name); }
   // Whether it reads a folder with such an index.
   bool takes(const IndexMisfit& misfit) const;
+  // A newer release has the name of its kind, and answers where nobody asks for one.
+  bool is_superseded() const { return !kind.empty() && name != kind; }
   bool serves() const { return program != Program::kTransformers; }
   // Runs GGUF files by llama.cpp's own server.
   bool runs_llama_server() const {
@@ -89,8 +98,24 @@ struct Profile {
 
 // In the order in which lists show them.
 std::span<const Profile> profiles();
+std::string_view name_of(Program program);
+
 // By its name, or that of its file; null: not known.
 const Profile* find_profile(std::string_view name);
+
+// What a name asks for: a profile; a release between two of them, which both answer; or one that is
+// newer than all, for which the newest answers.
+struct Asked {
+  std::string name;
+  const Profile* profile = nullptr;  // null: not known
+  const Profile* older = nullptr;    // next to it, if `profile` is the newer of two
+  bool is_newer = false;
+};
+Asked asked_for(std::string_view name);
+// "needs vLLM 0.33 or later", where the profile of a later release `has` what this one has not; or
+// that none has.
+std::string release_with(const Profile& profile, bool (*has)(const Profile&, std::string_view),
+                         std::string_view word);
 
 // Whether section `list` of the profile's file has `word`. `if_absent`: where it has no such
 // section, because the program does not go by these words or they are not known here.

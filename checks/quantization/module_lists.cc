@@ -233,13 +233,20 @@ void ModuleLists::decide(const AskedModule& module, Served& served) const {
   if (found == Answer::kQuantized) served.algo = said_.method;
 }
 
+// Of compressed-tensors; SGLang asks targets that name it, and none of classes.
+bool ModuleLists::runs_head(const AskedModule& module) const {
+  const bool is_named = targets_.names().holds(module.name) ||
+                        targets_.fit_of_expressions(module.name) == EntryList::Fit::kYes;
+  return said_.method == "compressed-tensors" && profile_.does("run_quantized_heads") &&
+         (!is_sglang_ || is_named);
+}
+
 ModuleLists::Answer ModuleLists::answer(const AskedModule& module) const {
   const std::string& method = said_.method;
   const bool may_have_head = method == "awq" || method == "gptq";
   if (module.is_head && may_have_head) {
     if (!is_true(*said_.json, "lm_head")) return Answer::kPlain;
-  } else if (module.is_head &&
-             !(method == "compressed-tensors" && profile_.does("run_quantized_heads"))) {
+  } else if (module.is_head && !runs_head(module)) {
     return Answer::kPlain;
   }
   if (method == "awq") return in_awq(module);

@@ -106,6 +106,7 @@ class ModuleLists {
 
   void add_forms(const std::string& entry, const Rename& rename,
                  std::vector<std::string>& out) const;
+  bool runs_head(const AskedModule& module) const;
   Answer answer(const AskedModule& module) const;
   Answer in_fp8(const AskedModule& module) const;
   Answer in_awq(const AskedModule& module) const;

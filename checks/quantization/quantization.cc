@@ -91,7 +91,11 @@ void look_algo(const Look& look, const Quantization& said) {
 
 void look_mixed(const Look& look, const Quantization& said) {
   if (said.algo != "MIXED_PRECISION") return;
-  if (look.is(Program::kSglang)) {
+  // SGLang's newer class is for files with NVFP4 in some layer.
+  const bool has_nvfp4 = std::ranges::any_of(said.layers, [](const auto& layer) {
+    return layer.second == "NVFP4" || layer.second == "W4A16_NVFP4";
+  });
+  if (look.is(Program::kSglang) && !(has_nvfp4 && look.does("read_mixed_precision"))) {
     if (look.on.model_class.starts_with("NemotronH")) return;
     return look.report(
         said.place, "MIXED_PRECISION, which this server reads as another program's W4A8", {},
@@ -192,7 +196,12 @@ void look_quantization_scales(const Look& look, const Quantization& said) {
 
 void look_awq(const Look& look, const Quantization& said) {
   const size_t count = count_pre_scales(look.on);
-  if (count == 0) return;
+  const bool has_experts = std::ranges::any_of(look.on.modules, [](const auto& entry) {
+    return entry.second.has_pre_quant_scale && entry.first.find(".experts.") != entry.first.npos;
+  });
+  const bool is_applied =
+      said.algo == "NVFP4_AWQ" && !has_experts && look.does("apply_pre_quant_scales");
+  if (count == 0 || is_applied) return;
   look.report(
       said.place,
       fmt::format("{} modules have a pre_quant_scale; without it their answers are wrong", count),

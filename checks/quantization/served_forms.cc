@@ -36,7 +36,8 @@ bool is_judged(const Examined& on, const Profile& profile) {
   const Quantization* said = on.quantization();
   if (said == nullptr) return on.is_quantized();
   if (has_module_lists(*said)) return true;
-  const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang;
+  const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang &&
+                        !profile.does("read_mixed_precision");
   return has_word(profile.algos, said->algo) && !is_mixed;
 }
 
@@ -268,6 +269,9 @@ void look_head(const Look& look) {
       continue;
     }
     if (is_head && runs_coded_heads(look.profile)) continue;  // Q07
+    const Quantization* said = look.on.quantization();
+    const bool is_mixed = said != nullptr && said->algo == "MIXED_PRECISION";
+    if (is_mixed && module.form == Form::kNvfp4 && look.does("run_quantized_embeddings")) continue;
     if (module.form == Form::kOther && look.on.is_gguf) continue;
     const bool is_cast = look.is(Program::kVllm) && module.form == Form::kOther &&
                          has_word(" i8 i16 i32 i64 ", module.weight->codec->name);

@@ -128,7 +128,8 @@ class Statement {
     if (is_excluded(name, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
     // Of a mixed file the server makes the rest plain.
-    if (said_.algo == "MIXED_PRECISION" && !has_word(profile_.algos, served.algo)) {
+    const std::string& known = profile_.mixed.empty() ? profile_.algos : profile_.mixed;
+    if (said_.algo == "MIXED_PRECISION" && !has_word(known, served.algo)) {
       served.algo.clear();
     }
   }

@@ -332,13 +332,14 @@ Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpack
 // own. Fails: kInterrupted.
 Result<HeadValues> compare_tied_head(const Examined& on, const Examination& examination);
 // Why the head was not compared for this profile; empty when it was.
+std::string layer_types_not_checked(const Examined& on, const Profile& profile);
 std::string head_not_checked(const Examined& on, const Profile& profile);
 
 // The class of transformers 5 that reads tokenizer.json and may build other rules than the file's,
 // without "Fast"; empty where the class takes all of the file, or is code that the folder names.
-std::string tokenizer_class_of_5(const Examined& on);
+std::string tokenizer_class_of_5(const Examined& on, const Profile& profile);
 // Whether it takes only the vocabulary of the file, and adds tokens by the other files.
-bool rebuilds_tokenizer(const Examined& on);
+bool rebuilds_tokenizer(const Examined& on, const Profile& profile);
 // Why it is not known which ids that class gives; empty when it is.
 std::string tokenizer_not_checked(const Examined& on, const Profile& profile);
 

@@ -24,10 +24,12 @@ constexpr std::string_view kSplitSection = "tokenizer pre_tokenizer ";
 constexpr std::string_view kBackends =
     " TokenizersBackend PythonBackend PreTrainedTokenizer MistralCommonBackend ";
 
-const Profile& five() { return *find_profile("transformers-5"); }
+bool is_listed(const Profile& profile, std::string_view list, std::string_view word) {
+  return has_listed(profile.transformers(), list, word, false);
+}
 
-bool is_listed(std::string_view list, std::string_view word) {
-  return has_listed(five(), list, word, false);
+std::string_view section_of(const Profile& profile, std::string_view start, std::string_view word) {
+  return section_with(profile.transformers(), start, word);
 }
 
 std::string_view without_fast(std::string_view name) {
@@ -124,9 +126,9 @@ std::string_view longer_number(const TokenLists& lists, size_t most) {
 // The same kind of rules: bytes, cut in another way.
 void look_cuts(const Look& look, const std::string& name) {
   const JsonValue* cutter = known(look.on.tokenizer, "pre_tokenizer");
-  const std::string_view section = section_with(five(), kSplitSection, name);
+  const std::string_view section = section_of(look.profile, kSplitSection, name);
   if (section.empty() || cutter == nullptr) return;
-  const auto built = parse_json(five().name, section);
+  const auto built = parse_json(look.profile.name, section);
   if (!built || plain_rules(*built) == plain_rules(*cutter)) return;
   const bool is_t13 = has_quirk(look.on.text_type, "splits_marks") && name == "Qwen2Tokenizer";
   if (is_t13) return;
@@ -151,8 +153,9 @@ void look_cuts(const Look& look, const std::string& name) {
 struct Outcome {
   std::string name;       // of the class
   std::string_view kind;  // of the file's rules
+  const Profile& profile;
   bool has_list(std::string_view what) const {
-    return is_listed(fmt::format("tokenizer classes that {} {}", what, kind), name);
+    return is_listed(profile, fmt::format("tokenizer classes that {} {}", what, kind), name);
   }
 };
 
@@ -160,18 +163,18 @@ struct Outcome {
 bool turns_bare(const Look& look, const std::string& name) {
   const JsonValue* adds = known(look.on.tokenizer_config, "add_prefix_space");
   return adds != nullptr && *adds == false &&
-         is_listed("tokenizer classes that follow add_prefix_space", name);
+         is_listed(look.profile, "tokenizer classes that follow add_prefix_space", name);
 }
 
 void look_rebuilt_rules(const Look& look) {
   if (!reads_by_class(look.on, look.profile)) return;
-  const std::string name = tokenizer_class_of_5(look.on);
+  const std::string name = tokenizer_class_of_5(look.on, look.profile);
   if (name.empty()) return;
-  const Outcome outcome{name, kind_of_rules(look.on.tokenizer)};
+  const Outcome outcome{name, kind_of_rules(look.on.tokenizer), look.profile};
   const JsonValue* adds = member(look.on.tokenizer_config, "add_prefix_space");
   // Of GPT2Tokenizer: T21.
   if (adds != nullptr && adds->is_null() && name != "GPT2Tokenizer" &&
-      is_listed("tokenizer classes that refuse null add_prefix_space", name)) {
+      is_listed(look.profile, "tokenizer classes that refuse null add_prefix_space", name)) {
     return look.report(kClassPlace,
                        fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
                        Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
@@ -215,25 +218,26 @@ constexpr Check kClassRuleChecks[] = {
 
 }  // namespace
 
-std::string tokenizer_class_of_5(const Examined& on) {
+std::string tokenizer_class_of_5(const Examined& on, const Profile& profile) {
   const bool keeps_all = is_true(on.tokenizer_config, "trust_remote_code");
   if (keeps_all || names_own_code(on.tokenizer_config)) return {};
   const std::string* said = text_of(on.tokenizer_config, "tokenizer_class");
   if (said == nullptr) said = text_of(on.config, "tokenizer_class");
-  const std::string_view own = section_with(five(), "tokenizer class ", on.model_type);
+  const std::string_view own = section_of(profile, "tokenizer class ", on.model_type);
   if (said == nullptr) return std::string(is_backend(own) ? std::string_view() : own);
   const std::string_view named = without_fast(*said);
   const bool is_overruled = !own.empty() && own != "by model type" && own != named;
   if (is_overruled && is_backend(own)) return {};
-  const bool by_type = is_overruled && is_listed("tokenizer class by model type", on.model_type);
+  const bool by_type =
+      is_overruled && is_listed(profile, "tokenizer class by model type", on.model_type);
   const std::string_view out = by_type ? own : named;
   return std::string(is_backend(out) ? std::string_view() : out);
 }
 
-bool rebuilds_tokenizer(const Examined& on) {
-  const std::string name = tokenizer_class_of_5(on);
-  return !name.empty() && (!section_with(five(), "tokenizer classes that ", name).empty() ||
-                           !section_with(five(), kSplitSection, name).empty());
+bool rebuilds_tokenizer(const Examined& on, const Profile& profile) {
+  const std::string name = tokenizer_class_of_5(on, profile);
+  return !name.empty() && (!section_of(profile, "tokenizer classes that ", name).empty() ||
+                           !section_of(profile, kSplitSection, name).empty());
 }
 
 std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
@@ -244,13 +248,14 @@ std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
   if (names_own_code(on.tokenizer_config)) {
     return "the tokenizer: its class is Python code that the folder names";
   }
-  const Outcome outcome{tokenizer_class_of_5(on), kind_of_rules(on.tokenizer)};
-  const bool is_other = is_listed("tokenizer classes of other files", outcome.name);
+  const Outcome outcome{tokenizer_class_of_5(on, profile), kind_of_rules(on.tokenizer), profile};
+  const bool is_other = is_listed(profile, "tokenizer classes of other files", outcome.name);
   const bool is_open =
       outcome.has_list("may change") ||
       (outcome.kind == "unigram" && outcome.has_list("change edges of")) ||
-      (outcome.kind == "other" && (is_listed("tokenizer classes that change bytes", outcome.name) ||
-                                   !section_with(five(), kSplitSection, outcome.name).empty()));
+      (outcome.kind == "other" &&
+       (is_listed(profile, "tokenizer classes that change bytes", outcome.name) ||
+        !section_of(profile, kSplitSection, outcome.name).empty()));
   if (!is_other && !is_open) return {};
   return fmt::format("the tokenizer: what '{}' of transformers 5 makes of this tokenizer.json",
                      outcome.name);

@@ -85,7 +85,8 @@ void look_given_tokens(const Look& look) {
     given = tokens_of_table(*table);
   }
   if (given.empty()) return;
-  const bool is_rebuilt = look.profile.has_tokenizers_of_5() && rebuilds_tokenizer(on);
+  const bool is_rebuilt =
+      look.profile.has_tokenizers_of_5() && rebuilds_tokenizer(on, look.profile);
   const TextsById texts = texts_of(on, given);
   for (const GivenToken& token : given) {
     const std::string_view other = texts.at(token.id);
@@ -116,7 +117,8 @@ std::set<std::string> named_texts(const JsonValue& config) {
 void look_lost_tokens(const Look& look) {
   const JsonValue& config = look.on.tokenizer_config;
   const JsonValue* decoder = member(config, kDecoder);
-  const bool is_rebuilt = look.profile.has_tokenizers_of_5() && rebuilds_tokenizer(look.on);
+  const bool is_rebuilt =
+      look.profile.has_tokenizers_of_5() && rebuilds_tokenizer(look.on, look.profile);
   if (!is_rebuilt || decoder == nullptr || !look.on.tokenizer.is_object()) return;
   std::set<std::string> kept = named_texts(config);
   for (const GivenToken& token : tokens_of_decoder(*decoder)) kept.insert(token.text);
@@ -126,7 +128,7 @@ void look_lost_tokens(const Look& look) {
     return look.report(fmt::format("tokenizer_config.json: {}", kDecoder),
                        fmt::format("lacks '{}', an added token of tokenizer.json; '{}' of "
                                    "transformers 5 adds only the tokens listed here",
-                                   *text, tokenizer_class_of_5(look.on)),
+                                   *text, tokenizer_class_of_5(look.on, look.profile)),
                        {}, "the token is cut into pieces");
   }
 }

@@ -64,6 +64,7 @@ struct Verdict {
   bool loads = true;
   bool sound = true;
   std::string not_checked = {};  // "the weights: ..."; empty: everything was
+  std::string note = {};         // on the age of the facts behind the answer; may be empty
 };
 
 struct Diagnosis {

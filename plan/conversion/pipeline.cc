@@ -109,6 +109,7 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
     if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
       context.note("{}: not checked: {}", verdict.profile, verdict.not_checked);
     }
+    if (!verdict.note.empty()) context.note("{}: {}", verdict.profile, verdict.note);
     planning.verdicts.push_back({conversion.out, verdict});
   }
   return std::move(fixed.checkpoint);

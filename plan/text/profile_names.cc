@@ -24,10 +24,13 @@ Result<std::string> profile_named(std::string_view text) {
   const std::vector<std::string> names = names_in(all_profiles());
   const std::string letters = profile_letters(text);
   for (const std::string& name : names) {
-    const std::string own = profile_letters(name);
-    // A patch release behaves as its release.
-    const bool has_version = std::isdigit(static_cast<unsigned char>(own.back())) != 0;
-    if (letters == own || (has_version && letters.starts_with(own + "."))) return name;
+    if (letters == profile_letters(name)) return name;
+  }
+  const size_t digit = std::min(letters.find_first_of("0123456789"), letters.size());
+  for (const ProfileInfo& profile : all_profiles()) {
+    if (profile_letters(profile.program) != letters.substr(0, digit)) continue;
+    std::string name = release_named(fmt::format("{}-{}", profile.program, letters.substr(digit)));
+    if (!name.empty()) return name;
   }
   return misuse_hint(near_hint(text, names, "--for ", "ckpt list profiles"),
                      "profile '{}' is not known", text);

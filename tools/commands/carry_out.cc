@@ -191,7 +191,8 @@ int show_verdicts(const PlannedConversion& planned, const Console& console) {
                                {"loads", verdict.loads},
                                {"sound", verdict.sound},
                                {"weights_checked", verdict.not_checked.empty()},
-                               {"not_checked", verdict.not_checked}});
+                               {"not_checked", verdict.not_checked},
+                               {"note", verdict.note}});
     if (each.is_good()) continue;
     code = 1;
     console.error(Error{

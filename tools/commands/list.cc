@@ -118,10 +118,17 @@ void list_checks(const Console& console) {
 }
 
 void list_profiles(const Console& console) {
-  Table table({"profile", "what"});
+  Table table({"profile", "program", "version", "facts of", "what"});
   for (const ProfileInfo& profile : all_profiles()) {
-    table.add({std::string(profile.name), std::string(profile.help)});
-    console.object("profile", {{"name", profile.name}, {"help", profile.help}});
+    const std::string read = fmt::format("{} (read)", profile.date);
+    table.add({std::string(profile.name), std::string(profile.program),
+               std::string(profile.version), profile.is_released ? std::string(profile.date) : read,
+               std::string(profile.help)});
+    console.object("profile", {{"name", profile.name},
+                               {"help", profile.help},
+                               {"program", profile.program},
+                               {"version", profile.version},
+                               {profile.is_released ? "released" : "read", profile.date}});
   }
   console.answer_table(table);
 }

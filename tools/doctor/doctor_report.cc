@@ -142,7 +142,8 @@ void show_verdicts(const Console& console, const Report& report) {
                                {"loads", verdict.loads},
                                {"sound", verdict.sound},
                                {"weights_checked", verdict.not_checked.empty()},
-                               {"not_checked", verdict.not_checked}});
+                               {"not_checked", verdict.not_checked},
+                               {"note", verdict.note}});
   }
   std::ranges::stable_sort(order,
                            [](const Verdict* a, const Verdict* b) { return rank(*a) < rank(*b); });
@@ -156,6 +157,9 @@ void show_verdicts(const Console& console, const Report& report) {
   console.answer_table(table);
   for (const auto& [reason, profiles] : reasons) {
     console.answer("not checked: {} ({})", reason, fmt::join(profiles, ", "));
+  }
+  for (const Verdict* verdict : order) {
+    if (!verdict->note.empty()) console.answer("{}: {}", verdict->profile, verdict->note);
   }
 }
 

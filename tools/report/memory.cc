@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "core/model/json_documents.h"
+#include "models/layer_types.h"
 #include "models/models.h"
 
 namespace ckpt {
 namespace {
 
-enum class LayerKind : uint8_t { kFull, kWindow, kRecurrent, kNone };
 
 // More than any model has; sums and products of numbers up to it stay far below 64 bits.
 constexpr uint64_t kMaxNumber = uint64_t{1} << 31;
@@ -59,22 +59,13 @@ class Numbers {
   const JsonValue& config_;
 };
 
-std::optional<LayerKind> layer_kind(std::string_view word) {
-  if (word == "full_attention" || word == "attention" || word == "deepseek_sparse_attention") {
-    return LayerKind::kFull;
-  }
-  if (word == "sliding_attention" || word == "chunked_attention") return LayerKind::kWindow;
-  if (word == "linear_attention" || word == "mamba" || word == "conv") return LayerKind::kRecurrent;
-  return std::nullopt;
-}
-
 std::optional<std::vector<LayerKind>> listed_kinds(const JsonValue& list) {
   std::vector<LayerKind> out;
   for (const JsonValue& word : list) {
-    const auto kind =
-        word.is_string() ? layer_kind(word.get_ref<const std::string&>()) : std::nullopt;
-    if (!kind) return std::nullopt;
-    out.push_back(*kind);
+    const LayerKind kind = word.is_string() ? layer_type(word.get_ref<const std::string&>()).kind
+                                            : LayerKind::kUnknown;
+    if (kind == LayerKind::kUnknown) return std::nullopt;
+    out.push_back(kind);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
+#include "models/layer_types.h"
 #include "models/models.h"
 #include "transforms/facts/torch_dtype.h"
 
@@ -57,6 +58,19 @@ void add_theta(JsonText& level) {
   level.set_sorted("rope_theta", std::move(value));
 }
 
+void write_older_layer_types(JsonText& level) {
+  const std::string type = level.find_text("model_type").value_or("");
+  for (const std::string_view key : {"layer_types", "mtp_layer_types"}) {
+    JsonText* list = level.find(key);
+    if (list == nullptr || !list->is_array()) continue;
+    for (JsonText& item : list->items()) {
+      const std::string word = item.as_text().value_or("");
+      const std::string_view older = older_layer_type(word, type);
+      if (older != word) item = JsonText::text(older);
+    }
+  }
+}
+
 void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
   const bool has_own_head = checkpoint.has_head();
   JsonText* inner = text_level(config).find("tie_word_embeddings");
@@ -85,6 +99,7 @@ Status mend_config(Checkpoint& checkpoint, const Context& context) {
   add_dtype(config, checkpoint);
   mend_rope(text_level(config));
   add_older_fields(text_level(config));
+  write_older_layer_types(text_level(config));
   mend_vision(config);
   add_theta(text_level(config));
   mend_tied(config, checkpoint, context);

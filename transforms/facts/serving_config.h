@@ -1,7 +1,7 @@
 // The serving-config step: says in the documents what servers look for and writers leave out.
 //
 //   config.json             full_attention_interval, dtype, one rope type, rope_theta next to it,
-//                           tie_word_embeddings
+//                           tie_word_embeddings; words of layer_types that older readers know
 //   quantization lists      whole names where the list does not say what the tensors are
 //   generation_config.json  the chat's end among eos_token_id; do_sample with sampling numbers
 //

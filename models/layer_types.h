@@ -1,0 +1,53 @@
+// The words of layer_types in config.json, whatever the model: the only list of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/find.h"
+#include "core/base/words.h"
+
+namespace ckpt {
+
+// What a layer remembers of the text before a token.
+enum class LayerKind : uint8_t { kFull, kWindow, kRecurrent, kNone, kUnknown };
+
+struct LayerType {
+  std::string_view word;
+  LayerKind kind = LayerKind::kUnknown;
+  bool is_of_any_class = false;    // no class of the families here stops at it
+  std::string_view newer_word = {};  // what transformers 5.18 and later make of it, and save
+  std::string_view types = {};       // model types begin so whose folders had it before
+};
+inline constexpr LayerType kLayerTypes[] = {
+    {"full_attention", LayerKind::kFull, true},
+    {"sliding_attention", LayerKind::kWindow, true},
+    {"chunked_attention", LayerKind::kWindow, true},
+    {"linear_attention", LayerKind::kRecurrent, true},
+    {"conv", LayerKind::kRecurrent, true},
+    {"compressed_sparse_attention", LayerKind::kUnknown, true},
+    {"heavily_compressed_attention", LayerKind::kUnknown, true},
+    {"indexed_attention", LayerKind::kFull},
+    // All of the prompt, and a window of what was generated.
+    {"reference_sliding_attention", LayerKind::kFull},
+    {"attention", LayerKind::kFull, false, "full_attention"},
+    {"mamba", LayerKind::kRecurrent, false, "linear_attention"},
+    {"deepseek_sparse_attention", LayerKind::kFull, false, "indexed_attention", "deepseek glm"},
+    {"qwen_sparse_attention", LayerKind::kFull, false, "indexed_attention", "qwen"}};
+
+inline LayerType layer_type(std::string_view word) {
+  const LayerType* found = find_by(kLayerTypes, &LayerType::word, word);
+  return found == nullptr ? LayerType{word} : *found;
+}
+
+// The word that folders of this model type had before 5.18, which newer releases take too.
+inline std::string_view older_layer_type(std::string_view word, std::string_view model_type) {
+  for (const LayerType& older : kLayerTypes) {
+    for (const std::string_view start : split_words(older.types)) {
+      if (older.newer_word == word && model_type.starts_with(start)) return older.word;
+    }
+  }
+  return word;
+}
+
+}  // namespace ckpt

@@ -6,8 +6,9 @@
 # usage: ./test.sh            what every change must pass
 #        ./test.sh quick      the plain build alone
 #        ./test.sh full       all of it under those sanitizers, the thread sanitizer, the long identity runs,
-#                             aarch64 under emulation, the tests against other programs, and all that is
-#                             released, for both processors and with kernels for all of their vectors
+#                             aarch64 under emulation, the tests against other programs, what profiles of
+#                             servers were read from, and all that is released, for both processors and with
+#                             kernels for all of their vectors
 set -eu
 cd "$(dirname "$0")"
 cmake/install_dependencies.sh python3-pytest python3-venv   # for the tests of the wheel
@@ -39,5 +40,6 @@ tests/interop/run.sh build/dev/ckpt || peers=$?
 [ $peers -eq 0 ] || [ $peers -eq 77 ]
 cmake/install_dependencies.sh g++-aarch64-linux-gnu qemu-user-static lintian mandoc
 tests/aarch64.sh || [ $? -eq 77 ]
+data/profiles/refresh --check
 tests/packaging/released.sh build/dev/ckpt
 python3 tests/interop/summary.py build/dev $peers

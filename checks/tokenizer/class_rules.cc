@@ -231,6 +231,9 @@ std::string tokenizer_class_of_5(const Examined& on, const Profile& profile) {
   const bool by_type =
       is_overruled && is_listed(profile, "tokenizer class by model type", on.model_type);
   const std::string_view out = by_type ? own : named;
+  const bool keeps_bytes = out == "LlamaTokenizer" && !by_type && own != "MistralCommonBackend" &&
+                           profile.transformers().does("keep_bytes_under_llama_tokenizer");
+  if (keeps_bytes && kind_of_rules(on.tokenizer) == "bytes") return {};
   return std::string(is_backend(out) ? std::string_view() : out);
 }
 

@@ -43,11 +43,81 @@ TEST(Profiles, ReleasesDifferWhereTheirFilesDo) {
   EXPECT_FALSE(has_fallback_class(*find_profile("llama.cpp"), "Anything"));
 }
 
+// "OLDER NEWER" of two that answer, "NEWEST+" for a release after all, or one name.
+std::string answered_by(std::string_view name) {
+  const Asked asked = asked_for(name);
+  if (asked.profile == nullptr) return "";
+  if (asked.older != nullptr) return fmt::format("{} {}", asked.older->file, asked.profile->file);
+  return fmt::format("{}{}", asked.profile->file, asked.is_newer ? "+" : "");
+}
+
+TEST(Profiles, OtherReleasesAreAnsweredByTheirNeighbors) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"vllm", "vllm-0.33"},
+      {"vllm-0.33", "vllm-0.33"},
+      {"vllm-0.17.0", "vllm-0.17"},
+      {"vllm-0.30", "vllm-0.17 vllm-0.32"},
+      {"vllm-0.16.5", "vllm-0.16"},
+      {"vllm-0.40.1", "vllm-0.33+"},
+      {"vllm-0.9", ""},
+      {"sglang-0.5.20", "sglang-0.5.12 sglang-0.5.23"},
+      {"sglang-0.6", "sglang-0.5.23+"},
+      {"transformers-5.0", "transformers-4.57 transformers-5.17"},
+      {"transformers-5.20.1", "transformers-5.19 transformers-5.24"},
+      {"transformers-6.0", "transformers-5.24+"},
+      {"tensorrt-llm-1.4", "tensorrt-llm+"},
+      {"llama.cpp-0.5.0", "llama.cpp"},
+      {"ollama-1.0", "ollama+"},
+      {"vllm-", ""},
+      {"other-1.0", ""}};
+  for (const auto& [name, expected] : kNames) EXPECT_EQ(answered_by(name), expected) << name;
+}
+
+TEST(Profiles, LaterReleasesAreNamedForWhatTheyAdd) {
+  const auto said = [](const char* profile, const char* name) {
+    return release_with(*find_profile(profile), knows_model_class, name);
+  };
+  EXPECT_EQ(said("vllm-0.17", "DoryForCausalLM"), "needs vLLM 0.33 or later");
+  EXPECT_EQ(said("vllm-0.16", "Qwen3_5ForConditionalGeneration"), "needs vLLM 0.17 or later");
+  EXPECT_EQ(said("vllm-0.32", "NoSuchForCausalLM"),
+            "not known to vLLM 0.33; newer releases were not checked");
+  EXPECT_EQ(said("sglang-0.5.12", "MuseGlimmerForCausalLM"), "needs SGLang 0.5.23 or later");
+  EXPECT_EQ(said("ollama", "NoSuchForCausalLM"),
+            "not known to Ollama 0.32; newer releases were not checked");
+}
+
+// Only the newest of a kind answers unasked, and states what its neighbors do not.
+TEST(Profiles, NewerReleasesStateDifferences) {
+  const Profile &older = *find_profile("vllm-0.32"), &newer = *find_profile("vllm");
+  EXPECT_EQ(newer.file, "vllm-0.33");
+  EXPECT_TRUE(older.is_superseded());
+  EXPECT_FALSE(newer.is_superseded());
+  EXPECT_EQ(newer.algos, older.algos);
+  EXPECT_TRUE(newer.does("refuse_extra_weights"));
+  EXPECT_FALSE(has_listed(newer, "classes", "MedusaModel", true));
+  EXPECT_TRUE(has_listed(older, "classes", "MedusaModel", false));
+  const Profile& five = *find_profile("transformers-5");
+  EXPECT_EQ(section_with(five, "tokenizer class ", "qwen2"), "Qwen2Tokenizer");
+  EXPECT_TRUE(has_listed(five, "tokenizer class by model type", "internlm3", false));
+  EXPECT_FALSE(has_listed(five, "tokenizer class by model type", "deepseek_v3", true));
+}
+
+// quant_algo values are read by people, of what the script finds in the source.
+TEST(Profiles, AlgorithmsAreInTheSource) {
+  for (const Profile& profile : profiles()) {
+    const std::vector<std::string_view> found = listed_words(profile, "modelopt algorithms");
+    for (const std::string_view algo : split_words(profile.algos)) {
+      const bool is_found = found.empty() || std::ranges::count(found, algo) != 0;
+      EXPECT_TRUE(is_found) << profile.file << ' ' << algo;
+    }
+  }
+}
+
 void check_section(const std::string& place, std::string_view section, const WordList& list) {
   for (const std::string_view other : list.also) {
     const Profile* more = find_profile(other);
     ASSERT_NE(more, nullptr) << place << ' ' << other;
-    EXPECT_TRUE(more->lists.contains(section)) << place << ' ' << other;
+    EXPECT_FALSE(listed_words(*more, section).empty()) << place << ' ' << other;
     for (const std::string_view word : list.words) {
       EXPECT_FALSE(has_listed(*more, section, word, false)) << place << ' ' << word;
     }
@@ -60,11 +130,15 @@ void check_section(const std::string& place, std::string_view section, const Wor
 TEST(Profiles, SectionsBuildOnOthersThatExist) {
   for (const Profile& profile : profiles()) {
     EXPECT_FALSE(profile.help.empty()) << profile.name;
+    EXPECT_FALSE(profile.version.empty()) << profile.name;
+    EXPECT_NE(profile.released.empty(), profile.read.empty()) << profile.name;
+    EXPECT_NE(find_profile(profile.reader), nullptr) << profile.name;
     for (const std::string_view name : profile.rated) {
       const auto sharing = std::ranges::count_if(profiles(), [&](const Profile& other) {
         return std::ranges::count(other.rated, name) != 0;
       });
-      EXPECT_TRUE(find_profile(name) != nullptr || sharing > 1) << profile.name << ' ' << name;
+      const bool is_own = name.starts_with(name_of(profile.program));
+      EXPECT_TRUE(is_own || sharing > 1) << profile.name << ' ' << name;
     }
     for (const auto& [section, list] : profile.lists) {
       check_section(fmt::format("{} [{}]", profile.name, section), section, list);

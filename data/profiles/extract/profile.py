@@ -60,7 +60,7 @@ class Profile:
 
     def hand_words(self, section):
         """Those that no script finds, of this profile and those that it is like."""
-        own = self.by_hand.get(section, {"words": set()})["words"]
+        own = self.by_hand.get(section, {"words": set()})["words"] if self.written else set()
         return own | (Profile(self.keys["like"], self.folder).hand_words(section) if "like" in self.keys else set())
 
     def names(self):

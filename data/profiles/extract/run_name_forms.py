@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints sections [names FORM ...] of a profile: under which forms of names transformers reads a class's tensors.
 
-usage: PYTHON name_forms.py FOLDER...     PYTHON has transformers (4.57 or 5) and torch; FOLDERs hold small models
+usage: PYTHON run_name_forms.py FOLDER...     PYTHON has transformers (4.57 or 5) and torch; FOLDERs hold small models
 
 A form is the words before a name and the first of its own: "model.language_model.*" of the text part, "lm_head",
 "model.visual" of a tower. Each form is tried on all names of its kind in the folder: it counts where the loader's

@@ -244,7 +244,7 @@ bool Profile::takes(const IndexMisfit& misfit) const {
     case Program::kLlamaCpp:
       return !misfit.lacks_file && !misfit.has_ghosts && !misfit.omits_tensors;
     case Program::kTransformers:  // 4.57 passes over tensors that the index omits
-      return !misfit.lacks_file && !(misfit.omits_tensors && rules == Rules::kTransformers4);
+      return !misfit.lacks_file && !(misfit.omits_tensors && has_transformers_4());
     default: return false;
   }
 }

@@ -190,7 +190,8 @@ Status check_structure(const fs::path& path, bool may_be_other, Findings& findin
       findings.checked("structure");
       if (!one.uncovered.empty()) findings.not_covered_bytes(one.uncovered);
     } else if (one.verdict == StructureVerdict::kUnsupported) {
-      if (!may_be_other) {
+      const bool is_beside = found.front().verdict == StructureVerdict::kSound;
+      if (!may_be_other && !is_beside) {
         return unsupported_hint(one.hint, "{}: {}", one.path, one.found);
       }
       findings.not_checked(fmt::format("structure not checked: {}: {}", one.path, one.found));

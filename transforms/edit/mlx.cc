@@ -83,7 +83,7 @@ Result<std::vector<Tensor>> released_tensors(const Checkpoint& checkpoint,
   std::set<std::string> taken;  // second tensors, by name
   const auto add = [&](Tensor tensor, const Tensor& from, const std::string& name) {
     tensor.name = released_name(name, found);
-    tensor.source_name = from.original_name();
+    if (tensor.name != from.name) tensor.source_name = from.original_name();
     out.push_back(std::move(tensor));
   };
   auto next = found.changed.begin();
@@ -130,13 +130,16 @@ Result<Checkpoint> from_mlx(Checkpoint checkpoint, const Context& context) {
   const bool is_as_released = found.changed.empty() && found.prefixes.empty();
   if (found.is_quantized || is_as_released) return checkpoint;
   CKPT_ASSIGN(checkpoint.tensors, released_tensors(checkpoint, found));
+  const auto is_renamed = [](const Tensor& each) { return each.name != each.original_name(); };
+  if (found.changed.empty() && std::ranges::none_of(checkpoint.tensors, is_renamed)) {
+    return checkpoint;
+  }
   for (auto& [file, metadata] : checkpoint.file_metadata) {
     if (metadata.find_text("format") != nullptr) metadata.set("format", MetaValue::text("pt"));
   }
   const auto shifted = std::ranges::count_if(
       found.changed, [](const auto& each) { return each.second->change == "plus-one"; });
-  context.note("MLX saved this model; {} tensors get their released names, axes and values back{}",
-               found.changed.size(),
+  context.note("MLX saved this model; its tensors get their released names, axes and values back{}",
                shifted == 0 ? ""
                             : fmt::format("; {} norms held 1 + w, whose rounding cost small w bits",
                                           shifted));

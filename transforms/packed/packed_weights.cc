@@ -85,8 +85,8 @@ Status check_companions(const Checkpoint& checkpoint) {
   std::set<std::string> decoded;
   for (const Tensor& tensor : checkpoint.tensors) {
     const bool is_decoded = tensor.stored_tensor().has_scales() || is_unpacked(tensor);
-    if (!is_decoded || !tensor.name.ends_with(kWeight)) continue;
-    decoded.insert({tensor.name, module_of(tensor.name)});
+    if (is_decoded) decoded.insert(tensor.name);
+    if (is_decoded && tensor.name.ends_with(kWeight)) decoded.insert(module_of(tensor.name));
   }
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string_view last = last_word(tensor.name);

@@ -434,7 +434,10 @@ std::string weights_not_checked(const Examined& on, const Profile& profile) {
     return "the weights: of quantized models this profile reads the configuration and tokenizer";
   }
   const ParameterReport& report = on.parameters;
-  if (!on.mlx.empty()) return "the weights: they are as MLX saves them";
+  if (!on.mlx.empty()) {
+    const bool is_converted = profile.program == Program::kLlamaCpp && !on.mlx.is_quantized;
+    return is_converted ? "" : "the weights: they are as MLX saves them";  // the GGUF is checked
+  }
   if (!report.is_compared()) {
     return fmt::format("the weights: no list of the parameters of '{}'",
                        on.model_class.empty() ? on.model_type : on.model_class);

@@ -66,8 +66,9 @@ Examination examination_for(Context context, std::vector<std::string> profiles) 
     return join_packed_weights(checkpoint, codecs);
   };
   // The name of a pre-tokenizer may be given by hand.
-  out.made_gguf = [context](const Checkpoint& folder) {
-    return find_transform("to-gguf")->apply(folder, {{"tokenizer-pre", "default"}}, context);
+  out.made_gguf = [context](const Checkpoint& folder) -> Result<Checkpoint> {
+    CKPT_ASSIGN(Checkpoint model, from_mlx(folder, context));
+    return find_transform("to-gguf")->apply(model, {{"tokenizer-pre", "default"}}, context);
   };
   out.tokenizer_findings = [context = std::move(context)](const Checkpoint& checkpoint,
                                                           const std::string& base,

@@ -464,6 +464,17 @@ def missing_things_are_named():
 
 
 @case
+def a_page_of_a_hub_leads_to_the_form_that_is_read():
+    strike()
+    forms = {"page": "hf://web/page", "repo/blob/main/x.gguf": "hf://web/repo@main/x.gguf", "repo/tree/main": "hf://web/repo", "repo/tree/v2/q": "hf://web/repo@v2/q"}
+    for path in forms:
+        page = SERVER.root / "web" / path
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_bytes(b"\n<!doctype html><title>ORG/NAME</title>")
+    return all([is_refused(f"Try: {form} with HF_ENDPOINT={SERVER.origin}", "convert", web(path), OUT) for path, form in forms.items()])
+
+
+@case
 def urls_are_never_written():
     strike()
     return all([is_refused("never written", "convert", "model", url, "--to", "q8_0") for url in (HUB, BUCKET, web("x.gguf"))] +

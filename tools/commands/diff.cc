@@ -367,9 +367,12 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
 Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoint,
                             const ReadOptions& reading, const Console& console) {
   if (checkpoint.format != "safetensors") return true;
+  // transformers reads quantized weights by code of its own.
+  const bool is_quantized = checkpoint.first_with_scales() != nullptr;
   const Context context = step_context(nullptr, reading);
   CKPT_ASSIGN(const Diagnosis found,
-              diagnose(checkpoint, examination_for(context, {"transformers-5", "vllm"})));
+              diagnose(checkpoint, examination_for(
+                                       context, {is_quantized ? "vllm" : "transformers-5"})));
   const auto unread = std::ranges::find_if(found.findings, [](const Finding& finding) {
     return finding.check == "W01" || finding.check == "W10";
   });

@@ -79,7 +79,8 @@ class Names {
  private:
   NameKind kind_of(std::string_view tail) const {
     const auto begins = [tail](std::string_view start) { return tail.starts_with(start); };
-    if (tail.starts_with("visual.") || is_in_tower(tail)) return NameKind::kTower;
+    const bool is_tower = tail.starts_with("visual.") || is_in_tower(tail);
+    if (is_tower && !tail.starts_with("model.")) return NameKind::kTower;
     if (tail.starts_with("mtp.")) return NameKind::kDraft;
     if (std::ranges::any_of(outer_, begins)) return NameKind::kHead;
     const bool is_text = tail.starts_with("layers.") || std::ranges::any_of(inner_, begins);

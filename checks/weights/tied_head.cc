@@ -141,7 +141,7 @@ void look_head_values(const Look& look) {
   if (reads_tied_head(look)) {
     return look.report(kTied,
                        fmt::format("{}; this program uses them, and others the embedding", kFound),
-                       Severity::kWarning, "other answers than in vLLM and transformers 4.57");
+                       Severity::kWarning, "other answers than in programs that use the embedding");
   }
   look.report(kTied, fmt::format("{}; this program uses the embedding", kFound));
 }

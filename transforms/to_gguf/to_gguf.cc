@@ -146,8 +146,8 @@ void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
   if (!error || error->noise == 0) return;
   context.note(
       "config.json: tie_word_embeddings is true, but lm_head.weight has other values than the "
-      "embedding; the file has it as output.weight, while vLLM and transformers 4.57 use the "
-      "embedding");
+      "embedding; the file has it as output.weight, while vLLM 0.17 and transformers 4.57 use "
+      "the embedding");
 }
 
 // rope_scaling goes before rope_parameters, as in transformers. Fails: kCorrupt where that loses a

@@ -23,7 +23,6 @@
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/transform.h"
-#include "formats/pieces.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 #include "formats/torch.h"
@@ -297,7 +296,7 @@ IndexMisfit misfit_of(const SafetensorsIndex& index, const Shards& shards,
     const std::string* path = found ? &files[file_of[*found]].path : nullptr;
     if (found) is_named[*found] = true;
     if (path != nullptr && *path == file) continue;
-    tell(found ? is_harmless : out.has_ghosts,
+    tell(is_harmless,
          fmt::format("puts tensor '{}' into '{}'{}", tensor, file,
                      found ? fmt::format("; it is in '{}'", *path) : ", which does not have it"));
   }

@@ -1,5 +1,4 @@
-#include "formats/pieces.h"
-
+// Pieces of bytes of one file, as split and other programs cut them.
 #include <algorithm>
 #include <string>
 #include <vector>

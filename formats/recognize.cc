@@ -15,7 +15,6 @@
 #include "core/resume/unfinished.h"
 #include "formats/formats.h"
 #include "formats/gguf.h"
-#include "formats/pieces.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 

@@ -103,6 +103,10 @@ Result<SharedSource> open_document(const std::filesystem::path& folder, const st
 // Names of what is in the folder, sorted. Fails: kIo.
 Result<std::vector<std::string>> list_files(const std::filesystem::path& folder);
 
+// Fails for a file that another program cut into pieces of bytes, which `cat` joins:
+// "m.gguf.part1of2", "m.gguf-split-a", "m.gguf.00001-of-00002", "m.gguf.aa". Fails also: kIo.
+Status refuse_piece(const std::filesystem::path& path);
+
 // Fails as kSafetensors.read() does where a folder has no weights, without opening any.
 Status find_weights(const std::filesystem::path& folder);
 Result<Layout> lay_out_safetensors(const Checkpoint& checkpoint, const LayoutOptions& options,

@@ -41,7 +41,6 @@ struct Fix {
 struct IndexMisfit {
   std::string found, hint;     // the first misfit, a sentence; empty: it fits
   bool lacks_file = false;     // it names a file that does not exist
-  bool has_ghosts = false;     // it names a tensor that the files that it names do not have
   bool omits_tensors = false;  // they have a tensor that it does not name
   bool is_partial = false;     // the model may have tensors that were not read
 

@@ -373,18 +373,18 @@ Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoin
   CKPT_ASSIGN(const Diagnosis found,
               diagnose(checkpoint, examination_for(
                                        context, {is_quantized ? "vllm" : "transformers-5"})));
-  const auto unread = std::ranges::find_if(found.findings, [](const Finding& finding) {
-    return finding.check == "W01" || finding.check == "W10";
-  });
-  if (unread == found.findings.end()) return true;
-  const std::string start = unread->place.substr(0, unread->place.find('*'));
-  const auto first = std::ranges::find_if(
-      checkpoint.tensors, [&](const Tensor& tensor) { return tensor.name.starts_with(start); });
-  const std::string& name = first == checkpoint.tensors.end() ? unread->place : first->name;
-  console.answer("{}: '{}' is not a name that its class reads. Try: ckpt doctor {}", path, name,
-                 shell_path(path));
-  console.object("difference", {{"what", name}, {"kind", "name"}, {"detail", path}});
-  return false;
+  for (const Finding& finding : found.findings) {
+    if (finding.check != "W01" && finding.check != "W10") continue;
+    const std::string start = finding.place.substr(0, finding.place.find('*'));
+    const auto first = std::ranges::find_if(
+        checkpoint.tensors, [&](const Tensor& tensor) { return tensor.name.starts_with(start); });
+    const std::string& name = first == checkpoint.tensors.end() ? finding.place : first->name;
+    console.answer("{}: '{}' is not a name that its class reads. Try: ckpt doctor {}", path, name,
+                   shell_path(path));
+    console.object("difference", {{"what", name}, {"kind", "name"}, {"detail", path}});
+    return false;
+  }
+  return true;
 }
 
 Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {

@@ -12,14 +12,14 @@ namespace ckpt {
 // What a layer remembers of the text before a token.
 enum class LayerKind : uint8_t { kFull, kWindow, kRecurrent, kNone, kUnknown };
 
-struct LayerType {
+struct LayerTypeWord {
   std::string_view word;
   LayerKind kind = LayerKind::kUnknown;
   bool is_of_any_class = false;    // no class of the families here stops at it
   std::string_view newer_word = {};  // what transformers 5.18 and later make of it, and save
   std::string_view types = {};       // model types begin so whose folders had it before
 };
-inline constexpr LayerType kLayerTypes[] = {
+inline constexpr LayerTypeWord kLayerTypes[] = {
     {"full_attention", LayerKind::kFull, true},
     {"sliding_attention", LayerKind::kWindow, true},
     {"chunked_attention", LayerKind::kWindow, true},
@@ -35,14 +35,14 @@ inline constexpr LayerType kLayerTypes[] = {
     {"deepseek_sparse_attention", LayerKind::kFull, false, "indexed_attention", "deepseek glm"},
     {"qwen_sparse_attention", LayerKind::kFull, false, "indexed_attention", "qwen"}};
 
-inline LayerType layer_type(std::string_view word) {
-  const LayerType* found = find_by(kLayerTypes, &LayerType::word, word);
-  return found == nullptr ? LayerType{word} : *found;
+inline LayerTypeWord layer_type(std::string_view word) {
+  const LayerTypeWord* found = find_by(kLayerTypes, &LayerTypeWord::word, word);
+  return found == nullptr ? LayerTypeWord{word} : *found;
 }
 
 // The word that folders of this model type had before 5.18, which newer releases take too.
 inline std::string_view older_layer_type(std::string_view word, std::string_view model_type) {
-  for (const LayerType& older : kLayerTypes) {
+  for (const LayerTypeWord& older : kLayerTypes) {
     for (const std::string_view start : split_words(older.types)) {
       if (older.newer_word == word && model_type.starts_with(start)) return older.word;
     }

@@ -216,11 +216,11 @@ bool class_knows(const Look& look, std::string_view type) {
   const auto is_named = [&](std::string_view word) {
     return has_quirk(ruling, fmt::format("layer_type:{}", word));
   };
-  const bool is_word = find_by(kLayerTypes, &LayerType::word, type) != nullptr;
+  const bool is_word = find_by(kLayerTypes, &LayerTypeWord::word, type) != nullptr;
   const bool is_any = table_of_model_type(ruling) == nullptr &&
                       (is_word || !look.profile.has_transformers_4());
   return layer_type(type).is_of_any_class || is_any || is_named(type) ||
-         std::ranges::any_of(kLayerTypes, [&](const LayerType& older) {
+         std::ranges::any_of(kLayerTypes, [&](const LayerTypeWord& older) {
            return older.newer_word == type && is_named(older.word);
          });
 }

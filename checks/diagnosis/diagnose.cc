@@ -173,7 +173,8 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
                    Diagnosis& out) {
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
   for (auto* reason : {weights_not_checked, head_not_checked, tokenizer_not_checked,
-                       scheme_not_checked, cache_not_checked, layer_types_not_checked}) {
+                       scheme_not_checked, cache_not_checked, scales_not_checked,
+                       layer_types_not_checked}) {
     if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
   }
   CKPT_TRY(run_checks(on, profile, examination, check_list(), out));

@@ -28,6 +28,7 @@ inline constexpr std::string_view kTraits[] = {
     "join_layers_of_mixed_lists",
     "keep_modules_without_group_in_floats",
     "keep_bytes_under_llama_tokenizer",
+    "leave_scales_of_experts_to_kernels",
     "look_up_cache_scales",
     "need_every_indexed_file",
     "pass_over_quantizers_of_qwen3_5",

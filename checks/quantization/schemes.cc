@@ -3,15 +3,15 @@
 //
 // Sections of data/profiles for METHOD, whose words are rows of conditions between slashes:
 //
-//   [schemes METHOD]           a scheme fits one of these: of=linear/w=int4,int8/w.strategy=group
+//   [schemes METHOD]           a scheme fits one of these: of=linear/weights=int4/inputs=none
 //   [required METHOD]          and all of these: sparsity=none
-//   [unclear METHOD: REASON]   what the source does not decide: of=linear/in=float8
+//   [unclear METHOD: REASON]   what the source does not decide: of=linear/inputs=float8
 //
-// Conditions name facts, and values of which one is true. `of` is linear or experts. A group of
-// compressed-tensors has `top` (the format of all groups), `format` (its own, or that of all),
-// `targets` (linear or names), `sparsity` and `structure`, and of its weights "w", of its inputs
-// "in", of its outputs "out" and of the cache "kv": type and bits (int4, or none), `.strategy`,
-// `.group`, `.symmetric`, `.dynamic`, `.order` and `.scales`. Other methods have the keys of their
+// Conditions name facts, and globs of which one fits. `of` is linear or experts. A group of
+// compressed-tensors has `outer_format` (that of all groups), `format` (its own, or that of all),
+// `targets` (linear or names), `sparsity`, `structure`, and of its weights, inputs, outputs and of
+// the cache the type and bits (int4, or none) and what follows a dot: strategy, group_size,
+// symmetric, dynamic, actorder and scales (their type). Other methods have the keys of their
 // statement as they are.
 //
 // Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/fp8.py (Fp8Config,
@@ -108,7 +108,7 @@ void add_numbers(Facts& facts, const std::string& name, const JsonValue* said) {
   if (!is_truthy(said)) return;
   const auto read = [&](const char* key, std::string_view absent) {
     std::string word = word_of(member(said, key));
-    return word == "none" ? std::string(name == "kv" ? "absent" : absent) : word;
+    return word == "none" ? std::string(name == "cache" ? "absent" : absent) : word;
   };
   const std::string group = read("group_size", "none"), order = read("actorder", "none");
   const bool is_whole = group == "none" || group == "-1";
@@ -116,11 +116,11 @@ void add_numbers(Facts& facts, const std::string& name, const JsonValue* said) {
   const bool is_of_groups = has_word(" yes dynamic group ", order);
   facts[name] = word_of(member(said, "type")) + word_of(member(said, "num_bits"));
   facts[name + ".strategy"] = read("strategy", inferred);
-  facts[name + ".group"] = is_whole ? "none" : group;
+  facts[name + ".group_size"] = is_whole ? "none" : group;
   facts[name + ".symmetric"] = read("symmetric", "yes");
   facts[name + ".dynamic"] = read("dynamic", "no");
   facts[name + ".scales"] = replace_all(read("scale_dtype", "none"), "torch.", "");
-  facts[name + ".order"] = order == "static" ? "weight" : is_of_groups ? "group" : order;
+  facts[name + ".actorder"] = order == "static" ? "weight" : is_of_groups ? "group" : order;
 }
 
 struct StatedScheme {
@@ -137,17 +137,17 @@ StatedScheme group_scheme(const JsonValue& json, std::string place, const JsonVa
   const bool is_sparse = !list_in(sparsity, "targets").empty();
   const std::string top = word_of(member(json, "format")), own = word_of(member(group, "format"));
   StatedScheme out{std::move(place),
-             {{"top", top},
+             {{"outer_format", top},
               {"format", own == "none" ? top : own},
               {"targets", std::ranges::count(targets, "Linear") != 0 ? "linear" : "names"},
               {"sparsity", is_sparse ? word_of(member(sparsity, "format")) : "none"},
               {"structure", is_sparse ? word_of(member(sparsity, "sparsity_structure")) : "none"}},
              EntryList(targets, false),
              std::ranges::any_of(targets, names_a_class)};
-  add_numbers(out.facts, "w", member(group, "weights"));
-  add_numbers(out.facts, "in", member(group, "input_activations"));
-  add_numbers(out.facts, "out", member(group, "output_activations"));
-  add_numbers(out.facts, "kv", member(json, "kv_cache_scheme"));
+  add_numbers(out.facts, "weights", member(group, "weights"));
+  add_numbers(out.facts, "inputs", member(group, "input_activations"));
+  add_numbers(out.facts, "outputs", member(group, "output_activations"));
+  add_numbers(out.facts, "cache", member(json, "kv_cache_scheme"));
   return out;
 }
 

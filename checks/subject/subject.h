@@ -100,6 +100,8 @@ const std::string* preferred_weights(const Examined& on, const Profile& profile)
 std::string scheme_not_checked(const Examined& on, const Profile& profile);
 // The same of the scales of its KV cache.
 std::string cache_not_checked(const Examined& on, const Profile& profile);
+// The same of scales of experts.
+std::string scales_not_checked(const Examined& on, const Profile& profile);
 // Why the weights were not compared for this profile; empty when they were.
 std::string weights_not_checked(const Examined& on, const Profile& profile);
 

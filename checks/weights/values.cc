@@ -239,7 +239,8 @@ std::string globs_of_codes(const Examined& on) {
 // vLLM and SGLang take the gate's scale for both parts of an expert, and for others the largest.
 void look_unequal(const Look& look) {
   const ValueFacts& values = look.on.values;
-  const bool is_far = !values.far_scales.empty() && look.is_server();
+  const bool is_far = !values.far_scales.empty() && look.is_server() &&
+                      scales_not_checked(look.on, look.profile).empty();
   const auto& found = is_far ? values.far_scales : values.unequal_scales;
   if (found.empty()) return;
   const bool is_of_experts = found.front().find(".experts.") != std::string::npos;
@@ -332,6 +333,13 @@ Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpack
   }
   CKPT_TRY(read_scales(on, out));
   return out;
+}
+
+std::string scales_not_checked(const Examined& on, const Profile& profile) {
+  const auto& found = on.values.far_scales;
+  const bool is_left = profile.does("leave_scales_of_experts_to_kernels") && !found.empty() &&
+                       found.front().find(".experts.") != std::string::npos;
+  return is_left ? "which scale the kernel of the experts takes for gate and up" : "";
 }
 
 std::span<const Check> value_checks() { return kValueChecks; }

@@ -287,6 +287,22 @@ TEST(Doctor, ScalesThatAreMissingAreUnsound) {
   expect(model, "vllm", "Q09", Severity::kUnsound);
 }
 
+TEST(Doctor, AQuantizedHeadIsWhereTheListAllowsIt) {
+  Checkpoint model = llama("nvfp4_modelopt");
+  std::erase_if(model.tensors, [](const Tensor& t) { return t.name == "lm_head.weight"; });
+  model.tensors.push_back(tensor("lm_head.weight", {256, 64}, "nvfp4_modelopt"));
+  model.tensors.push_back(tensor("lm_head.input_scale", {}, "f32"));
+  for (const char* entry : {"lm_head", "lm_head*", "*lm_head*", "*head"}) {
+    edit(model, "config.json",
+         [&](Json& config) { config["quantization_config"]["ignore"] = {entry}; });
+    expect(model, "vllm", "Q07", Severity::kUnloaded);
+    expect(model, "vllm-0.17", "Q15", Severity::kUnloaded);
+  }
+  edit(model, "config.json",
+       [](Json& config) { config["quantization_config"]["ignore"] = {"model.embed_tokens"}; });
+  EXPECT_TRUE(look(model, "vllm").is_good());
+}
+
 TEST(Doctor, TensorsAreReadWhenAsked) {
   Checkpoint model = llama("bf16");
   for (Tensor& each : model.tensors) {
@@ -300,7 +316,7 @@ TEST(Doctor, TensorsAreReadWhenAsked) {
       each = tensor(each.name, each.shape, "nvfp4_modelopt", 0x39);
     if (each.name.ends_with("down_proj.input_scale")) each = tensor(each.name, {}, "f32", 0);
   }
-  expect(model, "vllm", "Q12", Severity::kWarning, true);
+  expect(model, "vllm", "Q12", Severity::kUnsound, true);
   expect(model, "vllm", "Q24", Severity::kUnsound, true);
 }
 

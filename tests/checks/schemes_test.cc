@@ -28,7 +28,7 @@ char answer_for(const std::string& statement, const char* parent, const char* pr
 }
 
 TEST(Schemes, EveryProgramAnswersAsItsSourceDoes) {
-  constexpr const char* kProfiles[] = {"vllm-0.17", "vllm", "sglang"};
+  constexpr const char* kProfiles[] = {"vllm-0.17", "vllm-0.32", "sglang-0.5.12", "sglang"};
   std::istringstream lines(text_of_file(CKPT_TESTDATA "/doctor/schemes.tsv"));
   std::string line;
   size_t count = 0, unclear = 0;
@@ -50,7 +50,7 @@ TEST(Schemes, EveryProgramAnswersAsItsSourceDoes) {
       count += 2;
     }
   }
-  EXPECT_GT(count, 500u);
+  EXPECT_GT(count, 700u);
   EXPECT_LE(unclear * 20, count);
 }
 

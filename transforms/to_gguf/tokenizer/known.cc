@@ -51,9 +51,11 @@ std::vector<std::string> pre_tokenizer_names() {
   bool is_file = false, is_list = false;
   for (std::string_view text = kProfileFiles; !text.empty();) {
     const std::string_view line = take_line(text);
-    if (line.starts_with("profile ")) is_file = line == "profile llama.cpp";
-    if (line.starts_with('[')) is_list = is_file && line == "[gguf pre-tokenizers]";
-    if (!is_list || line.starts_with('[') || line.starts_with('#')) continue;
+    const bool starts_file = line.starts_with("profile ");
+    if (starts_file) is_file = line == "profile llama.cpp";
+    const bool starts_list = starts_file || line.starts_with('[');
+    if (starts_list) is_list = is_file && line == "[gguf pre-tokenizers]";
+    if (!is_list || starts_list || line.starts_with('#')) continue;
     for (const std::string_view word : split_words(line)) out.emplace_back(word);
   }
   return out;

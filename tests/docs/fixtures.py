@@ -137,6 +137,10 @@ def recipe(maker, name):
     maker.copy("qwen35vl-micro", "base")
     shapes = {"mtp.fc.weight": [256, 512], "mtp.norm.weight": [256], "mtp.pre_fc_norm_embedding.weight": [256],
               "mtp.pre_fc_norm_hidden.weight": [256]}
+    layer = {"input_layernorm": [256], "post_attention_layernorm": [256], "self_attn.q_norm": [64], "self_attn.k_norm": [64],
+             "self_attn.q_proj": [512, 256], "self_attn.k_proj": [128, 256], "self_attn.v_proj": [128, 256],
+             "self_attn.o_proj": [256, 256], "mlp.gate_proj": [512, 256], "mlp.up_proj": [512, 256], "mlp.down_proj": [256, 512]}
+    shapes.update({f"mtp.layers.0.{name}.weight": shape for name, shape in layer.items()})
     (maker.folder / "base/model-mtp.safetensors").write_bytes(safetensors_bytes(shapes))
 
 

@@ -198,8 +198,14 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, Forward& for
   CKPT_TRY(add_model_keys(folder, model, made));
   const std::string prefix = fmt::format("{}.", model.family->name);
   const auto differs = [&](const std::string& key, const MetaValue* made_value) -> Status {
+    const MetaValue* found = file.metadata.find(key);
+    const bool are_one = found != nullptr && made_value != nullptr &&
+                         text_of_value(found) == text_of_value(made_value);
+    if (are_one && found->type != made_value->type) {
+      return corrupt("key '{}' is {}; expected {}", key, name(found->type), name(made_value->type));
+    }
     return unsupported("key '{}' is {} in the file; a configuration made from it gives {}", key,
-                       text_of_value(file.metadata.find(key)), text_of_value(made_value));
+                       text_of_value(found), text_of_value(made_value));
   };
   for (const MetaEntry& entry : made.entries) {
     if (!entry.key.starts_with(prefix)) continue;

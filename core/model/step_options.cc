@@ -64,7 +64,7 @@ Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string
   const std::vector<std::string> longer = completions(word, names);
   std::string hint = longer.empty() ? near_hint(word, names, before, "")
                                     : fmt::format("{}{}", before, alternatives(longer));
-  if (rule.choices.empty()) {  // a list that is too long for the message
+  if (rule.choices.empty() && rule.other_words != nullptr) {  // too many for the message
     hint = fmt::format("{}{}", before, alternatives(nearest_words(word, names, 3)));
   }
   std::vector<std::string> words = rule.words();

@@ -123,7 +123,9 @@ void read_file(const Files& files, std::string_view name, bool has_sections, Pro
     } else if (section != nullptr) {
       read_words(line, *section);
     } else {
+      const std::string_view own = out.help;  // which is in front
       if (key == "like") read_file(files, value, false, out);
+      if (key == "like" && !own.empty()) out.help = own;
       read_key(key, value, out);
     }
   }

@@ -253,7 +253,7 @@ void look_cache_scales(const Look& look) {
   const bool is_of_projection = scale->name.find("_proj.") != std::string::npos;
   if (is_listed(is_of_projection ? "kv scales refused" : "attention kv scales refused")) {
     look.tell(scale->name, "a scale of the KV cache, which {} does not read in {}",
-              look.on.model_class, look.profile.help);
+              look.on.model_class, look.profile.title());
   } else if (is_listed("kv scales dropped")) {
     look.report(scale->name,
                 fmt::format("a scale of the KV cache, which {} ignores", look.on.model_class),

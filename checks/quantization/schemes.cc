@@ -256,7 +256,7 @@ void look_taken(const Look& look) {
       fix = Fix{"config:remove=quantization_config.sparsity_config", {}, {}, false, 0};
     }
     look.report(scheme.place,
-                fmt::format("{} does not have this scheme: {}", look.profile.help, answer.fault),
+                fmt::format("{} does not have this scheme: {}", look.profile.title(), answer.fault),
                 {}, {}, fix);
   });
 }

@@ -9,31 +9,31 @@
 
 namespace ckpt {
 
-// What a layer remembers of the text before a token.
-enum class LayerKind : uint8_t { kFull, kWindow, kRecurrent, kNone, kUnknown };
+// How much of the text before a token a layer keeps.
+enum class LayerMemory : uint8_t { kFull, kWindow, kRecurrent, kNone, kUnknown };
 
 struct LayerTypeWord {
   std::string_view word;
-  LayerKind kind = LayerKind::kUnknown;
+  LayerMemory kind = LayerMemory::kUnknown;
   bool is_of_any_class = false;    // no class of the families here stops at it
   std::string_view newer_word = {};  // what transformers 5.18 and later make of it, and save
-  std::string_view types = {};       // model types begin so whose folders had it before
+  std::string_view types = {};       // starts of model types whose folders had it
 };
 inline constexpr LayerTypeWord kLayerTypes[] = {
-    {"full_attention", LayerKind::kFull, true},
-    {"sliding_attention", LayerKind::kWindow, true},
-    {"chunked_attention", LayerKind::kWindow, true},
-    {"linear_attention", LayerKind::kRecurrent, true},
-    {"conv", LayerKind::kRecurrent, true},
-    {"compressed_sparse_attention", LayerKind::kUnknown, true},
-    {"heavily_compressed_attention", LayerKind::kUnknown, true},
-    {"indexed_attention", LayerKind::kFull},
+    {"full_attention", LayerMemory::kFull, true},
+    {"sliding_attention", LayerMemory::kWindow, true},
+    {"chunked_attention", LayerMemory::kWindow, true},
+    {"linear_attention", LayerMemory::kRecurrent, true},
+    {"conv", LayerMemory::kRecurrent, true},
+    {"compressed_sparse_attention", LayerMemory::kUnknown, true},
+    {"heavily_compressed_attention", LayerMemory::kUnknown, true},
+    {"indexed_attention", LayerMemory::kFull},
     // All of the prompt, and a window of what was generated.
-    {"reference_sliding_attention", LayerKind::kFull},
-    {"attention", LayerKind::kFull, false, "full_attention"},
-    {"mamba", LayerKind::kRecurrent, false, "linear_attention"},
-    {"deepseek_sparse_attention", LayerKind::kFull, false, "indexed_attention", "deepseek glm"},
-    {"qwen_sparse_attention", LayerKind::kFull, false, "indexed_attention", "qwen"}};
+    {"reference_sliding_attention", LayerMemory::kFull},
+    {"attention", LayerMemory::kFull, false, "full_attention"},
+    {"mamba", LayerMemory::kRecurrent, false, "linear_attention"},
+    {"deepseek_sparse_attention", LayerMemory::kFull, false, "indexed_attention", "deepseek glm"},
+    {"qwen_sparse_attention", LayerMemory::kFull, false, "indexed_attention", "qwen"}};
 
 inline LayerTypeWord layer_type(std::string_view word) {
   const LayerTypeWord* found = find_by(kLayerTypes, &LayerTypeWord::word, word);

@@ -24,6 +24,7 @@
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/metadata.h"
+#include "models/layer_types.h"
 
 namespace ckpt {
 

@@ -8,7 +8,7 @@
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
 #include "core/base/words.h"
-#include "models/layer_types.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {

@@ -234,7 +234,7 @@ std::string note_of(const Asked& asked) {
   return fmt::format("facts of {}, read on {}", profile.title(), profile.read);
 }
 
-// What both neighbors of a release answer, it answers; of what one refuses, findings warn.
+// The answer of both neighbors of a release; findings of one alone are warnings.
 void add_older(const Asked& asked, Diagnosis older, Diagnosis& made) {
   Verdict& verdict = made.verdicts.front();
   const Verdict& other = older.verdicts.front();

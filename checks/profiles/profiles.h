@@ -105,7 +105,7 @@ std::string_view name_of(Program program);
 // By its name, or that of its file; null: not known.
 const Profile* find_profile(std::string_view name);
 
-// What a name asks for: a profile; a release between two of them, which both answer; or one that is
+// A name stands for a profile; for a release between two, which both answer; or for one that is
 // newer than all, for which the newest answers.
 struct Asked {
   std::string name;

@@ -51,7 +51,7 @@ std::string_view form_wanted(std::span<const std::string_view> forms, const Name
   return {};
 }
 
-// What of the words before a name is too much, where all else of them is wanted.
+// The words before a name that are too many, where the rest of them is wanted.
 std::string_view extra_front(std::string_view lead, std::string_view wanted) {
   wanted.remove_suffix(last_word(wanted).size());
   const std::string_view front = lead.substr(0, lead.size() - std::min(lead.size(), wanted.size()));

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/model/json_documents.h"
-#include "models/layer_types.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -21,19 +20,19 @@ struct LayerValues {
   std::optional<uint64_t> recurrent;
 };
 
-std::optional<SequenceMemory> summed(const std::vector<LayerKind>& kinds, const LayerValues& values,
+std::optional<SequenceMemory> summed(const std::vector<LayerMemory>& kinds, const LayerValues& values,
                                      uint64_t window, uint64_t max_context) {
   SequenceMemory out;
   out.max_context = max_context;
-  for (const LayerKind kind : kinds) {
-    if (kind == LayerKind::kRecurrent && !values.recurrent) return std::nullopt;
-    if (kind == LayerKind::kFull) {
+  for (const LayerMemory kind : kinds) {
+    if (kind == LayerMemory::kRecurrent && !values.recurrent) return std::nullopt;
+    if (kind == LayerMemory::kFull) {
       ++out.kv_layers;
       out.kv_values_per_token += values.full;
-    } else if (kind == LayerKind::kWindow) {
+    } else if (kind == LayerMemory::kWindow) {
       ++out.window_layers;
       out.window_values_per_token += values.window;
-    } else if (kind == LayerKind::kRecurrent) {
+    } else if (kind == LayerMemory::kRecurrent) {
       out.state_bytes += *values.recurrent * sizeof(float);
     }
   }
@@ -59,30 +58,30 @@ class Numbers {
   const JsonValue& config_;
 };
 
-std::optional<std::vector<LayerKind>> listed_kinds(const JsonValue& list) {
-  std::vector<LayerKind> out;
+std::optional<std::vector<LayerMemory>> listed_kinds(const JsonValue& list) {
+  std::vector<LayerMemory> out;
   for (const JsonValue& word : list) {
-    const LayerKind kind = word.is_string() ? layer_type(word.get_ref<const std::string&>()).kind
-                                            : LayerKind::kUnknown;
-    if (kind == LayerKind::kUnknown) return std::nullopt;
+    const LayerMemory kind = word.is_string() ? layer_type(word.get_ref<const std::string&>()).kind
+                                            : LayerMemory::kUnknown;
+    if (kind == LayerMemory::kUnknown) return std::nullopt;
     out.push_back(kind);
   }
   return out;
 }
 
 // Nemotron-H: M is Mamba, * attention, - and E have no memory.
-std::optional<std::vector<LayerKind>> spelled_kinds(std::string_view pattern) {
-  std::vector<LayerKind> out;
+std::optional<std::vector<LayerMemory>> spelled_kinds(std::string_view pattern) {
+  std::vector<LayerMemory> out;
   for (const char letter : pattern) {
     if (letter != 'M' && letter != '*' && letter != '-' && letter != 'E') return std::nullopt;
-    out.push_back(letter == 'M'   ? LayerKind::kRecurrent
-                  : letter == '*' ? LayerKind::kFull
-                                  : LayerKind::kNone);
+    out.push_back(letter == 'M'   ? LayerMemory::kRecurrent
+                  : letter == '*' ? LayerMemory::kFull
+                                  : LayerMemory::kNone);
   }
   return out;
 }
 
-std::optional<std::vector<LayerKind>> layer_kinds(const Numbers& number) {
+std::optional<std::vector<LayerMemory>> layer_kinds(const Numbers& number) {
   const uint64_t layers = number("num_hidden_layers");
   if (layers == 0 || layers > kMaxModelLayers) return std::nullopt;
   const JsonValue* list = known(number.config(), "layer_types");
@@ -99,11 +98,11 @@ std::optional<std::vector<LayerKind>> layer_kinds(const Numbers& number) {
   const uint64_t interval =
       number(is_recurrent ? "full_attention_interval" : "sliding_window_pattern");
   if (is_recurrent && interval == 0) return std::nullopt;
-  std::vector<LayerKind> out(layers, LayerKind::kFull);
+  std::vector<LayerMemory> out(layers, LayerMemory::kFull);
   for (uint64_t i = 0; i < layers; ++i) {
     const bool is_full = interval > 0 && (i + 1) % interval == 0;
-    if (is_recurrent && !is_full) out[i] = LayerKind::kRecurrent;
-    if (!is_recurrent && uses_window && !is_full) out[i] = LayerKind::kWindow;
+    if (is_recurrent && !is_full) out[i] = LayerMemory::kRecurrent;
+    if (!is_recurrent && uses_window && !is_full) out[i] = LayerMemory::kWindow;
   }
   return out;
 }
@@ -151,9 +150,9 @@ std::optional<SequenceMemory> of_config(const JsonValue& config) {
   }
   // The last layers of Gemma 4 read what layers before them keep.
   const uint64_t shared = std::min<uint64_t>(number("num_kv_shared_layers"), kinds->size());
-  std::fill(kinds->end() - static_cast<std::ptrdiff_t>(shared), kinds->end(), LayerKind::kNone);
-  const bool has_attention = std::ranges::any_of(*kinds, [](LayerKind kind) {
-    return kind == LayerKind::kFull || kind == LayerKind::kWindow;
+  std::fill(kinds->end() - static_cast<std::ptrdiff_t>(shared), kinds->end(), LayerMemory::kNone);
+  const bool has_attention = std::ranges::any_of(*kinds, [](LayerMemory kind) {
+    return kind == LayerMemory::kFull || kind == LayerMemory::kWindow;
   });
   if (has_attention && values.full == 0) return std::nullopt;
   const uint64_t window = number("sliding_window", number("attention_chunk_size"));

@@ -5,7 +5,6 @@
 
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
-#include "models/layer_types.h"
 #include "models/models.h"
 #include "transforms/facts/torch_dtype.h"
 

@@ -109,8 +109,16 @@ void read_words(std::string_view line, WordList& list) {
 }
 
 void read_file(const Files& files, std::string_view name, bool has_sections, Profile& out) {
+  constexpr std::string_view kLike = "\nlike ";
   std::string_view text = files.at(name);
   WordList* section = nullptr;
+  // First, wherever the line is: this file goes before the other.
+  const std::string_view keys = text.substr(0, text.find("\n["));
+  if (const size_t at = keys.find(kLike); at != keys.npos) {
+    std::string_view like = keys.substr(at + kLike.size());
+    like.remove_prefix(std::min(like.find_first_not_of(' '), like.size()));
+    read_file(files, take_line(like), false, out);
+  }
   while (!text.empty()) {
     const std::string_view line = take_line(text);
     std::string_view value = line;
@@ -123,9 +131,6 @@ void read_file(const Files& files, std::string_view name, bool has_sections, Pro
     } else if (section != nullptr) {
       read_words(line, *section);
     } else {
-      const std::string_view own = out.help;  // which is in front
-      if (key == "like") read_file(files, value, false, out);
-      if (key == "like" && !own.empty()) out.help = own;
       read_key(key, value, out);
     }
   }

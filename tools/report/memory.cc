@@ -20,7 +20,8 @@ struct LayerValues {
   std::optional<uint64_t> recurrent;
 };
 
-std::optional<SequenceMemory> summed(const std::vector<LayerMemory>& kinds, const LayerValues& values,
+std::optional<SequenceMemory> summed(const std::vector<LayerMemory>& kinds,
+                                     const LayerValues& values,
                                      uint64_t window, uint64_t max_context) {
   SequenceMemory out;
   out.max_context = max_context;

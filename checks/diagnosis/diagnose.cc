@@ -387,8 +387,9 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
     }
     return examine_for(on, profile, examination, made);
   }));
-  for (Finding& finding : out.findings) {  // of a part of the model, which no patch takes
-    if (misfit.is_partial && finding.check != "W08") finding.fix = {};
+  for (Finding& finding : out.findings) {  // no command fixes a part of a model
+    Fix& fix = finding.fix;
+    if (misfit.is_partial && (!fix.step.empty() || fix.advice.starts_with("ckpt "))) fix = {};
   }
   return out;
 }

@@ -42,7 +42,6 @@ inline constexpr std::string_view kTraits[] = {
     "run_quantized_heads",
     "state_joins",
     "take_experts_in_smaller_blocks",
-    "take_wrapper_names",
     "treat_experts_as_their_neighbors"};
 
 void unknown_trait();  // not constexpr: a misspelled trait does not compile

@@ -177,12 +177,17 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
                        layer_types_not_checked}) {
     if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
   }
-  CKPT_TRY(run_checks(on, profile, examination, check_list(), out));
-  // llama.cpp takes a folder as the GGUF that is made of it.
-  const bool is_converted = profile.program == Program::kLlamaCpp && !on.is_gguf &&
-                            out.verdicts.back().loads && examination.made_gguf;
-  if (!is_converted) return {};
-  const auto made = examination.made_gguf(on.checkpoint);
+  // llama.cpp takes a folder as the GGUF that is made of it, and has the tensors that this has.
+  const bool is_converted =
+      profile.program == Program::kLlamaCpp && !on.is_gguf && examination.made_gguf;
+  const auto made = is_converted ? examination.made_gguf(on.checkpoint) : Checkpoint();
+  const std::span<const Check> of_parameters = parameter_checks();
+  std::vector<const Check*> checks = check_list();
+  std::erase_if(checks, [&](const Check* check) {
+    return is_converted && made && find_by(of_parameters, &Check::id, check->id) != nullptr;
+  });
+  CKPT_TRY(run_checks(on, profile, examination, checks, out));
+  if (!is_converted || !out.verdicts.back().loads) return {};
   if (!made) {
     out.verdicts.back().loads = false;
     out.findings.push_back(finding_of(made.error(), profile, Severity::kUnloaded,
@@ -190,7 +195,7 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
     return {};
   }
   if (made->first_with_scales() != nullptr) return {};  // in parts until the file is laid out
-  std::vector<const Check*> checks;
+  checks.clear();
   for (const Check& check : gguf_checks()) checks.push_back(&check);
   const size_t before = out.findings.size();
   CKPT_TRY(run_checks(Examined(*made), profile, examination, checks, out));

@@ -304,7 +304,6 @@ bool is_refused(const Look& look, const Extra& extra) {
   const Family* table = look.on.parameters.table;
   const std::string_view quirks = table == nullptr ? "" : table->quirks;
   const bool asks_for_attention = has_word(quirks, "looks_up_attention_alone");
-  const std::string_view left_out = table == nullptr ? "" : table->left_out_start;
   switch (look.profile.program) {
     case Program::kVllm:
       if (is_passed_over(look, extra)) return false;
@@ -321,8 +320,7 @@ bool is_refused(const Look& look, const Extra& extra) {
     case Program::kSglang:
       return !has_word(quirks, "refuses_experts_alone") && !extra.is_bias && !extra.is_beyond &&
              names_fused_part(extra.name);
-    case Program::kLlamaCpp:
-      return !extra.is_tower && (left_out.empty() || !extra.name.starts_with(left_out));
+    case Program::kLlamaCpp: return !extra.is_tower;
     case Program::kTensorrt:
     case Program::kOllama:
     case Program::kTransformers: return false;

@@ -7,7 +7,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/printable.h"
-#include "core/base/text_table.h"
+#include "core/base/lines.h"
 #include "core/base/words.h"
 
 namespace ckpt {

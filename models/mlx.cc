@@ -3,7 +3,7 @@
 #include <iterator>
 #include <set>
 
-#include "core/base/text_table.h"
+#include "core/base/lines.h"
 #include "core/model/tensor_names.h"
 #include "models/models.h"
 
@@ -30,13 +30,10 @@ bool has_channels_last(const std::vector<uint64_t>& shape) {
   return shape.size() > 3 && shape.back() != shape[shape.size() - 2];
 }
 
-bool is_of_type(const MlxRule& rule, std::string_view model_type) {
-  return rule.model_types.empty() || has_word(rule.model_types, model_type);
-}
-
 bool fits(const MlxRule& rule, const Tensor& tensor, std::string_view model_type) {
   if (!tensor.name.ends_with(rule.from) || tensor.values() == 0) return false;
-  if (rule.change == "prefix" || !is_of_type(rule, model_type)) return false;
+  if (rule.change == "prefix") return false;
+  if (!rule.model_types.empty() && !has_word(rule.model_types, model_type)) return false;
   if (rule.change == "channels-last") return has_channels_last(tensor.shape);
   if (rule.change == "plus-one") return tensor.shape.size() == 1;
   return rule.change != "stack" || tensor.shape.size() == 3;
@@ -90,7 +87,8 @@ MlxTensors find_mlx_tensors(const Checkpoint& checkpoint) {
   if (!is_known && !out.empty()) out.unknown_type = type;
   if (!is_said && out.changed.empty()) return out;
   for (const MlxRule& rule : mlx_rules()) {
-    if (rule.change == "prefix" && is_of_type(rule, type)) out.prefixes.push_back(&rule);
+    const bool is_prefix = rule.change == "prefix" && has_word(rule.model_types, type);
+    if (is_prefix) out.prefixes.push_back(&rule);
   }
   return out;
 }

@@ -61,11 +61,11 @@ Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
 }
 
 // The released form of one tensor, but for the split of a stack.
-Result<Tensor> released(const Tensor& tensor, const MlxRule& rule, const Tensor* second) {
-  if (rule.change == "plus-one") return with_op(tensor, AddScalar{-1.0f});
-  if (rule.change == "channels-last") return with_channels_second(tensor);
-  if (rule.change == "turned") return turned(tensor);
-  return second == nullptr ? Result<Tensor>(tensor) : joined(rule.change, tensor, *second);
+Result<Tensor> released(const Tensor& tensor, std::string_view change, const Tensor* second) {
+  if (change == "plus-one") return with_op(tensor, AddScalar{-1.0f});
+  if (change == "channels-last") return with_channels_second(tensor);
+  if (change == "turned") return turned(tensor);
+  return second == nullptr ? Result<Tensor>(tensor) : joined(change, tensor, *second);
 }
 
 std::string released_name(std::string name, const MlxTensors& found) {
@@ -103,7 +103,7 @@ Result<std::vector<Tensor>> released_tensors(const Checkpoint& checkpoint,
     }
     taken.insert(second_name);
     CKPT_ASSIGN(Tensor made, in(fmt::format("tensor '{}', saved by MLX", tensor.name),
-                                released(tensor, rule, second)));
+                                released(tensor, rule.change, second)));
     std::string name = front + std::string(rule.to);
     const size_t number = rule.change == "stack" ? name.find("{}") : name.npos;
     if (number == name.npos) add(std::move(made), tensor, name);

@@ -213,7 +213,7 @@ std::vector<Worst> worst_inputs() {
       {"texts.gguf", 12, true, 400'000, [](size_t n) { return gguf_array(n, 8); }, read_checkpoint},
       {"arrays.gguf", 30, true, 400'000, [](size_t n) { return gguf_array(n, 9); },
        read_checkpoint},
-      {"model.safetensors.index.json", 20, false, 200'000, index, read_folder},
+      {"model.safetensors.index.json", 20, true, 200'000, index, read_folder},
       {"legacy.dat", 12, true, 200'000, legacy_imatrix,
        [](const fs::path& path, const std::string&) { return read_imatrix(path).has_value(); }},
       {"edited.json", 150, true, 400'000, [](size_t n) { return repeated("[0", ",0", n, "]"); },

@@ -24,14 +24,14 @@ std::vector<std::string_view> forms_read(const Look& look) {
   if (runs_by_fallback(look.profile, on.model_class)) return listed("(fallback)");
   auto out = listed(on.model_class);
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  if (out.empty() && !is_wrapper) out = listed("(others)");
+  if (out.empty() && !is_wrapper) {
+    out = listed("(others)");
+    if (!on.checkpoint.has_head()) std::ranges::copy(listed("(headless)"), std::back_inserter(out));
+  }
   // A model that gives embeddings or scores may be saved without what is around it.
   const bool is_pooled = on.has_document("modules.json") || on.model_class.ends_with("Model") ||
                          on.model_class.ends_with("Classification");
   if (is_pooled) std::ranges::copy(listed("(pooled)"), std::back_inserter(out));
-  if (!on.checkpoint.has_head()) {
-    std::ranges::copy(listed("(headless)"), std::back_inserter(out));
-  }
   return out;
 }
 

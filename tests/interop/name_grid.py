@@ -22,6 +22,8 @@ TOWERS = ("visual", "vision_tower", "vision_model", "multi_modal_projector")
 HEADS = ("lm_head", "embed_out")
 TEXTS = ("layers", "embed_tokens", "norm", "embeddings", "norm_f", "embed_in", "final_layer_norm", "embedding_norm")
 CHECKS = {"W01", "W02", "W09", "W10", "W12", "C10", "C48"}
+# A model that this release does not have.
+UNKNOWN = ("does not recognize this architecture", "has no attribute", "contains custom code")
 PEERS = {"transformers-5": "CKPT_PEER_TRANSFORMERS_5", "transformers-4.57": "CKPT_PEER_TRANSFORMERS_4_57"}
 
 
@@ -131,8 +133,8 @@ def main():
             if not kept.exists():
                 kept.write_text(json.dumps(peer.ask(folder)))
             said = json.loads(kept.read_text())
-            if "does not recognize this architecture" in said.get("refuses", "") or "has no attribute" in said.get("refuses", ""):
-                continue  # a model that this release does not have
+            if any(words in said.get("refuses", "") for words in UNKNOWN):
+                continue
             word = found[profile]
             kind = "not checked" if word == "not checked" else "agree" if takes(said) == (word == "") else \
                 "false no" if takes(said) else "false yes"

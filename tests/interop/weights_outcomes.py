@@ -47,7 +47,7 @@ def head_of(model, folder):
 
 def outcome(folder):
     try:
-        config = transformers.AutoConfig.from_pretrained(folder)
+        config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
         made = getattr(transformers, config.architectures[0])
         model, info = made.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
     except Exception as error:

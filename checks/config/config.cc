@@ -256,7 +256,7 @@ void look_layer_types(const Look& look) {
     if (look.is(Program::kTensorrt)) continue;  // layer_types_not_checked
     if (!transformers_knows(look.profile, type)) {
       return look.report("config.json: layer_types",
-                         fmt::format("'{}' is not a layer type of {}", type, look.profile.help),
+                         fmt::format("'{}' is not a layer type of {}", type, look.profile.title()),
                          Severity::kUnloaded, "The `layer_types` entries must be in (...)",
                          older_word(look, type));
     }

@@ -65,7 +65,7 @@ Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
   if (row.file.find("-no-mtp") != std::string::npos) convert.add("mtp", "no");
   if (!row.pre.empty()) convert.add("tokenizer-pre", row.pre);
   // tokenizer.model is missing; tokenizer_config.json does not name "<|think|>", a special token.
-  const bool differs = row.family == "tinyllama" || row.family == "gemma4";
+  const bool differs = row.family == "tinyllama" || row.family.starts_with("gemma4");
   if (differs) convert.add("tokenizer-as", "converter");
   CKPT_ASSIGN(input, step("to-gguf", std::move(input), convert));
   if (is_converters) return input;

@@ -53,16 +53,15 @@ std::string byte_name(int byte) { return fmt::format("<0x{:02X}>", byte); }
 
 void look_byte_tokens(const Look& look, const GgufTokens& tokens, const TextIndex& ids) {
   Mismatch missing, untyped;
+  const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
+  const bool stops = *model == "llama";  // which takes a token of this letter as well
   for (int byte = 0; byte < 256; ++byte) {
     const auto id = ids.find(byte_name(byte));
-    if (!id && (byte >= 0x80 || !ids.find(std::string(1, static_cast<char>(byte))))) {
-      missing.add(byte_name(byte));
-    }
+    const bool has_letter = byte < 0x80 && ids.find(std::string(1, static_cast<char>(byte)));
+    if (!id && !(stops && has_letter)) missing.add(byte_name(byte));
     if (id && tokens.type(*id) != kByteType) untyped.add(byte_name(byte));
   }
-  const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
   if (missing.count != 0) {
-    const bool stops = *model == "llama";
     look.report(std::string(kTokenTexts),
                 fmt::format("{} of 256 bytes have no token, the first {}; the model is '{}'",
                             missing.count, missing.first, *model),

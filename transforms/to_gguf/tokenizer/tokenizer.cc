@@ -280,7 +280,9 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.adds_space_prefix) {
     metadata.set("tokenizer.ggml.add_space_prefix", MetaValue::boolean(*rules.adds_space_prefix));
   }
-  differences.prefix = follow_prefix(*files.tokenizer, options.as_converter, metadata);
+  if (differences.scores || reads_piece_file(checkpoint, files, rules)) {
+    differences.prefix = follow_prefix(*files.tokenizer, options.as_converter, metadata);
+  }
   note_differences(differences, options.as_converter, context);
   if (rules.adds_bos) metadata.set("tokenizer.ggml.add_bos_token", MetaValue::boolean(true));
   for (const TokenizerGap& gap : find_tokenizer_gaps(*files.tokenizer, metadata)) {

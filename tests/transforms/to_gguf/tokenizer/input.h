@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,11 @@ inline std::vector<std::string> notes_of(const Input& input) {
   context.notes = &out;
   EXPECT_TRUE(read(input, context).has_value());
   return out;
+}
+
+inline bool has_note(const Input& input, std::string_view part) {
+  return std::ranges::any_of(notes_of(input),
+                             [&](const std::string& note) { return note.find(part) != note.npos; });
 }
 
 inline std::string error_of(const Input& input) {

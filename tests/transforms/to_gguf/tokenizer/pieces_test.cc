@@ -97,14 +97,9 @@ TEST(GgufTokenizerPieces, AddedTokensAreThoseOfTokenizerJson) {
                                       "<|im_start|>"}));
   EXPECT_EQ(types(out), (std::vector<int>{3, 3, 4, 1, 3, 4, 4, 3}));
   EXPECT_EQ(scores(out)[2], -1);  // merges may lead to it
-  std::vector<std::string> notes = notes_of(input);
-  ASSERT_EQ(notes.size(), 2u);
-  EXPECT_NE(notes[0].find("1 added tokens are beyond config.json's vocab_size 8"),
-            std::string::npos);
-  EXPECT_NE(notes[1].find("ID 2 is 'a' (user-defined), and 'a' (normal) for llama.cpp's converter "
-                          "(6 such tokens)"),
-            std::string::npos)
-      << notes[1];
+  EXPECT_TRUE(has_note(input, "1 added tokens are beyond config.json's vocab_size 8"));
+  EXPECT_TRUE(has_note(input, "ID 2 is 'a' (user-defined), and 'a' (normal) for llama.cpp's "
+                              "converter (6 such tokens)"));
   input.options.as_converter = true;
   out = good(input);
   EXPECT_EQ(texts(out, "tokenizer.ggml.tokens")[7], "[PAD7]");
@@ -121,9 +116,10 @@ TEST(GgufTokenizerPieces, TokenizerConfigThatAgreesChangesNothing) {
     table[std::to_string(id)] = token;
   }
   const Metadata source = good(input);
-  EXPECT_TRUE(notes_of(input).empty());
+  EXPECT_FALSE(has_note(input, "the added tokens are those of"));
   input.options.as_converter = true;
   EXPECT_EQ(good(input), source);
+  EXPECT_TRUE(has_note(input, "tokenizer-as changes nothing"));
   EXPECT_EQ(texts(source, "tokenizer.ggml.tokens")[5], "x y");
 }
 
@@ -131,8 +127,7 @@ TEST(GgufTokenizerPieces, SpacePrefixFollowsTokenizerJson) {
   Input input = pieces_with_json();
   input.options.rules.adds_space_prefix = false;
   EXPECT_TRUE(flag(good(input), "tokenizer.ggml.add_space_prefix"));
-  EXPECT_NE(notes_of(input).back().find("add_space_prefix follows tokenizer.json"),
-            std::string::npos);
+  EXPECT_TRUE(has_note(input, "add_space_prefix follows tokenizer.json"));
   input.options.as_converter = true;
   EXPECT_FALSE(flag(good(input), "tokenizer.ggml.add_space_prefix"));
 }
@@ -143,15 +138,11 @@ TEST(GgufTokenizerPieces, OtherTokensOfTokenizerJsonAreNoted) {
   input.tokenizer["model"]["vocab"] = JsonValue::parse(
       R"({"<unk>": 0, "<s>": 1, "a": 2, "b": 3, "<x>": 4, "x▁y": 5, "x▁z": 6, "<|im_start|>": 7,
           "<far>": 8})");
-  EXPECT_NE(notes_of(input)[0].find("ID 3 is '▁' in tokenizer.model and 'b' in tokenizer.json"),
-            std::string::npos)
-      << notes_of(input)[0];
+  EXPECT_TRUE(has_note(input, "ID 3 is '▁' in tokenizer.model and 'b' in tokenizer.json"));
   input.tokenizer["model"]["vocab"].erase("b");
   input.tokenizer["model"]["vocab"]["▁"] = 3;
   input.tokenizer["added_tokens"].erase(6);
-  EXPECT_NE(notes_of(input)[0].find("ID 8 is absent in tokenizer.model and '<far>'"),
-            std::string::npos)
-      << notes_of(input)[0];
+  EXPECT_TRUE(has_note(input, "ID 8 is absent in tokenizer.model and '<far>'"));
 }
 
 TEST(GgufTokenizerPieces, WithoutVocabSizeThereAreAsManyAsPieces) {

@@ -19,7 +19,7 @@ Checkpoint variant(const std::string& folder, const char* changes) {
 }
 
 Result<Checkpoint> gguf_of_variant(Checkpoint input, std::vector<std::string>* notes = nullptr) {
-  return run("to-gguf", std::move(input), options({{"outtype", "bf16"}, {"tokenizer-pre", "gpt-2"}}),
+  return run("to-gguf", std::move(input), options({{"outtype", "bf16"}, {"tokenizer-pre", "mpt"}}),
              notes);
 }
 

@@ -85,8 +85,8 @@ TEST(DoctorGgufVocabulary, OtherKindsAreNamed) {
                           std::string_view(model) == "llama" ? 254 : 256, model));
   }
   EXPECT_EQ(told_of_tokens(made_pieces("gpt2")),
-            "tokenizer.ggml.tokens: 2 tokens, the first '\u2581', are not of letters that stand for "
-            "bytes; the model is 'gpt2'\n");
+            "tokenizer.ggml.tokens: 2 tokens, the first '\u2581', are not of letters that stand "
+            "for bytes; the model is 'gpt2'\n");
 }
 
 TEST(DoctorGgufVocabulary, EveryByteHasAToken) {

@@ -45,7 +45,7 @@ constexpr std::string_view kSglangTypes =
     " default linear dynamic yarn deepseek_yarn longrope llama3 proportional ";
 constexpr std::string_view kConvertedTypes = " default linear yarn longrope llama3 proportional ";
 constexpr std::string_view kLaterTypes = " proportional bailing_mrope ";
-constexpr std::string_view kLayerTypes =
+constexpr std::string_view kRopeLayerTypes =
     " full_attention sliding_attention chunked_attention linear_attention ";
 
 // One dictionary about rope, and the configuration around it.
@@ -80,7 +80,7 @@ std::vector<Rope> ropes_of(const Look& look) {
     const std::string place = fmt::format("{}{}", prefix, key);
     const bool is_nested =
         said->is_object() && !said->empty() && std::ranges::all_of(said->items(), [](auto& item) {
-          return has_word(kLayerTypes, item.key());
+          return has_word(kRopeLayerTypes, item.key());
         });
     if (!is_nested) return {{place, said, &text, is_first}};
     for (const auto& item : said->items()) {

@@ -148,7 +148,7 @@ TEST(Doctor, TextModelsOfQwen35AreKnownToVllmAlone) {
   const auto model = open("qwen35-micro");
   ASSERT_TRUE(model.has_value());
   expect(*model, "vllm-0.17", "C02", Severity::kUnloaded);
-  expect(*model, "sglang", "C03", Severity::kUnloaded);
+  expect(*model, "sglang-0.5.12", "C03", Severity::kUnloaded);
   EXPECT_TRUE(look(*model, "vllm").is_good());
   EXPECT_EQ(find(look(*model, "vllm-0.17"), "C02")->fix.step, "vl-wrap");
   EXPECT_EQ(find(look(*model, "vllm-0.16"), "C02")->fix.step, "");
@@ -244,11 +244,16 @@ TEST(Doctor, AlgorithmsByProgram) {
          [&](Json& json) { json["quantization_config"]["quant_algo"] = algo; });
   };
   says("NVFP4_AWQ");
-  for (const std::string& profile : kServers) expect(model, profile, "Q02", Severity::kUnloaded);
+  for (const char* profile : {"vllm-0.16", "vllm-0.17", "vllm", "sglang-0.5.12"}) {
+    expect(model, profile, "Q02", Severity::kUnloaded);
+  }
   EXPECT_TRUE(look(model, "tensorrt-llm").verdicts.at(0).loads);
+  EXPECT_TRUE(look(model, "sglang").verdicts.at(0).loads);
   says("W4A16_NVFP4");
   expect(model, "vllm-0.17", "Q02", Severity::kUnloaded);
-  EXPECT_TRUE(look(model, "vllm").verdicts.at(0).loads);
+  for (const char* profile : {"vllm", "sglang"}) {
+    EXPECT_TRUE(look(model, profile).verdicts.at(0).loads) << profile;
+  }
   says("MIXED_PRECISION");
   edit(model, "config.json", [](Json& json) {
     for (const char* name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
@@ -257,8 +262,10 @@ TEST(Doctor, AlgorithmsByProgram) {
           {"quant_algo", "NVFP4"}};
     }
   });
-  EXPECT_TRUE(look(model, "vllm").verdicts.at(0).loads);
-  expect(model, "sglang", "Q03", Severity::kUnloaded);
+  for (const char* profile : {"vllm", "sglang"}) {
+    EXPECT_TRUE(look(model, profile).verdicts.at(0).loads) << profile;
+  }
+  expect(model, "sglang-0.5.12", "Q03", Severity::kUnloaded);
   expect(model, "vllm-0.16", "Q02", Severity::kUnloaded);
   edit(model, "config.json", [](Json& json) {
     json["quantization_config"]["quantized_layers"]["model.layers.0.self_attn.o_proj"] = {

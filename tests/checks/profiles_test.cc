@@ -162,7 +162,10 @@ TEST(Profiles, SectionsOfWordsNameTheirSource) {
         has_source =
             std::ranges::any_of(
                 std::initializer_list<const char*>{"[field ", "[words ", "[stops ", "[fails ",
-                                                   "[unmade ", "[windows ", "[rotates "},
+                                                   "[unmade ", "[windows ", "[rotates ",
+                                                   // a comment above the first of several
+                                                   "[names ", "[head", "[endings ", "[unclear ",
+                                                   "[classes that read", "[kv scales "},
                 starts) ||
             (starts("[tokenizer ") && line != "[tokenizer classes]");
       } else if (line.starts_with("also ") || line.starts_with('#')) {

@@ -143,7 +143,7 @@ TEST(DoctorValues, EveryPartOfAWrapperHasTheTypesOfItsClass) {
   // Of classes that a server has otherwise, transformers' types are not asked.
   const FieldChange later{"families/deepseek-v3/hf", kConfig, "/num_mtp_layers", "\"x\"", ""};
   EXPECT_TRUE(is_refused(later, "transformers-5"));
-  EXPECT_FALSE(is_refused(later, "sglang"));
+  EXPECT_FALSE(is_refused(later, "sglang-0.5.12"));
 }
 
 TEST(DoctorValues, Transformers5ComputesWithSomeNumbersOfRope) {

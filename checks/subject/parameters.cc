@@ -55,14 +55,16 @@ class Names {
   }
 
   Spelling apart(std::string_view name) const {
+    bool is_wrapped = true;  // by words that are known; other towers have layers too
     for (size_t at = 0;;) {
       const std::string_view tail = name.substr(at);
-      if (const NameKind kind = kind_of(tail); kind != NameKind::kOther) {
+      const NameKind kind = kind_of(tail);
+      if (kind != NameKind::kOther && (kind != NameKind::kText || is_wrapped)) {
         return {kind, name.substr(0, at), tail};
       }
       const size_t dot = tail.find('.');
       if (dot == tail.npos) return {};
-      if (!tail.starts_with(root_) && !has_word(kWrapperWords, tail.substr(0, dot))) return {};
+      is_wrapped &= tail.starts_with(root_) || has_word(kWrapperWords, tail.substr(0, dot));
       at += dot + 1;
     }
   }

@@ -56,7 +56,7 @@ FLOORS = {  # lowest first; "." is the folder itself
                    "nvfp4", "to_mmproj", "tokenizer", "from_gguf", "lora", "edit", "."],
     "quantizers": [".", "simd", "plain", "ggml", "ggml/block", "ggml/k", "ggml/codebook", "ggml/ternary", "fp8",
                    "nvfp4", "mx", "int4"],
-    "checks": [".", "profiles", "subject", "gguf", "config", "tokenizer", "quantization", "weights", "files",
+    "checks": [".", "profiles", "subject", "config", "tokenizer", "gguf", "quantization", "weights", "files",
                "diagnosis"],
 }
 ASKED = {"core/chunks/evaluate.h", "core/chunks/repack.h", "core/chunks/written_source.h", "core/io/cursor.h"}  # besides base, json, readers, model and computed

@@ -21,8 +21,8 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-// The lines of `text` that are neither empty nor comments ("#"), as `columns` cells between "|"; those
-// that a line does not have are empty.
+// The lines of `text` that are neither empty nor comments ("#"), as `columns` cells between "|";
+// those that a line does not have are empty.
 inline std::vector<std::vector<std::string_view>> table_rows(std::string_view text,
                                                              size_t columns) {
   std::vector<std::vector<std::string_view>> out;

@@ -109,7 +109,7 @@ TEST(Recipe, RefusesWhatItDoesNotKnowByName) {
                   .starts_with("|key \"inn\"; expected one of in, out, tokenizer, base, steps, "));
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"no\"}]}"), ": \"steps\"|step 'no' is not known");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"drop\", \"tensor\": \"a\"}]}"),
-            ": \"steps\"|step 'drop' has no option 'tensor'; it takes tensors");
+            ": \"steps\"|step 'drop' has no option 'tensor'; it takes tensors, layers");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"graft\", \"from\": [\"a\", \"b\"]}]}"),
             ": \"steps\"|step 'graft': \"from\" takes one value");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"drop\", \"tensors\": null}]}"),

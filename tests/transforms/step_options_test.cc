@@ -27,7 +27,8 @@ std::string right_value(const OptionRule& rule) {
       {ValueKind::kPath, "a/b"},  {ValueKind::kType, "q6_k"},
       {ValueKind::kPair, "a=b"},  {ValueKind::kNumber, fmt::format("{}", rule.least)}};
   if (!rule.otherwise.empty()) return std::string(rule.otherwise);
-  return rule.words().empty() ? values.at(rule.kind) : rule.words()[0];
+  if (!rule.words().empty()) return rule.words()[0];
+  return rule.other_words == nullptr ? values.at(rule.kind) : rule.other_words()[0];
 }
 
 // The values of all options that a step needs, and that its option `but` needs.
@@ -51,7 +52,8 @@ TEST(StepOptions, AreEachDeclaredWhole) {
       EXPECT_TRUE(names.insert(rule.name).second);
       EXPECT_FALSE(rule.help.empty());
       EXPECT_FALSE(rule.value().empty());
-      EXPECT_EQ(rule.kind == ValueKind::kChoice, !rule.choices.empty());
+      const bool has_words = !rule.choices.empty() || rule.other_words != nullptr;
+      EXPECT_EQ(rule.kind == ValueKind::kChoice, has_words);
       EXPECT_FALSE(rule.is_required && !rule.otherwise.empty());
       EXPECT_TRUE(rule.kind != ValueKind::kNumber || rule.least < rule.most);
     }

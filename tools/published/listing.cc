@@ -278,14 +278,14 @@ void tell_uncovered(const Listings& listings, const std::vector<FolderEntry>& en
     }
   }
   std::map<std::string, uint64_t> roots;  // and how many files there are
-  bool covers_weights = false;
+  const auto is_weights = [](const std::string& name) {
+    return name.ends_with(".safetensors") || name.ends_with(".gguf");
+  };
+  const bool covers_weights = std::ranges::any_of(kept, is_weights);
   const FolderEntry* weights = nullptr;
   for (const FolderEntry& entry : entries) {
-    constexpr std::string_view kWeights[] = {".safetensors", ".gguf"};
-    const bool is_weights = ends_with_any(entry.path, kWeights);
-    covers_weights |= is_weights && kept.contains(entry.path);
     if (entry.kind != FolderEntry::Kind::kFile || kept.contains(entry.path)) continue;
-    if (is_weights && !is_ignored(entry.path, listings.ignored)) weights = &entry;
+    if (is_weights(entry.path) && !is_ignored(entry.path, listings.ignored)) weights = &entry;
     if (lists.may_be_in_no_list(entry.path)) ++roots[uncovered_root(entry.path, kept)];
   }
   if (!covers_weights && weights != nullptr) {

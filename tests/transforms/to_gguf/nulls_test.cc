@@ -25,6 +25,7 @@ std::string sha256_before_weights(const Checkpoint& input, const std::string& pr
   Options options;
   options.add("outtype", "bf16");
   if (!pre.empty()) options.add("tokenizer-pre", pre);
+  if (input.name == "gemma4") options.add("tokenizer-as", "converter");  // "<|think|>" is special
   const auto made =
       find_transform("to-gguf")->apply(input, options, {all_codecs(), nullptr, nullptr});
   if (!made) {

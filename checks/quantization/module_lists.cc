@@ -141,6 +141,21 @@ EntryList::Fit EntryList::fit_of_expressions(std::string_view name, std::string_
   return unread_.contains(mark) ? Fit::kUnclear : Fit::kNo;
 }
 
+std::optional<size_t> EntryList::first_expression_of(std::string_view name) const {
+  std::optional<size_t> first;
+  const auto ask = [&](const std::vector<size_t>& ascending) {
+    for (const size_t i : ascending) {
+      if (first && i > *first) return;
+      if (expressions_[i].mark != "re:" || !expressions_[i].regex->is_found_in(name)) continue;
+      first = i;
+      return;
+    }
+  };
+  ask(without_key_);
+  for (const uint32_t key : keys_.parts_of(name)) ask(of_key_[key]);
+  return first;
+}
+
 NamesInEntries::NamesInEntries(const std::vector<std::string>& names,
                                const std::vector<std::string>& entries) {
   std::vector<std::string_view> asked;

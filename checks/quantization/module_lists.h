@@ -72,6 +72,8 @@ class EntryList {
   const NameList& names() const { return names_; }
   // Of the expressions with this mark.
   Fit fit_of_expressions(std::string_view name, std::string_view mark = "re:") const;
+  // The number, among the expressions, of the first "re:" that fits.
+  std::optional<size_t> first_expression_of(std::string_view name) const;
 
  private:
   struct Expression {

@@ -24,6 +24,7 @@
 #include "checks/quantization/module_lists.h"
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
+#include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -126,7 +127,7 @@ void add_numbers(Facts& facts, const std::string& name, const JsonValue* said) {
 struct StatedScheme {
   std::string place;
   Facts facts;
-  EntryList targets;
+  std::vector<std::string> targets;
   bool is_of_class;  // for all modules that no other group names
   std::set<std::string_view> of = {};
 };
@@ -142,7 +143,7 @@ StatedScheme group_scheme(const JsonValue& json, std::string place, const JsonVa
               {"targets", std::ranges::count(targets, "Linear") != 0 ? "linear" : "names"},
               {"sparsity", is_sparse ? word_of(member(sparsity, "format")) : "none"},
               {"structure", is_sparse ? word_of(member(sparsity, "sparsity_structure")) : "none"}},
-             EntryList(targets, false),
+             targets,
              std::ranges::any_of(targets, names_a_class)};
   add_numbers(out.facts, "weights", member(group, "weights"));
   add_numbers(out.facts, "inputs", member(group, "input_activations"));
@@ -160,30 +161,67 @@ std::vector<StatedScheme> stated_schemes(const Quantization& said) {
     }
     return out;
   }
-  out.push_back({said.place, {}, EntryList({}, false), true});
+  out.push_back({said.place, {}, {}, true});
   for (const auto& item : said.json->items()) {
     if (!item.value().is_structured()) out[0].facts[item.key()] = word_of(&item.value());
   }
   return out;
 }
 
+// Finds the first group that names a module; files may have a group for each of many modules.
+class GroupsByTarget {
+ public:
+  explicit GroupsByTarget(const std::vector<StatedScheme>& schemes) : expressions_({}, false) {
+    std::vector<std::string> expressions;
+    for (size_t i = 0; i < schemes.size(); ++i) {
+      if (schemes[i].is_of_class) of_class_ = std::min(of_class_, i);
+      for (const std::string& target : schemes[i].targets) {
+        if (expression_mark(target) == 0) {
+          of_name_.try_emplace(target, i);
+        } else {
+          expressions.push_back(target);
+          of_expression_.push_back(i);
+        }
+      }
+    }
+    expressions_ = EntryList(expressions, false);
+  }
+
+  // The number of the group: one that names the module, else the first for a class.
+  std::optional<size_t> find(const std::string& name) const {
+    size_t first = kNone;
+    if (const size_t* named = find_mapped(of_name_, name)) first = *named;
+    if (const auto fits = expressions_.first_expression_of(name)) {
+      first = std::min(first, of_expression_[*fits]);
+    }
+    if (first == kNone) first = of_class_;
+    return first == kNone ? std::nullopt : std::optional(first);
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  std::map<std::string, size_t> of_name_;
+  EntryList expressions_;
+  std::vector<size_t> of_expression_;  // ascending
+  size_t of_class_ = kNone;
+};
+
 // The kinds of modules with codes that have each scheme, by the first group that names them.
 void add_modules(const Examined& on, std::vector<StatedScheme>& schemes) {
-  std::map<std::string, const StatedScheme*> of_experts;
+  const GroupsByTarget groups(schemes);
+  std::map<std::string, size_t> of_experts;
   for (const Tensor& tensor : on.checkpoint.tensors) {
     if (tensor.is_plain_float()) continue;
     const std::string name = module_of(tensor.name);
-    auto found = std::ranges::find_if(schemes, [&](const StatedScheme& scheme) {
-      return scheme.targets.names().holds(name) ||
-             scheme.targets.fit_of_expressions(name) == EntryList::Fit::kYes;
-    });
-    if (found == schemes.end()) found = std::ranges::find_if(schemes, &StatedScheme::is_of_class);
-    if (found == schemes.end()) continue;
+    const auto found = groups.find(name);
+    if (!found) continue;
     const size_t experts = name.find(".experts.");
     const bool is_one =
         experts == name.npos ||
-        of_experts.try_emplace(name.substr(0, experts), &*found).first->second == &*found;
-    found->of.insert(experts == name.npos ? "linear" : is_one ? "experts" : "parts of experts");
+        of_experts.try_emplace(name.substr(0, experts), *found).first->second == *found;
+    schemes[*found].of.insert(experts == name.npos ? "linear"
+                              : is_one             ? "experts"
+                                                   : "parts of experts");
   }
 }
 

@@ -236,6 +236,25 @@ std::string globs_of_codes(const Examined& on) {
   return out;
 }
 
+// The command that quantizes the same modules again, their inputs as before; --amax-from
+// reads no scales of compressed-tensors.
+std::string quantized_alike(const Examined& on) {
+  const auto has = [&](std::string_view ending) {
+    return std::ranges::any_of(on.checkpoint.tensors, [&](const Tensor& tensor) {
+      return tensor.name.ends_with(ending);
+    });
+  };
+  const bool is_compressed = has(".input_global_scale");
+  const std::string_view to = has("input_scale") ? "nvfp4 --amax-from IN"
+                              : is_compressed    ? "nvfp4 --preset default-input-scale1"
+                                                 : "nvfp4-w4a16";
+  constexpr std::string_view kKeepInputs =
+      "; or --step nvfp4-layout:to=modelopt first, and then what is advised for what it makes: "
+      "inputs keep their scales";
+  return fmt::format("ckpt convert IN OUT --to {} --step dequantize{}{}", to, globs_of_codes(on),
+                     is_compressed ? kKeepInputs : "");
+}
+
 // vLLM and SGLang take the gate's scale for both parts of an expert, and for others the largest.
 void look_unequal(const Look& look) {
   const ValueFacts& values = look.on.values;
@@ -249,9 +268,7 @@ void look_unequal(const Look& look) {
                           "for all",
                           found.size(), is_of_experts ? "the first" : "the largest"),
               is_far ? std::nullopt : std::optional(Severity::kWarning), {},
-              advised("ckpt convert IN OUT --to nvfp4 --amax-from IN --step dequantize" +
-                          globs_of_codes(look.on),
-                      true));
+              advised(quantized_alike(look.on), true));
 }
 
 void look_inputs(const Look& look) {

@@ -437,7 +437,7 @@ def a_resource_spelled_in_another_way(folder):
                             for name, content in files]))
 
 
-@case(1, "extra; the signature does not list it")
+@case(1, "resources is empty; expected at least one file")
 def a_statement_that_lists_nothing(folder):
     write(folder, with_sums(BASE))
     sign(folder, statement([]))

@@ -22,6 +22,11 @@ OTHER_PROGRAMS = {
     "llama-cli": ("-m", "gguf"), "llama-server": ("-m", "gguf"), "vllm": ("serve", "folder"), "trtllm-serve": ("trtllm-serve", "folder"),
     "python": ("--model-path", "folder"), "python3": ("--model-path", "folder"),
 }
+# Commands of other programs that load or make what is read here: they are not there, or need the network.
+OTHER_MAKERS = (
+    "hf ", "accelerate merge-weights ", "mlx_lm.convert ", "python -m torch.distributed.checkpoint.format_utils ",
+    "python -m verl.model_merger ", "python zero_to_fp32.py ",
+)
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.")
 
 
@@ -148,6 +153,8 @@ def flag_problem(run, flags, line, printed, folder):
 
 def problem_of(run, kind, text, line, printed, folder):
     words = text.split()
+    if text.startswith(OTHER_MAKERS):
+        return None
     if words[0] in OTHER_PROGRAMS:
         return other_program(shlex.split(text), folder)
     verb = (re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
@@ -158,8 +165,6 @@ def problem_of(run, kind, text, line, printed, folder):
         is_whole = command.startswith("ckpt ") and (len(words) > 2 or words[1].startswith("-"))    # a line, not a word in its place
         found = typed(run, command if is_whole else re.sub(rf"\bckpt {misspelt[1]}\b", command, line), folder)
         return found if found and "is not a command" in found else None
-    if command.startswith("hf "):
-        return None    # it needs the network
     if command.startswith("ckpt ") and not PLACEHOLDER.search(command):
         return typed(run, command, folder)
     if kind == "try":

@@ -390,13 +390,14 @@ Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoin
 Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
   const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
-  const Result<Checkpoint> a = read_checkpoint(typed.a, typed.reading);
+  IndexMisfit misfit_a, misfit_b;
+  const Result<Checkpoint> a = read_with_misfit(typed.a, typed.reading, misfit_a);
   if (!a) return unsound(console, a.error());
-  const Result<Checkpoint> b = read_checkpoint(typed.b, typed.reading);
+  const Result<Checkpoint> b = read_with_misfit(typed.b, typed.reading, misfit_b);
   if (!b) return unsound(console, b.error());
   note_adapters(*a, *b, console);
-  note_shard(typed.a, *a, console);
-  if (typed.b != typed.a) note_shard(typed.b, *b, console);
+  note_shard(typed.a, *a, misfit_a, console);
+  if (typed.b != typed.a) note_shard(typed.b, *b, misfit_b, console);
   note_uncompared("A", *a, console);
   note_uncompared("B", *b, console);
   if (!wants_values && are_in_one_form(*a, *b)) {

@@ -10,7 +10,6 @@
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
-#include "plan/conversion/steps.h"
 #include "tools/line/commands.h"
 #include "tools/say/meta_text.h"
 #include "transforms/transforms.h"
@@ -196,8 +195,9 @@ Result<int> show(const TypedShow& typed, const Console& console) {
     return misuse_hint("--tensors --sort " + typed.sort, "--sort {}: orders the list of --tensors",
                        typed.sort);
   }
-  CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
-  note_shard(typed.path, checkpoint, console);
+  IndexMisfit misfit;
+  CKPT_ASSIGN(const Checkpoint checkpoint, read_with_misfit(typed.path, typed.reading, misfit));
+  note_shard(typed.path, checkpoint, misfit, console);
   QuantSummary summary;
   if (auto found = summarize_quantization(checkpoint)) {
     summary = std::move(*found);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/io/paths.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
 
@@ -92,11 +91,16 @@ Result<int> run_for_each(const std::vector<std::string>& paths, const Console& c
   return greatest;
 }
 
-void note_shard(const std::string& path, const Checkpoint& checkpoint, const Console& console) {
+Result<Checkpoint> read_with_misfit(const std::string& path, const ReadOptions& reading,
+                                    IndexMisfit& misfit) {
+  CKPT_TRY(recognize(path));
+  return read_despite_index(path, all_codecs(), reading, misfit);
+}
+
+void note_shard(const std::string& path, const Checkpoint& checkpoint, const IndexMisfit& misfit,
+                const Console& console) {
   const std::string words = checkpoint.shard_words();
   if (!words.empty()) console.warn("{}: {}; the others are not read", path, words);
-  IndexMisfit misfit;
-  if (!is_folder(path) || !read_despite_index(path, all_codecs(), {true}, misfit)) return;
   if (!misfit.found.empty()) console.warn("{}: {}", path, misfit.found);
 }
 

@@ -9,6 +9,8 @@
 
 #include "core/base/printable.h"
 #include "core/model/checkpoint.h"
+#include "core/model/findings.h"
+#include "core/model/format.h"
 #include "tools/line/option.h"
 #include "tools/say/console.h"
 
@@ -48,8 +50,14 @@ void declare_follow_links(CommandOptions& options, OptionTarget target);
 Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,
                          const std::function<Result<int>(const std::string&)>& run);
 
-// Says of one file of several, which was read alone, that the others were not.
-void note_shard(const std::string& path, const Checkpoint& checkpoint, const Console& console);
+// As read_checkpoint() does; sets `misfit`.
+Result<Checkpoint> read_with_misfit(const std::string& path, const ReadOptions& reading,
+                                    IndexMisfit& misfit);
+
+// Says of one file of several, which was read alone, that the others were not; and how an index
+// does not fit.
+void note_shard(const std::string& path, const Checkpoint& checkpoint, const IndexMisfit& misfit,
+                const Console& console);
 
 // Set by SIGINT and SIGTERM.
 extern std::atomic<bool> interrupted;

@@ -539,15 +539,17 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   Json against;
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
-    CKPT_ASSIGN(base, read_checkpoint(question.against, question.reading));
-    note_shard(question.against.string(), *base, console);
+    IndexMisfit misfit;
+    CKPT_ASSIGN(base, read_with_misfit(question.against.string(), question.reading, misfit));
+    note_shard(question.against.string(), *base, misfit, console);
     CKPT_ASSIGN(against, json_of({question.against, question.against, *base, cells_of(*base),
                                   Json(), question.reading},
                                  console));
   }
   for (const fs::path path : question.paths) {
-    CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(path, question.reading));
-    note_shard(path.string(), checkpoint, console);
+    IndexMisfit misfit;
+    CKPT_ASSIGN(const Checkpoint checkpoint, read_with_misfit(path, question.reading, misfit));
+    note_shard(path.string(), checkpoint, misfit, console);
     Cells cells = cells_of(checkpoint);
     Json values, coverage;
     if (measured.imatrix) {

@@ -177,6 +177,7 @@ class Verdict:
     weights_checked: bool
     not_checked: str = ""
     out: str = ""
+    note: str = ""                      # on the release whose facts answer
 
 
 @dataclass(frozen=True)

@@ -286,7 +286,7 @@ void each_scheme(const Examined& on, const Profile& profile, Act act) {
   }
 }
 
-void look_taken(const Look& look) {
+void look_schemes_taken(const Look& look) {
   each_scheme(look.on, look.profile, [&](const StatedScheme& scheme, const SchemeAnswer& answer) {
     if (answer.fault.empty()) return;
     std::optional<Fix> fix;
@@ -305,7 +305,7 @@ constexpr Check kSchemeChecks[] = {
      stated<look_scheme>},
     {"Q39", "the program has the scheme", "U: vllm* sglang",
      "No compressed-tensors compatible scheme was found; Unsupported FusedMoe scheme",
-     "ckpt convert IN OUT --to bf16", look_taken},
+     "ckpt convert IN OUT --to bf16", look_schemes_taken},
 };
 
 }  // namespace

@@ -16,11 +16,11 @@
 namespace ckpt {
 namespace {
 
-using Shape = std::vector<uint64_t>;
+using MlxShape = std::vector<uint64_t>;
 
 // The last two axes exchanged.
 Result<Tensor> turned(const Tensor& tensor) {
-  Shape shape = tensor.shape;
+  MlxShape shape = tensor.shape;
   if (shape.size() < 2) return corrupt("{} axes; expected a matrix", shape.size());
   std::swap(shape.back(), shape[shape.size() - 2]);
   const uint64_t columns = tensor.row_values(), rows = shape.back(), matrix = rows * columns;
@@ -31,7 +31,7 @@ Result<Tensor> turned(const Tensor& tensor) {
 
 // [O, X, C] as [O, C, X], of any number of axes X.
 Result<Tensor> with_channels_second(const Tensor& tensor) {
-  Shape shape = tensor.shape;
+  MlxShape shape = tensor.shape;
   std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
   CKPT_ASSIGN(Tensor out, reshape(tensor, {shape[0], tensor.rows() / shape[0], shape[1]}));
   if (shape[1] != 1) CKPT_SET(out, turned(out));
@@ -54,7 +54,7 @@ Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
     if (change.ends_with("pairs")) return uint64_t{1};
     return by_matrix ? tensor.shape[axis] * tensor.row_values() : tensor.row_values();
   };
-  Shape shape = first.shape;
+  MlxShape shape = first.shape;
   shape[axis] += second.shape[axis];
   if (is_heads) shape = {shape[0] * shape[1], shape[2]};
   return weave({{first, run(first)}, {second, run(second)}}, std::move(shape));

@@ -177,7 +177,10 @@ TEST_P(GgufToFolder, TensorsAreTheSourcesAndTheFileComesAgain) {
   expect_same_tensors(returned_folder(source.folder), returned_folder(back));
   expect_same_class_and_normalizer(source.folder, back);
   const fs::path again = folder_ / "again.gguf";
-  ASSERT_EQ(error_of(gguf_of(source, back, again, "bf16")), "no error");
+  Conversion second = gguf_of(source, back, again, "bf16");
+  // The source has no tokenizer.json, which makes the unknown piece a control token.
+  if (source.name == "llama-spm") second.flags.add("tokenizer-as", "converter");
+  ASSERT_EQ(error_of(second), "no error");
   expect_same_weights(there, again);
   // Kimi's own class lacks a field that makes the order of two keys another; GLM 4's folders do not
   // name the token that begins a text, which the converter then adds behind others.

@@ -91,15 +91,13 @@ void add_tokens(const Tokens& tokens, bool keeps_texts, PieceVocabulary& out) {
 }
 
 // Tokens of tokenizer.json where the vocabulary has others. A text that is not normalized is found
-// as it is spelled. User-defined pieces keep their scores, as merges lead to them too. llama.cpp
-// finds the unknown token in texts as it finds control tokens, so that one keeps its type.
+// as it is spelled. User-defined pieces keep their scores, as merges lead to them too.
 void follow_tokens(const ListedTokens& tokens, PieceVocabulary& out) {
   for (const auto& [id, token] : tokens) {
     const bool is_control = token.special || looks_special(token.text);
     const TokenType type = is_control ? TokenType::kControl : TokenType::kUserDefined;
     const std::string spaced = is_control ? token.text : with_spaces(token.text);
-    const bool is_unknown = is_control && out.has(id, token.text, TokenType::kUnknown);
-    if (is_unknown || out.has(id, spaced, type) || out.has(id, token.text, type)) continue;
+    if (out.has(id, spaced, type) || out.has(id, token.text, type)) continue;
     const std::string& text = token.normalized ? spaced : token.text;
     if (is_control || !out.retype(id, text, type)) out.add(id, text, type);
   }

@@ -46,7 +46,7 @@ bool says_mlx(const Checkpoint& checkpoint) {
   });
 }
 
-// The type that config.json names, and whether a family has it.
+// The model_type in config.json, and whether a family of this tool has it.
 std::pair<std::string, bool> type_of(const Checkpoint& checkpoint) {
   const Document* document = checkpoint.find_document("config.json");
   const auto config = document == nullptr ? nullptr : document->values().value_or(nullptr);

@@ -315,7 +315,7 @@ inline bool has_quirk(std::string_view model_type, std::string_view word) {
 struct ModelForm {
   std::string root = "model.";  // what "model." of the text part's names is here
   bool has_head = true;         // of a class that computes logits
-  // Layers by how they hold their experts, as in "model.layers.7": stacked, or one by one.
+  // Names of layers ("model.layers.7") whose experts are stacked, and of those that list them.
   std::set<std::string, std::less<>> stacked, listed;
   bool has_vision = false, has_mtp = false;
   uint64_t held = 0;  // tensors that are there, each expert of a stack as one
@@ -404,8 +404,8 @@ struct GgufKey {
 };
 // nullopt: no program has it. `architecture` as in general.architecture.
 std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_view key);
-// The value that llama.cpp takes where `file` lacks the key, or that its tensors say; nullopt:
-// there is none, or the loader stops.
+// The value that llama.cpp uses if `file` lacks the key, or that follows from its tensors; nullopt
+// if no value is known or llama.cpp rejects the file.
 std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key);
 // The key that was probably meant where find_gguf_key knows none. Certain: `key` lacks only the
 // architecture's name in front.

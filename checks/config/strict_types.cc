@@ -111,7 +111,7 @@ std::string fault_of_field(const Look& look, std::string_view key, const JsonVal
   for (const JsonValue& word : value) {
     const auto* text = word.get_ptr<const std::string*>();
     if (text == nullptr) return {};  // C28
-    // The words were asked of 5.17, which newer releases rename.
+    // The table has the words of transformers 5.17; newer releases renamed some of them.
     const bool is_renamed =
         has_listed(reader, "layer types", *text, false) &&
         std::ranges::any_of(kLayerTypes, [&](const LayerTypeWord& older) {

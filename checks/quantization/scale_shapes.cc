@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <array>
 
+#include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
-#include "core/model/fused_projections.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {

@@ -4,11 +4,11 @@
 #include <array>
 
 #include "checks/quantization/module_lists.h"
+#include "checks/subject/fused_projections.h"
 #include "core/base/find.h"
 #include "core/base/name_list.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
-#include "core/model/fused_projections.h"
 #include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
 

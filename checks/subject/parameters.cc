@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <set>
 
+#include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
 #include "checks/subject/towers.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
-#include "core/model/fused_projections.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <limits>
 
+#include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
 #include "core/base/threads.h"
 #include "core/io/remote_files.h"
-#include "core/model/fused_projections.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -135,7 +135,7 @@ std::vector<const Module*> parts_run_with(const Examined& on, const std::string&
   return out;
 }
 
-// As much as the rounding of block scales: what differs by more gives wrong answers.
+// Rounding a block scale changes it by up to 1/16; scales that differ by more give wrong results.
 constexpr float kRoundingOfScales = 1.0F / 16;
 
 Status compare_parts(std::span<const Module* const> parts, ValueFacts& out) {

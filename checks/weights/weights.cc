@@ -28,7 +28,7 @@ std::vector<std::string_view> forms_read(const Look& look) {
     out = listed("(others)");
     if (!on.checkpoint.has_head()) std::ranges::copy(listed("(headless)"), std::back_inserter(out));
   }
-  // A model that gives embeddings or scores may be saved without what is around it.
+  // Embedding models and classifiers may be saved without the prefix of the wrapping class.
   const bool is_pooled = on.has_document("modules.json") || on.model_class.ends_with("Model") ||
                          on.model_class.ends_with("Classification");
   if (is_pooled) std::ranges::copy(listed("(pooled)"), std::back_inserter(out));
@@ -41,7 +41,7 @@ NameKind kind_of_form(std::string_view form) {
   return last == "lm_head" || last == "embed_out" ? NameKind::kHead : NameKind::kTower;
 }
 
-// The first of `forms` that is for names like these; empty: the class has none.
+// The first of `forms` for the same part of the model as `names`; empty if the class has none.
 std::string_view form_wanted(std::span<const std::string_view> forms, const NameForm& names) {
   for (const std::string_view form : forms) {
     const bool is_same = kind_of_form(form) == names.kind;

@@ -86,7 +86,7 @@ TEST(Profiles, LaterReleasesAreNamedForWhatTheyAdd) {
             "not known to Ollama 0.32; newer releases were not checked");
 }
 
-// Only the newest of a kind answers unasked, and states what its neighbors do not.
+// Without --for only the newest release of a program answers; its file states differences alone.
 TEST(Profiles, NewerReleasesStateDifferences) {
   const Profile &older = *find_profile("vllm-0.32"), &newer = *find_profile("vllm");
   EXPECT_EQ(newer.file, "vllm-0.33");

@@ -18,7 +18,7 @@ namespace {
 
 using MlxShape = std::vector<uint64_t>;
 
-// The last two axes exchanged.
+// Exchanges the last two axes.
 Result<Tensor> turned(const Tensor& tensor) {
   MlxShape shape = tensor.shape;
   if (shape.size() < 2) return corrupt("{} axes; expected a matrix", shape.size());

@@ -80,7 +80,7 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
     return held.contains(parameter.name) || held.contains(parameter.name + ".weight");
   };
   const auto is_mtp = [](const Parameter& each) { return each.part == ModelPart::kMtp; };
-  // llama.cpp does without layers for multi-token prediction, but not without a part of them.
+  // llama.cpp loads a model without draft layers, but not one with only some of their tensors.
   const bool has_mtp = std::ranges::any_of(
       expected, [&](const Parameter& each) { return is_mtp(each) && is_there(each); });
   size_t count = 0;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/printable.h"
 #include "core/model/adapter.h"
 #include "core/model/codec.h"
+#include "plan/conversion/advice.h"
 #include "plan/conversion/option_table.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"
@@ -198,7 +200,11 @@ Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& p
   if (conversion.to.empty()) return checkpoint;
   if (is_export_type(conversion.to)) return exported(std::move(checkpoint), planning);
   if (!is_float_type(conversion.to)) {
-    return misuse_hint("an OUT that ends in .gguf", "{} is a GGUF type; OUT '{}' is a folder",
+    const std::string out = (conversion.out / "").parent_path().string() + ".gguf";
+    return misuse_hint(planning.is_also
+                           ? "--also " + shell_word(fmt::format("{}={}", out, conversion.to))
+                           : convert_line(conversion, shell_path(out)),
+                       "{} is a GGUF type; OUT '{}' is a folder",
                        type_option(planning, conversion.to), conversion.out.string());
   }
   if (holds_packed_weights(checkpoint)) {

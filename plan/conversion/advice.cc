@@ -132,6 +132,15 @@ SourceScales source_scales(const Checkpoint& checkpoint) {
   return out;
 }
 
+std::string convert_line(const Conversion& conversion, std::string_view out) {
+  const auto typed = std::ranges::find_if(conversion.given, [](const GivenOption& given) {
+    return given.name == "IN" && !given.is_from_recipe;
+  });
+  const std::string in =
+      typed == conversion.given.end() ? conversion.in.string() : typed->value;
+  return fmt::format("ckpt convert {} {}", shell_path(in), out);
+}
+
 Error with_command(Error error, const Conversion& conversion, const SourceScales& scales) {
   const bool is_from_recipe = std::ranges::any_of(conversion.given, [](const GivenOption& given) {
     return given.is_from_recipe || given.name == "recipe";
@@ -141,7 +150,7 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
   if (!is_answered || is_from_recipe || !is_modelopt) return error;
   const bool moves_awq = scales.has_awq && is_export_type(conversion.to);
   const std::string in = shell_path(conversion.in.string());
-  std::string line = fmt::format("ckpt convert {} {}", in, shell_path(conversion.out.string()));
+  std::string line = convert_line(conversion, shell_path(conversion.out.string()));
   bool has_maxima = false;
   for (const GivenOption& given : conversion.given) {
     const ConvertOption* option = find_convert_option(given.name);

@@ -3,6 +3,7 @@
 
 #include "core/io/remote_files.h"
 #include "plan/conversion/added_steps.h"
+#include "plan/conversion/advice.h"
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/observer.h"
 #include "plan/conversion/option_table.h"
@@ -85,13 +86,22 @@ Status settle_moments(Conversion& conversion, Observer& observer) {
   return {};
 }
 
+// The line with a name for OUT, where its type says what OUT is.
+std::string line_with_out(const Conversion& conversion) {
+  const auto type = target_type_named("", conversion.to);
+  if (conversion.in.empty() || !type) return "ckpt help convert";
+  const std::string_view ending = is_export_type(*type) ? "" : ".gguf";
+  return convert_line(conversion, free_name(conversion.in, *type, ending));
+}
+
 }  // namespace
 
 Status settle_conversion(Conversion& conversion, Observer& observer) {
   CKPT_TRY(refuse_url(conversion.out));
   CKPT_ASSIGN(conversion.in, pinned_path(conversion.in));
   if (conversion.in.empty() || conversion.out.empty()) {
-    return misuse_hint("ckpt help convert", "{} is missing", conversion.in.empty() ? "IN" : "OUT");
+    return misuse_hint(line_with_out(conversion), "{} is missing",
+                       conversion.in.empty() ? "IN" : "OUT");
   }
   CKPT_TRY(spread_types(conversion));
   CKPT_TRY(check_sizes(conversion, observer));

@@ -6,6 +6,8 @@
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/folder.h"
+#include "plan/conversion/added_steps.h"
+#include "plan/conversion/advice.h"
 #include "plan/conversion/conversion.h"
 #include "plan/text/type_names.h"
 
@@ -38,7 +40,37 @@ std::string named_by_type(const Conversion& conversion, const std::string& type)
       stem.resize(stem.size() - end.size() - 1);
     }
   }
-  return stem + "-" + type + ".gguf";
+  return stem + "-" + type + (is_export_type(type) ? "" : ".gguf");
+}
+
+// The command for several types: one name with {type} for outputs of a kind, else an output each.
+std::string line_of_types(const Conversion& conversion, const std::vector<std::string>& types) {
+  const std::string out = (conversion.out / "").parent_path().string();
+  const bool is_gguf = has_ending(out, ".gguf");
+  const std::string stem = is_gguf ? out.substr(0, out.size() - 5) : out;
+  const auto is_codes = [](const auto& type) {
+    return !is_export_type(type) && !is_float_type(type);
+  };
+  const bool has_codes = is_gguf || std::ranges::any_of(types, is_codes);
+  const auto name = [&](const std::string& type, const std::string& word) {
+    const bool is_file = !is_export_type(type) && has_codes;
+    return stem + "-" + word + (is_file ? ".gguf" : "");
+  };
+  const auto is_alike = [&](const auto& type) {
+    return name(type, "") == name(types[0], "");
+  };
+  if (std::ranges::all_of(types, is_alike)) {
+    const std::string place = shell_path(name(types[0], "{type}"));
+    return fmt::format("{} --to {}", convert_line(conversion, place), fmt::join(types, ","));
+  }
+  const std::string first = shell_path(name(types[0], types[0]));
+  std::string line = fmt::format("{} --to {}", convert_line(conversion, first), types[0]);
+  std::vector<AlsoOutput> also = conversion.also;
+  for (size_t i = 1; i < types.size(); ++i) also.push_back({name(types[i], types[i]), types[i]});
+  for (const AlsoOutput& each : also) {
+    line += " --also " + shell_word(fmt::format("{}={}", each.out.string(), each.to));
+  }
+  return line;
 }
 
 // `llama-quantize model.gguf Q5_K_M` names the output itself; here OUT would be a folder.
@@ -49,9 +81,9 @@ Status refuse_type_as_out(const Conversion& conversion) {
   if (!type || !conversion.to.empty() || has_steps) return {};
   CKPT_ASSIGN(const bool exists, is_there(conversion.out));
   if (exists) return {};
-  return misuse_hint(fmt::format("ckpt convert {} {} --to {}, or ./{} for a folder of that name",
-                                 shell_path(conversion.in.string()),
-                                 shell_path(named_by_type(conversion, *type)), *type, out),
+  const std::string named = shell_path(named_by_type(conversion, *type));
+  return misuse_hint(fmt::format("{} --to {}, or ./{} for a folder of that name",
+                                 convert_line(conversion, named), *type, out),
                      "OUT is '{}', the name of a type; expected NAME.gguf or a folder", out);
 }
 
@@ -74,10 +106,8 @@ Status spread_types(Conversion& conversion) {
     types.push_back(std::move(type));
   }
   if (types.size() > 1 && !has_place(out)) {
-    const std::string stem = out.ends_with(".gguf") ? out.substr(0, out.size() - 5) : out;
-    return misuse_hint(fmt::format("ckpt convert {} {} --to {}", shell_path(conversion.in.string()),
-                                   shell_word(stem + "-{type}.gguf"), conversion.to),
-                       "--to {}: {} types for one OUT; expected {{type}} in its name",
+    return misuse_hint(line_of_types(conversion, types),
+                       "--to {}: {} types for one OUT; expected {{type}} in its name, or --also",
                        conversion.to, types.size());
   }
   conversion.to = types[0];

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checks/checks.h"
+#include "core/base/words.h"
 #include "core/chunks/repack.h"
 #include "core/chunks/tasks.h"
 #include "core/computed/computed_source.h"
@@ -42,6 +43,28 @@ bool is_refused(const Checkpoint& checkpoint) {
   return diagnosis && !diagnosis->verdicts[0].loads;
 }
 
+// The program that a folder is checked for that was made for none: the first that loads it.
+std::vector<std::string> usual_program(const Checkpoint& checkpoint) {
+  for (const char* const name : {"vllm", "transformers-5"}) {
+    Examination examination;
+    examination.profiles = {name};
+    const auto diagnosis = diagnose(checkpoint, examination);
+    if (diagnosis && diagnosis->verdicts[0].loads) return {name};
+  }
+  return {};
+}
+
+// llama.cpp's program for a model.
+std::string_view gguf_runner(const Checkpoint& checkpoint) {
+  const Metadata& metadata = checkpoint.metadata;
+  const std::string name(metadata.architecture());
+  if (has_word("dream llada llada-moe rnd1", name)) return "llama-diffusion-cli";
+  const MetaValue* const causal = metadata.find(name + ".attention.causal");
+  const bool is_encoder = causal != nullptr && *causal == MetaValue::boolean(false);
+  const bool pools = metadata.find(name + ".pooling_type") != nullptr;
+  return is_encoder || pools ? "llama-embedding" : "llama-cli";
+}
+
 // The command that a person runs next: a GGUF file is run, with its projector where the plan makes
 // one; a folder is checked for the programs that it was made for. "": another output names it.
 std::string next_command(const Output& output, const Plan& plan,
@@ -52,7 +75,8 @@ std::string next_command(const Output& output, const Plan& plan,
                : fmt::format("llama-cli -m MODEL.gguf --lora {}", first_path(output));
   }
   if (output.layout.is_folder) {
-    return with_profiles("ckpt doctor " + shell_path(output.path.string()), profiles);
+    return with_profiles("ckpt doctor " + shell_path(output.path.string()),
+                         profiles.empty() ? usual_program(output.checkpoint) : profiles);
   }
   if (output.checkpoint.format != "gguf") return fmt::format("ckpt show {}", first_path(output));
   const auto is_model = [](const Output& each) {
@@ -66,7 +90,9 @@ std::string next_command(const Output& output, const Plan& plan,
     return fmt::format("llama-mtmd-cli -m MODEL.gguf --mmproj {}", first_path(output));
   }
   const std::string projector = projector_path(plan);
-  if (projector.empty()) return fmt::format("llama-cli -m {}", first_path(output));
+  if (projector.empty()) {
+    return fmt::format("{} -m {}", gguf_runner(output.checkpoint), first_path(output));
+  }
   return fmt::format("llama-mtmd-cli -m {} --mmproj {}", first_path(output), projector);
 }
 
@@ -117,7 +143,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   for (const Output& output : plan.outputs) {
     const std::string next = next_command(output, plan, profiles);
     const bool is_new = !next.empty() && said.insert(next.substr(0, next.find(' '))).second;
-    if (is_new) console.talk("Next: {}", next);
+    if (is_new) console.next(next);
     show_moves(console, output);
     const MovedBlocks moved = count_moved(output.checkpoint.tensors);
     console.object("summary", {{"out", output.path.string()},
@@ -311,7 +337,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
   console.object(
       "plan-file",
       {{"path", path.string()}, {"digest", file.digest}, {"files", files}, {"size_bytes", bytes}});
-  console.talk("Next: ckpt execute {}", shell_path(path.string()));
+  console.next("ckpt execute " + shell_path(path.string()));
   return 0;
 }
 

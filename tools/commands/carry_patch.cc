@@ -5,6 +5,7 @@
 #include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
+#include "formats/formats.h"
 #include "plan/conversion/targets.h"
 #include "publish/publish.h"
 #include "tools/commands/carry_out.h"
@@ -52,15 +53,22 @@ void show_summary(const Console& console, const PatchRun& run, const Patch& patc
                              {"seconds", report == nullptr ? 0.0 : report->seconds}});
 }
 
-// Sums of a published folder are older than what was just changed.
-std::string next_command(const std::filesystem::path& patched) {
+// Sums of a published folder are older than what was just changed. A folder without weights is no
+// model: "" but for a tokenizer, which goes to one.
+std::string next_command(const std::filesystem::path& patched, const ReadOptions& reading) {
   std::error_code ignored;
   const auto place = is_folder(patched) ? patched : parent_of(patched);
   const bool has_sums = std::filesystem::exists(place / kSumsName, ignored);
   if (has_sums && check_published_targets(place)) {
     return fmt::format("ckpt publish {}", shell_path(place.string()));
   }
-  return fmt::format("ckpt doctor {}", shell_path(patched.string()));
+  const std::string path = shell_path(patched.string());
+  const auto weights = files_of_weights(patched, reading);
+  const bool is_model = !is_folder(patched) || weights ||
+                        weights.error().code == ErrorCode::kCorrupt;  // which the doctor explains
+  if (is_model) return "ckpt doctor " + path;
+  const bool has_config = std::filesystem::exists(patched / "config.json", ignored);
+  return has_config ? std::string() : "ckpt convert MODEL OUT --tokenizer " + path;
 }
 
 }  // namespace
@@ -99,7 +107,7 @@ Result<int> run_patch(const PatchRun& run, const Console& console, const CommonO
   show_files(console, plan);
   show_summary(console, run, plan, &report);
   const auto& out = run.out.empty() ? run.path : run.out;
-  console.talk("Next: " + next_command(out));
+  console.next(next_command(out, run.reading));
   return 0;
 }
 

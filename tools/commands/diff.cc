@@ -351,8 +351,9 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   // Of two forms the values were tried before.
   const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;
   if (types > 0) {
-    console.talk("{} tensors have another type. Next: ckpt diff {} {} --values", types,
-                 shell_path(typed.a), shell_path(typed.b));
+    console.talk("{} tensors have another type", types);
+    console.next(
+        fmt::format("ckpt diff {} {} --values", shell_path(typed.a), shell_path(typed.b)));
   }
   console.object("summary", {{"a", typed.a},
                              {"b", typed.b},
@@ -379,8 +380,8 @@ Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoin
     const auto first = std::ranges::find_if(
         checkpoint.tensors, [&](const Tensor& tensor) { return tensor.name.starts_with(start); });
     const std::string& name = first == checkpoint.tensors.end() ? finding.place : first->name;
-    console.answer("{}: '{}' is not a name that its class reads. Try: ckpt doctor {}", path, name,
-                   shell_path(path));
+    console.answer("{}: '{}' is not a name that its class reads. Try: {}", path, name,
+                   console.suggested("ckpt doctor " + shell_path(path)));
     console.object("difference", {{"what", name}, {"kind", "name"}, {"detail", path}});
     return false;
   }

@@ -452,7 +452,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
   CKPT_ASSIGN(const ExecuteReport report, execute(plan, options));
   progress.clear();
   for (const FileReport& file : report.files) show_file(console, file);
-  console.talk("Next: ckpt imatrix show " + shell_path(typed.out.string()));
+  console.next("ckpt imatrix show " + shell_path(typed.out.string()));
   return {};
 }
 

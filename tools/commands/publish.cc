@@ -199,12 +199,11 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
   if (typed.report) CKPT_TRY(check_published_report(typed.path));
   CKPT_TRY(Publication(typed, signer, console, common).run());
   if (typed.is_dry_run) return 0;
-  console.talk("Next: " + verify_command(typed.path, typed, signer));
-  if (!typed.archive.empty()) {
-    console.talk("Next: " + verify_command(typed.archive, typed, signer));
-  }
+  console.next(verify_command(typed.path, typed, signer));
+  if (!typed.archive.empty()) console.next(verify_command(typed.archive, typed, signer));
   if (typed.lfs.empty() && typed.targets.empty()) {
-    console.talk("Next: hf upload ORG/{} {}", hub_name_of(typed.path), shell_path(typed.path));
+    console.next(
+        fmt::format("hf upload ORG/{} {}", hub_name_of(typed.path), shell_path(typed.path)));
   }
   return 0;
 }

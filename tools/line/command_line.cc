@@ -17,6 +17,7 @@
 #include "plan/text/type_names.h"
 #include "tools/line/habits.h"
 #include "tools/line/help.h"
+#include "tools/line/suggested.h"
 #include "tools/line/typed_words.h"
 
 namespace ckpt {
@@ -320,6 +321,10 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
   verb->options.set_typed(typed_options(*sub));
   CKPT_TRY(check_needs(verb->options));
   CKPT_TRY(check_local_paths(verb->options));
+  common.with_typed = [typed = verb.get()](std::string_view advice, bool is_next) {
+    return with_typed(advice, typed->command->name, typed->options,
+                      is_next ? Suggested::kNext : Suggested::kInstead);
+  };
   return verb;
 }
 

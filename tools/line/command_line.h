@@ -19,8 +19,8 @@ struct Verb {
 };
 
 // Reads `words`, the command first, and puts values in their places; those of options that every
-// command takes go to `common`. Null: --help or --version, whose text was printed.
-// Fails with kUsage and what to type.
+// command takes go to `common`, which refers to what is given back. Null: --help or --version,
+// whose text was printed. Fails with kUsage and what to type.
 Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>& words,
                                                  CommonOptions& common);
 

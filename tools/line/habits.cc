@@ -7,7 +7,10 @@
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
+#include "core/model/adapter.h"
+#include "plan/conversion/steps.h"
 #include "tools/line/commands.h"
+#include "tools/line/suggested.h"
 #include "tools/line/typed_words.h"
 
 namespace ckpt {
@@ -76,17 +79,28 @@ void move_common(std::vector<std::string>& words) {
   words.insert(words.begin() + (words.empty() ? 0 : 1), moved.begin(), moved.end());
 }
 
-// `split IN OUT --split-max-size 2G` of llama-gguf-split, and what people type for folders.
+bool is_adapter(const std::string& path) {
+  const auto checkpoint = read_checkpoint(path);
+  return checkpoint && !adapter_words(*checkpoint).empty();
+}
+
+// `split IN OUT --split-max-size 2G` of llama-gguf-split, and what people type for folders; `merge
+// MODEL ADAPTER OUT` of PEFT, in any order.
 struct Resizing {
   explicit Resizing(const std::vector<std::string>& words) : splits(words[0] == "split") {
+    const CommandOptions convert = options_of("convert");
     for (size_t i = 1; i < words.size(); ++i) {
       const std::string name = words[i].substr(0, words[i].find('='));
       if (!name.starts_with("-")) paths.push_back(words[i]);
       std::string* const value = name.ends_with("-size")                         ? &size
                                  : name.ends_with("-tensors")                    ? &tensors
                                  : has_word("-o --out --outfile --output", name) ? &out
-                                                                                 : nullptr;
-      if (value == nullptr || !name.starts_with("-")) continue;
+                                 : has_word(kOtherPaths, name) ? &paths.emplace_back()
+                                                               : nullptr;
+      if (!name.starts_with("-")) continue;
+      const Option* const own = value == nullptr ? convert.find_declared(name) : nullptr;
+      if (own != nullptr && takes_value(*own) && name == words[i]) ++i;  // kept with its option
+      if (value == nullptr) continue;
       if (name != words[i]) {
         *value = words[i].substr(name.size() + 1);
       } else if (i + 1 < words.size()) {
@@ -94,7 +108,9 @@ struct Resizing {
       }
     }
     // Merging takes one path or all parts; where there are more, the last is what is made.
-    if (out.empty() && paths.size() > 1 && !(is_part(paths[0]) && is_part(paths.back()))) {
+    const bool are_read = paths.size() > 1 && ((is_part(paths[0]) && is_part(paths.back())) ||
+                                               (!splits && is_adapter(paths.back())));
+    if (out.empty() && paths.size() > 1 && !are_read) {
       out = paths.back();
       paths.pop_back();
     }
@@ -103,29 +119,41 @@ struct Resizing {
     return path.find("-of-") != path.npos;
   }
 
+  // How merging tools name a model and an adapter.
+  static constexpr std::string_view kOtherPaths =
+      "-m --model --base --base-model --base_model --adapter --lora --lora-adapter --peft "
+      "--peft-model --lora_model";
   bool splits;
   std::vector<std::string> paths;
   std::string out, size, tensors;
 };
 
 // The line that does it here. A size that everything fits into makes one .safetensors file.
-std::string resized(const Resizing& asked) {
+std::string resized(Resizing asked) {
+  std::string adapters;
+  std::erase_if(asked.paths, [&](const std::string& path) {
+    if (asked.splits || !is_adapter(path)) return false;
+    adapters += " --step " + shell_word("lora:from=" + path);
+    return true;
+  });
   const std::string example = asked.splits ? "IN.gguf" : "NAME-00001-of-00004.gguf";
   const auto first = std::ranges::min_element(asked.paths);
-  const std::string in = first == asked.paths.end() ? example : *first;
+  const std::string model = adapters.empty() ? example : "MODEL";
+  const std::string in = first == asked.paths.end() ? model : *first;
   const bool is_gguf = has_ending(in, ".gguf");
   std::string out = asked.out.empty() ? "OUT" : asked.out;
   if (is_gguf && !out.ends_with(".gguf")) out += ".gguf";
   const auto name = [](const std::string& path) {
     return path == "OUT" || path == "OUT.gguf" ? path : shell_path(path);
   };
-  std::string line = fmt::format("ckpt convert {} {}", shell_path(in), name(out));
+  const std::string from = in == "MODEL" ? in : shell_path(in);
+  std::string line = fmt::format("ckpt convert {} {}{}", from, name(out), adapters);
   const std::string_view size = asked.size.empty() ? "5G" : std::string_view(asked.size);
   if (asked.splits && is_gguf && !asked.tensors.empty()) {
     line += fmt::format(" --split-tensors {}", shell_word(asked.tensors));
   } else if (asked.splits) {
     line += fmt::format(" {} {}", is_gguf ? "--split-size" : "--shard-size", shell_word(size));
-  } else if (!is_gguf) {
+  } else if (!is_gguf && adapters.empty()) {
     line += " --shard-size 1000T";
   }
   return line;
@@ -172,14 +200,9 @@ std::string metadata_line(const std::vector<std::string>& words) {
 
 // Whether `word` is one of those that stand first behind the command: "merge" of imatrix.
 bool is_first_word(std::string_view verb, std::string_view word) {
-  for (const Command* command : all_commands()) {
-    if (command->name != verb) continue;
-    CommandOptions own;
-    command->declare(own);
-    const auto first = std::ranges::find_if(own.declared(), stands_alone);
-    return first != own.declared().end() && std::ranges::count(first->choices, word) > 0;
-  }
-  return false;
+  const CommandOptions own = options_of(verb);
+  const auto first = std::ranges::find_if(own.declared(), stands_alone);
+  return first != own.declared().end() && std::ranges::count(first->choices, word) > 0;
 }
 
 }  // namespace
@@ -244,6 +267,7 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
   if (word == "split" || word == "merge") hint = resized(Resizing(words));
   const auto edits = std::ranges::find(kMetadataVerbs, word);
   if (edits != std::end(kMetadataVerbs)) hint = metadata_line(words);
+  hint = with_typed_words(hint, words);
   if (hint.empty()) hint = near_hint(word, verbs, "ckpt ", "ckpt --help");
   return misuse_hint(hint, "'{}' is not a command; expected one of {}", word,
                      fmt::join(verbs, ", "));

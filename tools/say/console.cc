@@ -58,7 +58,10 @@ void fit(std::vector<size_t>& widths, const std::vector<bool>& flush_right, size
 }  // namespace
 
 Console::Console(const CommonOptions& options)
-    : json_(options.json), quiet_(options.quiet), progress_(progress_mode(options)) {
+    : json_(options.json),
+      quiet_(options.quiet),
+      progress_(progress_mode(options)),
+      with_typed_(options.with_typed) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool may = options.color == "auto" && (no_color == nullptr || *no_color == '\0');
   color_ = options.color == "always" || (may && terminal_draws(STDOUT_FILENO));
@@ -109,11 +112,24 @@ void Console::talk(std::string_view line) const {
 
 void Console::warn(std::string_view line) const {
   if (quiet_) return;
+  constexpr std::string_view kTry = ". Try: ";
+  const size_t at = line.find(kTry);
+  const size_t end = at == line.npos ? line.size() : at + kTry.size();
+  const std::string all = std::string(line.substr(0, end)) + kept(line.substr(end), false);
   print(stderr,
-        fmt::format("{} {}", painted(color_on_stderr_, "33", "ckpt: note:"), printable(line)));
+        fmt::format("{} {}", painted(color_on_stderr_, "33", "ckpt: note:"), printable(all)));
 }
 
-void Console::error(const Error& error) const {
+void Console::next(std::string_view command) const {
+  if (!command.empty()) talk("Next: " + suggested(command));
+}
+
+std::string Console::kept(std::string_view advice, bool is_next) const {
+  return with_typed_ ? with_typed_(advice, is_next) : std::string(advice);
+}
+
+void Console::error(Error error) const {
+  error.hint = kept(error.hint, false);
   static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
   print(stderr,
         fmt::format("{} {}", painted(color_on_stderr_, "1;31", "ckpt:"), printable(error.text())));

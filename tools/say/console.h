@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ struct CommonOptions {
   std::string color = "auto";
   std::string progress = "auto";
   std::string command;  // all that was typed, as a shell takes it
+  // A suggested command with the options that were typed (tools/line/suggested.h); may be empty.
+  std::function<std::string(std::string_view advice, bool is_next)> with_typed;
 };
 
 // The meaning of a headline, in colors: bold, green, red, yellow.
@@ -80,11 +83,18 @@ class Console {
     warn(fmt::format(format, std::forward<Args>(args)...));
   }
   // The one error line: "ckpt: ..." on stderr, and an object under --json.
-  void error(const Error& error) const;
+  void error(Error error) const;
+  // "Next: COMMAND", with the typed options that count for it, as talk; nothing for "".
+  void next(std::string_view command) const;
+  // The command of a fix, with these options.
+  std::string suggested(std::string_view command) const { return kept(command, true); }
 
  private:
+  std::string kept(std::string_view advice, bool is_next) const;
+
   bool json_, quiet_, color_, color_on_stderr_;
   ProgressMode progress_;
+  std::function<std::string(std::string_view, bool)> with_typed_;
 };
 
 // The exit code that an error stands for: 2, or 130 when interrupted.

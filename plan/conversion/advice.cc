@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "plan/conversion/added_steps.h"
+#include "plan/conversion/convert_line.h"
 #include "plan/conversion/option_table.h"
 
 namespace ckpt {
@@ -130,15 +131,6 @@ SourceScales source_scales(const Checkpoint& checkpoint) {
     out.has_awq |= tensor.name.ends_with(".pre_quant_scale");
   }
   return out;
-}
-
-std::string convert_line(const Conversion& conversion, std::string_view out) {
-  const auto typed = std::ranges::find_if(conversion.given, [](const GivenOption& given) {
-    return given.name == "IN" && !given.is_from_recipe;
-  });
-  const std::string in =
-      typed == conversion.given.end() ? conversion.in.string() : typed->value;
-  return fmt::format("ckpt convert {} {}", shell_path(in), out);
 }
 
 Error with_command(Error error, const Conversion& conversion, const SourceScales& scales) {

@@ -37,10 +37,6 @@ std::string advised_words(std::string_view advice, const AdvisedFor& on);
 // The options of a command that quantizes again: "--keep '*.conv.*'"; empty for all other advice.
 std::string advised_options(std::string_view advice);
 
-// "ckpt convert IN OUT", IN as it was typed; `out`: a word of a shell. The command line adds the
-// other options.
-std::string convert_line(const Conversion& conversion, std::string_view out);
-
 // The facts that decide which commands a quantized source takes.
 struct SourceScales {
   bool has_inputs = false;  // of activations, as they are

@@ -7,7 +7,7 @@
 #include "core/base/words.h"
 #include "core/io/folder.h"
 #include "plan/conversion/added_steps.h"
-#include "plan/conversion/advice.h"
+#include "plan/conversion/convert_line.h"
 #include "plan/conversion/conversion.h"
 #include "plan/text/type_names.h"
 

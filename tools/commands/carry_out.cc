@@ -49,7 +49,9 @@ std::vector<std::string> usual_program(const Checkpoint& checkpoint) {
     Examination examination;
     examination.profiles = {name};
     const auto diagnosis = diagnose(checkpoint, examination);
-    if (diagnosis && diagnosis->verdicts[0].loads) return {name};
+    if (!diagnosis) continue;
+    const Verdict& verdict = diagnosis->verdicts[0];
+    if (verdict.loads && verdict.not_checked.empty()) return {name};
   }
   return {};
 }

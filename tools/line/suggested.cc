@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// What another command keeps, or the next one.
+// Options that another command keeps, or the next one; rows that name commands: only the former.
 struct Carried {
   std::string_view from, to, options;  // "": any command
 };
@@ -49,9 +49,11 @@ bool mentions(std::string_view text, std::string_view word) {
   return false;
 }
 
-bool is_carried(std::string_view from, std::string_view to, std::string_view option) {
+bool is_carried(std::string_view from, std::string_view to, std::string_view option,
+                Suggested place) {
   return std::ranges::any_of(kCarried, [&](const Carried& row) {
-    const bool fits = (row.from.empty() || row.from == from) && (row.to.empty() || row.to == to);
+    const bool fits = row.from.empty() ||
+                      (place == Suggested::kInstead && row.from == from && row.to == to);
     return fits && has_word(row.options, option);
   });
 }
@@ -112,7 +114,7 @@ std::string with_typed(std::string_view advice, std::string_view verb, const Com
   for (const TypedOption& each : typed.typed()) {
     const Option* option = own.find_declared("--" + each.name);
     if (option == nullptr || is_replaced(line, each.name)) continue;
-    const bool is_kept = !is_again ? is_carried(verb, suggested, each.name)
+    const bool is_kept = !is_again ? is_carried(verb, suggested, each.name, place)
                                    : place == Suggested::kInstead || !is_common(*option);
     if (!is_kept) continue;
     const auto is_there = [&](const std::string& name) { return mentions(advice, name); };

@@ -140,7 +140,11 @@ Status no_weights(const fs::path& folder, const Names& names) {
                          "the hub's cache of a model; {}", kExpected);
     }
   }
-  return unsupported("a folder of {} files without weights; {}", names.size(), kExpected);
+  const bool is_tokenizer = contains(names, "tokenizer.json") && !contains(names, "config.json");
+  return unsupported_hint(
+      is_tokenizer ? "ckpt convert MODEL OUT --tokenizer " + shell_path(folder.string())
+                   : "hf download ORG/NAME --local-dir " + shell_path(folder.string()),
+      "a folder of {} files without weights; {}", names.size(), kExpected);
 }
 
 constexpr std::string_view kAdapterName = "adapter_model.safetensors";

@@ -45,16 +45,27 @@ bool is_free(std::FILE* stream) {
   return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
 }
 
+// Printed when a second signal ends the program; null when nothing is left to say.
+std::atomic<const char*> last_words{nullptr};
+
 // Ends the program within a second of SIGINT or SIGTERM, even when a system call, the planning or
 // the printing takes longer: a conversion can be resumed from any moment, as after kill -9.
 class InterruptGuard {
  public:
   // `hint`: what to type next after an interruption; may be empty.
   InterruptGuard(const Console& console, std::string hint)
-      : console_(console), hint_(std::move(hint)), threads_(start_threads(1, [this] { run(); })) {}
+      : console_(console),
+        hint_(std::move(hint)),
+        line_(fmt::format("{}ckpt: interrupted{}{}\n",
+                          console.progress() == ProgressMode::kDrawn ? "\r\x1b[K" : "",
+                          hint_.empty() ? "" : ". Try: ", hint_)),
+        threads_(start_threads(1, [this] { run(); })) {
+    last_words = line_.c_str();
+  }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
   ~InterruptGuard() {  // the work is over: nothing ends it any more
+    last_words = nullptr;
     {
       const std::lock_guard lock(mutex_);
       over_ = true;
@@ -75,6 +86,7 @@ class InterruptGuard {
       if (is_over_within(kLook)) return;
     }
     if (is_over_within(kGrace)) return;
+    last_words = nullptr;
     if (is_free(stdout) && is_free(stderr)) {
       console_.error({ErrorCode::kInterrupted, {}, "interrupted", hint_});
       std::fflush(stdout);
@@ -83,7 +95,7 @@ class InterruptGuard {
   }
 
   const Console& console_;
-  const std::string hint_;
+  const std::string hint_, line_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
@@ -95,9 +107,13 @@ void say(std::string_view sentence) {
   (void)!::write(STDERR_FILENO, sentence.data(), sentence.size());
 }
 
+// The second one ends the program immediately, and does not wait for a reader.
 void on_signal(int) {
-  // The second Ctrl-C ends the program at once, as if nobody had asked to be told.
-  if (interrupted.exchange(true)) std::_Exit(130);
+  if (!interrupted.exchange(true)) return;
+  const char* const words = last_words.exchange(nullptr);
+  pollfd ready = {STDERR_FILENO, POLLOUT, 0};
+  if (words != nullptr && ::poll(&ready, 1, 0) == 1) say(words);
+  std::_Exit(130);
 }
 
 // A shell gives what it runs in the background an ignored SIGINT, and that stays as it is.
@@ -199,6 +215,7 @@ int run_command(const Verb& verb, CommonOptions& options) {
   const Console console(options);
   const InterruptGuard guard(console, hint_after_interruption(verb.command->name));
   const auto code = set_limits(options).and_then([&] { return verb.run(console, options); });
+  if (!code) last_words = nullptr;
   if (!code) console.error(code.error());
   std::fflush(stdout);  // while the guard is at work: who reads may keep us waiting
   return code ? *code : exit_code(code.error());

@@ -5,7 +5,6 @@
 #include "core/base/printable.h"
 #include "core/model/adapter.h"
 #include "core/model/codec.h"
-#include "plan/conversion/convert_line.h"
 #include "plan/conversion/option_table.h"
 #include "quantizers/quantizers.h"
 #include "transforms/transforms.h"

@@ -9,7 +9,6 @@
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "plan/conversion/added_steps.h"
-#include "plan/conversion/convert_line.h"
 #include "plan/conversion/option_table.h"
 
 namespace ckpt {
@@ -143,16 +142,6 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
   const bool moves_awq = scales.has_awq && is_export_type(conversion.to);
   const std::string in = shell_path(conversion.in.string());
   std::string line = convert_line(conversion, shell_path(conversion.out.string()));
-  bool has_maxima = false;
-  for (const GivenOption& given : conversion.given) {
-    const ConvertOption* option = find_convert_option(given.name);
-    constexpr std::string_view kPlaces[] = {"IN", "OUT", "outfile", "base", "rest"};
-    const bool is_place = std::ranges::count(kPlaces, given.name) != 0;
-    if (option == nullptr || is_place || (moves_awq && given.name == "to")) continue;
-    has_maxima |= given.name == "amax-from";
-    line += fmt::format(" --{}", given.name);
-    if (!given.value.empty()) line += " " + shell_word(given.value);
-  }
   if (moves_awq) {
     const std::string base = conversion.base.empty() ? "BASE" : conversion.base;
     line += " --step " + shell_word(fmt::format("mixed-to-nvfp4:base={}", base));
@@ -160,6 +149,7 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
   } else {
     line += " --step dequantize";
     const bool needs_maxima = conversion.to == "nvfp4" || conversion.to == "fp8";
+    const bool has_maxima = conversion.flags.has("amax-from");
     if (needs_maxima && scales.has_inputs && !has_maxima) line += " --amax-from " + in;
   }
   error.hint = std::move(line);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/base/numbers.h"
+#include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/model/usual_type.h"
 #include "plan/conversion/sizes.h"
 #include "transforms/transforms.h"
@@ -285,6 +287,19 @@ void clear_option(Conversion& conversion, const ConvertOption& option) {
         if constexpr (std::is_same_v<Field, StepKey>) conversion.flags.remove(option.name);
       },
       option.field);
+}
+
+bool is_written(const ConvertOption& option) {
+  return has_word("OUT outfile also mmproj plan-out cache-dir target-cache", option.name);
+}
+
+std::string convert_line(const Conversion& conversion, std::string_view out) {
+  const auto typed = std::ranges::find_if(conversion.given, [](const GivenOption& given) {
+    return given.name == "IN" && !given.is_from_recipe;
+  });
+  const bool is_typed = typed != conversion.given.end();
+  const std::string in = is_typed ? typed->value : conversion.in.string();
+  return fmt::format("ckpt convert {} {}", shell_path(in), out);
 }
 
 }  // namespace ckpt

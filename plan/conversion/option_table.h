@@ -82,7 +82,12 @@ Status set_option(Conversion& conversion, const ConvertOption& option, std::stri
                   std::string_view before);
 // `conversion` with `resolve` of each path that it names in its place.
 Conversion with_paths(Conversion conversion, const ResolvePath& resolve);
+// A path that convert makes.
+bool is_written(const ConvertOption& option);
 // As if it had not been given.
 void clear_option(Conversion& conversion, const ConvertOption& option);
+// "ckpt convert IN OUT" for advice: IN as it was typed, and `out`, a word of a shell. The command
+// line adds the other options.
+std::string convert_line(const Conversion& conversion, std::string_view out);
 
 }  // namespace ckpt

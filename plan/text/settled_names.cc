@@ -4,7 +4,6 @@
 #include "core/io/remote_files.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/advice.h"
-#include "plan/conversion/convert_line.h"
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/observer.h"
 #include "plan/conversion/option_table.h"

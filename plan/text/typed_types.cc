@@ -2,13 +2,14 @@
 //
 //   --to q6_k,q5_k_m     OUT model-{type}.gguf     two outputs of one reading
 #include <algorithm>
+#include <span>
 
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/io/folder.h"
 #include "plan/conversion/added_steps.h"
-#include "plan/conversion/convert_line.h"
 #include "plan/conversion/conversion.h"
+#include "plan/conversion/option_table.h"
 #include "plan/text/type_names.h"
 
 namespace ckpt {
@@ -65,10 +66,8 @@ std::string line_of_types(const Conversion& conversion, const std::vector<std::s
   }
   const std::string first = shell_path(name(types[0], types[0]));
   std::string line = fmt::format("{} --to {}", convert_line(conversion, first), types[0]);
-  std::vector<AlsoOutput> also = conversion.also;
-  for (size_t i = 1; i < types.size(); ++i) also.push_back({name(types[i], types[i]), types[i]});
-  for (const AlsoOutput& each : also) {
-    line += " --also " + shell_word(fmt::format("{}={}", each.out.string(), each.to));
+  for (const std::string& type : std::span(types).subspan(1)) {
+    line += " --also " + shell_word(fmt::format("{}={}", name(type, type), type));
   }
   return line;
 }

@@ -287,7 +287,8 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
     return show_share(console, options, *report);
   }
   if (conversion.if_needed) {
-    const Status recorded = record_made(plan, *report);
+    const bool is_good = std::ranges::all_of(planned.verdicts, &OutputVerdict::is_good);
+    const Status recorded = record_made(plan, *report, conversion, is_good);
     // OUT is whole: the next run only does not know it.
     if (!recorded) console.warn(recorded.error().text());
   }

@@ -72,6 +72,18 @@ Status check_if_needed(const Conversion& conversion, bool is_dry, const std::str
                      is_dry ? "dry-run" : "plan-out");
 }
 
+// The files that the same request made before, without planning.
+int show_requested(const Conversion& conversion, const std::vector<FileReport>& files,
+                   const Console& console) {
+  for (const FileReport& file : files) show_file(console, file);
+  std::vector<std::string> outs = {conversion.out.string()};
+  for (const AlsoOutput& also : conversion.also) outs.push_back(also.out.string());
+  for (const std::string& out : outs) {
+    console.talk("{}: up to date; nothing was written (--if-needed)", out);
+  }
+  return 0;
+}
+
 Result<int> convert(const CommandOptions& options, const Console& console,
                     const CommonOptions& common) {
   Conversion conversion;
@@ -87,12 +99,17 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   }
   CKPT_TRY(check_own_name("plan-out", plan_out, conversion));
   CKPT_TRY(check_if_needed(conversion, is_dry, plan_out));
+  if (conversion.if_needed && !console.json()) {
+    CKPT_ASSIGN(const auto made, find_requested(conversion));
+    if (made) return show_requested(conversion, *made, console);
+  }
   const bool is_new = !is_dry && plan_out.empty() && !conversion.if_needed;
   CKPT_ASSIGN(const auto chosen, settle_target(conversion, is_new, observer, common.threads));
   if (chosen) show_chosen_types(console, chosen->first, chosen->second);
   const std::string cache = options.value("cache-dir"), cache_size = options.value("cache-size");
   if (!plan_out.empty() && !(cache + cache_size).empty()) {
-    return misuse_hint("ckpt execute PLAN --cache-dir DIR",
+    return misuse_hint(fmt::format("--plan-out {0}, then ckpt execute {0} --cache-dir {1}",
+                                   shell_path(plan_out), cache.empty() ? "DIR" : shell_path(cache)),
                        "--cache-dir and --cache-size are not part of a plan");
   }
   if (!plan_out.empty()) return write_plan(std::move(conversion), plan_out, console);
@@ -116,13 +133,6 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   how.allow_nonfinite = conversion.allow_nonfinite;
   how.force = conversion.force;
   return carry_out(planned, conversion, how, console, common);
-}
-
-// A path that convert makes.
-bool is_written(const ConvertOption& row) {
-  constexpr std::string_view kWritten[] = {"OUT",      "outfile",   "also",        "mmproj",
-                                           "plan-out", "cache-dir", "target-cache"};
-  return std::ranges::count(kWritten, row.name) > 0;
 }
 
 // All are kept in CommandOptions::typed(), where order counts.

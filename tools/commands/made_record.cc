@@ -16,6 +16,8 @@
 #include "core/json/json_read.h"
 #include "core/outputs/place.h"
 #include "core/resume/plan_digest.h"
+#include "plan/conversion/option_table.h"
+#include "plan/text/type_names.h"
 #include "publish/publish.h"
 #include "tools/line/commands.h"
 
@@ -25,8 +27,8 @@ namespace {
 
 constexpr uint64_t kMaxRecordBytes = uint64_t{64} << 20;
 
-fs::path record_path(const Plan& plan) {
-  const fs::path out = (plan.outputs[0].path / "").parent_path();
+fs::path record_path(const fs::path& first_out) {
+  const fs::path out = (first_out / "").parent_path();
   return out.parent_path() / fmt::format(".{}{}", out.filename().string(), kRecordEnding);
 }
 
@@ -39,6 +41,16 @@ JsonValue state_of(const std::string& path) {
           {"modified_ns", state.modified_ns},
           {"changed_ns", state.changed_ns},
           {"inode", state.inode}};
+}
+
+// Of the outputs that are folders, by which new files in them are noticed.
+JsonValue states_of_folders(const Conversion& conversion) {
+  JsonValue out = JsonValue::array();
+  if (is_folder(conversion.out)) out.push_back(state_of(conversion.out.string()));
+  for (const AlsoOutput& also : conversion.also) {
+    if (is_folder(also.out)) out.push_back(state_of(also.out.string()));
+  }
+  return out;
 }
 
 bool is_unversioned(const InputFile& input) { return input.modified_ns == kTimeUnknown; }
@@ -108,45 +120,109 @@ bool has_other_weights(const Output& output) {
   return false;
 }
 
+// The options that decide what is made, and where they were given.
+std::string request_of(const Conversion& conversion) {
+  std::error_code error;
+  std::string out = fmt::format("{}\n{}", CKPT_VERSION, fs::current_path(error).string());
+  for (const GivenOption& given : conversion.given) {
+    const ConvertOption* option = find_convert_option(given.name);
+    if (option == nullptr || given.name == "force") continue;  // of every command
+    out += fmt::format("\n{}={}", given.name, given.value);
+  }
+  return out;
+}
+
+// Files that a request names, those in its folders, and the folders, by which new files are
+// noticed. Null if these may not be all: a recipe names more, a URL has no such state, and marks
+// within a path would divide it.
+JsonValue named_by(const Conversion& conversion) {
+  JsonValue out = JsonValue::object();
+  std::error_code error;
+  for (const auto& [name, value, is_from_recipe] : conversion.given) {
+    const ConvertOption* option = find_convert_option(name);
+    if (name == "recipe" || is_from_recipe || is_url(value)) return JsonValue();
+    if (option == nullptr || is_written(*option)) continue;
+    const auto count = [&text = value](char mark) { return std::ranges::count(text, mark); };
+    const bool is_plain = count('"') == 0 && count(':') < 2 && count('=') <= 1 + count(',');
+    if (name == "step" && !is_plain) return JsonValue();
+    out[value] = state_of(value);
+    std::string words = value;
+    std::ranges::replace_if(words, [](char c) { return c == ':' || c == '='; }, ',');
+    for (const std::string& path : words_between_commas(words)) {
+      out[path] = state_of(path);
+      for (fs::recursive_directory_iterator each(path, error), end; !error && each != end;
+           each.increment(error)) {
+        out[each->path().string()] = state_of(each->path().string());
+      }
+    }
+  }
+  return out;
+}
+
+// The files of a record, if all are there as they were written.
+Result<std::optional<std::vector<FileReport>>> files_as_written(const JsonValue& record) {
+  const JsonValue* files = known(record, "files");
+  if (files == nullptr || !files->is_array()) return std::nullopt;
+  std::vector<FileReport> out;
+  for (const JsonValue& file : *files) {
+    const std::string *path = text_of(file, "path"), *sha256 = text_of(file, "sha256");
+    if (path == nullptr || sha256 == nullptr) return std::nullopt;
+    CKPT_ASSIGN(const bool is_same, is_as_written(file, *path, *sha256));
+    if (!is_same) return std::nullopt;
+    out.push_back({*path, file["state"].value("size_bytes", uint64_t{0}), *sha256});
+  }
+  return std::optional(std::move(out));
+}
+
 }  // namespace
+
+Result<std::optional<std::vector<FileReport>>> find_requested(const Conversion& conversion) {
+  const JsonValue record = read_record(record_path(conversion.out));
+  const std::string* request = text_of(record, "request");
+  const JsonValue* inputs = known(record, "inputs");
+  if (request == nullptr || inputs == nullptr || *request != request_of(conversion) ||
+      record["named"] != named_by(conversion) ||
+      record["folders"] != states_of_folders(conversion)) {
+    return std::nullopt;
+  }
+  const bool are_same = std::ranges::all_of(*inputs, [](const JsonValue& input) {
+    const std::string* path = text_of(input, "path");
+    return path != nullptr && input.value("state", JsonValue()) == state_of(*path);
+  });
+  return are_same ? files_as_written(record) : std::nullopt;
+}
 
 Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
   using Found = std::optional<std::vector<FileReport>>;
-  CKPT_TRY(check_record_place(record_path(plan)));
-  const JsonValue record = read_record(record_path(plan));
+  CKPT_TRY(check_record_place(record_path(plan.outputs[0].path)));
+  const JsonValue record = read_record(record_path(plan.outputs[0].path));
   CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, CKPT_VERSION));
   const std::string* made = text_of(record, "plan");
   const JsonValue* inputs = known(record, "inputs");
-  const JsonValue* files = known(record, "files");
-  if (made == nullptr || *made != digest.sha256 || inputs == nullptr || files == nullptr ||
-      *inputs != inputs_of(digest) || std::ranges::any_of(digest.inputs, is_unversioned)) {
+  if (made == nullptr || *made != digest.sha256 || inputs == nullptr ||
+      *inputs != inputs_of(digest) || std::ranges::any_of(digest.inputs, is_unversioned) ||
+      std::ranges::any_of(plan.outputs, has_other_weights)) {
     return Found();
   }
-  std::vector<FileReport> out;
-  if (std::ranges::any_of(plan.outputs, has_other_weights)) return Found();
-  for (const Output& output : plan.outputs) {
-    for (const OutputFile& file : output.layout.files) {
-      const std::string path = final_path(output, file).string();
-      const JsonValue* one = known(*files, path);
-      const std::string* sha256 = text_of(one, "sha256");
-      if (sha256 == nullptr) return Found();
-      CKPT_ASSIGN(const bool is_same, is_as_written(*one, path, *sha256));
-      if (!is_same) return Found();
-      out.push_back({path, file.size_bytes, *sha256});
-    }
-  }
-  return Found(std::move(out));
+  return files_as_written(record);
 }
 
-Status record_made(const Plan& plan, const ExecuteReport& report) {
+Status record_made(const Plan& plan, const ExecuteReport& report, const Conversion& conversion,
+                   bool repeatable) {
   CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, CKPT_VERSION));
-  JsonValue files = JsonValue::object();
+  JsonValue files = JsonValue::array();
   for (const FileReport& file : report.files) {
-    files[file.path] = {{"sha256", file.sha256}, {"state", state_of(file.path)}};
+    files.push_back(
+        {{"path", file.path}, {"sha256", file.sha256}, {"state", state_of(file.path)}});
   }
-  const JsonValue record = {
+  JsonValue record = {
       {"ckpt_made", 1}, {"plan", digest.sha256}, {"inputs", inputs_of(digest)}, {"files", files}};
-  return replace_own_file(record_path(plan),
+  if (JsonValue named = repeatable ? named_by(conversion) : JsonValue(); !named.is_null()) {
+    record["request"] = request_of(conversion);
+    record["named"] = std::move(named);
+    record["folders"] = states_of_folders(conversion);
+  }
+  return replace_own_file(record_path(plan.outputs[0].path),
                           record.dump(1, ' ', false, JsonValue::error_handler_t::replace) + "\n");
 }
 

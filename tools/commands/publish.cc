@@ -9,6 +9,7 @@
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/resume/unfinished.h"
+#include "plan/conversion/advice.h"
 #include "plan/conversion/targets.h"
 #include "plan/publish_to/publish_to.h"
 #include "tools/commands/publication.h"
@@ -182,8 +183,10 @@ Result<int> publish(const TypedPublish& typed, const Console& console,
     return misuse("{}: neither a file nor a folder; expected a folder", typed.path);
   }
   if (!fs::is_directory(typed.path, error)) {
-    const std::string path = shell_path(typed.path);
-    return misuse_hint(fmt::format("mkdir release && cp {} release/ && ckpt publish release", path),
+    const fs::path stem = fs::path(typed.path).filename().replace_extension();
+    const std::string folder = free_name(stem, "release");
+    return misuse_hint(fmt::format("mkdir {0} && cp {1} {0} && ckpt publish {0}", folder,
+                                   shell_path(typed.path)),
                        "{}: expected a folder", typed.path);
   }
   if (typed.card == "-" && common.json) {

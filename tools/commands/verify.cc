@@ -377,7 +377,8 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
                        "{}: a file; model signatures are of folders", typed.path);
   }
   if (!typed.unpack.empty()) {
-    return misuse("{}: no archive; --unpack expects FILE.tar.zst", typed.path);
+    return misuse_hint(fmt::format("ckpt verify {}, without --unpack", shell_path(typed.path)),
+                       "{}: no archive; --unpack expects FILE.tar.zst", typed.path);
   }
   if (!is_folder && !typed.ignored.empty()) {
     return misuse("{}: a file; --ignore is for folders and archives", typed.path);

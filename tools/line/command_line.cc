@@ -132,8 +132,10 @@ std::string corrected(const std::vector<std::string>& words, const std::string& 
   return out;
 }
 
-// A value that is none of an option's choices. `words`: what was typed, where nothing is missing.
-Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<std::string>& words) {
+// A value that is none of an option's choices. `is_whole`: nothing is missing in `words`.
+Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<std::string>& words,
+                     bool is_whole) {
+  const auto count_alone = std::ranges::count_if(verb.options.declared(), stands_alone);
   for (const Option& option : verb.options.declared()) {
     if (option.choices.empty() || option.is_checked_later) continue;
     const std::string name = option.names.substr(0, option.names.find(','));
@@ -142,7 +144,14 @@ Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<st
       if (std::ranges::find(choices, value) != choices.end()) continue;
       const bool is_alone = !name.starts_with("-");
       const std::string near = nearest(value, choices);
-      const bool is_help = near.empty() || (is_alone && words.empty());
+      std::error_code ignored;
+      const bool is_path = count_alone > 1 && std::filesystem::exists(value, ignored);
+      if (is_alone && is_path) {  // in the place of the word, which is missing
+        const std::string line = "ckpt" + corrected(words, value, choices[0]);
+        return misuse_hint(line + " " + shell_path(value), "{} {}; expected {}", name, value,
+                           alternatives(choices));
+      }
+      const bool is_help = near.empty() || (is_alone && !is_whole);
       const std::string hint = is_help    ? fmt::format("ckpt help {}", verb.command->name)
                                : is_alone ? "ckpt" + corrected(words, value, near)
                                           : fmt::format("{} {}", name, near);
@@ -312,11 +321,12 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     return unexpected(words, app);
   } catch (const CLI::ParseError& error) {
     if (words.empty() || words[0].starts_with("-")) return no_command(words);
-    if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb, {}));  // says more than what is missing
+    // This says more than what is missing.
+    if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb, words, false));
     return misuse_hint("ckpt help " + words[0], "{}", in_our_words(error));
   }
   if (!verb) return no_command(words);
-  CKPT_TRY(check_choices(*sub, *verb, words));
+  CKPT_TRY(check_choices(*sub, *verb, words, true));
   CKPT_TRY(take_environment(*sub, verb->options));
   verb->options.set_typed(typed_options(*sub));
   CKPT_TRY(check_needs(verb->options));

@@ -180,8 +180,6 @@ std::string metadata_line(const std::vector<std::string>& words) {
     if (!key.empty() && (name != words[i] || i + 1 < words.size())) {
       const std::string value = name != words[i] ? words[i].substr(name.size() + 1) : words[++i];
       edits.push_back(std::string(key) + value);
-    } else if (words[i] == "--dry-run") {
-      edits.push_back(words[i]);
     } else if (!words[i].starts_with("-")) {
       alone.push_back(words[i]);
     }

@@ -104,12 +104,17 @@ CommandOptions options_of(std::string_view verb) {
 
 std::string with_typed(std::string_view advice, std::string_view verb, const CommandOptions& typed,
                        Suggested place) {
+  std::string before;  // "mkdir x && cp m.gguf x && " of ckpt publish x
+  if (const size_t joint = advice.rfind("&& ckpt "); joint != advice.npos) {
+    before = advice.substr(0, joint + 3);
+    advice.remove_prefix(before.size());
+  }
   const std::string_view suggested = verb_of(advice);
   const CommandOptions own = options_of(suggested);
   const size_t end = command_end(advice);
   const std::string line(advice.substr(0, end));
   const bool finishes = suggested == "patch";  // an interrupted one, before what was typed
-  const bool is_again = suggested == verb && !finishes && is_about_typed(line, typed);
+  const bool is_again = suggested == verb && !finishes && is_about_typed(before + line, typed);
   std::string added;
   for (const TypedOption& each : typed.typed()) {
     const Option* option = own.find_declared("--" + each.name);
@@ -118,9 +123,14 @@ std::string with_typed(std::string_view advice, std::string_view verb, const Com
                                    : place == Suggested::kInstead || !is_common(*option);
     if (!is_kept) continue;
     const auto is_there = [&](const std::string& name) { return mentions(advice, name); };
-    if (std::ranges::none_of(names_of(*option), is_there)) added += as_typed(*option, each);
+    const bool may_repeat = option->may_repeat || takes_list(*option);
+    const bool is_another = may_repeat && each.name != "for" &&
+                            advice.find(shell_word(each.value)) == advice.npos;
+    if (is_another || std::ranges::none_of(names_of(*option), is_there)) {
+      added += as_typed(*option, each);
+    }
   }
-  return line + added + std::string(advice.substr(end));
+  return fmt::format("{}{}{}{}", before, line, added, advice.substr(end));
 }
 
 std::string with_typed_words(std::string_view advice, std::span<const std::string> words) {

@@ -252,7 +252,7 @@ Status check_archive(const VerifyQuestion& question, const Console& console,
     return {};
   }
   if (listings.all.empty()) {
-    return misuse_hint(fmt::format("ckpt verify {} without --unpack", shell_path(path)),
+    return misuse_hint(fmt::format("ckpt verify {}, without --unpack", shell_path(path)),
                        "{}: no {} in it; only what that or a signature lists is unpacked", path,
                        kSumsName);
   }

@@ -28,6 +28,7 @@
 #include "core/base/glob.h"
 #include "core/base/nearest.h"
 #include "core/base/numbers.h"
+#include "core/base/printable.h"
 #include "core/base/result.h"
 #include "core/base/utf8.h"
 #include "core/base/words.h"
@@ -280,7 +281,8 @@ class KeySetter {
     if (meant && (meant->is_certain || !typed.type)) {
       const std::string own =
           meant->is_certain ? std::string() : fmt::format("; {}=TYPE:VALUE to set it anyway", key);
-      return misuse_hint(fmt::format("{}{}", meant->key, own), "key '{}' is not known{}", key,
+      return misuse_hint(shell_word(fmt::format("{}={}", meant->key, typed.value)) + own,
+                         "key '{}' is not known{}", key,
                          architecture_.empty() ? "" : ", in a file of " + architecture_);
     }
     if (typed.type || is_file || !looks_typed(typed.value)) return {};

@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kMaxAdapterConfigBytes = 16 << 20;
 constexpr const char* kAdapterDocument = "adapter_config.json";
-constexpr const char* kAdapterFiles[] = {"adapter_model.safetensors", "adapters.safetensors"};
+constexpr const char* kAdapterFiles[] = {"adapter_model.safetensors", "adapters.safetensors",
+                                         "adapter_model.bin"};
 
 Result<Checkpoint> open_weights(const std::filesystem::path& folder, const Context& context,
                                 std::string& path) {
@@ -61,6 +62,27 @@ Status check_adapter_tensor(const Tensor& tensor) {
   CKPT_ASSIGN(const ValueError sums, measure_error(tensor, tensor, {}, UINT64_MAX));
   if (std::isfinite(sums.signal)) return {};
   return corrupt("{}: has NaN or Inf", place);
+}
+
+// Of two tensors of one part, the one that was trained, which PEFT also saves under the module's
+// plain name (save_embedding_layers). Fails: kCorrupt: they differ, or neither is under
+// modules_to_save.
+Result<const Tensor*> trained_one(const Tensor& earlier, const Tensor& other) {
+  const auto is_trained = [](const Tensor& tensor) {
+    return tensor.name.find(".modules_to_save.") != std::string::npos;
+  };
+  if (is_trained(earlier) == is_trained(other)) {
+    return corrupt("tensors '{}' and '{}' are the same part of one module", earlier.name,
+                   other.name);
+  }
+  bool is_equal = earlier.shape == other.shape;
+  if (is_equal) {
+    CKPT_ASSIGN(const ValueError sums, measure_error(earlier, other, {}, UINT64_MAX));
+    is_equal = sums.noise == 0;
+  }
+  if (is_equal) return is_trained(earlier) ? &earlier : &other;
+  return corrupt("tensors '{}' and '{}' are the same part of one module, with different values",
+                 earlier.name, other.name);
 }
 
 // As PEFT matches names of modules: whole words, at any depth.
@@ -190,10 +212,7 @@ Status group_by_module(Adapter& adapter, const ParseKey& parse) {
     AdapterModule& module = modules[key.module];
     module.name = key.module;
     const auto [at, is_new] = module.parts.emplace(key.part, &tensor);
-    if (!is_new) {
-      return corrupt("tensors '{}' and '{}' are the same part of one module", at->second->name,
-                     tensor.name);
-    }
+    if (!is_new) CKPT_SET(at->second, trained_one(*at->second, tensor));
   }
   for (auto& [name, module] : modules) adapter.modules.push_back(std::move(module));
   return {};

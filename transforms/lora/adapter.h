@@ -39,7 +39,8 @@ enum class AdapterPart : uint8_t {
   kNewWeight,   // replaces the weight
   kNewBias,     // replaces the bias
   kNewTensor,   // replaces a tensor without such an ending, whose entire name is the module's
-  kBaseCopy,    // the base's own weight again
+  kBaseCopy,    // the base's own weight again, with the rows of new tokens
+  kBaseBias,    // the base's own bias again
 };
 
 struct AdapterKey {
@@ -55,9 +56,15 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view name);
 // vision-language classes around them name the same layers differently.
 std::vector<std::string> model_names(const std::string& module);
 
-// Names that files have for a tensor where transformers 5 calls it otherwise in its classes, after
-// which PEFT names modules: "model.layers.0.block_sparse_moe.gate.weight" for ".mlp.gate.weight".
-std::vector<std::string> file_names(const std::string& tensor);
+// Words in names of transformers' classes, after which PEFT names modules, and in files of models:
+// ".mlp." and ".block_sparse_moe.". A word that begins with ^ is the beginning of a name.
+struct ClassName {
+  std::string_view in_class, in_file;
+};
+// Those of the model_types in config.json. Source: data/class_names.txt.
+std::vector<ClassName> class_names_of(const Checkpoint& model);
+// Names that such a model's files may have for a tensor of the class, without its own.
+std::vector<std::string> file_names(const std::string& tensor, const std::vector<ClassName>& words);
 
 // adapter_config.json, or the keys of a GGUF: rank and scale of each module, and what else changes
 // the result.
@@ -85,6 +92,7 @@ struct AdapterConfig {
   std::optional<Version> peft_version;
   std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
   std::string base;                  // base_model_name_or_path
+  std::string task;                  // task_type: "SEQ_CLS"
   std::vector<std::string> unknown;  // keys that are set and not known
 
   // Whether target_parameters names the parameter "model.layers.0.mlp.experts.down_proj".

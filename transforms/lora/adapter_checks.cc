@@ -86,7 +86,7 @@ Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
     return corrupt("tensor '{}': '{}' has more than one new weight", first->name, module.name);
   }
   const Tensor* copy = module.find(AdapterPart::kBaseCopy);
-  if (copy != nullptr && products == 0) {
+  if (copy != nullptr && products == 0 && !replaces && !module.find(AdapterPart::kTokens)) {
     return corrupt("tensor '{}': '{}' has no lora_A", copy->name, module.name);
   }
   return check_magnitude(config, module, products > 0);

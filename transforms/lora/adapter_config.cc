@@ -25,12 +25,12 @@ constexpr std::string_view kReadKeys =
     "layers_to_transform lora_B_layout"
     " lora_alpha lora_bias peft_type peft_version r rank_pattern target_parameters"
     " trainable_token_indices use_dora use_rslora fine_tune_type lora_parameters bias"
-    " modules_to_save target_modules exclude_modules ";
+    " modules_to_save target_modules exclude_modules task_type ";
 constexpr std::string_view kMlxKeys = " alpha dropout keys rank scale ";
 constexpr std::string_view kTrainingKeys =
     " auto_mapping corda_config eva_config fan_in_fan_out inference_mode layers_pattern"
     " loftq_config lora_dropout lora_ga_config megatron_config megatron_core"
-    " qalora_group_size revision runtime_config task_type"
+    " qalora_group_size revision runtime_config"
     " adapter_path batch_size config data grad_accumulation_steps grad_checkpoint iters"
     " learning_rate lora_layers lr_schedule mask_prompt max_seq_length model num_layers optimizer"
     " optimizer_config project_name report_to resume_adapter_file save_every seed"
@@ -41,6 +41,9 @@ constexpr std::string_view kRefusedKeys[] = {
     "arrow_config", "kasa_config", "monteclora_config", "velora_config"};
 // Ways of starting that change the base too, unless the adapter was converted when it was saved.
 constexpr std::string_view kPlainStarts = " gaussian eva orthogonal true false ";
+
+constexpr const char* kMergeElsewhere =
+    "merging it with PEFT's merge_and_unload(), then converting the folder that it saves";
 
 constexpr std::string_view kAllLinear = "all-linear";  // of target_modules
 
@@ -88,6 +91,7 @@ class AdapterConfigReader {
     CKPT_TRY(read_version());
     out_.base = root_.find_text("base_model_name_or_path")
                     .value_or(root_.find_text("model").value_or(std::string()));
+    out_.task = root_.find_text("task_type").value_or(std::string());
     CKPT_TRY(read_layout());
     for (const auto& [key, value] : root_.members()) {
       // Those of kRefusedKeys are not given.
@@ -110,12 +114,13 @@ class AdapterConfigReader {
   Status check_kind() const {
     if (!root_.is_object()) return corrupt("expected a JSON object");
     if (const JsonText* type = known("peft_type"); type != nullptr && type->as_text() != "LORA") {
-      return unsupported("peft_type is {}; only LORA adapters can be merged", type->dump(0));
+      return unsupported_hint(kMergeElsewhere, "peft_type is {}; ckpt merges LORA", type->dump(0));
     }
     for (const std::string_view key : kRefusedKeys) {
       const JsonText* value = known(key);
       if (value == nullptr || !is_given(*value)) continue;
-      return unsupported("{} is {}; such adapters cannot be merged", key, value->dump(0));
+      return unsupported_hint(kMergeElsewhere, "{} is {}; ckpt merges plain LoRA", key,
+                              value->dump(0));
     }
     const JsonText* start = known("init_lora_weights");
     if (start == nullptr) return {};

@@ -1,11 +1,19 @@
+// Names of tensors in adapters, and the names that they have in models.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "core/base/lines.h"
+#include "core/base/words.h"
+#include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "transforms/lora/adapter.h"
 
 namespace ckpt {
+
+extern const std::string_view kClassNames;  // data/class_names.txt
+
 namespace {
 
 constexpr std::string_view kAdapterWrappers[] = {"_fsdp_wrapped_module.",
@@ -53,23 +61,41 @@ constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
     {".lora_a", AdapterPart::kTurnedA},
     {".lora_b", AdapterPart::kTurnedB},
     {".m", AdapterPart::kMagnitude},
+    {".token_adapter.base_layer.weight", AdapterPart::kBaseCopy},
     {".base_layer.weight", AdapterPart::kBaseCopy},
+    {".original_module.weight", AdapterPart::kBaseCopy},
+    {".original_module.bias", AdapterPart::kBaseBias},
     {".base_layer.bias", AdapterPart::kNewBias},
     {".weight", AdapterPart::kNewWeight},
     {".bias", AdapterPart::kNewBias},
 };
 
-// Words of transformers' classes, and those of files. Source: transformers 5.24,
-// conversion_mapping.py.
-constexpr std::pair<std::string_view, std::string_view> kFileWords[] = {
-    {".mlp.router.", ".block_sparse_moe.gate."},                       // Phi-MoE
-    {".mlp.", ".block_sparse_moe."},                                   // Mixtral, MiniMax
-    {".block_sparse_moe.router.", ".block_sparse_moe.router.layer."},  // Granite
-    {".block_sparse_moe.experts.gate_up_proj", ".block_sparse_moe.input_linear.weight"},
-    {".block_sparse_moe.experts.down_proj", ".block_sparse_moe.output_linear.weight"},
-    {".mlp.experts.gate_up_proj", ".mlp.experts.fc1.weight"},  // Aria
-    {".mlp.experts.down_proj", ".mlp.experts.fc2.weight"},
-};
+// A chain of rows is followed so far: a tower's name, its layers' and a module's.
+constexpr int kMaxNameRules = 3;
+
+// `name` with the file's words for those of the class; nullopt: it does not have them.
+std::optional<std::string> renamed(const std::string& name, const ClassName& words) {
+  std::string_view from = words.in_class, to = words.in_file;
+  const bool is_start = from.starts_with('^') || to.starts_with('^');
+  for (std::string_view* word : {&from, &to}) word->remove_prefix(word->starts_with('^') ? 1 : 0);
+  const size_t at = name.find(from);
+  if (at == name.npos || (is_start && at != 0)) return std::nullopt;
+  std::string out = name;
+  out.replace(at, from.size(), to);
+  return out;
+}
+
+// model_type of the model and of its parts.
+std::vector<std::string> model_types_of(const Checkpoint& model) {
+  std::vector<std::string> out;
+  const auto config = read_object(model, "config.json").value_or(nullptr);
+  if (config == nullptr) return out;
+  out.emplace_back(text_in(*config, "model_type"));
+  for (const JsonValue& part : *config) {
+    if (part.is_object()) out.emplace_back(text_in(part, "model_type"));
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -115,14 +141,30 @@ std::vector<std::string> model_names(const std::string& module) {
   return out;
 }
 
-std::vector<std::string> file_names(const std::string& tensor) {
-  std::vector<std::string> out;
-  for (const auto& [words, in_files] : kFileWords) {
-    const size_t at = tensor.find(words);
-    if (at == tensor.npos) continue;
-    out.push_back(tensor);
-    out.back().replace(at, words.size(), in_files);
+std::vector<ClassName> class_names_of(const Checkpoint& model) {
+  const std::vector<std::string> types = model_types_of(model);
+  std::vector<ClassName> out;
+  for (const auto& row : table_rows(kClassNames, 3)) {
+    const auto is_listed = [&](const std::string& type) { return has_word(row[2], type); };
+    if (row[2] == "*" || std::ranges::any_of(types, is_listed)) out.push_back({row[0], row[1]});
   }
+  return out;
+}
+
+std::vector<std::string> file_names(const std::string& tensor,
+                                    const std::vector<ClassName>& words) {
+  std::vector<std::string> out = {tensor};
+  size_t first = 0;
+  for (int step = 0; step < kMaxNameRules; ++step) {
+    const size_t end = out.size();
+    for (; first < end; ++first) {
+      for (const ClassName& each : words) {
+        auto other = renamed(out[first], each);
+        if (other && std::ranges::find(out, *other) == out.end()) out.push_back(std::move(*other));
+      }
+    }
+  }
+  out.erase(out.begin());
   return out;
 }
 

@@ -23,6 +23,7 @@
 #include <array>
 
 #include "core/base/counted.h"
+#include "core/chunks/evaluate.h"
 #include "core/chunks/written_source.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
@@ -77,17 +78,28 @@ class LoraMerge {
   Status run() {
     CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
     note_targets(adapter_, checkpoint_, context_);
+    if (!has_gguf_names()) CKPT_TRY(grow_vocabulary(adapter_, checkpoint_, weights_, context_));
     CKPT_TRY(untie_where_needed());
+    const bool keeps_tie = adapter_.config.keeps_tie && is_tied() && !has_head();
+    const AdapterModule* tied_head = nullptr;
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_module(adapter_, module));
+      if (keeps_tie && last_word(module.name) == "lm_head") {
+        tied_head = &module;
+        continue;
+      }
       weights_.begin_module(module.first_tensor());
       CKPT_TRY(apply(module));
     }
+    if (tied_head != nullptr) CKPT_TRY(apply_to_embeddings(*tied_head));
     if (weights_.added() + replaced_ == 0) {
       return corrupt("nothing in it changes a tensor of the model");
     }
     note_unknown_order();
-    return {};
+    if (adapter_.config.alpha == 0 && !adapter_.config.mlx_scale && !has_gguf_names()) {
+      context_.note("lora: lora_alpha is 0, by which all products are multiplied");
+    }
+    return use_classifier(adapter_, checkpoint_, context_);
   }
 
   std::string summary() const {
@@ -142,8 +154,30 @@ class LoraMerge {
                          : word == "embed_tokens" || word == "lm_head" || word == "unembed_tokens";
     if (!is_either) return false;
     return std::ranges::any_of(module.parts, [](const auto& part) {
-      return part.first != AdapterPart::kTokens && part.first != AdapterPart::kBaseCopy;
+      return part.first != AdapterPart::kTokens && part.first != AdapterPart::kBaseCopy &&
+             part.first != AdapterPart::kBaseBias;
     });
+  }
+
+  // Of a head that stays tied: a product is added to the embeddings after theirs, as PEFT does;
+  // values that replace it are those of the embeddings.
+  Status apply_to_embeddings(const AdapterModule& head) {
+    const auto embeddings =
+        std::ranges::find_if(adapter_.modules, [](const AdapterModule& each) {
+          return last_word(each.name) == "embed_tokens";
+        });
+    const bool has_embeddings = embeddings != adapter_.modules.end();
+    weights_.begin_module((has_embeddings ? *embeddings : head).first_tensor());
+    weights_.name_again("model.embed_tokens", head.name);
+    const Tensor* values = head.find(AdapterPart::kNewWeight);
+    if (values == nullptr) return apply(head);
+    const Tensor* other = has_embeddings ? embeddings->find(AdapterPart::kNewWeight) : nullptr;
+    if (other == nullptr) return apply(head);
+    CKPT_TRY(check_shape_of(*values, *other));
+    CKPT_ASSIGN(const ValueError sums, measure_error(*values, *other, {}, UINT64_MAX));
+    if (sums.noise == 0) return {};
+    return corrupt("tensor '{}': ensure_weight_tying is true, and the embeddings have other values",
+                   values->name);
   }
 
   Status untie_where_needed() {
@@ -244,6 +278,7 @@ class LoraMerge {
     const Tensor& a = *module.find(is_turned ? AdapterPart::kTurnedA : AdapterPart::kA);
     const Tensor& b = *module.find(is_turned ? AdapterPart::kTurnedB : AdapterPart::kB);
     if (has_gguf_names() && a.shape.size() == 3) return add_to_experts(module, a, b);
+    if (a.shape.size() > 2) return add_convolution(module, a, b);
     CKPT_TRY(check_matrix(a));
     CKPT_TRY(check_matrix(b));
     Tensor left = b, right = a;
@@ -275,6 +310,31 @@ class LoraMerge {
       if (is_expert) return {};
     }
     CKPT_TRY(target(module, a, kWeight));
+    return {};
+  }
+
+  // A convolution [out, in, k, k] with A [r, in, k, k] and B [out, r, 1, 1], as the product of two
+  // matrices. PEFT's norms for DoRA are those of rows, too.
+  Status add_convolution(const AdapterModule& module, const Tensor& a, const Tensor& b) {
+    CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
+    const auto flat = [](const Tensor& tensor) {
+      const uint64_t rows = tensor.shape[0];
+      return reshape(tensor, {rows, tensor.values() / rows});
+    };
+    CKPT_ASSIGN(Tensor right, flat(a));
+    CKPT_ASSIGN(Tensor left, flat(b));
+    CKPT_TRY(check_rank(adapter_.config, module, a, right.rows()));
+    const bool fits = weight->shape.size() == a.shape.size() && left.row_values() == right.rows() &&
+                      left.rows() == weight->shape[0] &&
+                      right.row_values() == weight->values() / weight->shape[0];
+    if (!fits) return other_shape(a, *weight);
+    CKPT_ASSIGN(Tensor matrix, flat(*weight));
+    LowRankUpdate update = update_of(module, std::move(left), std::move(right));
+    if (update.magnitudes) {
+      CKPT_SET(update.magnitudes, reshape(*update.magnitudes, {update.magnitudes->values()}));
+    }
+    CKPT_TRY(merge(matrix, std::move(update)));
+    weight->origin = std::move(matrix.origin);
     return {};
   }
 
@@ -330,18 +390,29 @@ class LoraMerge {
       for (const ExpertRows& each : experts) CKPT_TRY(replace(*each.weight, each.values));
       if (!experts.empty()) return {};
     }
+    if (weights_.find(module.name, ending) == nullptr && is_of_classifier(adapter_, module)) {
+      return add_to_classifier(module, values, ending);
+    }
     CKPT_ASSIGN(Tensor* const target, this->target(module, values, ending));
     return replace(*target, values);
+  }
+
+  // In the type that most of the model has.
+  Status add_to_classifier(const AdapterModule& module, const Tensor& values,
+                           std::string_view ending) {
+    const Tensor* like = weights_.find("model.embed_tokens", kWeight);
+    const bool has_type = like != nullptr && like->is_plain_float();
+    CKPT_ASSIGN(Tensor made, recode(values, has_type ? *like->codec : *values.codec));
+    made.name = module.name + std::string(ending);
+    weights_.add(std::move(made));
+    ++replaced_;
+    return {};
   }
 
   Status replace(Tensor& target, const Tensor& values) {
     CKPT_TRY(check_shape_of(values, target));
     CKPT_TRY(weights_.claim(target));
-    CKPT_ASSIGN(Tensor made, recode(values, *target.codec));
-    made.name = target.name;
-    made.source_name = target.source_name;
-    made.home = target.home;
-    target = std::move(made);
+    CKPT_TRY(weights_.replace(target, values));
     ++replaced_;
     return {};
   }

@@ -8,12 +8,12 @@
 #include "core/computed/decoded_source.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
-#include "transforms/lora/adapter.h"
 
 namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxFactorValues = uint64_t{1} << 26;
+constexpr size_t kMaxFirstWords = 16;
 // Models of transformers 5.24 with Conv1D, and its modules in them.
 constexpr std::string_view kConv1dModels = " clvp decision_transformer gpt2 imagegpt openai-gpt ";
 constexpr std::string_view kConv1dModules = " c_attn c_fc c_proj q_attn ";
@@ -70,9 +70,13 @@ ModelWeights::ModelWeights(Checkpoint& checkpoint, const Context& context, bool 
     : checkpoint_(checkpoint),
       context_(context),
       skips_zeros_(skips_zeros),
-      has_conv1d_(has_conv1d(checkpoint)) {
+      has_conv1d_(has_conv1d(checkpoint)),
+      class_names_(class_names_of(checkpoint)) {
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
-    index_.emplace(checkpoint.tensors[i].name, i);
+    const std::string& name = checkpoint.tensors[i].name;
+    index_.emplace(name, i);
+    if (first_words_.size() == kMaxFirstWords) continue;
+    first_words_.insert(name.substr(0, name.find('.') + 1));
   }
 }
 
@@ -85,15 +89,34 @@ Tensor* ModelWeights::find(const std::string& module, std::string_view ending) {
   for (const std::string& name : model_names(module)) {
     const std::string tensor = name + std::string(ending);
     if (Tensor* found = find_exactly(tensor)) return found;
-    for (const std::string& other : file_names(tensor)) {
+    for (const std::string& other : file_names(tensor, class_names_)) {
       if (Tensor* found = find_exactly(other)) return found;
     }
   }
-  return nullptr;
+  const std::string name = module + std::string(ending);
+  for (const std::string& word : first_words_) {
+    if (Tensor* found = find_exactly(word + name)) return found;
+  }
+  return find_exactly(name.substr(name.find('.') + 1));
+}
+
+Status ModelWeights::replace(Tensor& target, const Tensor& values) {
+  CKPT_ASSIGN(Tensor made, recode(values, *target.codec));
+  made.name = target.name;
+  made.source_name = target.source_name;
+  made.home = target.home;
+  target = std::move(made);
+  return {};
 }
 
 bool ModelWeights::is_conv1d(std::string_view module) const {
   return has_conv1d_ && has_word(kConv1dModules, last_word(module));
+}
+
+void ModelWeights::name_again(const std::string& module, const std::string& other) {
+  const Tensor* weight = find(module, kWeight);
+  if (weight == nullptr) return;
+  index_.emplace(other + std::string(kWeight), size_t(weight - checkpoint_.tensors.data()));
 }
 
 void ModelWeights::add(Tensor tensor) {

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/computed/low_rank_source.h"
 #include "core/model/transform.h"
+#include "transforms/lora/adapter.h"
 
 namespace ckpt {
 
@@ -21,10 +23,15 @@ class ModelWeights {
   // nothing; PEFT makes zeros positive.
   ModelWeights(Checkpoint& checkpoint, const Context& context, bool skips_zeros = false);
 
-  // The tensor of a module, whose name is one of model_names(), or of file_names(); nullptr: none.
+  // The tensor of a module, whose name is one of model_names() or of file_names(), or one of these
+  // with or without the model's first word ("bert."); nullptr: none.
   Tensor* find(const std::string& module, std::string_view ending);
   Tensor* find_exactly(const std::string& name);
   void add(Tensor tensor);
+  // The weight of `module` is also found as that of `other`.
+  void name_again(const std::string& module, const std::string& other);
+  // Gives `target` other values, in its type, and their shape.
+  Status replace(Tensor& target, const Tensor& values);
   // Whether the weight of a module is [in, out], as in transformers' Conv1D. PEFT asks the
   // class too: it corrects the adapter's fan_in_fan_out.
   bool is_conv1d(std::string_view module) const;
@@ -54,10 +61,23 @@ class ModelWeights {
   const Context& context_;
   bool skips_zeros_;
   bool has_conv1d_;
+  std::vector<ClassName> class_names_;
+  std::set<std::string> first_words_;  // "bert." of "bert.encoder.layer.0.output.dense.weight"
   std::map<std::string, size_t, std::less<>> index_;
   std::string changer_;
   std::map<std::string, std::vector<Claim>> claims_;  // by name of the weight
   uint64_t added_ = 0;
 };
+
+// Embeddings and head get the rows that the adapter has for new tokens, and the model the adapter's
+// tokenizer and vocab_size (vocabulary.cc). Fails: kCorrupt: rows that neither has.
+Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
+                       const Context& context);
+
+// Whether `module` is a classifier that the adapter brings along (classifier.cc).
+bool is_of_classifier(const Adapter& adapter, const AdapterModule& module);
+// Where there is one: config.json names its class, and the head of the model goes. Fails:
+// kUnsupported: a class that is not one of a language model.
+Status use_classifier(const Adapter& adapter, Checkpoint& model, const Context& context);
 
 }  // namespace ckpt

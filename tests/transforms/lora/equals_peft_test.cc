@@ -36,6 +36,68 @@ TEST(LoraMerge, EqualsPeftForParameters) {
   expect_merged("lora/models/qwen3-moe", adapter_of("linear-parameter"), "linear-parameter");
 }
 
+struct MergedAdapter {
+  const char* base;
+  const char* adapter;
+};
+
+void PrintTo(const MergedAdapter& each, std::ostream* out) { *out << each.adapter; }
+
+class AdapterOfPeft : public testing::TestWithParam<MergedAdapter> {};
+
+TEST_P(AdapterOfPeft, MergesAsPeftDoes) {
+  expect_merged(GetParam().base, adapter_of(GetParam().adapter), GetParam().adapter);
+}
+
+// Modules that transformers 5 renames, a convolution, embeddings that are the head, several
+// spellings of one module, and rows for new tokens.
+INSTANTIATE_TEST_SUITE_P(
+    All, AdapterOfPeft,
+    testing::Values(MergedAdapter{"families/gemma3-vl", "gemma3-vl"},
+                    MergedAdapter{"families/nemotron-h", "nemotron-h"},
+                    MergedAdapter{"lora/models/hy-v3", "hy-v3"},
+                    MergedAdapter{"lora/models/kimi-linear", "kimi-linear"},
+                    MergedAdapter{"lora/models/lfm2-vl", "lfm2-vl"},
+                    MergedAdapter{"lora/models/glm4v-moe", "glm4v-moe"},
+                    MergedAdapter{"families/smollm3", "tied-saved"},
+                    MergedAdapter{"families/smollm3", "tied-product"},
+                    MergedAdapter{"lora/models/arcee", "saved-embeddings"},
+                    MergedAdapter{"lora/models/arcee", "grown-saved"},
+                    MergedAdapter{"lora/models/arcee", "grown-tokens"}));
+
+JsonValue config_of(const Checkpoint& checkpoint) {
+  return *checkpoint.find_document("config.json")->values().value();
+}
+
+TEST(LoraMerge, GrowsTheVocabulary) {
+  for (const char* name : {"grown-saved", "grown-tokens"}) {
+    const Checkpoint after = lora_test::merged("lora/models/arcee", adapter_of(name));
+    EXPECT_EQ(step_test::tensor(after, "lm_head.weight").rows(), 288u);
+    EXPECT_EQ(config_of(after)["vocab_size"], 288);
+  }
+}
+
+TEST(LoraMerge, TakesTheTokenizerOfAGrownVocabulary) {
+  const TemporaryFolder folder;
+  for (const char* file : {"adapter_config.json", "adapter_model.safetensors"}) {
+    std::filesystem::copy(adapter_of("grown-tokens") / file, folder / file);
+  }
+  write_file(folder / "tokenizer_config.json", R"({"added": "here"})");
+  const Checkpoint after = lora_test::merged("lora/models/arcee", folder.path());
+  ASSERT_NE(after.find_document("tokenizer_config.json"), nullptr);
+  EXPECT_EQ(after.find_document("tokenizer_config.json")->text(), R"({"added": "here"})");
+}
+
+TEST(LoraMerge, MakesAClassifierOfAModelAndItsHead) {
+  const Checkpoint after = lora_test::merged("lora/models/arcee", adapter_of("reward-model"));
+  for (const auto& [name, hash] : merged_hashes("reward-model")) {
+    EXPECT_EQ(lora_test::hash_of(step_test::tensor(after, name)), hash) << name;
+  }
+  EXPECT_FALSE(after.has_head());
+  EXPECT_EQ(config_of(after)["architectures"], JsonValue({"ArceeForSequenceClassification"}));
+  EXPECT_EQ(config_of(after)["num_labels"], 1);
+}
+
 TEST(LoraMerge, ReadsPatternsAndTrainedBiases) {
   expect_merged("llama-micro", adapter_of("patterns"), "patterns");
   expect_merged("qwen35vl-micro", adapter_of("vl-vision-bias"), "vl-vision-bias");

@@ -35,7 +35,7 @@ TEST(LoraMerge, RefusesAdaptersThatAreWrong) {
       {"b-missing", "has no lora_B"},
       {"fused-qkv", "the model has no"},
       {"nan", "has NaN or Inf"},
-      {"pissa", "only LORA adapters"},
+      {"pissa", "ckpt merges LORA"},
       {"rank-differs", "has rank 4"},
       {"unknown-layer", "layers_to_transform lists [1]"},
       {"wrong-shape", "do not fit the weight"},

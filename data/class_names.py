@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Writes data/class_names.txt: names of modules in the classes of transformers, and in the files of released models.
+
+usage: PYTHON data/class_names.py      with a Python that has the release of transformers to read
+
+It asks transformers' own conversion table. Rules that only exchange fixed words become rows; rules that join, split or
+turn tensors are left out, and so are expressions: how many is written into the opening.
+"""
+import collections
+import pathlib
+import re
+
+import transformers
+from transformers import conversion_mapping
+from transformers.models.auto import modeling_auto
+
+OPENING = """\
+# Names of tensors in the classes of transformers, by which PEFT names modules, and in the files of released models.
+#
+# words in the class | words in files | model_types, or *
+#
+# A word that begins with ^ is the beginning of a name. Written by class_names.py from transformers {version}
+# conversion_mapping.py; {left_out} rules are not here, because they are expressions or change values.
+"""
+# Sub-models whose own prefix is in files alone: vision_tower.vision_model.encoder.
+PREFIX = re.compile(r"\^(\w+)\\\.\(\.\+\)$")
+
+
+def literal(pattern):
+    """The words of an expression that has no more than those; None: it has more."""
+    begin = "^" if pattern.startswith("^") else ""
+    words = pattern[len(begin):].removesuffix("$").replace("\\.", ".")
+    return begin + words if re.fullmatch(r"[\w.]+", words) else None
+
+
+def language_models():
+    """model_types of what ckpt is asked to convert: text, images with text, embeddings, and their towers."""
+    found = set()
+    for name in ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "MASKED_LM"):
+        found |= set(getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES"))
+    return found
+
+
+def main():
+    table = conversion_mapping._build_checkpoint_conversion_mapping()
+    wanted, left_out = language_models(), 0
+    rows = collections.defaultdict(set)
+    for model_type, rules in table.items():
+        for rule in rules or []:
+            pairs = list(zip(rule.source_patterns, rule.target_patterns * len(rule.source_patterns)))
+            if model_type.endswith("VisionModel") and PREFIX.match(pairs[0][0]) and pairs[0][1] == "\\1":
+                rows["vision_tower.", f"vision_tower.{PREFIX.match(pairs[0][0])[1]}."].add("*")
+                continue
+            if model_type not in wanted and model_type != "legacy":
+                continue
+            for in_file, in_class in pairs:
+                words = literal(in_class), literal(in_file)
+                if type(rule).__name__ != "WeightRenaming" or None in words:
+                    left_out += 1
+                elif words[0] != words[1]:
+                    rows[words].add("*" if model_type == "legacy" else model_type)
+    out = [OPENING.format(version=transformers.__version__, left_out=left_out)]
+    for words, types in sorted(rows.items()):
+        out.append(f"{words[0]} | {words[1]} | {'*' if '*' in types else ' '.join(sorted(types))}\n")
+    pathlib.Path(__file__).with_name("class_names.txt").write_text("".join(out))
+
+
+if __name__ == "__main__":
+    main()

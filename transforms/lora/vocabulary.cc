@@ -1,0 +1,157 @@
+// Vocabularies that grew in training: people add tokens to the tokenizer and resize the embeddings
+// and the head before PEFT wraps the model. The adapter then holds rows that the model lacks:
+//
+//   X.weight, X.modules_to_save.weight     all rows, trained
+//   X.base_layer.weight                    all rows, to which a product or trained rows are added
+//   X.token_adapter.trainable_tokens_delta new rows alone, where trainable_token_indices lists each
+//
+// config.json gets the new vocab_size, and the adapter's tokenizer takes the place of the model's.
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/counted.h"
+#include "core/model/document_names.h"
+#include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
+#include "transforms/lora/model_weights.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kVocabularySize = "vocab_size";
+
+std::optional<uint64_t> vocabulary_size(const Checkpoint& model) {
+  const auto config = read_object(model, "config.json").value_or(nullptr);
+  if (config == nullptr) return std::nullopt;
+  for (const char* part : {"text_config", ""}) {
+    const JsonValue* fields = *part == '\0' ? config.get() : known(*config, part);
+    const JsonValue* size = known(fields, kVocabularySize);
+    if (size != nullptr && size->is_number_unsigned()) return size->get<uint64_t>();
+  }
+  return std::nullopt;
+}
+
+class GrownVocabulary {
+ public:
+  GrownVocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
+                  const Context& context)
+      : adapter_(adapter), model_(model), weights_(weights), context_(context) {}
+
+  Status run() {
+    const auto size = vocabulary_size(model_);
+    if (!size) return {};
+    old_rows_ = *size;
+    for (const AdapterModule& module : adapter_.modules) {
+      Tensor* weight = weights_.find(module.name, kWeight);
+      if (weight == nullptr || weight->shape.size() != 2 || weight->rows() != old_rows_) continue;
+      CKPT_ASSIGN(const auto grown, grown_rows(module, *weight));
+      if (!grown) continue;
+      rows_ = std::max(rows_, grown->rows());
+      CKPT_TRY(weights_.replace(*weight, *grown));
+    }
+    if (rows_ == 0) return {};
+    CKPT_TRY(check_rows());
+    CKPT_TRY(write_size());
+    take_tokenizer();
+    return {};
+  }
+
+ private:
+  // All rows of a weight that has more in the adapter than in the model.
+  Result<std::optional<Tensor>> grown_rows(const AdapterModule& module,
+                                           const Tensor& weight) const {
+    for (const AdapterPart part : {AdapterPart::kBaseCopy, AdapterPart::kNewWeight}) {
+      const Tensor* rows = module.find(part);
+      if (rows == nullptr || rows->shape.size() != 2) continue;
+      const bool is_grown = rows->rows() > old_rows_ && rows->row_values() == weight.row_values();
+      return is_grown ? std::optional(*rows) : std::nullopt;
+    }
+    const Tensor* tokens = module.find(AdapterPart::kTokens);
+    if (tokens == nullptr) return std::nullopt;
+    return with_tokens(module, weight, *tokens);
+  }
+
+  Result<std::optional<Tensor>> with_tokens(const AdapterModule& module, const Tensor& weight,
+                                            const Tensor& tokens) const {
+    const auto list =
+        std::ranges::find_if(adapter_.config.token_rows,
+                             [&](const auto& each) { return module.is_called(each.first); });
+    if (list == adapter_.config.token_rows.end()) return std::nullopt;
+    const std::vector<uint64_t>& listed = list->second;
+    if (listed.size() != tokens.rows() || std::ranges::max(listed) < old_rows_) return std::nullopt;
+    std::vector<Tensor> pieces = {weight};
+    for (uint64_t row = old_rows_; row <= std::ranges::max(listed); ++row) {
+      const auto at = std::ranges::find(listed, row);
+      if (at == listed.end()) {
+        return corrupt_hint("saving the adapter again with save_embedding_layers=True",
+                            "tensor '{}': trainable_token_indices lists row {}, but neither the "
+                            "adapter nor the model, which has {} rows, has row {}",
+                            tokens.name, std::ranges::max(listed), old_rows_, row);
+      }
+      CKPT_ASSIGN(Tensor one, take_rows(tokens, uint64_t(at - listed.begin()), 1));
+      CKPT_ASSIGN(one, recode(std::move(one), *weight.codec));
+      pieces.push_back(std::move(one));
+    }
+    CKPT_ASSIGN(Tensor out, concatenate_rows(pieces));
+    return out;
+  }
+
+  // The embeddings and a head of its own have the same rows.
+  Status check_rows() const {
+    for (const char* module : {"model.embed_tokens", "lm_head"}) {
+      const Tensor* weight = weights_.find(module, kWeight);
+      if (weight == nullptr || weight->rows() == rows_) continue;
+      return corrupt("{} rows are for the vocabulary; '{}' keeps {}, because no tensor replaces it",
+                     rows_, weight->name, weight->rows());
+    }
+    return {};
+  }
+
+  Status write_size() const {
+    CKPT_ASSIGN(auto config, read_json(model_, "config.json"));
+    for (JsonText* part : {&config->root, config->root.find("text_config")}) {
+      if (part == nullptr || part->find(kVocabularySize) == nullptr) continue;
+      part->set(kVocabularySize, JsonText::number(rows_));
+    }
+    write_json(model_, "config.json", *config);
+    return {};
+  }
+
+  void take_tokenizer() const {
+    const std::string folder = std::filesystem::path(adapter_.path).parent_path().string();
+    const std::string growth =
+        fmt::format("lora: the vocabulary grows from {} to {} rows", old_rows_, rows_);
+    auto source = context_.open(folder);
+    std::vector<std::string> taken;
+    for (const Document& each : source ? source->documents : std::vector<Document>()) {
+      using enum DocumentKind;
+      const auto is_of = [&](DocumentKind kind) { return is_document_of(kind, each.path); };
+      if (!is_of(kVocabulary) && !is_of(kTokenizer) && !is_of(kTemplate)) continue;
+      model_.set_document(each);
+      taken.push_back(each.path);
+    }
+    if (taken.empty()) {
+      context_.note(
+          "{}; {} has no tokenizer, and the model's tokenizer lacks the new tokens "
+          "(--step tokenizer:from=DIR takes another one)",
+          growth, folder);
+    } else {
+      context_.note("{}, with the adapter's tokenizer ({})", growth, fmt::join(taken, ", "));
+    }
+  }
+
+  const Adapter& adapter_;
+  Checkpoint& model_;
+  ModelWeights& weights_;
+  const Context& context_;
+  uint64_t old_rows_ = 0, rows_ = 0;
+};
+
+}  // namespace
+
+Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
+                       const Context& context) {
+  return GrownVocabulary(adapter, model, weights, context).run();
+}
+
+}  // namespace ckpt

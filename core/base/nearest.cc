@@ -9,57 +9,87 @@ namespace ckpt {
 namespace {
 
 constexpr size_t kMaxLetters = 64;
+constexpr std::string_view kSigns = "-_.";
 
 std::string letters_of(std::string_view word) {
   std::string out;
   for (const char c : word.substr(0, kMaxLetters)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c != '-' && c != '_' && c != '.') out += static_cast<char>(std::tolower(byte));
+    if (kSigns.find(c) == kSigns.npos) out += static_cast<char>(std::tolower(byte));
   }
   return out;
 }
 
-// Damerau and Levenshtein's distance, of neighbors swapped once.
+std::string sorted_digits(std::string_view letters) {
+  std::string out;
+  for (const char c : letters) {
+    if ('0' <= c && c <= '9') out += c;
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// The cost of typing `b` for `a`: nothing for the same letter, kSlip for one that is confused with
+// it by a finger (its key is next to the other) or by ear (a vowel, c k s z), else more.
+constexpr size_t kSlip = 2, kOtherLetter = 3;
+size_t cost_of_change(char a, char b) {
+  static constexpr std::string_view kKeys = "qwertyuiopasdfghjkl;zxcvbnm,./";  // three rows of ten
+  static constexpr std::string_view kAlike[] = {"aeiouy", "ckqsz"};
+  if (a == b) return 0;
+  for (const std::string_view alike : kAlike) {
+    if (alike.find(a) != alike.npos && alike.find(b) != alike.npos) return kSlip;
+  }
+  const size_t key_a = kKeys.find(a), key_b = kKeys.find(b);
+  if (key_a == kKeys.npos || key_b == kKeys.npos) return kOtherLetter;
+  const int rows = static_cast<int>(key_b / 10) - static_cast<int>(key_a / 10);
+  const int columns = static_cast<int>(key_b % 10) - static_cast<int>(key_a % 10);
+  const bool is_next = rows == 0 ? columns * columns == 1
+                                 : rows * rows == 1 && (columns == 0 || columns == -rows);
+  return is_next ? kSlip : kOtherLetter;
+}
+
+// Damerau and Levenshtein's distance, of neighbors swapped once; a slip counts kSlip.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> costs(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
       if (i == 0 || j == 0) {
-        costs[i][j] = i + j;
+        costs[i][j] = kSlip * (i + j);
         continue;
       }
-      const size_t changed = costs[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      costs[i][j] = std::min({changed, costs[i - 1][j] + 1, costs[i][j - 1] + 1});
+      const size_t changed = costs[i - 1][j - 1] + cost_of_change(a[i - 1], b[j - 1]);
+      costs[i][j] = std::min({changed, costs[i - 1][j] + kSlip, costs[i][j - 1] + kSlip});
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) costs[i][j] = std::min(costs[i][j], costs[i - 2][j - 2] + 1);
+      if (swapped) costs[i][j] = std::min(costs[i][j], costs[i - 2][j - 2] + kSlip);
     }
   }
   return costs[a.size()][b.size()];
 }
 
+// The most that a typing error costs in words of this length: a slip, one letter, two slips.
+size_t most_of_an_error(size_t letters) {
+  return letters < 3 ? 0 : letters < 6 ? kSlip : letters < 7 ? kOtherLetter : 2 * kSlip;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string letters = letters_of(word);
-  size_t best = (letters.size() < 2 ? 0 : std::max<size_t>(1, letters.size() / 3)) + 1;
+  const std::string letters = letters_of(word), digits = sorted_digits(letters);
+  size_t best = kMaxLetters;
+  std::vector<std::string> longer;  // "q8_0" of "q8"
   std::string out;
   for (const std::string& candidate : candidates) {
-    const size_t found = distance(letters, letters_of(candidate));
-    if (found >= best) continue;
+    const std::string other = letters_of(candidate);
+    const bool begins = candidate.find_first_of(kSigns, word.size()) == word.size() &&
+                        is_same_word(candidate.substr(0, word.size()), word);
+    if (begins && letters.size() > 1) longer.push_back(candidate);
+    if (sorted_digits(other) != digits) continue;
+    const size_t found = distance(letters, other);
+    if (found > most_of_an_error(std::max(letters.size(), other.size())) || found >= best) continue;
     best = found;
     out = candidate;
   }
-  return out;
-}
-
-std::vector<std::string> nearest_words(std::string_view word, std::vector<std::string> candidates,
-                                       size_t most) {
-  const std::string letters = letters_of(word);
-  std::ranges::stable_sort(candidates, {}, [&](const std::string& candidate) {
-    return distance(letters, letters_of(candidate));
-  });
-  candidates.resize(std::min(candidates.size(), most));
-  return candidates;
+  return out.empty() && longer.size() == 1 ? longer[0] : out;
 }
 
 std::string alternatives(const std::vector<std::string>& words) {

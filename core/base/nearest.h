@@ -8,14 +8,11 @@
 
 namespace ckpt {
 
-// The candidate with the fewest letters to change, add, remove or swap with a neighbor; case and
-// the signs - _ . between letters do not count. "" if more than a third of the letters differ in
-// all of them. Of equally near candidates the first.
+// The candidate that `word` is a typing error of: one or two slips, with the same digits. A slip
+// adds, drops or swaps a letter, or takes one whose key or sound is near; a long word may have one
+// wrong letter of any kind. Case and the signs - _ . do not count. Else the only candidate that
+// begins with `word` and one of these signs. "": none. Of equally near candidates the first.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
-// The candidates by how many letters differ, at most `most` of them.
-std::vector<std::string> nearest_words(std::string_view word, std::vector<std::string> candidates,
-                                       size_t most);
 
 // `before` and the nearest candidate, as a hint; `otherwise` where none is near.
 std::string near_hint(std::string_view word, const std::vector<std::string>& candidates,

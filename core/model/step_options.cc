@@ -47,7 +47,8 @@ std::vector<std::string> completions(std::string_view word, const std::vector<st
   constexpr size_t kLeastLetters = 4, kMostNames = 5;
   std::vector<std::string> out;
   for (const std::string& name : names) {
-    if (name.size() > word.size() && is_same_word(name.substr(0, word.size()), word)) {
+    if (name.find_first_of("-_.", word.size()) == word.size() &&
+        is_same_word(name.substr(0, word.size()), word)) {
       out.push_back(name);
     }
   }
@@ -62,11 +63,8 @@ Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string
   const size_t slash = rule.file_endings.empty() ? value.npos : value.rfind('/');
   const std::string_view word = slash == value.npos ? value : value.substr(slash + 1);
   const std::vector<std::string> longer = completions(word, names);
-  std::string hint = longer.empty() ? near_hint(word, names, before, "")
-                                    : fmt::format("{}{}", before, alternatives(longer));
-  if (rule.choices.empty() && rule.other_words != nullptr) {  // too many for the message
-    hint = fmt::format("{}{}", before, alternatives(nearest_words(word, names, 3)));
-  }
+  const std::string hint = longer.empty() ? near_hint(word, names, before, "")
+                                          : fmt::format("{}{}", before, alternatives(longer));
   std::vector<std::string> words = rule.words();
   if (!rule.file_endings.empty()) words.push_back(fmt::format("FILE{}", rule.file_endings[0]));
   if (!rule.other_names.empty()) words.emplace_back(rule.other_names);

@@ -246,7 +246,7 @@ const ConvertOption* find_convert_option(std::string_view name) {
 
 const ConvertOption* find_kept_option(std::string_view spelling, OptionKept least) {
   const auto found = std::ranges::find_if(kOptions, [&](const ConvertOption& option) {
-    return option.kept >= least && option.spelling() == spelling;
+    return option.kept >= least && (option.spelling() == spelling || option.name == spelling);
   });
   return found == std::end(kOptions) ? nullptr : found;
 }

@@ -73,7 +73,7 @@ struct ConvertOption {
 std::span<const ConvertOption> convert_options();
 // nullptr: none of that name.
 const ConvertOption* find_convert_option(std::string_view name);
-// By its spelling in recipes (kRecipe: what only they have too) or plan files.
+// By its spelling in recipes (kRecipe: what only they have too) or plan files, or by its name.
 const ConvertOption* find_kept_option(std::string_view spelling, OptionKept least);
 
 // Sets what the option names; "yes" and "no" of a flag. Fails: kUsage: a value of another kind;

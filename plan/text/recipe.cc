@@ -9,6 +9,7 @@
 #include "core/json/json_edit.h"
 #include "core/readers/yaml.h"
 #include "plan/conversion/option_table.h"
+#include "plan/text/other_words.h"
 #include "transforms/transforms.h"
 
 namespace ckpt {
@@ -76,8 +77,18 @@ Result<Step> read_step(const JsonText& json) {
   return step;
 }
 
+// Several in an array, or one alone.
+std::vector<JsonText> items_of(const JsonText& value) {
+  return value.is_array() ? value.items() : std::vector<JsonText>{value};
+}
+
 Status read_also(const JsonText& json, Recipe& recipe) {
-  for (const JsonText& item : json.items()) {
+  for (const JsonText& item : items_of(json)) {
+    const auto typed = item.as_text();  // OUT=TYPE, as behind --also
+    if (const size_t equals = typed ? typed->rfind('=') : 0; equals != 0 && equals != typed->npos) {
+      recipe.also.emplace_back(typed->substr(0, equals), typed->substr(equals + 1));
+      continue;
+    }
     const auto out = item.find_text("out"), to = item.find_text("to");
     if (!out || !to || item.members().size() != 2) {
       return misuse("{}; expected {{\"out\": OUT, \"to\": TYPE}}", item.dump(0).substr(0, 80));
@@ -96,8 +107,7 @@ Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe
     }
     return {};
   }
-  const std::vector<JsonText> alone{value};
-  for (const JsonText& item : value.is_array() ? value.items() : alone) {
+  for (const JsonText& item : items_of(value)) {
     CKPT_ASSIGN(std::string text, text_of(item, name));
     recipe.options.emplace_back(name, std::move(text));
   }
@@ -117,6 +127,11 @@ Status read_field(const ConvertOption& option, const JsonText& value, Recipe& re
     return {};
   }
   if (option.repeats()) return read_rules(name, value, recipe);
+  const bool is_number = value.kind() == JsonText::Kind::kToken && !value.as_text();
+  if (is_number && has_word("SIZE BITS N", option.value_name()) && !value.is_null()) {
+    add(value.token());  // "target-bits": 4.6
+    return {};
+  }
   CKPT_ASSIGN(std::string text, text_of(value, name));
   if (option.is_path(text)) CKPT_TRY(refuse_url_secrets(text));
   add(std::move(text));
@@ -124,9 +139,8 @@ Status read_field(const ConvertOption& option, const JsonText& value, Recipe& re
 }
 
 Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) {
-  if (!value.is_array()) return misuse("\"{}\" is not an array", key);
   if (key == "also") return in("\"also\"", read_also(value, recipe));
-  for (const JsonText& item : value.items()) {
+  for (const JsonText& item : items_of(value)) {
     if (key == "for") {
       CKPT_ASSIGN(recipe.profiles.emplace_back(), text_of(item, key));
     } else {
@@ -136,7 +150,35 @@ Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) 
   return {};
 }
 
+// `key` as a word of another program, or of ckpt's command line.
+std::optional<OtherWord> other_key(const std::string& key, const std::string& value) {
+  const auto has = [](std::string_view name) {
+    return find_kept_option(name.substr(2), OptionKept::kRecipe) != nullptr || name == "--outfile";
+  };
+  auto row = other_word({fmt::format("\"{}\"", key), value, "convert"}, has);
+  return row ? row : other_word({"--" + key, value, "convert"}, has);
+}
+
+// `typed` under the name of ckpt, where it is accepted under another one.
+JsonText::Member own_member(const JsonText::Member& typed) {
+  const auto& [key, value] = typed;
+  if (find_kept_option(key, OptionKept::kRecipe) != nullptr) return typed;
+  const auto row = other_key(key, value.as_text().value_or(""));
+  if (!row || !row->is_same) return typed;
+  std::string ours = row->ours;
+  std::erase_if(ours, [&](char c) { return c == '"'; });
+  ours.erase(0, ours.find_first_not_of('-'));
+  if (ours == "outfile") ours = "out";
+  return {ours, row->value.empty() ? value : JsonText::text(row->value)};
+}
+
 Failure unknown_key(const std::string& key) {
+  if (const auto row = other_key(key, "")) {
+    std::string hint = row->ours.empty() ? "the recipe without it" : row->ours;
+    if (hint.starts_with("--")) hint = fmt::format("\"{}\"", hint.substr(2, hint.find(' ') - 2));
+    return misuse_hint(std::move(hint), "key \"{}\": {}", key,
+                       row->why.empty() ? "a word of other programs" : row->why);
+  }
   std::vector<std::string> keys;
   for (const ConvertOption& option : convert_options()) {
     if (option.kept >= OptionKept::kRecipe) keys.emplace_back(option.spelling());
@@ -146,10 +188,12 @@ Failure unknown_key(const std::string& key) {
                      "key \"{}\"; expected one of {}", key, fmt::join(keys, ", "));
 }
 
-Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) {
+Status read_key(const JsonText::Member& typed, Recipe& recipe) {
+  const auto [name, value] = own_member(typed);
+  const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
+  if (option == nullptr) return unknown_key(typed.first);
+  const std::string key(option->spelling());
   if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);
-  const ConvertOption* option = find_kept_option(key, OptionKept::kRecipe);
-  if (option == nullptr) return unknown_key(key);
   if (key != "in" && key != "out" && key != "to") return read_field(*option, value, recipe);
   CKPT_ASSIGN(const std::string text, text_of(value, key));
   if (key == "to") {
@@ -165,7 +209,7 @@ Status read_key(const std::string& key, const JsonText& value, Recipe& recipe) {
 Result<Recipe> recipe_of(const JsonText& root, const fs::path& folder) {
   if (!root.is_object()) return misuse("no JSON object");
   Recipe recipe;
-  for (const auto& [key, value] : root.members()) CKPT_TRY(read_key(key, value, recipe));
+  for (const JsonText::Member& member : root.members()) CKPT_TRY(read_key(member, recipe));
   const auto resolve = [&](const std::string& path) { return path_from(folder, path); };
   for (fs::path* path : {&recipe.in, &recipe.out}) {
     if (!path->empty()) *path = resolve(path->string());

@@ -125,7 +125,7 @@ def flags_to_type(run, text, verb):
 def without_the_mistake(line, flags, printed):
     """The line without the word that the advice replaces; None when that word is in a recipe."""
     option = flags.split()[0]
-    misspelt = re.search(r"(--[\w-]+): ckpt \w+ has no such option", printed)
+    misspelt = re.search(r"(--[\w-]+): (?:ckpt \w+ has no such option|its value is missing;)", printed)
     if misspelt:
         return line.replace(f" {misspelt[1]}", "", 1)
     recipe = re.search(r"--recipe[ =](\S+)", line)
@@ -157,7 +157,7 @@ def problem_of(run, kind, text, line, printed, folder):
         return None
     if words[0] in OTHER_PROGRAMS:
         return other_program(shlex.split(text), folder)
-    verb = (re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
+    verb = (re.search(r": ckpt (\w+) has no such option", printed) or re.search(r"\bckpt (\w+)", line) or ["", "convert"])[1]
     command = text if kind != "try" else text.split(";")[0].split(", ")[0]
     command = re.sub(r"\bOUT\b", "advised-out", command)    # any new name
     misspelt = re.search(r"'([\w-]+)' is not a command", printed)

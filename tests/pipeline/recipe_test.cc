@@ -117,7 +117,7 @@ TEST(Recipe, RefusesWhatItDoesNotKnowByName) {
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"graft\", \"replace\": \"maybe\"}]}"),
             ": \"steps\"|graft:replace=maybe; expected yes or no");
   EXPECT_EQ(error_of("{\"steps\": [7]}"), ": \"steps\"|7; expected {\"name\": STEP, ...}");
-  EXPECT_EQ(error_of("{\"steps\": {}}"), "|\"steps\" is not an array");
+  EXPECT_EQ(error_of("{\"steps\": {}}"), ": \"steps\"|{}; expected {\"name\": STEP, ...}");
   EXPECT_EQ(error_of("{\"to\": 5}"), "|\"to\": 5; expected text");
   EXPECT_EQ(error_of("{\"also\": [{\"out\": \"a\"}]}"),
             ": \"also\"|{\"out\": \"a\"}; expected {\"out\": OUT, \"to\": TYPE}");

@@ -11,7 +11,6 @@
 #include "tools/commands/carry_out.h"
 #include "tools/commands/made_record.h"
 #include "tools/line/commands.h"
-#include "tools/line/habits.h"
 #include "tools/say/preview.h"
 
 namespace ckpt {
@@ -141,7 +140,6 @@ Run declare_convert(CommandOptions& options) {
     const bool is_alone = row.name == "IN" || row.name == "OUT";
     std::string names = fmt::format("{}{}", is_alone ? "" : "--", row.name);
     if (row.name == "outfile") names.insert(0, "-o,");
-    names += other_names("convert", names);
     OptionTarget target;
     if (!row.takes_value()) target = std::function<void()>([] {});
     Option& option = options.add(std::move(names), std::move(target), row.whole_help());

@@ -296,7 +296,8 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     verb = std::make_unique<Verb>(Verb{command, {}, {}});
     declare_common(verb->options, common);
     verb->run = command->declare(verb->options);
-    // First: a parser that took a wrong word for a value misleads.
+    CKPT_TRY(check_other_options(words, verb->options));
+    // Before the parser: one that took a wrong word for a value misleads.
     CKPT_TRY(check_typed_words(words[0], std::span(words).subspan(1), verb->options));
     sub = app.add_subcommand(words[0]);
     for (const Option& option : verb->options.declared()) add_option(*sub, option);

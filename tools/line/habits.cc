@@ -3,62 +3,119 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <utility>
 
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/model/adapter.h"
 #include "plan/conversion/steps.h"
+#include "plan/text/other_words.h"
+#include "plan/text/type_names.h"
 #include "tools/line/commands.h"
 #include "tools/line/suggested.h"
 #include "tools/line/typed_words.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
 
-struct WordPair {
-  std::string_view from, to;
-};
-constexpr WordPair kVerbs[] = {
-    {"quantize", "convert"}, {"info", "show"}, {"inspect", "show"}, {"dump", "show"}};
-// Words of other programs that have another spelling here.
-constexpr WordPair kOtherVerbs[] = {{"download", "hf download ORG/NAME --local-dir NAME"},
-                                    {"hash", "ckpt publish PATH, and ckpt verify PATH"},
-                                    {"check", "ckpt doctor PATH, or ckpt verify PATH"},
-                                    {"validate", "ckpt doctor PATH, or ckpt verify PATH"}};
-// Understood, and shown by help: the command, what is typed, and what it is called here.
-struct OtherName {
-  std::string_view verb, from, to;
-};
-constexpr OtherName kOtherNames[] = {{"convert", "--outtype", "--to"}};
-// Not understood, but answered with what it is called here.
-constexpr WordPair kOtherOptions[] = {
-    {"-v", "without it: progress and notes are shown, and -q hides them"},
-    {"--verbose", "without it: progress and notes are shown, and -q hides them"},
-    {"--type", "--to"},
-    {"--dtype", "--to"},
-    {"--output", "-o"},
-    {"--split-max-size", "--split-size"},
-    {"--split-max-tensors", "--split-tensors"},
-    {"--max-shard-size", "--shard-size"},
-    {"--override-kv", "--step metadata:set=KEY=VALUE"},
-    {"--set", "ckpt set PATH KEY=VALUE"},
-    {"--chat-template", "ckpt set FILE.gguf tokenizer.chat_template=@TEMPLATE"},
-    {"--chat-template-file", "ckpt set FILE.gguf tokenizer.chat_template=@TEMPLATE"},
-    {"--general-name", "ckpt set FILE.gguf general.name=NAME"},
-    {"--general-description", "ckpt set FILE.gguf general.description=TEXT"},
-    {"--remove-metadata", "ckpt set FILE.gguf --remove KEY"},
-    {"--key", "ckpt publish PATH --sign KEY.pem; a public key goes to ckpt verify"},
-    {"--private-key", "--sign"},
-    {"--private_key", "--sign"},
-    {"--svg", "the button \"Save as SVG\" below each figure of the page"},
-    {"--yes", "--force"},
-    {"--overwrite", "--force"}};
+std::optional<OtherWord> other_option(const AskedWord& asked, const CommandOptions& own) {
+  return other_word(asked, [&](auto name) { return own.find_declared(name) != nullptr; });
+}
 
-template <size_t kCount>
-std::string_view find(const WordPair (&pairs)[kCount], std::string_view word) {
-  const auto found = std::ranges::find(pairs, word, &WordPair::from);
-  return found == std::end(pairs) ? std::string_view() : found->to;
+std::string name_of(std::string_view word) { return std::string(word.substr(0, word.find('='))); }
+
+// The value of the option at `at`: after its '=', or the next word; "" where that is an option.
+std::string value_of(std::span<const std::string> words, size_t at) {
+  const size_t equals = words[at].find('=');
+  if (equals != std::string::npos) return words[at].substr(equals + 1);
+  const bool follows = at + 1 < words.size() && !words[at + 1].starts_with('-');
+  return follows ? words[at + 1] : std::string();
+}
+
+// Goes through the words behind the command. `see` gets the place of an option that the command
+// does not have, or that has no value; the places of words that stand alone are returned.
+std::vector<size_t> walk(const std::vector<std::string>& words, const CommandOptions& own,
+                         const std::function<void(size_t)>& see) {
+  std::vector<size_t> alone;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with('-') || words[i].size() == 1) {
+      alone.push_back(i);
+      continue;
+    }
+    const auto takes_next = [&] {
+      const Option* option = own.find_declared(words[i]);
+      return option != nullptr && takes_value(*option) && !option->is_value_optional;
+    };
+    const bool is_own = own.find_declared(name_of(words[i])) != nullptr;
+    if (!is_own || (takes_next() && value_of(words, i).empty())) see(i);
+    if (takes_next()) ++i;
+  }
+  return alone;
+}
+
+// Options of other programs that ckpt accepts, in its own words.
+std::vector<size_t> translate_options(std::vector<std::string>& words, const CommandOptions& own) {
+  return walk(words, own, [&](size_t at) {
+    const AskedWord asked{name_of(words[at]), value_of(words, at), words[0]};
+    const auto row = other_option(asked, own);
+    if (!row || !row->is_same || own.find_declared(asked.word) != nullptr) return;
+    const bool is_apart = words[at].find('=') == std::string::npos;
+    const bool has_value = takes_value(*own.find_declared(row->ours)) && !row->value.empty();
+    if (has_value && is_apart) words.erase(words.begin() + static_cast<ptrdiff_t>(at) + 1);
+    words[at] = has_value ? fmt::format("{}={}", row->ours, row->value) : row->ours;
+  });
+}
+
+// llama-quantize's IN [OUT] TYPE [THREADS]: without OUT it names the file by its type.
+void place_type(std::vector<std::string>& words, const std::vector<size_t>& alone) {
+  const auto is_type = [&](size_t at) {
+    return target_type_named("", words[alone[at]]).has_value();
+  };
+  const bool has_out = alone.size() > 2 && !is_type(1);
+  const size_t place = has_out ? 2 : 1;
+  if (alone.size() <= place || (!has_out && !is_type(1))) return;
+  const std::string type = words[alone[place]];
+  if (alone.size() > place + 1) words[alone[place + 1]].insert(0, "--threads=");
+  words[alone[place]] = "--to=" + type;
+  const std::filesystem::path in = words[alone[0]];
+  const auto out = in.parent_path() / fmt::format("ggml-model-{}.gguf", upper_case(type));
+  if (!has_out) words.insert(words.begin() + static_cast<ptrdiff_t>(alone[0]) + 1, out.string());
+}
+
+// Advice of the table for what was typed: the command, a path for IN, and a name of the hub.
+std::string completed(std::string advice, const std::vector<std::string>& words) {
+  const auto replace = [&](std::string_view word, const std::string& by) {
+    const size_t at = advice.find(word);
+    if (at != advice.npos) advice.replace(at, word.size(), by);
+  };
+  replace("ckpt VERB ", fmt::format("ckpt {} ", words[0]));
+  bool has_path = false;
+  for (size_t i = 1; i < words.size(); ++i) {
+    std::error_code ignored;
+    const bool is_path = std::filesystem::exists(words[i], ignored);
+    const bool is_repository = !is_path && std::ranges::count(words[i], '/') == 1;
+    if (is_repository && std::isalnum(static_cast<unsigned char>(words[i][0])) != 0) {
+      replace("ORG/NAME", shell_word(words[i]));
+    }
+    if (!is_path || std::exchange(has_path, true)) continue;
+    for (const char* name : {" IN", " FOLDER", " FILE.gguf"}) {
+      replace(name, " " + shell_path(words[i]));
+    }
+  }
+  return advice;
+}
+
+Failure answered(const OtherWord& row, std::string_view what,
+                 const std::vector<std::string>& words) {
+  const std::string hint = row.ours.empty() ? "the same command without it"
+                                            : with_typed_words(completed(row.ours, words), words);
+  return misuse_hint(hint, "{}{}{}", what, row.why.empty() ? "" : "; ", row.why);
 }
 
 // Common options before the verb, each with its value, go to the end.
@@ -161,25 +218,15 @@ std::string resized(Resizing asked) {
 
 // Programs that edit a GGUF's metadata: `gguf_set_metadata FILE KEY VALUE`, and
 // `gguf_new_metadata IN OUT --general-name NAME`, whose options become keys.
-constexpr std::string_view kMetadataVerbs[] = {
-    "gguf-set-metadata", "gguf_set_metadata", "gguf-set-metadata.py", "gguf_set_metadata.py",
-    "gguf-new-metadata", "gguf_new_metadata", "gguf-new-metadata.py", "gguf_new_metadata.py",
-    "set-metadata",      "metadata",          "edit-metadata"};
-constexpr WordPair kMetadataOptions[] = {{"--general-name", "general.name="},
-                                         {"--general-description", "general.description="},
-                                         {"--chat-template", "tokenizer.chat_template="},
-                                         {"--chat-template-file", "tokenizer.chat_template=@"},
-                                         {"--pre-tokenizer", "tokenizer.ggml.pre="},
-                                         {"--remove-metadata", "--remove="}};
+constexpr std::string_view kSetFile = "ckpt set FILE.gguf ";
 
 std::string metadata_line(const std::vector<std::string>& words) {
   std::vector<std::string> alone, edits;
   for (size_t i = 1; i < words.size(); ++i) {
-    const std::string name = words[i].substr(0, words[i].find('='));
-    const std::string_view key = find(kMetadataOptions, name);
-    if (!key.empty() && (name != words[i] || i + 1 < words.size())) {
-      const std::string value = name != words[i] ? words[i].substr(name.size() + 1) : words[++i];
-      edits.push_back(std::string(key) + value);
+    const auto row = other_word({name_of(words[i]), value_of(words, i), "set"}, {});
+    if (row && row->ours.starts_with(kSetFile)) {
+      edits.push_back(row->ours.substr(kSetFile.size()));
+      if (name_of(words[i]) == words[i]) ++i;
     } else if (!words[i].starts_with("-")) {
       alone.push_back(words[i]);
     }
@@ -192,7 +239,7 @@ std::string metadata_line(const std::vector<std::string>& words) {
     line += is_new ? " --out " + shell_path(alone[i]) : " " + shell_word(pair);
     if (is_key) ++i;
   }
-  for (const std::string& edit : edits) line += " " + shell_word(edit);
+  for (const std::string& edit : edits) line += " " + edit;  // words of a shell
   return edits.empty() && (alone.size() < 2 || is_new) ? line + " KEY=VALUE" : line;
 }
 
@@ -204,14 +251,6 @@ bool is_first_word(std::string_view verb, std::string_view word) {
 }
 
 }  // namespace
-
-std::string other_names(std::string_view verb, std::string_view name) {
-  std::string out;
-  for (const OtherName& other : kOtherNames) {
-    if (other.verb == verb && other.to == name) out += fmt::format(",{}", other.from);
-  }
-  return out;
-}
 
 Status check_help_words(const std::vector<std::string>& words) {
   if (words.empty() || !has_word("help --help -h", words[0])) return {};
@@ -247,40 +286,56 @@ std::vector<std::string> in_own_words(std::vector<std::string> words) {
   const bool is_version = verb == "--version" || verb == "-v" || verb == "-V";
   if (is_version && words.size() == 1) return {"--version"};
   if (is_version) words[0] = "version";
-  const std::string_view own = find(kVerbs, verb);
-  if (own.empty()) return words;
-  words[0] = own;
-  // llama-quantize's third word is the type.
-  const auto is_plain = [](const std::string& word) { return !word.starts_with("-"); };
-  if (verb == "quantize" && words.size() > 3 &&
-      std::all_of(words.begin() + 1, words.begin() + 4, is_plain)) {
-    words.insert(words.begin() + 3, "--to");
-  }
+  const bool is_known = std::ranges::count(all_commands(), verb, &Command::name) > 0;
+  const auto row = is_known ? std::nullopt : other_word({verb, {}, {}}, {});
+  if (row && row->is_same) words[0] = row->ours;
+  const std::vector<size_t> alone = translate_options(words, options_of(words[0]));
+  if (row && row->is_same && verb.find("quantize") != verb.npos) place_type(words, alone);
   return words;
 }
 
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs) {
   const std::string& word = words[0];
-  std::string hint(find(kOtherVerbs, word));
+  std::string hint;
   if (word == "split" || word == "merge") hint = resized(Resizing(words));
-  const auto edits = std::ranges::find(kMetadataVerbs, word);
-  if (edits != std::end(kMetadataVerbs)) hint = metadata_line(words);
-  hint = with_typed_words(hint, words);
+  const auto row = hint.empty() ? other_word({word, {}, {}}, {}) : std::nullopt;
+  if (row && row->ours.starts_with(kSetFile)) {
+    hint = metadata_line(words);
+  } else if (row) {
+    return answered(*row, fmt::format("'{}' is not a command", word), words);
+  } else if (find_transform(word) != nullptr) {
+    hint = "ckpt convert IN OUT --step " + word;
+  }
+  hint = with_typed_words(completed(std::move(hint), words), words);
   if (hint.empty()) hint = near_hint(word, verbs, "ckpt ", "ckpt --help");
   return misuse_hint(hint, "'{}' is not a command; expected one of {}", word,
                      fmt::join(verbs, ", "));
 }
 
+Status check_other_options(const std::vector<std::string>& words, const CommandOptions& own) {
+  Status out;
+  std::vector<std::string> typed{words[0]};  // and what stands alone
+  for (const size_t at : walk(words, own, [](size_t) {})) typed.push_back(words[at]);
+  walk(words, own, [&](size_t at) {
+    const std::string name = name_of(words[at]);
+    auto row = other_option({name, value_of(words, at), words[0]}, own);
+    const bool is_off = name.starts_with("--no-") && !row;
+    if (is_off) row = other_option({"--" + name.substr(5), {}, words[0]}, own);
+    const bool is_own = own.find_declared(name) != nullptr;  // then its value is missing
+    if (!out || !row || (is_own && (row->is_same || !row->ours.starts_with("--")))) return;
+    out = answered(*row,
+                   is_own ? fmt::format("{}: its value is missing", name)
+                          : fmt::format("{}: ckpt {} has no such option", name, words[0]),
+                   typed);
+  });
+  return out;
+}
+
 Failure unknown_option(std::string_view word, std::string_view verb,
                        const std::vector<std::string>& options) {
   const std::string_view name = word.substr(0, word.find('='));
-  std::string hint(find(kOtherOptions, name));
-  const bool is_option = hint.starts_with("-");
-  const std::string first = hint.substr(0, hint.find(' '));
-  if (is_option && std::ranges::find(options, first) == options.end()) hint.clear();
-  if (hint.empty() && name.starts_with("--")) hint = nearest(name, options);
-  if (hint.empty()) hint = fmt::format("ckpt help {}", verb);
-  return misuse_hint(hint, "{}: ckpt {} has no such option", name, verb);
+  return misuse_hint(near_hint(name, options, "", fmt::format("ckpt help {}", verb)),
+                     "{}: ckpt {} has no such option", name, verb);
 }
 
 }  // namespace ckpt

@@ -1,11 +1,11 @@
 // Command lines as people know them from neighboring programs, in this one's words.
 //
-//   quantize IN OUT [TYPE]       convert IN OUT [--to TYPE]
+//   quantize IN [OUT] TYPE [N]   convert IN OUT --to TYPE --threads N
 //   info, inspect, dump          show
 //   -v, -V                       --version
 //   --json, -q, ... VERB         VERB --json, -q, ...
 //
-// and other names of options. The tables in habits.cc hold all of them but short names (-o, -j).
+// and options and commands of data/other_words.txt.
 #pragma once
 
 #include <string>
@@ -13,11 +13,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "tools/line/option.h"
 
 namespace ckpt {
-
-// Names that an option is understood under as well: those of `verb`, after "--to" "--outtype".
-std::string other_names(std::string_view verb, std::string_view name);
 
 // `words` behind the program's name, with the verb first.
 std::vector<std::string> in_own_words(std::vector<std::string> words);
@@ -29,7 +27,9 @@ Status check_help_words(const std::vector<std::string>& words);
 // The error for a line whose first word is not a verb: kUsage with the nearest, or its spelling
 // here; of `split` and `merge` that is the whole line with the words that were typed.
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs);
-// Of an option that `verb` does not have.
+// Of the first option that other programs have, and the command has not.
+Status check_other_options(const std::vector<std::string>& words, const CommandOptions& own);
+// Of an option that no program is known to have.
 Failure unknown_option(std::string_view word, std::string_view verb,
                        const std::vector<std::string>& options);
 

@@ -93,8 +93,15 @@ void append_number(std::vector<std::byte>& bytes, const MetaValue& number) {
   }
 }
 
+// Types as --override-kv of llama.cpp calls them, and writes them.
+constexpr std::pair<std::string_view, MetaType> kOverrideTypes[] = {
+    {"int", MetaType::kU32}, {"float", MetaType::kF32}, {"str", MetaType::kText}};
+
 TypedValue split_type(std::string_view text) {
   const size_t colon = text.find(':');
+  for (const auto& [word, type] : kOverrideTypes) {
+    if (colon != text.npos && text.substr(0, colon) == word) return {type, text.substr(colon + 1)};
+  }
   for (const MetaType type : kMetaTypes) {
     if (colon != text.npos && text.substr(0, colon) == name(type)) {
       return {type, text.substr(colon + 1)};

@@ -300,6 +300,9 @@ def test_options_are_typed_and_explained():
 
 def test_other_spellings_reach_the_program(folder):
     assert ckpt.convert(MODEL, "a.gguf", outtype="q8_0", dry_run=True).ok
+    assert ckpt.convert(MODEL, "sharded", max_shard_size="1MB", dtype="float16", dry_run=True).ok
+    with pytest.raises(ckpt.CkptError, match="ckpt does not calibrate"):
+        ckpt.convert(MODEL, "out", num_calibration_samples=512)
 
 
 @pytest.fixture()

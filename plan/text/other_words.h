@@ -1,5 +1,4 @@
-// Words of other programs, in ckpt's words: data/other_words.txt as the command line, recipes and
-// Python read it.
+// Words of other programs, and what ckpt calls them: data/other_words.txt.
 #pragma once
 
 #include <functional>

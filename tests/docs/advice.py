@@ -128,6 +128,9 @@ def without_the_mistake(line, flags, printed):
     misspelt = re.search(r"(--[\w-]+): (?:ckpt \w+ has no such option|its value is missing;)", printed)
     if misspelt:
         return line.replace(f" {misspelt[1]}", "", 1)
+    extra = re.search(r"ckpt: (\S+): too many arguments", printed)
+    if extra:
+        return line.replace(f" {extra[1]}", "", 1)
     recipe = re.search(r"--recipe[ =](\S+)", line)
     if recipe and option == "--step" and option not in line:
         return None

@@ -1,8 +1,7 @@
 // Reads data/profiles/*.txt, which cmake/embed_profiles.cmake puts into the program. A file's name
 // is that of a release: vllm-0.32.
 //
-//   key value                    help, version, released, program, reader, rated, algos,
-//                                mixed
+//   key value                    help, version, released, program, reader, rated
 //   read DAY                     instead of `released`, where nobody looks for newer releases
 //   kind NAME                    the newest release of each kind is shown by this name
 //   rated NAME ...               the names in the ratings of checks that it goes by; its own
@@ -88,11 +87,9 @@ void read_key(std::string_view key, std::string_view value, Profile& profile) {
     profile.program = value_named(kPrograms, value);
   } else if (key == "rated") {
     profile.rated = split_words(value);
-  } else if (key == "does") {
-    read_trait(value, profile);
   } else {
-    CKPT_CHECK(key == "algos" || key == "mixed");
-    (key == "algos" ? profile.algos : profile.mixed) = fmt::format(" {} ", value);
+    CKPT_CHECK(key == "does");
+    read_trait(value, profile);
   }
 }
 

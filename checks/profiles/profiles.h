@@ -65,8 +65,6 @@ struct Profile {
   Program program = Program::kTransformers;
   // Names by which checks rate it: its own, if the file has no others.
   std::vector<std::string_view> rated;
-  std::string algos;  // quant_algo values of ModelOpt that it takes, between spaces
-  std::string mixed;  // those of layers of MIXED_PRECISION; empty: the same
   std::set<std::string_view> traits = {};
   std::map<std::string_view, WordList> lists = {};
   std::string_view like;    // the profile that has what this file does not state
@@ -134,14 +132,18 @@ std::string_view section_with(const Profile& profile, std::string_view start,
 inline bool knows_model_type(const Profile& profile, std::string_view model_type) {
   return has_listed(profile, "model types", model_type, true);
 }
-// architectures[0], also where an adapter makes it of a class with another ending: a model that
-// gives embeddings or scores of one that generates. True where the list is not known here
-// (transformers).
+// Whether the program has the class that config.json names in architectures[0], itself or through
+// an adapter: vLLM makes XForSequenceClassification from XForCausalLM. True for transformers, whose
+// classes are not listed.
 bool knows_model_class(const Profile& profile, std::string_view name);
 // A class of transformers that a server has not, and may run by transformers' code. A class of
 // neither program ends the run, whatever model_type says.
 inline bool has_fallback_class(const Profile& profile, std::string_view name) {
   return has_listed(profile, "fallback classes", name, false);
+}
+// quant_algo, as ModelOpt writes it.
+inline bool takes_algo(const Profile& profile, std::string_view algo) {
+  return has_listed(profile, "modelopt algorithms", algo, false);
 }
 // Such a model runs by transformers' code.
 bool runs_by_fallback(const Profile& profile, std::string_view name);

@@ -82,7 +82,7 @@ bool is_algo_read(const Look& look, const Quantization& said) {
 
 void look_algo(const Look& look, const Quantization& said) {
   if (said.algo.empty()) return;
-  if (has_word(look.profile.algos, said.algo) || !is_algo_read(look, said)) return;
+  if (takes_algo(look.profile, said.algo) || !is_algo_read(look, said)) return;
   if (look.is(Program::kSglang) && said.algo == "MIXED_PRECISION") return;  // Q03
   look.report(said.place,
               fmt::format("quant_algo {}, which {} does not take", said.algo, look.profile.help),
@@ -211,7 +211,7 @@ void look_awq(const Look& look, const Quantization& said) {
 void look_norm_fold(const Look& look, const Quantization& said) {
   if (!has_quirk(look.on.text_type, kPlainFolds) || !says_awq(said)) return;
   Fix repair = mend_of_algo(look.on, said);
-  if (has_word(look.profile.algos, said.algo) && said.algo != "MIXED_PRECISION") {
+  if (takes_algo(look.profile, said.algo) && said.algo != "MIXED_PRECISION") {
     repair.step = "awq-fold-repair:base=BASE";
   }
   look.report("input_layernorm, post_attention_layernorm",

@@ -38,7 +38,7 @@ bool is_judged(const Examined& on, const Profile& profile) {
   if (has_module_lists(*said)) return true;
   const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang &&
                         !profile.does("read_mixed_precision");
-  return has_word(profile.algos, said->algo) && !is_mixed;
+  return takes_algo(profile, said->algo) && !is_mixed;
 }
 
 // Of the lists of other methods; `what` is to be done with the modules' names.

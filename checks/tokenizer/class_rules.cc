@@ -5,7 +5,7 @@
 //   unigram   pieces with scores (T5)           bare      pieces, no bar before it (Gemma)
 //   words     WordPiece (BERT)
 //
-// data/profiles/tokenizer_classes.py ran each class on each kind; the outcomes are in
+// data/profiles/run/tokenizer_classes.py ran each class on each kind; the outcomes are in
 // data/profiles/transformers-5.17.txt.
 // Source: transformers 5.17.0 src/transformers/models/auto/tokenization_auto.py (from_pretrained),
 // tokenization_utils_tokenizers.py (convert_to_native_format).

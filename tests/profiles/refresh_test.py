@@ -19,8 +19,6 @@ VLLM = {
         '_TEXT = {"AlphaForCausalLM": ("alpha", "Alpha"), "BetaForCausalLM": ("beta", "Beta")}\n'
         '_DRAFTS = {"AlphaMTP": ("alpha_mtp", "AlphaMTP")}\n'
         '_VLLM_MODELS = {**_TEXT, **_DRAFTS}\n_GONE = {"OldForCausalLM": "0.1"}\n',
-    "vllm/model_executor/models/alpha.py":
-        'class AlphaForCausalLM:\n    hf_to_vllm_mapper = WeightsMapper(orig_to_new_prefix={"model.text.": "text.", "mtp.": None})\n',
     "vllm/transformers_utils/config.py": '_CONFIG_REGISTRY = LazyConfigDict(alpha="AlphaConfig", known="KnownConfig")\n',
     "vllm/model_executor/layers/quantization/__init__.py": 'QuantizationMethods = Literal["fp8", "awq"]\n',
     "vllm/model_executor/layers/quantization/modelopt.py": 'LINEAR = {}\nQUANT_ALGOS = ["FP8", "NVFP4"]\n',
@@ -52,11 +50,6 @@ TRANSFORMERS = {
     "transformers/configuration_utils.py":
         'ALLOWED_LAYER_TYPES = ("full_attention", "indexed_attention")\n_LEGACY_LAYER_TYPE_REMAP = {"old": "indexed_attention"}\n',
     "transformers/integrations/ggml.py": 'GGUF_CONFIG_MAPPING = {"general": {}, "llama": {}, "qwen2_moe": {}}\n',
-    "transformers/conversion_mapping.py":
-        '_MODEL_TO_CONVERSION_PATTERN = {"twin": "known"}\n'
-        "def _build_checkpoint_conversion_mapping():\n"
-        '    mapping = {"known": [WeightRenaming("a.b", "c"), WeightConverter(["w1", "w3"], "w13", operations=[Chunk(dim=0)])]}\n'
-        "    for name, base in _MODEL_TO_CONVERSION_PATTERN.items():\n        mapping[name] = mapping[base].copy()\n    return mapping\n",
 }
 
 
@@ -105,7 +98,6 @@ def reads_transformers(folder):
     assert section(text, "model types") == "known new unchanged_as_well_as_that unchanged_over_releases"
     assert section(text, "backend classes") == "KnownForCausalLM"
     assert section(text, "gguf architectures") == "llama qwen2moe"
-    assert section(text, "conversions") == "known:00:a.b=>c known:01:w1|w3=>w13:Chunk twin==known"
     assert section(text, "tokenizer class KnownTokenizer") == "known"
     assert section(text, "tokenizer class TokenizersBackend") == "new"
     assert section(text, "renamed layer types") == "old=indexed_attention"
@@ -119,7 +111,7 @@ def states_differences_alone(folder):
     assert text.startswith("help     transformers 5.2: configuration and tokenizer\nlike     transformers-5.1\n"), text
     assert section(text, "model types") == "also transformers-5.1 without new newest"
     assert section(text, "tokenizer class TokenizersBackend") == ""  # its neighbor's does not hold
-    assert "[conversions]" not in text and "[layer types]" not in text
+    assert "[layer types]" not in text
 
 
 def reads_vllm(folder):
@@ -131,7 +123,6 @@ def reads_vllm(folder):
     assert section(text, "model types") == "also transformers-5.1 alpha"
     assert section(text, "own configurations") == "known"
     assert section(text, "modelopt algorithms") == "FP8 NVFP4"
-    assert section(text, "prefix maps") == "AlphaForCausalLM:model.text.=text. AlphaForCausalLM:mtp.="
     assert refreshed(folder, "vllm", "0.9.0", archive) == text  # the second time it changes nothing
     same = refreshed(folder, "vllm", "0.10.0", wheel(folder, "vllm-0.10.0", VLLM), "--like", "vllm-0.9")
     assert "[" not in same, same  # a word that was found by hand is not missed

@@ -40,10 +40,10 @@ def methods(root):
 
 
 def algorithms(root):
-    """Values of quant_algo: words in capitals that are compared in the file of its ModelOpt methods."""
+    """Values of quant_algo: words in capitals with which the file of its ModelOpt methods compares it."""
     found = set()
     for node in ast.walk(words.tree(root / MODELOPT)):
-        if isinstance(node, (ast.Compare, ast.Dict)):
+        if isinstance(node, (ast.Compare, ast.Dict)) and "scheme_name" not in ast.unparse(node):
             found |= {text for text in words.texts(node) if text.isupper() and ("FP" in text or "MIXED" in text)}
     return found
 
@@ -59,5 +59,4 @@ def sections(root, reader):
         "model types": (f"{CONFIGS} (_CONFIG_REGISTRY)", registered(root) - reader.resolved("model types")),
         "quantization methods": (METHODS, methods(root)),
         "modelopt algorithms": (MODELOPT, algorithms(root)),
-        "prefix maps": (f"{MODELS} (hf_to_sglang_mapper)", words.prefix_maps(root / MODELS, "hf_to_sglang_mapper")),
     }

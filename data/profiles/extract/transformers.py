@@ -1,5 +1,4 @@
 """What a release of transformers states in its source."""
-import ast
 import re
 
 from extract import words
@@ -7,7 +6,6 @@ from extract import words
 AUTO = "transformers/models/auto"
 MODELS = "transformers/models"
 CONFIGURATION = "transformers/configuration_utils.py"
-CONVERSIONS = "transformers/conversion_mapping.py"
 GGUF = "transformers/integrations/ggml.py"
 # transformers' names for architectures that GGUF names otherwise
 IN_GGUF = {"qwen2_moe": "qwen2moe", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss", "minimax_m2": "minimax-m2",
@@ -21,64 +19,6 @@ def model_types(root):
     found = words.keys(root / AUTO / "configuration_auto.py", "CONFIG_MAPPING_NAMES", optional=True)
     newer = root / AUTO / "auto_mappings.py"
     return found | (words.keys(newer, "CONFIG_MAPPING_NAMES") if newer.exists() else set())
-
-
-class Recorder:
-    """Stands for every class that a table names: keeps what it is made with."""
-
-    def __init__(self, name, args=(), fields=None):
-        self.name, self.args, self.fields = name, args, fields or {}
-
-    def __call__(self, *args, **fields):
-        return Recorder(self.name, args, fields)
-
-    def patterns(self, place, field):
-        given = self.fields.get(field, self.args[place] if len(self.args) > place else [])
-        return [given] if isinstance(given, str) else given
-
-    @property
-    def source_patterns(self):
-        return self.patterns(0, "source_patterns")
-
-    @property
-    def target_patterns(self):
-        return self.patterns(1, "target_patterns")
-
-    _original_source_patterns = source_patterns
-
-    def word(self):
-        both = [self.source_patterns, self.target_patterns]
-        steps = "+".join(each.name for each in self.fields.get("operations", []))
-        if not all(both) or not all(isinstance(text, str) for each in both for text in each):
-            given = ",".join(f"{key}={value}" for key, value in self.fields.items() if isinstance(value, (str, int)))
-            return f"{self.name}({given})".replace(" ", "")
-        return ("=>".join("|".join(each) for each in both) + (f":{steps}" if steps else "")).replace(" ", "\\u0020")
-
-
-class Names(dict):
-    def __missing__(self, name):
-        return Recorder(name)
-
-
-def conversions(root):
-    """TYPE:NN:FROM=>TO:STEPS in their order, TYPE==OTHER for one that has another's. The function that builds the table
-    runs alone: every name outside it is a Recorder."""
-    if not (root / CONVERSIONS).exists():
-        return set()
-    tree = words.tree(root / CONVERSIONS)
-    names = Names()
-    kept = [node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)) or
-            (isinstance(node, ast.FunctionDef) and node.name == "_build_checkpoint_conversion_mapping")]
-    for node in kept:
-        ast.fix_missing_locations(node)
-        exec(compile(ast.Module([node], []), CONVERSIONS, "exec"), names)  # noqa: the table alone
-    table = names["_build_checkpoint_conversion_mapping"]()
-    same = names["_MODEL_TO_CONVERSION_PATTERN"] if "_MODEL_TO_CONVERSION_PATTERN" in names else {}
-    found = {f"{name}=={base}" for name, base in same.items() if base in table}
-    for name, rules in table.items():
-        if name not in same or rules != table.get(same[name]):
-            found |= {f"{name}:{place:02}:{rule.word()}" for place, rule in enumerate(rules) if isinstance(rule, Recorder)}
-    return found
 
 
 def tokenizers(root):
@@ -139,7 +79,6 @@ def sections(root, _):
                             backend_classes(root, generating)),
         "layer types": (f"{CONFIGURATION} (ALLOWED_LAYER_TYPES)", layer_types(root)),
         "renamed layer types": (f"{CONFIGURATION} (_LEGACY_LAYER_TYPE_REMAP)", renamed_layer_types(root)),
-        "conversions": (CONVERSIONS, conversions(root)),
     }
     if not (root / AUTO / "auto_mappings.py").exists():  # 4: it looks the classes up by name
         names = words.keys(root / AUTO / "tokenization_auto.py", "TOKENIZER_MAPPING_NAMES", column=1)

@@ -5,7 +5,6 @@ REGISTRY = "vllm/model_executor/models/registry.py"
 CONFIGS = "vllm/transformers_utils/config.py"
 METHODS = "vllm/model_executor/layers/quantization/__init__.py"
 MODELOPT = "vllm/model_executor/layers/quantization/modelopt.py"
-MODELS = "vllm/model_executor/models"
 
 
 def sections(root, reader):
@@ -25,5 +24,4 @@ def sections(root, reader):
                                types & known),
         "quantization methods": (METHODS, words.keys(root / METHODS, "QuantizationMethods")),
         "modelopt algorithms": (f"{MODELOPT} (QUANT_ALGOS)", algos),
-        "prefix maps": (f"{MODELS} (hf_to_vllm_mapper)", words.prefix_maps(root / MODELS, "hf_to_vllm_mapper")),
     }

@@ -2,7 +2,6 @@
 import ast
 import functools
 import pathlib
-import textwrap
 
 
 @functools.lru_cache(maxsize=None)
@@ -78,21 +77,3 @@ def classes_with(root, attribute):
                 if any(isinstance(t, ast.Name) and t.id == attribute for t in targets) and line.value is not None:
                     found[node.name] = line.value
     return found
-
-
-def prefix_maps(root, attribute):
-    """CLASS:FROM=TO for each start of a name that a class replaces; without TO it drops the weights."""
-    found = set()
-    for name, value in classes_with(root, attribute).items():
-        for call in ast.walk(value):
-            for keyword in call.keywords if isinstance(call, ast.Call) else []:
-                if keyword.arg != "orig_to_new_prefix":
-                    continue
-                for key, new in pairs(keyword.value):
-                    if isinstance(key, ast.Constant) and isinstance(new, ast.Constant):
-                        found.add(f"{name}:{key.value}={new.value or ''}")
-    return found
-
-
-def filled(words):
-    return textwrap.fill(" ".join(sorted(words)), 118, break_long_words=False, break_on_hyphens=False)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Prints sections [names FORM ...] of a profile: under which forms of names transformers reads a class's tensors.
 
-usage: PYTHON run_name_forms.py FOLDER...     PYTHON has transformers (4.57 or 5) and torch; FOLDERs hold small models
+usage: name_forms.py FOLDER...      where transformers 4.57 or 5 is installed with torch; FOLDERs hold small models
 
 A form is the words before a name and the first of its own: "model.language_model.*" of the text part, "lm_head",
 "model.visual" of a tower. Each form is tried on all names of its kind in the folder: it counts where the loader's
 own renaming leads to the parameters to which the folder's names lead. The usual form, the folder's, comes first.
+(others): the classes of most folders, but wrappers; (headless): in addition, where a folder has no head.
 """
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -99,9 +101,11 @@ def forms_of(folder):
     for kind in sorted({apart(each)[0] for each in names}, key=lambda kind: (kind != "text", kind)):
         own = [each for each in names if apart(each)[0] == kind]
         first = apart(own[0])[1]
-        for lead in dict.fromkeys((first, *LEADS)):
-            moved = {each: lead + apart(each)[2] for each in own}
-            form = lead + (kind.partition(":")[2] or "*")
+        stem = kind.partition(":")[2]
+        stems = dict.fromkeys((stem, *HEADS)) if kind.startswith("head") else (stem,)
+        for lead, new in itertools.product(dict.fromkeys((first, *LEADS)), stems):
+            moved = {each: lead + new + apart(each)[2][len(stem):] for each in own}
+            form = lead + (new or "*")
             for kept, out in ((names, forms), ([each for each in names if not apart(each)[0].startswith("head")], headless)):
                 found = rename([moved.get(each, each) for each in kept])
                 if all(found.get(moved[each]) == usual[each] for each in own if each in kept):
@@ -111,17 +115,20 @@ def forms_of(folder):
 
 
 def main():
-    sections = collections.defaultdict(set)
+    sections, headless = collections.defaultdict(set), set()
     for folder in sys.argv[1:]:
         try:
             name, forms, more = forms_of(folder)
         except Exception as error:
             print(f"# {folder}: {type(error).__name__}: {' '.join(str(error).split())[:100]}", file=sys.stderr)
             continue
-        sections[forms + (f"   # without a head also {more}" if more else "")].add(name)
+        sections[forms].add(name)
+        headless.update([more] if more else [])
     most = max(sections, key=lambda forms: len(sections[forms]), default="")
     for forms, classes in sorted(sections.items()):
-        print(f"[names {forms}]\n{'(others)' if forms == most else ' '.join(sorted(classes))}\n")
+        print(f"\n[names {forms}]\n{'(others)' if forms == most else ' '.join(sorted(classes))}")
+    for forms in sorted(headless):
+        print(f"\n[names {forms}]\n(headless)")
 
 
 if __name__ == "__main__":

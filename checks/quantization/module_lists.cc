@@ -329,6 +329,7 @@ ModuleLists::Answer ModuleLists::in_awq(const AskedModule& module) const {
     return fit_if(entries_.names().holds_part_of(name));
   };
   if (is_sglang_) return module.is_experts ? Answer::kQuantized : plain_if(has_part(module.name));
+  if (asks_joined_names_ && entries_.names().holds_part_of(module.name)) return Answer::kPlain;
   return of_shards(module, has_part);
 }
 

@@ -41,7 +41,8 @@ bool has_module_lists(const Quantization& said);
 // Whether a name is that of a tower or a projector: most are quantized by no method, whatever the
 // lists hold.
 bool is_of_tower(std::string_view name);
-// Whether a target is a part of the name of a Linear layer's class, or of experts'.
+// Whether a target of compressed-tensors stands for a class of the server's modules: "Linear" is a
+// part of the name QKVParallelLinear.
 bool names_a_class(std::string_view target);
 
 // A module as a server asks for it.

@@ -128,10 +128,9 @@ class Statement {
     if (is_excluded(name, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
     // Of a mixed file the server makes the rest plain.
-    const std::string& known = profile_.mixed.empty() ? profile_.algos : profile_.mixed;
-    if (said_.algo == "MIXED_PRECISION" && !has_word(known, served.algo)) {
-      served.algo.clear();
-    }
+    const bool runs = has_listed(profile_, "modelopt algorithms of layers", served.algo,
+                                 takes_algo(profile_, served.algo));
+    if (said_.algo == "MIXED_PRECISION" && !runs) served.algo.clear();
   }
 
   static std::vector<std::string> excluded(const Profile& profile, const Quantization& said,
@@ -348,6 +347,7 @@ class ByLists {
     if (is_of_tower(module.name)) return is_asked_tower(module.name);
     if (!is_of_text(on_, module.name)) return false;
     if (has_word(kJoinedLatents, word) && !is_of_names_) return false;
+    if (names_any(module.name, {".linear_attn.in_proj_", ".linear_attn.out_proj"})) return true;
     return has_word(kAlways, word) || coded_.contains(role_of(module.name)) ||
            module.form != Form::kPlain;
   }

@@ -1,18 +1,22 @@
-// Checks of the scheme that a statement declares for its weights: against how they are stored, and
-// against the schemes that a program has.
+// Compares the scheme that a quantization_config declares with the stored weights (Q38) and with
+// the schemes that a program runs (Q39).
 //
-// Sections of data/profiles for METHOD, whose words are rows of conditions between slashes:
+// The files in data/profiles list the schemes of each METHOD in three kinds of sections. A word of
+// a section is a row of conditions between slashes, which hold together:
 //
-//   [schemes METHOD]           a scheme fits one of these: of=linear/weights=int4/inputs=none
-//   [required METHOD]          and all of these: sparsity=none
-//   [unclear METHOD: REASON]   what the source does not decide: of=linear/inputs=float8
+//   [schemes METHOD]           the program runs a scheme that meets one of these rows
+//   [required METHOD]          it rejects a scheme that does not meet all of these rows
+//   [unclear METHOD: REASON]   the source does not decide about schemes that meet one of these rows
 //
-// Conditions name facts, and globs of which one fits. `of` is linear or experts. A group of
-// compressed-tensors has `outer_format` (that of all groups), `format` (its own, or that of all),
-// `targets` (linear or names), `sparsity`, `structure`, and of its weights, inputs, outputs and of
-// the cache the type and bits (int4, or none) and what follows a dot: strategy, group_size,
-// symmetric, dynamic, actorder and scales (their type). Other methods have the keys of their
-// statement as they are.
+// A condition is FACT=GLOB,GLOB: the fact matches one of the globs. Facts of every method: `of`
+// (linear or experts), `dtype`, and each key of the statement by its name (bits=4,8). Facts of a
+// group of compressed-tensors:
+//
+//   weights, inputs, outputs, cache    type and bits ("int4"), or "none"
+//   weights.KEY and so on              strategy, group_size, symmetric, dynamic, actorder, scales
+//   outer_format, format               of all groups; of this group
+//   targets                            linear or names
+//   sparsity, structure                of sparsity_config
 //
 // Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/fp8.py (Fp8Config,
 // create_weights) and compressed_tensors/compressed_tensors.py (_get_scheme_from_parts,
@@ -292,6 +296,8 @@ void look_schemes_taken(const Look& look) {
     std::optional<Fix> fix;
     if (answer.fault.starts_with("sparsity is dense")) {
       fix = Fix{"config:remove=quantization_config.sparsity_config", {}, {}, false, 0};
+    } else if (!look.on.packed.unread.empty() || !look.on.packed.fault.empty()) {
+      fix = advised("ckpt convert BASE OUT --to fp8");  // ckpt cannot decode the codes
     }
     look.report(scheme.place,
                 fmt::format("{} does not have this scheme: {}", look.profile.title(), answer.fault),

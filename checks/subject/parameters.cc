@@ -50,6 +50,7 @@ class Names {
         const bool is_inner = rule.name.starts_with(root_);
         const std::string_view own = is_inner ? rule.name.substr(root_.size()) : rule.name;
         (is_inner ? inner_ : outer_).push_back(own.substr(0, own.find('.') + 1));
+        if (rule.name == "embed_out.weight") head_ = "embed_out.";
       }
     }
   }
@@ -73,6 +74,7 @@ class Names {
   std::string canonical(std::string_view name) const {
     const Spelling found = apart(name);
     if (found.kind == NameKind::kOther) return std::string(name);
+    if (is_other_head(found.tail)) return fmt::format("{}{}", head_, found.tail.substr(8));
     const bool is_qwen_tower = found.tail.starts_with("visual.");
     if (found.kind != NameKind::kText && !is_qwen_tower) return std::string(found.tail);
     return fmt::format("{}{}", is_qwen_tower ? "model." : root_, found.tail);
@@ -84,12 +86,17 @@ class Names {
     const bool is_tower = tail.starts_with("visual.") || is_in_tower(tail);
     if (is_tower && !tail.starts_with("model.")) return NameKind::kTower;
     if (tail.starts_with("mtp.")) return NameKind::kDraft;
-    if (std::ranges::any_of(outer_, begins)) return NameKind::kHead;
+    if (std::ranges::any_of(outer_, begins) || is_other_head(tail)) return NameKind::kHead;
     const bool is_text = tail.starts_with("layers.") || std::ranges::any_of(inner_, begins);
     return is_text ? NameKind::kText : NameKind::kOther;
   }
 
-  std::string_view root_;
+  // Newer releases read GPT-NeoX's head under the usual name too.
+  bool is_other_head(std::string_view tail) const {
+    return !head_.empty() && tail.starts_with("lm_head.");
+  }
+
+  std::string_view root_, head_;  // head_: where the table has another name than "lm_head."
   std::vector<std::string_view> inner_, outer_;
 };
 

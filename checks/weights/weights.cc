@@ -59,9 +59,11 @@ std::string_view extra_front(std::string_view lead, std::string_view wanted) {
 }
 
 void add_renames(const NameForm& names, std::string_view wanted, std::vector<std::string>& out) {
-  const std::string_view lead = wanted.substr(0, wanted.size() - last_word(wanted).size());
+  const std::string_view last = last_word(wanted);
+  const std::string_view lead = wanted.substr(0, wanted.size() - last.size());
   for (const std::string& stem : names.stems) {
-    out.push_back(fmt::format("from={}{}.,to={}{}.", names.lead, stem, lead, stem));
+    const std::string_view to = names.kind == NameKind::kHead ? last : stem;
+    out.push_back(fmt::format("from={}{}.,to={}{}.", names.lead, stem, lead, to));
   }
 }
 

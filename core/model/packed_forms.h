@@ -19,7 +19,9 @@ struct PackedForm {
 struct PackedForms {
   std::map<std::string, PackedForm> by_codes;  // by the name of the tensor with the codes
   std::set<std::string> parts;                 // all tensors that belong to such a weight
-  std::string fault;  // what does not fit, in one sentence; then nothing above is filled
+  // Then nothing above is filled, and one of these says why, in one sentence.
+  std::string fault;   // parts do not fit
+  std::string unread;  // ckpt does not decode the layout, which may be sound
 };
 
 }  // namespace ckpt

@@ -43,10 +43,10 @@ Touches touches(const std::vector<Step>& steps);
 // The checkpoint at `path`, in the format that it has. Fails: as recognize() and reading do.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
                                    const ReadOptions& reading = {});
-// The same of a whole one, as its release has it where MLX saved it; `notes`, which may be null,
-// say so, and how an index does not fit. Fails also: kUsage: a file of safetensors or PyTorch that
-// its name calls one of several, which are not read with it; kCorrupt: files of the model are
-// missing, or an index does not name them; as from_mlx().
+// Reads a checkpoint that has to be complete, and converts one that MLX saved back to the layout of
+// its release. `notes`, which may be null, receives a note about MLX and one about an index that
+// does not fit. Fails as read_checkpoint() and from_mlx() do, and: kUsage: `path` is one shard of
+// several, as its name says; kCorrupt: files of the model are missing, or an index omits them.
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes = nullptr);

@@ -162,8 +162,8 @@ PackedForms packed_forms(const Checkpoint& checkpoint) {
   const PackedJob job(checkpoint, *statement, {}, false);
   const auto joined = join_all_packed(checkpoint, job);
   if (!joined) {
-    // A layout that is not read here may be sound.
-    if (joined.error().code == ErrorCode::kCorrupt) out.fault = joined.error().what;
+    const bool is_fault = joined.error().code == ErrorCode::kCorrupt;
+    (is_fault ? out.fault : out.unread) = joined.error().what;
     return out;
   }
   for (const auto& [first, made] : joined->by_first) {

@@ -1,14 +1,16 @@
-// Tokens of tokenizer.model, and what other files put on top of them (llama.cpp conversion/base.py
-// _create_vocab_sentencepiece, conversion/phi.py Phi3MiniModel.set_vocab).
+// The vocabulary of a folder with tokenizer.model. Every id starts as a placeholder; each source
+// then overwrites the ids that it names, in this order:
 //
-//   [PAD<i>] -10000 unused  ◀─ pieces  ◀─ added_tokens.json  ◀─ added_tokens_decoder
-//                                        -1000, user-defined     -1000, control or user-defined
-//                                                            ◀─ added tokens of tokenizer.json
+//   source                             score           type
+//   placeholders "[PAD<i>]"            -10000          unused
+//   pieces of tokenizer.model          the piece's     the piece's; normal if user-defined
+//   added_tokens.json                  -1000           user-defined
+//   added_tokens_decoder               -1000           control or user-defined
+//   added tokens of tokenizer.json     -1000           control or user-defined
 //
-// The converter reads tokenizer.json for Phi-3 alone, and transformers 5 writes no other list.
-//
-// User-defined pieces of the model are NORMAL in the file; only what the other files name becomes
-// user-defined.
+// The converter reads tokenizer.json for Phi-3 alone; transformers 5 writes no other list of added
+// tokens, so ckpt reads it for all families. Source: llama.cpp conversion/base.py
+// (_create_vocab_sentencepiece), conversion/phi.py (Phi3MiniModel.set_vocab).
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 
 #include <map>

@@ -16,7 +16,7 @@ REFRESH = ROOT / "data/profiles/refresh"
 VLLM = {
     "vllm/__init__.py": "",
     "vllm/model_executor/models/registry.py":
-        '_TEXT = {"AlphaForCausalLM": ("alpha", "Alpha"), "BetaForCausalLM": ("beta", "Beta")}\n'
+        '_TEXT = {"AlphaForCausalLM": ("alpha", "Alpha"), "BetaForCausalLM": ("transformers", "Beta")}\n'
         '_DRAFTS = {"AlphaMTP": ("alpha_mtp", "AlphaMTP")}\n'
         '_VLLM_MODELS = {**_TEXT, **_DRAFTS}\n_GONE = {"OldForCausalLM": "0.1"}\n',
     "vllm/transformers_utils/config.py": '_CONFIG_REGISTRY = LazyConfigDict(alpha="AlphaConfig", known="KnownConfig")\n',
@@ -120,6 +120,7 @@ def reads_vllm(folder):
     archive = wheel(folder, "vllm-0.9.0", VLLM)
     text = refreshed(folder, "vllm", "0.9.0", archive)
     assert section(text, "classes") == "AlphaForCausalLM AlphaMTP BetaForCausalLM"
+    assert section(text, "classes without code") == "BetaForCausalLM"
     assert section(text, "model types") == "also transformers-5.1 alpha"
     assert section(text, "own configurations") == "known"
     assert section(text, "modelopt algorithms") == "FP8 NVFP4"

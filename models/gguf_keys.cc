@@ -111,9 +111,9 @@ constexpr std::string_view kKeysOfWriters =
     " adapter.lora.prompt_prefix:t adapter.alora.invocation_tokens:A xielu.alpha_n:f"
     " xielu.alpha_p:f xielu.beta:f xielu.eps:f ";
 
-// What llama.cpp assumes where a file does not have a key. Each word is NAME=VALUE for the key
-// ARCHITECTURE.NAME of every architecture, or ARCHITECTURE/NAME=VALUE for one architecture, which
-// wins. VALUE is one of:
+// Values that llama.cpp assumes where a file does not have a key. Each word is NAME=VALUE for the
+// key ARCHITECTURE.NAME of every architecture, or ARCHITECTURE/NAME=VALUE for one architecture,
+// which wins. VALUE is one of:
 //
 //   10000    this number                     #KEY    the length of the list KEY
 //   KEY      the value of another key        %NAME   the rows of the tensors called NAME

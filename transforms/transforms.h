@@ -9,6 +9,7 @@
 #include "transforms/packed/quant_summary.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/one_form.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/tokenizer/files.h"
 #include "transforms/tokenizer/findings.h"
 

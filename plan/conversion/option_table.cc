@@ -40,11 +40,13 @@ constexpr ConvertOption kOptions[] = {
     {"tokenizer", "DIR", kInput, &C::tokenizer, kRecipeAndPlan, kPlan,
      "IN is a GGUF, which has its own", "folder to take the tokenizer from"},
     {"base", "DIR", kInput, &C::base, kRecipeAndPlan, kOffered,
-     "no requested change needs the unquantized model",
-     "the unquantized model: for fixes that need it, and for names and documents of a folder made "
-     "from a GGUF"},
+     "IN lacks nothing that it has, and no requested change needs the unquantized model",
+     "the model that IN was made from: gives what IN lacks (configuration, tokenizer, weights), "
+     "and what steps, fixes and a folder made from a GGUF need"},
     {"step", "NAME:KEY=VALUE,...", kInput, &C::steps, kRecipeAndPlan, kCommand, "",
      "a step to run on IN first (ckpt list steps)", "", "steps"},
+    {"like", "", kInput, StepKey{"to-gguf", "like"}, kRecipeAndPlan, kTaken,
+     "no output is made by a family's table"},
     {"allow-nonfinite", "", kInput, &C::allow_nonfinite, kRecipeAndPlan, kCommand, "",
      "convert NaN and Inf as they are"},
 

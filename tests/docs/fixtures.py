@@ -200,7 +200,14 @@ def wrapped_by_hand(maker, name):
     edited(maker, name, "config.json", model_type="qwen3_5", architectures=["Qwen3_5ForConditionalGeneration"])
 
 
+def unknown_class(maker, name):
+    """A model of a class that no table has, with the parameters of one that a table has."""
+    maker.copy("qwen3-micro", name)
+    edited(maker, name, "config.json", model_type="mystery", architectures=["MysteryForCausalLM"])
+
+
 MAKERS = {
+    "Mystery-4B": unknown_class,
     "testdata/qwen35-micro": copy_of("qwen35-micro"),
     "testdata/export/qat-checkpoint": copy_of("export/qat-checkpoint"),
     "gpt-oss-20b": copy_of("families/gpt-oss-mxfp4/hf"),

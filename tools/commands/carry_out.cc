@@ -288,7 +288,7 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   }
   if (conversion.if_needed) {
     const bool is_good = std::ranges::all_of(planned.verdicts, &OutputVerdict::is_good);
-    const Status recorded = record_made(plan, *report, conversion, is_good);
+    const Status recorded = record_made(planned, *report, conversion, is_good);
     // OUT is whole: the next run only does not know it.
     if (!recorded) console.warn(recorded.error().text());
   }
@@ -300,7 +300,10 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
 }
 
 void show_findings(const PlannedConversion& planned, const Console& console) {
-  for (const std::string& note : planned.notes) console.warn(note);
+  for (const std::string& note : planned.notes) {
+    console.warn(note);
+    console.object("note", {{"text", note}});
+  }
   for (const MergedWeight& one : planned.merged) {
     console.object("merged", {{"out", one.out},
                               {"tensor", one.tensor},

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
+#include "core/base/words.h"
 #include "formats/formats.h"
 #include "plan/conversion/option_table.h"
 #include "plan/text/type_names.h"
@@ -93,6 +94,14 @@ void list_families(const Console& console) {
                               {"export", export_of(family, true)}});
   }
   console.answer_table(table);
+}
+
+void list_pre_tokenizers(const Console& console) {
+  for (const PreTokenizerRules& one : all_pre_tokenizers()) {
+    console.answer_headed(one.names, "");
+    for (const std::string& rule : one.rules) console.answer("    {}", rule);
+    console.object("pre-tokenizer", {{"names", split_words(one.names)}, {"rules", one.rules}});
+  }
 }
 
 void list_checks(const Console& console) {
@@ -199,7 +208,8 @@ Result<int> list(const TypedList& typed, const Console& console) {
   static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
                                     {"steps", list_steps},     {"families", list_families},
                                     {"checks", list_checks},   {"profiles", list_profiles},
-                                    {"options", list_options}, {"commands", list_commands}};
+                                    {"options", list_options}, {"commands", list_commands},
+                                    {"pre-tokenizers", list_pre_tokenizers}};
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
     if (typed.what.empty()) console.answer_headed(entry.name, "");
@@ -213,9 +223,10 @@ Run declare_list(CommandOptions& options) {
   auto typed = std::make_shared<TypedList>();
   options.add(
       "WHAT", &typed->what,
-      "formats, types, steps, families, checks, profiles, options or commands; default: all",
+      "formats, types, steps, families, pre-tokenizers, checks, profiles, options or commands; "
+      "default: all",
       {.choices = {"formats", "types", "steps", "families", "checks", "profiles", "options",
-                   "commands"}});
+                   "commands", "pre-tokenizers"}});
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 

@@ -207,16 +207,20 @@ Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan) {
   return files_as_written(record);
 }
 
-Status record_made(const Plan& plan, const ExecuteReport& report, const Conversion& conversion,
-                   bool repeatable) {
+Status record_made(const PlannedConversion& planned, const ExecuteReport& report,
+                   const Conversion& conversion, bool repeatable) {
+  const Plan& plan = planned.plan;
   CKPT_ASSIGN(const PlanDigest digest, digest_of(plan, CKPT_VERSION));
   JsonValue files = JsonValue::array();
   for (const FileReport& file : report.files) {
     files.push_back(
         {{"path", file.path}, {"sha256", file.sha256}, {"state", state_of(file.path)}});
   }
-  JsonValue record = {
-      {"ckpt_made", 1}, {"plan", digest.sha256}, {"inputs", inputs_of(digest)}, {"files", files}};
+  JsonValue record = {{"ckpt_made", 1},
+                      {"plan", digest.sha256},
+                      {"inputs", inputs_of(digest)},
+                      {"files", files},
+                      {"notes", planned.notes}};
   if (JsonValue named = repeatable ? named_by(conversion) : JsonValue(); !named.is_null()) {
     record["request"] = request_of(conversion);
     record["named"] = std::move(named);

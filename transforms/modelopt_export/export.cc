@@ -11,6 +11,7 @@
 #include "models/models.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/file_metadata.h"
+#include "transforms/facts/like.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/facts/torch_dtype.h"
@@ -210,8 +211,13 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(check_unquantized(checkpoint));
   CKPT_TRY(add_amax_from(calibration, parsed, context));
-  CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
-  CKPT_ASSIGN(const Importance importance, read_importance(checkpoint, parsed, context));
+  Checkpoint named = checkpoint;
+  if (const auto like = options.find("like")) {
+    CKPT_TRY(make_like(named, *like));
+    context.note("--like {}: layers are chosen and grouped as in this class", *like);
+  }
+  CKPT_ASSIGN(const ExportModel model, read_export_model(named));
+  CKPT_ASSIGN(const Importance importance, read_importance(named, parsed, context));
   CKPT_TRY(split_experts(checkpoint, model, calibration, parsed, context.codecs));
   CKPT_ASSIGN(const Selection selection, select_modules(checkpoint, model, calibration, parsed));
   CKPT_TRY(check_selection(selection, parsed));
@@ -223,7 +229,7 @@ Result<Checkpoint> export_quantized(Checkpoint checkpoint, const OptionValues& o
   const ExportJob job{selection, model, calibration, importance, parsed, context};
   note_unused(job);
   note_unknown_stacks(checkpoint, job);
-  CKPT_TRY(note_chosen_by_name(checkpoint, job));
+  CKPT_TRY(note_chosen_by_name(named, job));
   QuantLayers layers = list_layers(checkpoint, selection);
   CKPT_TRY(keep_fp8(checkpoint, fp8, selection, parsed, context));
   CKPT_TRY(make_export_tensors(checkpoint, job));

@@ -1,5 +1,7 @@
 #include "transforms/modelopt_export/options.h"
 
+#include "transforms/facts/like.h"
+
 namespace ckpt {
 
 namespace {
@@ -88,7 +90,7 @@ Status check_mixed(const ExportOptions& options) {
 
 }  // namespace
 
-constinit const OptionRule kExportOptions[12] = {
+constinit const OptionRule kExportOptions[13] = {
     option::choice("type", kExportTypes, "what to store weights as").required(),
     option::path("amax-from", "DIR|FILE.json",
                  "maxima of activations: an earlier export, a QAT checkpoint, a list"),
@@ -113,6 +115,7 @@ constinit const OptionRule kExportOptions[12] = {
     option::choice("rest", kRests,
                    "type of FP8 layers of the source that are not selected; fp8 keeps them")
         .by_default("bf16"),
+    kLikeRule,
 };
 
 std::string_view ExportOptions::type_name() const {

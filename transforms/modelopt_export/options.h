@@ -73,7 +73,7 @@ inline constexpr Choice kScaleSearches[] = {{"none", ScaleSearch::kNone},
                                             {"best", ScaleSearch::kBest}};
 inline constexpr Choice kRoundings[] = {{"gpu", false}, {"cpu", true}};  // EncodeOptions
 
-extern const OptionRule kExportOptions[12];
+extern const OptionRule kExportOptions[13];
 // Fails: kUsage: options that do not go together.
 Result<ExportOptions> read_export_options(const OptionValues& options);
 

@@ -64,8 +64,10 @@ Result<std::vector<Parameter>> table_parameters(const std::vector<NamedTensor>& 
   return expected_parameters({*model.family, *model.family, model.config}, form);
 }
 
-Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model) {
-  if (model.family->is_partial) return {};
+Result<std::vector<Parameter>> missing_parameters(const std::vector<NamedTensor>& tensors,
+                                                  const Model& model) {
+  std::vector<Parameter> out;
+  if (model.family->is_partial) return out;
   Model asked = model;
   // The converter does not read the field, and nothing divides by null.
   const JsonValue* step = member(asked.config, "decoder_sparse_step");
@@ -83,15 +85,19 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
   // llama.cpp loads a model without draft layers, but not one with only some of their tensors.
   const bool has_mtp = std::ranges::any_of(
       expected, [&](const Parameter& each) { return is_mtp(each) && is_there(each); });
-  size_t count = 0;
-  const Parameter* first = nullptr;
   for (const Parameter& parameter : expected) {
     if (is_there(parameter) || may_be_missing(parameter, model)) continue;
-    if (is_mtp(parameter) && !has_mtp) continue;
-    if (count++ == 0) first = &parameter;
+    if (!is_mtp(parameter) || has_mtp) out.push_back(parameter);
   }
-  if (count == 0) return {};
-  const std::string more = count == 1 ? "" : fmt::format(" (and {} more)", count - 1);
+  return out;
+}
+
+Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model) {
+  CKPT_ASSIGN(const std::vector<Parameter> missing, missing_parameters(tensors, model));
+  if (missing.empty()) return {};
+  const Parameter* first = &missing.front();
+  const std::string more =
+      missing.size() == 1 ? "" : fmt::format(" (and {} more)", missing.size() - 1);
   if (is_head(first->name)) {
     return corrupt_hint(
         "--step config:set=tie_word_embeddings=true, if the embeddings are the head",

@@ -32,50 +32,9 @@ const OutTypeRow& row_of(OutType type) {
   return *row;
 }
 
-constexpr const char* kFamiliesHint = "ckpt list families, which names those that are";
-
-// "; the nearest known is 'Y'": that which begins most like `name`, the shorter of two.
-std::string nearest_known(std::string_view name, std::string_view Family::*words) {
-  std::string_view nearest;
-  size_t longest = 2;  // fewer letters than this say nothing
-  for (const Family* family : families()) {
-    for (const std::string_view word : split_words(family->*words)) {
-      const auto [end, ignored] = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
-      const auto shared = static_cast<size_t>(end - word.begin());
-      if (shared < longest || (shared == longest && word.size() >= nearest.size())) continue;
-      longest = shared;
-      nearest = word;
-    }
-  }
-  return nearest.empty() ? std::string() : fmt::format("; the nearest known is '{}'", nearest);
-}
-
 const std::string* first_architecture(const JsonValue& json) {
   const JsonValue& list = list_in(json, "architectures");
   return list.empty() ? nullptr : list.front().get_ptr<const std::string*>();
-}
-
-Result<const Family*> find_family(const JsonValue& root, const JsonValue* text,
-                                  std::string& architecture) {
-  const std::string* name = text == nullptr ? nullptr : first_architecture(*text);
-  if (name == nullptr) name = first_architecture(root);
-  if (name != nullptr) {
-    architecture = *name;
-    for (const Family* family : families()) {
-      if (has_word(family->architectures, *name)) return family;
-    }
-    return unsupported_hint(kFamiliesHint, "config.json: architecture '{}' is not converted{}",
-                            *name, nearest_known(*name, &Family::architectures));
-  }
-  const std::string* type = text_of(text, "model_type");
-  if (type == nullptr) type = text_of(root, "model_type");
-  for (const Family* family : families()) {
-    if (type != nullptr && has_word(family->model_types, *type)) return family;
-  }
-  const std::string said = type == nullptr ? "" : *type;
-  return unsupported_hint(kFamiliesHint,
-                          "config.json: no architectures, and model_type '{}' is not converted{}",
-                          said, nearest_known(said, &Family::model_types));
 }
 
 // The family that this configuration makes of its class.
@@ -83,7 +42,8 @@ Result<const Family*> variant_of(const Family* family, const JsonValue& config) 
   for (const FamilyVariant& variant : family->variants) {
     if (!variant.applies(config)) continue;
     if (variant.family != nullptr) return variant_of(variant.family, config);
-    return unsupported("config.json: {} is not converted", variant.refused_as);
+    return unsupported_hint(std::string(kTwoSteps), "config.json: {} is not converted",
+                            variant.refused_as);
   }
   return family;
 }
@@ -267,6 +227,32 @@ std::vector<LayerMixer> mixers_without_types(const Model& model) {
 
 }  // namespace
 
+JsonValue merged_config(const JsonValue& root) {
+  JsonValue out = root;
+  if (const JsonValue* text = find_text_config(root)) out.update(*text);
+  return out;
+}
+
+NamedClass find_class(const JsonValue& root) {
+  const JsonValue* text = find_text_config(root);
+  const std::string* name = text == nullptr ? nullptr : first_architecture(*text);
+  if (name == nullptr) name = first_architecture(root);
+  const std::string* type = text_of(text, "model_type");
+  if (type == nullptr) type = text_of(root, "model_type");
+  NamedClass out{nullptr, name == nullptr ? "" : *name, type == nullptr ? "" : *type};
+  for (const Family* family : families()) {
+    const bool is_it = name != nullptr ? has_word(family->architectures, *name)
+                                       : has_word(family->model_types, out.model_type);
+    if (is_it && out.family == nullptr) out.family = family;
+  }
+  return out;
+}
+
+std::string NamedClass::words() const {
+  return architecture.empty() ? fmt::format("model_type '{}' without architectures", model_type)
+                              : fmt::format("architecture '{}'", architecture);
+}
+
 const JsonValue* Model::field(std::string_view fields) const {
   const JsonValue* found = first_present(config, fields);
   return found != nullptr && found->is_null() ? nullptr : found;
@@ -299,9 +285,14 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   Model model;
   model.root = *root;
   const JsonValue* text = find_text_config(model.root);
-  CKPT_ASSIGN(model.family, find_family(model.root, text, model.architecture));
-  model.config = model.root;
-  if (text != nullptr) model.config.update(*text);
+  const NamedClass found = find_class(model.root);
+  if (found.family == nullptr) {
+    return unsupported_hint("ckpt list families, which names those that are",
+                            "config.json: {} is not converted", found.words());
+  }
+  model.family = found.family;
+  model.architecture = found.architecture;
+  model.config = merged_config(model.root);
   CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
   JsonValue level = rope_level(model, text);
   if (!is_bare(model)) level = level_with_default(std::move(level), model);

@@ -48,6 +48,20 @@ struct Model {
   Result<uint64_t> head_values() const;
 };
 
+// The class that config.json names.
+struct NamedClass {
+  const Family* family;  // nullptr: no table has it
+  std::string architecture, model_type;
+  std::string words() const;  // "architecture 'X'", where a message names it
+};
+NamedClass find_class(const JsonValue& root);
+// config.json with the fields of its text part over its own.
+JsonValue merged_config(const JsonValue& root);
+
+// llama.cpp's converter knows more classes, and a GGUF is quantized without a table.
+inline constexpr std::string_view kTwoSteps =
+    "llama.cpp's convert_hf_to_gguf.py, and then ckpt convert on the GGUF that it writes";
+
 // Fails: kUsage without config.json; kUnsupported for an architecture that is not known, naming
 // those that are; kCorrupt.
 Result<Model> read_model(const Checkpoint& checkpoint);

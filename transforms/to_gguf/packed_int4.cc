@@ -13,6 +13,7 @@
 #include "core/base/counted.h"
 #include "core/chunks/repack.h"
 #include "transforms/packed/packed.h"
+#include "transforms/to_gguf/mxfp4.h"
 #include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
@@ -88,6 +89,13 @@ Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs
     if (!taken.contains(tensor.name)) out.push_back(tensor);
   }
   return out;
+}
+
+Result<Checkpoint> with_whole_weights(Checkpoint input, Codecs codecs) {
+  input.tensors = join_mxfp4(std::move(input.tensors), codecs);
+  CKPT_ASSIGN(input, join_packed_weights(std::move(input), codecs));
+  CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), codecs));
+  return input;
 }
 
 std::optional<Tensor> with_kept_codes(const Tensor& tensor, Codecs codecs) {

@@ -37,14 +37,6 @@ constexpr std::string_view kTowerWords[] = {
 constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
                                             ".rotary_emb.inv_freq"};
 
-bool is_tower(std::string_view name) {
-  return std::ranges::any_of(kTowerStarts,
-                             [&](std::string_view start) { return name.starts_with(start); }) ||
-         std::ranges::any_of(kTowerWords, [&](std::string_view word) {
-           return name.find(word) != std::string_view::npos;
-         });
-}
-
 struct MtpName {
   std::string name;
   uint64_t layers = 0;  // that must exist for it
@@ -182,6 +174,23 @@ Result<bool> drops_head(const Model& model) {
       family.name);
 }
 
+// transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
+// the converter turns them anyway. Of a square down_proj gate_up_proj tells which.
+Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
+  if (model.family->turned == nullptr) return false;
+  for (const NamedTensor& named : tensors) {
+    const bool is_down = named.name.ends_with(".mlp.experts.down_proj");
+    if (!is_down && !named.name.ends_with(".mlp.experts.gate_up_proj")) continue;
+    CKPT_ASSIGN(const uint64_t width, model.count("hidden_size"));
+    CKPT_ASSIGN(const uint64_t inner, model.count("moe_intermediate_size"));
+    const uint64_t out = is_down ? width : 2 * inner;
+    const uint64_t in = is_down ? inner : width;
+    const std::vector<uint64_t>& shape = named.tensor.shape;
+    if (in != out && shape.size() == 3) return shape[1] == out && shape[2] == in;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<float> read_scale(const Tensor& tensor) {
@@ -190,6 +199,14 @@ Result<float> read_scale(const Tensor& tensor) {
   const float scale = tensor.name.ends_with("_global_scale") ? 1.0f / found : found;
   if (std::isfinite(scale) && scale > 0) return scale;
   return corrupt("tensor '{}' is {}; expected a finite number above zero", tensor.name, found);
+}
+
+bool is_tower(std::string_view name) {
+  return std::ranges::any_of(kTowerStarts,
+                             [&](std::string_view start) { return name.starts_with(start); }) ||
+         std::ranges::any_of(kTowerWords, [&](std::string_view word) {
+           return name.find(word) != std::string_view::npos;
+         });
 }
 
 bool is_side_scale(std::string_view name) {
@@ -260,6 +277,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   model.mtp_layers = mtp_layers;
   model.keeps_mtp = keep_mtp;
   if (model.family->nextn == NextnLayers::kKept) CKPT_TRY(count_nextn(keep_mtp, drafts, model));
+  CKPT_ASSIGN(const bool is_turned, has_turned_experts(out, model));
+  if (is_turned) model.family = model.family->turned;
   return out;
 }
 

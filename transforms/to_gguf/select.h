@@ -20,6 +20,9 @@ struct NamedTensor {
 // finite number above zero; as read_values.
 Result<float> read_scale(const Tensor& tensor);
 
+// A tensor of a vision, audio or speech tower, or of what connects it.
+bool is_tower(std::string_view name);
+
 // An entry next to quantized weights that is not a tensor of the model.
 bool is_side_scale(std::string_view name);
 
@@ -31,7 +34,8 @@ bool is_nvfp4(const Tensor& tensor, Codecs codecs);
 
 // Tensors in the order in which they are converted, without vision and other towers, whose
 // names go to model.towers; counts the layers for multi-token prediction into model.mtp_layers
-// unless they are to be dropped.
+// unless they are to be dropped; a family whose experts lie the other way here takes the place of
+// model.family.
 // Fails: kUnsupported for types that cannot be decoded, naming the quantization found.
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs);

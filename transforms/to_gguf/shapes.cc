@@ -69,6 +69,10 @@ std::string_view null_without(std::string_view name, const Model& model) {
 
 }  // namespace
 
+bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape) {
+  return are_same(table_shape(named.tensor), shape, table_name(named));
+}
+
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
   CKPT_ASSIGN(const auto expected, table_parameters(tensors, model));
   std::unordered_map<std::string_view, const std::vector<uint64_t>*> shapes;
@@ -85,7 +89,7 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
       return corrupt_hint(kOwnConfig, "config.json: {} is null, but the weights have '{}'", field,
                           named.tensor.name);
     }
-    if (are_same(table_shape(named.tensor), *found->second, name)) continue;
+    if (has_shape(named, *found->second)) continue;
     if (count++ != 0) continue;
     first = &named;
     wanted = found->second;

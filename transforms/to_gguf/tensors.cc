@@ -15,9 +15,11 @@
 #include <set>
 #include <span>
 
+#include "core/base/nearest.h"
 #include "core/chunks/repack.h"
 #include "core/computed/decoded_source.h"
 #include "models/models.h"
+#include "transforms/packed/quant_summary.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
@@ -91,9 +93,8 @@ class TensorList {
 
   Result<std::vector<Tensor>> finish() {
     if (!unknown_.empty()) {
-      const auto shown = std::span(unknown_).first(std::min<size_t>(unknown_.size(), 5));
-      return unsupported("{} tensors that family {} does not have, such as '{}'", unknown_.size(),
-                         model_.family->name, fmt::join(shown, "', '"));
+      return unsupported("{} tensors that family {} does not have: {}", unknown_.size(),
+                         model_.family->name, first_names(summarize_names(unknown_), 8));
     }
     if (!experts_.empty()) {
       const auto& [layer, experts] = *experts_.begin();

@@ -18,12 +18,12 @@
 #include "core/chunks/evaluate.h"
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
+#include "transforms/facts/like.h"
 #include "transforms/facts/qat_quantizers.h"
-#include "transforms/packed/packed.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
-#include "transforms/to_gguf/mxfp4.h"
+#include "transforms/to_gguf/relative.h"
 #include "transforms/to_gguf/select.h"
 #include "transforms/to_gguf/tensors.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
@@ -50,13 +50,15 @@ constexpr OptionRule kToGgufOptions[] = {
     option::choice("missing", kMissing,
                    "of a folder that lacks tensors of the model: refuse it, or convert the others")
         .by_default("refuse"),
-    option::choice("tokenizer-pre", {}, "name of the pre-tokenizer, instead of the one found")
+    option::choice("tokenizer-pre", {}, "name of the pre-tokenizer, instead of the one found "
+                                        "(ckpt list pre-tokenizers)")
         .called("NAME")
         .or_word(kPreTokenizerNames, pre_tokenizer_names),
     option::choice("tokenizer-as", kTokenizerAs,
                    "where both differ, write the vocabulary by which llama.cpp splits texts as the "
                    "source does, or the converter's")
         .by_default("source"),
+    kLikeRule,
     option::text("model-name", "NAME",
                  "general.name, instead of that of the model card or the folder"),
 };
@@ -172,32 +174,18 @@ Status check_rope(const Model& model, const Context& context) {
                       field, scaling.is_null() ? "absent" : scaling.dump(), parameters.dump());
 }
 
-// transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
-// the converter turns them anyway. Of a square down_proj gate_up_proj tells which.
-Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
-  for (const NamedTensor& named : tensors) {
-    const bool is_down = named.name.ends_with(".mlp.experts.down_proj");
-    if (!is_down && !named.name.ends_with(".mlp.experts.gate_up_proj")) continue;
-    CKPT_ASSIGN(const uint64_t width, model.count("hidden_size"));
-    CKPT_ASSIGN(const uint64_t inner, model.count("moe_intermediate_size"));
-    const uint64_t out = is_down ? width : 2 * inner;
-    const uint64_t in = is_down ? inner : width;
-    const std::vector<uint64_t>& shape = named.tensor.shape;
-    if (in != out && shape.size() == 3) return shape[1] == out && shape[2] == in;
-  }
-  return false;
-}
-
 Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const Context& context) {
   if (input.format == "gguf") {
     return misuse("to-gguf: the checkpoint is GGUF already");
   }
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
+  CKPT_ASSIGN(const auto own_config, read_object(input, "config.json"));
+  const auto like = options.find("like");
+  if (like) CKPT_TRY(make_like(input, *like));
+  CKPT_TRY(require_table(input, context.codecs));
   CKPT_ASSIGN(Model model, read_model(input));
   CKPT_TRY(check_rope(model, context));
-  input.tensors = join_mxfp4(std::move(input.tensors), context.codecs);
-  CKPT_ASSIGN(input, join_packed_weights(std::move(input), context.codecs));
-  CKPT_ASSIGN(input.tensors, join_packed_int4(std::move(input.tensors), context.codecs));
+  CKPT_ASSIGN(input, with_whole_weights(std::move(input), context.codecs));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, options.yes("mtp"), model, context.codecs));
   if (options.yes("note-towers")) note_towers(model, context);
@@ -209,10 +197,7 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
         "llama.cpp has no use for them in this family",
         model.left_out);
   }
-  if (model.family->turned != nullptr) {
-    CKPT_ASSIGN(const bool is_turned, has_turned_experts(selected, model));
-    if (is_turned) model.family = model.family->turned;
-  }
+  if (like) CKPT_TRY(note_assumptions(*own_config, selected, model, context));
   CKPT_TRY(check_shapes(selected, model));
   CKPT_TRY(check_layers(selected, model));
   // Names that the family does not have are reported first.

@@ -9,6 +9,7 @@
 // the preprocessor are F32 even where it writes whole numbers; everything else is the same byte for
 // byte. Layers and their sizes are held against the configuration, which it does not do.
 #include "core/model/transform.h"
+#include "transforms/facts/like.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/to_gguf/general/general.h"
 #include "transforms/to_gguf/model.h"
@@ -23,6 +24,7 @@ constexpr OptionRule kToMmprojOptions[] = {
                    "type of the projector's matrices; auto: that of the source (norms, position "
                    "and patch embeddings are F32)")
         .by_default("auto"),
+    kLikeRule,
     option::text("model-name", "NAME",
                  "general.name, instead of that of the model card or the folder"),
 };
@@ -34,6 +36,7 @@ Result<Checkpoint> to_mmproj(Checkpoint input, const OptionValues& options,
                        "to-mmproj: the checkpoint is GGUF already; it holds no towers");
   }
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
+  if (const auto like = options.find("like")) CKPT_TRY(make_like(input, *like));
   CKPT_ASSIGN(ProjectorModel model, read_projector_model(input));
   const int wanted = options.choice<int>("mmproj-type");
   Checkpoint out;

@@ -61,6 +61,17 @@ std::vector<std::string> pre_tokenizer_names() {
   return out;
 }
 
+std::vector<PreTokenizerRules> all_pre_tokenizers() {
+  constexpr std::string_view kFront = "rules ", kIndent = "  ";
+  std::vector<PreTokenizerRules> out;
+  for (std::string_view text = kPretokenizers; !text.empty();) {
+    const std::string_view line = take_line(text);
+    if (line.starts_with(kFront)) out.push_back({std::string(line.substr(kFront.size())), {}});
+    if (line.starts_with(kIndent)) out.back().rules.emplace_back(line.substr(kIndent.size()));
+  }
+  return out;
+}
+
 std::vector<uint8_t> check_pieces(std::string_view rules) {
   constexpr std::string_view kFront = "pieces ";
   std::vector<uint8_t> out;

@@ -23,6 +23,13 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
 inline constexpr std::string_view kPreTokenizerNames = "a pre-tokenizer that llama.cpp knows";
 std::vector<std::string> pre_tokenizer_names();
 
+// Names of pre-tokenizers, between spaces, and the patterns by which llama.cpp cuts texts for them.
+struct PreTokenizerRules {
+  std::string names;
+  std::vector<std::string> rules;
+};
+std::vector<PreTokenizerRules> all_pre_tokenizers();
+
 // The steps that llama.cpp's `name` stands for, a line each: the pattern of a Split, or a word as
 // in pre.cc ("bytes" last). Empty for names that are not known.
 std::string_view pre_tokenizer_steps(std::string_view name);

@@ -17,7 +17,7 @@ namespace ckpt {
 extern const Transform kToGguf, kQuantize, kCast, kExport, kNvfp4Layout, kFromGguf, kToMmproj,
     kDequantize, kMixedToNvfp4, kAwqFoldRepair, kVlWrap, kVlUnwrap, kPreprocessor, kTokenizer,
     kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts, kLora,
-    kLoraToGguf;
+    kLoraToGguf, kComplete;
 
 namespace {
 
@@ -25,7 +25,7 @@ const Transform* const kTransforms[] = {
     &kToGguf,       &kQuantize,   &kCast,          &kExport,        &kNvfp4Layout,  &kFromGguf,
     &kToMmproj,     &kDequantize, &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap,
     &kPreprocessor, &kTokenizer,  &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,
-    &kDrop,         &kRename,     &kExperts,       &kLora,          &kLoraToGguf,
+    &kDrop,         &kRename,     &kExperts,       &kLora,          &kLoraToGguf,   &kComplete,
 };
 
 bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {

@@ -299,11 +299,40 @@ std::vector<Step> with_one_encoding(std::vector<Step> steps, const Checkpoint& c
   return steps;
 }
 
+// Takes the files and weights that IN lacks from --base, before all steps.
+Result<Checkpoint> completed(Checkpoint checkpoint, const Conversion& conversion,
+                             Planning& planning) {
+  const bool is_adapter = !adapter_words(checkpoint).empty();
+  if (conversion.base.empty() || checkpoint.format == "gguf" || is_adapter) return checkpoint;
+  const size_t before = checkpoint.documents.size() + checkpoint.tensors.size();
+  CKPT_ASSIGN(checkpoint, find_transform("complete")
+                              ->apply(std::move(checkpoint), {{"base", conversion.base}},
+                                      planning.context(conversion)));
+  const bool is_used = checkpoint.documents.size() + checkpoint.tensors.size() != before;
+  if (is_used) planning.use.add("base");
+  return checkpoint;
+}
+
+// Steps that need the unquantized model have it from --base, unless they name another one.
+std::vector<Step> with_base(std::vector<Step> steps, const Conversion& conversion,
+                            Planning& planning) {
+  for (Step& step : steps) {
+    const OptionRules rules = step.transform->options;
+    const bool needs_base = find_rule(rules, "base") != nullptr && !find_rule(rules, "with") &&
+                            !find_rule(rules, "from") && !step.options.has("base");
+    if (conversion.base.empty() || !needs_base) continue;
+    step.options.add("base", conversion.base);
+    planning.use.add("base");
+  }
+  return steps;
+}
+
 // A person's own steps, and the tokenizer that was asked for.
 Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
                                    const Conversion& conversion, Planning& planning) {
   const Context context = planning.context(conversion);
   leave_adapter(checkpoint, conversion.in, steps, context);
+  CKPT_ASSIGN(checkpoint, completed(std::move(checkpoint), conversion, planning));
   if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
     CKPT_ASSIGN(const std::vector<Document> documents,
                 read_documents(conversion.tokenizer, conversion.reading));
@@ -317,7 +346,7 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
     if (encodes || encodes_again) planning.use.add("imatrix");
   }
   const std::vector<Step> made = with_one_encoding(steps, checkpoint, conversion);
-  return apply_steps(made, std::move(checkpoint), context);
+  return apply_steps(with_base(made, conversion, planning), std::move(checkpoint), context);
 }
 
 struct OutputNotes {

@@ -12,6 +12,7 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kPreprocessorOptions[] = {
+    option::path("base", "DIR", "the same as from"),
     option::path("from", "DIR",
                  "the folder to take the files from; those usual for the model when absent"),
 };
@@ -148,7 +149,7 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
     if (model.error().code == ErrorCode::kUsage) model.error().hint = "vl-wrap first";
     return Failure(std::move(model.error()));
   }
-  const auto from = options.find("from");
+  const auto from = options.find(options.has("from") ? "from" : "base");
   std::vector<Document> others;
   if (from) {
     CKPT_ASSIGN(others, in(*from, context.documents(*from)));

@@ -24,6 +24,7 @@ namespace ckpt {
 namespace {
 
 constexpr OptionRule kWrapOptions[] = {
+    option::path("base", "DIR", "the same as with"),
     option::path("with", "BASE",
                  "a folder of the vision-language model: its vision_config, ids, processors"),
 };
@@ -130,7 +131,8 @@ Result<Checkpoint> vl_wrap(Checkpoint checkpoint, const OptionValues& options,
   CKPT_TRY(check_format(checkpoint));
   CKPT_ASSIGN(JsonDocument config, config_of(checkpoint));
   std::optional<Base> base;
-  if (const auto path = options.find("with")) CKPT_SET(base, in(*path, open_base(*path, context)));
+  const auto path = options.find(options.has("with") ? "with" : "base");
+  if (path) CKPT_SET(base, in(*path, open_base(*path, context)));
   CKPT_ASSIGN(const VlModel model, identify_vl_text(config.root, base ? base->family : nullptr));
   VlFacts facts;
   facts.has_head = checkpoint.has_head();

@@ -1,0 +1,107 @@
+// complete: takes what a checkpoint lacks from the model that it was made from.
+//
+//   config.json, generation_config.json     each that is not there
+//   tokenizer; chat template                if there is no vocabulary; no template
+//   preprocessors                           if the model has towers and there is none
+//   unquantized weights                     parameters of its family that no tensor holds
+//
+// Files and tensors that are there stay as they are.
+#include <algorithm>
+
+#include "core/model/document_names.h"
+#include "core/model/json_documents.h"
+#include "core/model/transform.h"
+#include "transforms/packed/quant_summary.h"
+#include "transforms/to_gguf/tensors.h"
+
+namespace ckpt {
+
+extern const Transform kGraft;
+
+namespace {
+
+constexpr OptionRule kCompleteOptions[] = {
+    option::path("base", "DIR", "the model that the checkpoint was made from").required(),
+};
+
+bool has_kind(const Checkpoint& checkpoint, DocumentKind kind) {
+  return std::ranges::any_of(checkpoint.documents, [&](const Document& document) {
+    return is_document_of(kind, document.path);
+  });
+}
+
+bool is_lacking(const Checkpoint& to, std::string_view path) {
+  if (path == "config.json" || path == "generation_config.json") return !to.find_document(path);
+  if (is_document_of(DocumentKind::kTemplate, path)) {
+    const Document* config = to.find_document("tokenizer_config.json");
+    return !has_kind(to, DocumentKind::kTemplate) &&
+           (config == nullptr || config->text().find("\"chat_template\"") == std::string::npos);
+  }
+  if (is_document_of(DocumentKind::kInputs, path)) {
+    const auto config = read_object(to, "config.json");
+    return !has_kind(to, DocumentKind::kInputs) && config && *config != nullptr &&
+           known(**config, "vision_config") != nullptr;
+  }
+  return !has_kind(to, DocumentKind::kVocabulary) &&
+         (is_document_of(DocumentKind::kVocabulary, path) ||
+          is_document_of(DocumentKind::kTokenizer, path));
+}
+
+std::vector<std::string> take_documents(const std::vector<Document>& base, Checkpoint& to) {
+  std::vector<std::string> taken;
+  Checkpoint before = to;
+  for (const Document& document : base) {
+    if (document.path == "config.json" && is_lacking(to, document.path)) {
+      before.set_document(document);  // it tells whether there are towers
+    } else if (!is_lacking(before, document.path)) {
+      continue;
+    }
+    to.set_document(document);
+    taken.push_back(document.path);
+  }
+  return taken;
+}
+
+// Of a family without a table nothing is known to be missing.
+Result<std::vector<Parameter>> missing_in(const Checkpoint& checkpoint, const Context& context) {
+  auto whole = with_whole_weights(checkpoint, context.codecs);
+  auto model = whole ? read_model(*whole) : Failure(whole.error());
+  if (!model) return std::vector<Parameter>();
+  const auto tensors = select_tensors(*whole, true, *model, context.codecs);
+  return tensors ? missing_parameters(*tensors, *model) : std::vector<Parameter>();
+}
+
+Result<Checkpoint> complete(Checkpoint checkpoint, const OptionValues& options,
+                            const Context& context) {
+  CKPT_TRY(expect_safetensors(checkpoint, "complete"));
+  const std::string base = options.text("base");
+  CKPT_ASSIGN(const std::vector<Document> documents, context.documents(base));
+  std::vector<std::string> taken = take_documents(documents, checkpoint), weights;
+  CKPT_ASSIGN(const std::vector<Parameter> missing, missing_in(checkpoint, context));
+  if (!missing.empty()) {
+    CKPT_ASSIGN(const Checkpoint other, context.open(base));
+    Options graft{{"from", base}};
+    for (const Parameter& parameter : missing) {
+      const Tensor* found = other.find_tensor(parameter.name);
+      if (found == nullptr || !found->is_plain_float()) continue;
+      weights.push_back(parameter.name);
+      graft.add("tensors", parameter.name);
+    }
+    if (!weights.empty()) {
+      CKPT_SET(checkpoint, kGraft.apply(std::move(checkpoint), graft, context));
+    }
+  }
+  std::ranges::move(summarize_names(weights), std::back_inserter(taken));
+  if (!taken.empty()) {
+    context.note("taken from --base {}, because IN lacks them: {}", base, fmt::join(taken, ", "));
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+extern constinit const Transform kComplete{
+    "complete", "takes from another model what is missing: configuration, tokenizer, weights",
+    kCompleteOptions, complete, Touches::kValues};
+
+}  // namespace ckpt

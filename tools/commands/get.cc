@@ -15,8 +15,10 @@
 #include "formats/formats.h"
 #include "plan/conversion/edits.h"
 #include "plan/conversion/steps.h"
+#include "quantizers/quantizers.h"
 #include "tools/line/commands.h"
 #include "tools/say/meta_text.h"
+#include "transforms/transforms.h"
 
 namespace ckpt {
 namespace {
@@ -24,6 +26,7 @@ namespace {
 struct TypedGet {
   std::string path;
   std::vector<std::string> keys;
+  std::string tensor;
   bool raw = false;
   ReadOptions reading;
 };
@@ -155,7 +158,27 @@ Result<Answers> document_answers(const TypedGet& typed) {
   return out;
 }
 
+// Decoded, as this machine stores F32.
+Result<int> write_values(const TypedGet& typed) {
+  CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
+  CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), all_codecs()));
+  const Tensor* found = checkpoint.find_tensor(typed.tensor);
+  if (found == nullptr) {
+    return misuse_hint(near_hint(typed.tensor, names_in(checkpoint.tensors), "--tensor ",
+                                 "ckpt show --tensors " + shell_path(typed.path)),
+                       "{}: has no tensor '{}'", typed.path, typed.tensor);
+  }
+  CKPT_ASSIGN(const std::vector<float> values, read_values(*found, UINT64_MAX));
+  CKPT_TRY(check_files_read());
+  std::fwrite(values.data(), sizeof(float), values.size(), stdout);
+  return 0;
+}
+
 Result<int> get(const TypedGet& typed, const Console& console) {
+  if (!typed.tensor.empty()) {
+    if (typed.keys.empty() && !console.json()) return write_values(typed);
+    return misuse("--tensor {}: the values alone; expected no KEY and no --json", typed.tensor);
+  }
   const auto refused = misuse_hint("ckpt get FILE KEY --raw",
                                    "--raw: the bytes of one value; expected one KEY and no --json");
   if (typed.raw && (typed.keys.size() != 1 || console.json())) return refused;
@@ -188,6 +211,8 @@ Run declare_get(CommandOptions& options) {
       "KEY", &typed->keys,
       "key to print; a single one is printed entirely (default: all, a line each); in a folder "
       "DOCUMENT.json:KEY");
+  options.add("--tensor NAME", &typed->tensor,
+              "only the values of a tensor, decoded to F32, for a file");
   options.add("--raw", &typed->raw, "only the bytes of one value, for a file");
   declare_follow_links(options, &typed->reading.follow_links);
   return [typed](const Console& console, const CommonOptions&) { return get(*typed, console); };

@@ -163,6 +163,19 @@ const std::vector<uint64_t>& shape_in_file(const Tensor& tensor) {
   return tensor.has_scales() || shapes.empty() ? tensor.shape : shapes[0];
 }
 
+// Where the bytes of a tensor are, one object a run of them.
+Json places_of(const Tensor& tensor) {
+  Json out = Json::array();
+  for (const auto& part : tensor.stored().parts) {
+    for (const Slice& slice : part) {
+      out.push_back({{"path", slice.source->name()},
+                     {"offset_bytes", slice.offset_bytes},
+                     {"size_bytes", slice.size_bytes}});
+    }
+  }
+  return out;
+}
+
 Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                     const QuantSummary& summary, const TypedShow& typed) {
   const Glob glob(typed.tensors.empty() ? "*" : typed.tensors);
@@ -181,7 +194,8 @@ Status show_tensors(const Console& console, const Checkpoint& checkpoint,
                               {"tensor_type", tensor.codec->name},
                               {"algorithm", summary.algorithms[i]},
                               {"size_bytes", bytes},
-                              {"file", tensor.home}});
+                              {"file", tensor.home},
+                              {"parts", places_of(tensor)}});
   }
   if (!found && !typed.tensors.empty()) {
     return misuse("{}: no tensor name matches '{}'", typed.path, typed.tensors);

@@ -16,20 +16,24 @@ WIDTH = 118
 PATHS = {"FILE", "DIR", "PATH", "BASE", "OUT"}  # values that are a path
 NUMBERS = {"N", "SIZE", "BITS"}  # as text too: "5GB"
 OWN = {"json", "quiet", "progress", "color", "outfile"}  # set by the package, or an argument already
-# Command: arguments, type of the result, summary.
+# Command: arguments, type of the result, summary. Options that people type in this place too are among the arguments.
 COMMANDS = {
     "show": ("path: Path", "results.Checkpoint", "Describes a checkpoint; reads headers only."),
-    "convert": ("source: Path, out: Path", "results.Conversion", "Converts `source` to `out`."),
+    "convert": ("source: Path, out: Path, to", "results.Conversion", "Converts `source` to `out`."),
+    "plan": ("source: Path, out: Path, to", "results.Conversion",
+             "Says what convert() would write, tensor by tensor, and writes nothing."),
     "execute": ("plan: Path", "results.Conversion", "Runs a plan of convert(plan_out=...), or one share of it."),
-    "patch": ("path: Path", "results.Patched", "Edits a checkpoint in place."),
-    "doctor": ("path: Path", "results.Diagnosis", "Checks whether programs load a checkpoint and compute the right results."),
+    "patch": ("path: Path, *steps: str", "results.Patched", "Edits a checkpoint in place."),
+    "doctor": ("path: Path, for_", "results.Diagnosis", "Checks whether programs load a checkpoint and compute the right results."),
     "diff": ("a: Path, b: Path", "results.Comparison", "Compares two checkpoints."),
-    "report": ("paths: Paths", "results.Report", "Returns the data of a report; with `out` also writes its page."),
-    "imatrix": ("what: str, files: Paths", "results.Imatrices", "Shows, merges or fills importance matrices."),
+    "report": ("paths: Paths, *others: Path", "results.Report", "Returns the data of a report; with `out` also writes its page."),
+    "imatrix": ("what: str, files: Paths, *others: Path", "results.Imatrices", "Shows, merges or fills importance matrices."),
     "verify": ("path: Path", "results.Verification", "Checks structure, hashes and signature."),
-    "publish": ("path: Path", "results.Publication", "Writes SHA256SUMS, and on request a signature, an archive and provenance."),
+    "publish": ("path: Path, to", "results.Publication", "Writes SHA256SUMS, and on request a signature, an archive and provenance."),
     "list": ('what: str = ""', "Sequence[Object]", "Returns formats, types, steps, families, checks, profiles, options or commands."),
 }
+SOURCES = {"plan": "convert"}     # a function that has the options of another command
+UNUSED = {"plan": {"dry_run", "if_needed", "plan_out"}}
 HEAD = '''"""The commands as functions. Written by backend/ckpt_functions.py from the options of the program; do not edit."""
 from __future__ import annotations
 
@@ -78,28 +82,30 @@ def listed(before, items, after):
     return "\n".join(line.rstrip() for line in lines)
 
 
-def function(command):
-    arguments, result, summary = COMMANDS[command["name"]]
+def function(name, command):
+    arguments, result, summary = COMMANDS[name]
     options = {argument(one): one for one in command["options"] if one["names"][0].startswith("-")}
-    options = {name: one for name, one in options.items() if name not in OWN}
-    typed = [arguments, "*", "progress: ProgressCall | None = None"]
-    typed += [f"{name}: {annotation(one)}" for name, one in options.items()]
-    given = [f'"{name}": {name}' for name in options] + ["**more"]
-    names = ", ".join(one.split(":")[0] for one in arguments.split(", "))
-    yield listed(f"def {command['name']}(", [*typed, "**more: OptionValue"], f") -> {result}:")
+    options = {each: one for each, one in options.items() if each not in OWN | UNUSED.get(name, set())}
+    typed = [f"{one}: {annotation(options[one])}" if one in options else one for one in arguments.split(", ")]
+    placed = set(arguments.split(", ")) & set(options)
+    typed += [*([] if "*" in arguments else ["*"]), "progress: ProgressCall | None = None"]
+    typed += [f"{each}: {annotation(one)}" for each, one in options.items() if each not in placed]
+    given = [f'"{each}": {each}' for each in options] + ["**more"]
+    names = ", ".join(one.split(":")[0].lstrip("*") for one in arguments.split(", ") if one not in placed)
+    yield listed(f"def {name}(", [*typed, "**more: OptionValue"], f") -> {result}:")
     yield f'    """{summary}'
     yield ""
-    for name, one in options.items():
-        yield wrapped(one["help"].replace("\\", "\\\\") + ".", "    ", f"{name}: ")
+    for each, one in options.items():
+        yield wrapped(one["help"].replace("\\", "\\\\") + ".", "    ", f"{each}: ")
     yield '    """'
     yield listed("    options: dict[str, OptionValue] = {", given, "}")
-    yield listed(f"    return _api.{command['name']}(", [names, "progress", "options"], ")")
+    yield listed(f"    return _api.{name}(", [names, "progress", "options"], ")")
 
 
 def written(ckpt):
     said = subprocess.run([ckpt, "list", "commands", "--json"], capture_output=True, text=True, check=True).stdout
     commands = {one["name"]: one for one in map(json.loads, said.splitlines())}
-    parts = ["\n".join(function(commands[name])) for name in COMMANDS]
+    parts = ["\n".join(function(name, commands[SOURCES.get(name, name)])) for name in COMMANDS]
     return HEAD + "".join(f"\n\n{part}\n" for part in parts)
 
 

@@ -50,6 +50,45 @@ def test_convert_writes_what_the_program_writes(folder):
     assert len(done.files[0].sha256) == 64
 
 
+def test_plan_says_what_convert_writes(folder):
+    planned = ckpt.plan(MODEL, "a.gguf", "q8_0", keep=["*embed*"])
+    assert not pathlib.Path("a.gguf").exists() and planned.outputs[0].dry_run
+    done = ckpt.convert(MODEL, "a.gguf", "q8_0", keep=["*embed*"])
+    assert planned.outputs[0].size_bytes == done.files[0].size_bytes
+
+
+def test_values_are_read_and_set(folder):
+    ckpt.convert(MODEL, "a.gguf", "q8_0")
+    assert ckpt.get("a.gguf", "general.architecture") == "qwen3" == ckpt.get(MODEL, "model_type")
+    assert ckpt.get(MODEL, "hidden_size", "num_hidden_layers") == {"hidden_size": 256, "num_hidden_layers": 3}
+    ckpt.set("a.gguf", "general.name", "My model")
+    ckpt.set("a.gguf", "my.key=u32:5", {"general.description": "of = a test"})
+    assert [ckpt.get("a.gguf", f"general.{key}") for key in ("name", "description")] == ["My model", "of = a test"]
+    assert ckpt.set("a.gguf", {"my.key": None}).changes[0].before == 5
+    assert "my.key" not in ckpt.get("a.gguf")
+
+
+def test_tensors_are_arrays(folder):
+    numpy = pytest.importorskip("numpy")
+    ckpt.convert(MODEL, "f32", "f32")
+    ckpt.convert(MODEL, "a.gguf", "q4_k_m")
+    plain, name = ckpt.tensors("f32", "*layers.0.mlp.*"), "model.layers.0.mlp.up_proj.weight"
+    assert len(plain) == 3 and plain[name].shape == (512, 256) and plain[name].type == "f32"
+    values = plain[name].values()
+    assert isinstance(values.base, numpy.memmap) or isinstance(values, numpy.memmap)
+    assert numpy.array_equal(values, ckpt.tensors(MODEL)[name].values())      # BF16
+    quantized = ckpt.tensors("a.gguf")["blk.0.ffn_up.weight"]
+    assert quantized.raw().nbytes == quantized.size_bytes
+    expected = next(one for one in ckpt.diff("f32", "a.gguf", values=True).values if one.tensor in (name, quantized.name))
+    assert abs(float(numpy.sqrt(numpy.mean((numpy.asarray(quantized) - values) ** 2))) / expected.rmse - 1) < 1e-3
+
+
+def test_results_print_what_they_say(folder):
+    shown = repr(ckpt.show(MODEL, tensors=True))
+    assert "Qwen3ForCausalLM" in shown and "tensor_list=[36 Tensor]" in shown and len(shown) < 1000
+    assert "<table>" in ckpt.show(MODEL, tensors=True)._repr_html_() and repr(ckpt.tensors(MODEL)).startswith("Tensors(36)")
+
+
 def test_progress_is_told(folder):
     told = []
     ckpt.convert(MODEL, "out", to="nvfp4-w4a16", progress=told.append)

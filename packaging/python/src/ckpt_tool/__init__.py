@@ -12,18 +12,21 @@ A failed run raises CkptError with the program's message. A negative answer (the
 sound) is a result: check `ok`. `progress` is called with a Progress about ten times a second, in the calling thread. Ctrl-C
 ends the program too; finished work is kept, and the same call resumes it.
 """
-from ._api import version
-from ._functions import convert, diff, doctor, execute, imatrix, list, patch, publish, report, show, verify  # noqa: A004
+from ._api import get, set, tensors, version  # noqa: A004
+from ._functions import (convert, diff, doctor, execute, imatrix, list, patch, plan, publish, report, show,  # noqa: A004
+                         verify)
 from ._process import CkptError, Progress, find_binary
 from ._results import (Change, Check, Checkpoint, Comparison, Conversion, Diagnosis, Difference, Finding, FixedFile, Gate,
                        Group, Imatrices, Imatrix, ImatrixTensor, Merged, Metadata, Moved, Next, OutputFile, Patched, Placement,
                        PlanFile, PlannedFile, PlannedTensor, Publication, PublishedFile, Quantization, Report, Rounded, Sent,
                        Serve, Share, Space, Statistics, Summary, Tensor, TypeShare, Values, Verdict, Verification, Version)
+from ._tensors import StoredTensor, Tensors
 
-# `list` is not among the names of `from ckpt_tool import *`, where it would replace Python's.
+# `list` and `set` are not among the names of `from ckpt_tool import *`, where they would replace Python's.
 __all__ = ["Change", "Check", "Checkpoint", "CkptError", "Comparison", "Conversion", "Diagnosis", "Difference", "Finding",
            "FixedFile", "Gate", "Group", "Imatrices", "Imatrix", "ImatrixTensor", "Merged", "Metadata", "Moved", "Next",
            "OutputFile", "Patched", "Placement", "PlanFile", "PlannedFile", "PlannedTensor", "Progress", "Publication",
            "PublishedFile", "Quantization", "Report", "Rounded", "Sent", "Serve", "Share", "Space", "Statistics", "Summary",
-           "Tensor", "TypeShare", "Values", "Verdict", "Verification", "Version", "convert", "diff", "doctor", "execute",
-           "find_binary", "imatrix", "patch", "publish", "report", "show", "verify", "version"]
+           "StoredTensor", "Tensor", "Tensors", "TypeShare", "Values", "Verdict", "Verification", "Version", "convert", "diff",
+           "doctor", "execute", "find_binary", "get", "imatrix", "patch", "plan", "publish", "report", "show", "tensors",
+           "verify", "version"]

@@ -1,12 +1,15 @@
 """What the functions of _functions.py do: run the program and read its objects."""
 from __future__ import annotations
 
+import builtins
+import json
 import os
-from typing import Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _results as results
 from ._process import Object, OptionValue, Path, ProgressCall, Said, run
 from ._results import read
+from ._tensors import StoredTensor, Tensors
 
 Progressing = Optional[ProgressCall]
 Options = Dict[str, OptionValue]
@@ -35,6 +38,47 @@ def show(path: Path, progress: Progressing, options: Options) -> results.Checkpo
         "quantization": said.last("quantization", results.Quantization)})
 
 
+def tensors(path: Path, pattern: str = "*", *, follow_links: bool = False) -> Tensors:
+    """The tensors of a checkpoint whose names match `pattern`: name, shape and type of each; values() and raw() are NumPy
+    arrays, memory-mapped where the type is plain."""
+    shown = show(path, None, {"tensors": pattern, "follow_links": follow_links}).tensor_list
+    return Tensors([StoredTensor(os.fspath(path), one) for one in shown])
+
+
+def get(path: Path, *keys: str, follow_links: bool = False) -> Any:
+    """A value of GGUF metadata, or of a JSON document of a folder ("hidden_size", "generation_config.json:top_k"); of
+    several keys, or without one, a dictionary."""
+    said = run("get", [path, *keys], {"follow_links": follow_links})
+    found = {one["key"]: one["value"] for one in said.of("metadata")}
+    return found[keys[0]] if len(keys) == 1 and keys[0] in found else found
+
+
+def _spelled(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def set(path: Path, *edits: Union[str, Mapping[str, Any]], remove: Union[str, Sequence[str]] = (),
+        out: Optional[Path] = None, dry_run: bool = False, follow_links: bool = False) -> results.Patched:
+    """Sets values of GGUF metadata, or of JSON documents of a folder: set(path, "key=value", ...), set(path, "key", value)
+    or set(path, {"key": value}). In a dictionary None removes the key."""
+    words: List[str] = []
+    removed = [remove] if isinstance(remove, str) else [*remove]
+    if len(edits) == 2 and isinstance(edits[0], str) and "=" not in edits[0] and not isinstance(edits[1], Mapping):
+        edits = ({edits[0]: edits[1]},)
+    for edit in edits:
+        if isinstance(edit, str):
+            words.append(edit)
+            continue
+        words += [f"{key}={_spelled(value)}" for key, value in edit.items() if value is not None]
+        removed += [key for key, value in edit.items() if value is None]
+    return _patched(run("set", [path, *words], {
+        "remove": removed, "out": out, "dry_run": dry_run, "follow_links": follow_links}))
+
+
+def plan(source: Path, out: Path, progress: Progressing, options: Options) -> results.Conversion:
+    return convert(source, out, progress, {**options, "dry_run": True})
+
+
 def _conversion(said: Said) -> results.Conversion:
     said.one("summary", "share", "plan-file")
     chosen = said.of("chosen_types")
@@ -55,8 +99,13 @@ def execute(plan: Path, progress: Progressing, options: Options) -> results.Conv
     return _conversion(run("execute", [plan], options, progress))
 
 
-def patch(path: Path, progress: Progressing, options: Options) -> results.Patched:
-    said = run("patch", [path], options, progress)
+def patch(path: Path, steps: Sequence[str], progress: Progressing, options: Options) -> results.Patched:
+    given = options.get("step")
+    own = [given] if isinstance(given, str) else [*given] if isinstance(given, (builtins.list, tuple)) else []
+    return _patched(run("patch", [path], {**options, "step": [*own, *steps]}, progress))
+
+
+def _patched(said: Said) -> results.Patched:
     return read(results.Patched, {**said.one("summary"), "files": _files(said), "notes": said.notes,
                                   "plan": said.all("plan", results.PlannedFile),
                                   "changes": said.all("change", results.Change)})
@@ -90,13 +139,15 @@ def diff(a: Path, b: Path, progress: Progressing, options: Options) -> results.C
         "values": said.all("values", results.Values), "total": total, "gates": gates})
 
 
-def report(reported: Path | Sequence[Path], progress: Progressing, options: Options) -> results.Report:
-    said = run("report", _several(reported), options, progress)
+def report(reported: Path | Sequence[Path], others: Sequence[Path], progress: Progressing,
+           options: Options) -> results.Report:
+    said = run("report", [*_several(reported), *others], options, progress)
     return read(results.Report, {**said.one("report"), "notes": said.notes})
 
 
-def imatrix(what: str, files: Path | Sequence[Path], progress: Progressing, options: Options) -> results.Imatrices:
-    said = run("imatrix", [what, *_several(files)], options, progress)
+def imatrix(what: str, files: Path | Sequence[Path], others: Sequence[Path], progress: Progressing,
+            options: Options) -> results.Imatrices:
+    said = run("imatrix", [what, *_several(files), *others], options, progress)
     said.one("imatrix", "file")
     return results.Imatrices(
         shown=said.all("imatrix", results.Imatrix), tensors=said.all("imatrix-tensor", results.ImatrixTensor),

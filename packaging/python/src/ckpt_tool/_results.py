@@ -1,9 +1,10 @@
 """The program's results, as docs/JSON.md defines them; fields added by later versions are ignored."""
 from __future__ import annotations
 
+import html
 import keyword
-from dataclasses import dataclass, field, fields
-from typing import Any, Mapping, Type, TypeVar
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, Iterator, Mapping, Type, TypeVar
 
 T = TypeVar("T")
 
@@ -15,8 +16,67 @@ def read(kind: Type[T], one: Mapping[str, Any]) -> T:
     return kind(**{key: value for key, value in named.items() if key in names})
 
 
-@dataclass(frozen=True)
-class Version:
+_MOST_SHOWN = 4     # items of a list, before it is a number
+_MOST_ROWS = 50      # of a table in a notebook
+
+
+def _told(result: Any) -> Iterator[tuple[str, Any]]:
+    """The fields that say something: not those that have their default, or are empty."""
+    for each in fields(result):
+        value = getattr(result, each.name)
+        is_default = each.default is not MISSING and value == each.default
+        if not is_default and value not in (None, "", [], {}):
+            yield each.name, value
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, list) and len(value) > _MOST_SHOWN:
+        kinds = {type(one).__name__ for one in value}
+        return f"[{len(value)} {kinds.pop() if len(kinds) == 1 else 'items'}]"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_brief, value))}]"
+    if isinstance(value, dict) and len(value) > _MOST_SHOWN:
+        return f"{{{len(value)} items}}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = repr(value)
+    return text if len(text) <= 100 or is_dataclass(value) else f"{text[:97]}..."
+
+
+def _cell(value: Any) -> str:
+    """HTML of a value: lists of results are tables."""
+    if isinstance(value, list) and value and is_dataclass(value[0]):
+        names = [name for name in (each.name for each in fields(value[0])) if any(dict(_told(one)).get(name) for one in value)]
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        rows = "".join("<tr>" + "".join(f"<td>{_cell(getattr(one, name))}</td>" for name in names) + "</tr>"
+                       for one in value[:_MOST_ROWS])
+        more = f"<p>and {len(value) - _MOST_ROWS} more</p>" if len(value) > _MOST_ROWS else ""
+        return f"<table><tr>{head}</tr>{rows}</table>{more}"
+    if is_dataclass(value):
+        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{_cell(each)}</td></tr>" for name, each in _told(value))
+        return f"<table>{rows}</table>"
+    if isinstance(value, list):
+        return "<br>".join(map(_cell, value[:_MOST_ROWS]))
+    return html.escape(value if isinstance(value, str) else _brief(value))
+
+
+class Result:
+    """What a function returns: a frozen dataclass that prints what it says, and is a table in a notebook."""
+
+    def __repr__(self) -> str:
+        said = [f"{name}={_brief(value)}" for name, value in _told(self)]
+        line = f"{type(self).__name__}({', '.join(said)})"
+        if len(line) <= 100:
+            return line
+        inner = "".join("\n    " + one.replace("\n", "\n    ") + "," for one in said)
+        return f"{type(self).__name__}({inner}\n)"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{type(self).__name__}</b>{_cell(self)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Version(Result):
     version: str
     commit: str
     date: str
@@ -25,39 +85,40 @@ class Version:
     static: bool
 
 
-@dataclass(frozen=True)
-class OutputFile:
+@dataclass(frozen=True, repr=False)
+class OutputFile(Result):
     path: str
     size_bytes: int
     sha256: str
 
 
-@dataclass(frozen=True)
-class TypeShare:
+@dataclass(frozen=True, repr=False)
+class TypeShare(Result):
     tensors: int
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class Tensor:
+@dataclass(frozen=True, repr=False)
+class Tensor(Result):
     name: str
     shape: list[int]     # outermost first
     tensor_type: str
     algorithm: str
     size_bytes: int
     file: str
+    parts: list[dict[str, Any]] = field(default_factory=list)   # where its bytes are: path, offset_bytes, size_bytes
 
 
-@dataclass(frozen=True)
-class Metadata:
+@dataclass(frozen=True, repr=False)
+class Metadata(Result):
     key: str
     value_type: str
     value: Any
     file: str = ""       # of a folder of safetensors
 
 
-@dataclass(frozen=True)
-class Quantization:
+@dataclass(frozen=True, repr=False)
+class Quantization(Result):
     """What a checkpoint with quantized weights, or one that declares them, says of itself."""
     stated: str
     producer: str
@@ -65,8 +126,8 @@ class Quantization:
     disagreements: list[str]
 
 
-@dataclass(frozen=True)
-class Group:
+@dataclass(frozen=True, repr=False)
+class Group(Result):
     """Weights that are quantized alike."""
     algorithm: str
     layers: int
@@ -74,8 +135,8 @@ class Group:
     names: list[str]
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+@dataclass(frozen=True, repr=False)
+class Checkpoint(Result):
     path: str
     format: str
     name: str
@@ -93,8 +154,8 @@ class Checkpoint:
     groups: list[Group] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class PlannedTensor:
+@dataclass(frozen=True, repr=False)
+class PlannedTensor(Result):
     out: str
     tensor: str
     source: str
@@ -108,8 +169,8 @@ class PlannedTensor:
     second_error: float | None = None   # as of Rounded
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Result):
     """One output of a conversion."""
     out: str
     dry_run: bool
@@ -128,31 +189,31 @@ class Summary:
     up_to_date: bool = False            # with if_needed: nothing was to be done
 
 
-@dataclass(frozen=True)
-class Space:
+@dataclass(frozen=True, repr=False)
+class Space(Result):
     """A folder that outputs go into; of a dry run."""
     folder: str
     needed_bytes: int
     free_bytes: int
 
 
-@dataclass(frozen=True)
-class Moved:
+@dataclass(frozen=True, repr=False)
+class Moved(Result):
     out: str
     tensor: str
     moved_blocks: int
 
 
-@dataclass(frozen=True)
-class Rounded:
+@dataclass(frozen=True, repr=False)
+class Rounded(Result):
     """A weight that was quantized before: how far its values moved."""
     out: str
     tensor: str
     second_error: float
 
 
-@dataclass(frozen=True)
-class Merged:
+@dataclass(frozen=True, repr=False)
+class Merged(Result):
     """A weight that adapters were merged into."""
     out: str
     tensor: str
@@ -161,16 +222,16 @@ class Merged:
     below_rounding: bool
 
 
-@dataclass(frozen=True)
-class PlanFile:
+@dataclass(frozen=True, repr=False)
+class PlanFile(Result):
     path: str
     digest: str
     files: int
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
     profile: str
     loads: bool
     sound: bool
@@ -180,16 +241,16 @@ class Verdict:
     note: str = ""                      # on the release whose facts answer
 
 
-@dataclass(frozen=True)
-class Share:
+@dataclass(frozen=True, repr=False)
+class Share(Result):
     share: str                          # "3/8"
     written_bytes: int
     missing: list[int]                  # shares that are not done
     complete: bool
 
 
-@dataclass(frozen=True)
-class Conversion:
+@dataclass(frozen=True, repr=False)
+class Conversion(Result):
     ok: bool                            # False: a server named with for_ will not load the output, or not correctly
     outputs: list[Summary]
     files: list[OutputFile]
@@ -205,16 +266,16 @@ class Conversion:
     chosen_types: dict[str, Any] | None = None      # with target_size or target_bits
 
 
-@dataclass(frozen=True)
-class PlannedFile:
+@dataclass(frozen=True, repr=False)
+class PlannedFile(Result):
     file: str
     change: str                         # written, header, shifted, rewritten, removed
     new: bool
     written_bytes: int
 
 
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, repr=False)
+class Change(Result):
     """A value of metadata or of a JSON document; None where there is none."""
     key: str
     before: Any
@@ -223,8 +284,8 @@ class Change:
     value_type: str = ""
 
 
-@dataclass(frozen=True)
-class Patched:
+@dataclass(frozen=True, repr=False)
+class Patched(Result):
     path: str
     dry_run: bool
     plan: list[PlannedFile]
@@ -236,8 +297,8 @@ class Patched:
     changes: list[Change] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(Result):
     """A check of the doctor that did not say yes."""
     check: str
     profile: str
@@ -253,21 +314,21 @@ class Finding:
     fix: bool
 
 
-@dataclass(frozen=True)
-class Next:
+@dataclass(frozen=True, repr=False)
+class Next(Result):
     fix: str                            # one command that applies all steps, or empty
     steps: list[str]
     left: list[str]
 
 
-@dataclass(frozen=True)
-class Serve:
+@dataclass(frozen=True, repr=False)
+class Serve(Result):
     profile: str
     command: str
 
 
-@dataclass(frozen=True)
-class Statistics:
+@dataclass(frozen=True, repr=False)
+class Statistics(Result):
     """Whether an importance matrix or second moments are of a model."""
     file: str
     fits: bool
@@ -279,21 +340,21 @@ class Statistics:
     unseen: int
 
 
-@dataclass(frozen=True)
-class FixedFile:
+@dataclass(frozen=True, repr=False)
+class FixedFile(Result):
     path: str
     change: str
 
 
-@dataclass(frozen=True)
-class _Answer:
+@dataclass(frozen=True, repr=False)
+class _Answer(Result):
     """A yes (`ok`) or a no about a path."""
     path: str
     ok: bool
     notes: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis(_Answer):
     good: bool
     checked: bool                       # False: some verdicts are not about everything (exit code 3 if good)
@@ -306,16 +367,16 @@ class Diagnosis(_Answer):
     files: list[FixedFile]              # of fix
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Result):
     what: str
     kind: str                           # tensor, shape, type, bytes, metadata, document
     detail: str
     keys: list[str] = field(default_factory=list)   # that differ, of a JSON document
 
 
-@dataclass(frozen=True)
-class Values:
+@dataclass(frozen=True, repr=False)
+class Values(Result):
     """How far values are apart; None is infinite."""
     values: int                         # pairs of finite ones
     same: bool
@@ -332,8 +393,8 @@ class Values:
     b: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Gate:
+@dataclass(frozen=True, repr=False)
+class Gate(Result):
     gate: str
     tensor: str
     metric: str
@@ -341,8 +402,8 @@ class Gate:
     passed: bool
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     a: str
     b: str
     ok: bool                            # same; or, with fail_if, all gates passed
@@ -355,14 +416,14 @@ class Comparison:
     compared_tensors: int = 0           # by their bytes
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Result):
     what: str
     ok: bool
     found: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification(_Answer):
     sound: bool
     verdict: str
@@ -370,16 +431,16 @@ class Verification(_Answer):
     not_covered: list[str]
 
 
-@dataclass(frozen=True)
-class PublishedFile:
+@dataclass(frozen=True, repr=False)
+class PublishedFile(Result):
     """Of a dry run."""
     path: str
     size_bytes: int | None              # None: not yet written
     change: str                         # published, written
 
 
-@dataclass(frozen=True)
-class Placement:
+@dataclass(frozen=True, repr=False)
+class Placement(Result):
     """A file at a target, of a dry run."""
     target: str
     file: str                           # empty for what ckpt makes
@@ -387,8 +448,8 @@ class Placement:
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class Sent:
+@dataclass(frozen=True, repr=False)
+class Sent(Result):
     target: str
     address: str
     digest: str                         # of an artifact's manifest, or empty
@@ -397,8 +458,8 @@ class Sent:
     present_files: int                  # that were there already
 
 
-@dataclass(frozen=True)
-class Publication:
+@dataclass(frozen=True, repr=False)
+class Publication(Result):
     files: list[OutputFile]
     notes: list[str]
     plan: list[PublishedFile] = field(default_factory=list)
@@ -406,8 +467,8 @@ class Publication:
     sent: list[Sent] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Result):
     """The data of a report; docs/REPORT.md describes its sections."""
     version: str
     checkpoints: list[dict[str, Any]]
@@ -415,8 +476,8 @@ class Report:
     notes: list[str]
 
 
-@dataclass(frozen=True)
-class Imatrix:
+@dataclass(frozen=True, repr=False)
+class Imatrix(Result):
     file: str
     kind: str                           # gguf or legacy
     chunks: int | None
@@ -430,16 +491,16 @@ class Imatrix:
     other_tensors: list[str]
 
 
-@dataclass(frozen=True)
-class ImatrixTensor:
+@dataclass(frozen=True, repr=False)
+class ImatrixTensor(Result):
     name: str
     columns: int
     counts: list[int] | int             # inputs seen: of each expert, or of all together
     unseen: list[int]                   # experts that saw none
 
 
-@dataclass(frozen=True)
-class Imatrices:
+@dataclass(frozen=True, repr=False)
+class Imatrices(Result):
     shown: list[Imatrix]                # by show
     tensors: list[ImatrixTensor]
     files: list[OutputFile]             # by merge and fill

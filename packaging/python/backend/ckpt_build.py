@@ -12,6 +12,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -87,15 +88,41 @@ def write_wheel(binary, folder, licenses=()):
     return name
 
 
+def run_shown(words):
+    """Runs a command. pip shows its output only if it fails, or with -v: the last line is written to the terminal too."""
+    try:
+        terminal = open("/dev/tty", "w", encoding="utf-8")
+    except OSError:
+        terminal = open(os.devnull, "w", encoding="utf-8")
+    with terminal, subprocess.Popen(words, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            terminal.write(f"\r{line.rstrip()[:78]:78}")
+            terminal.flush()
+        terminal.write(f"\r{'':78}\r")
+    if process.returncode:
+        raise SystemExit(f"{' '.join(words)} failed (see above). Try: cmake/install_dependencies.sh, which installs what the "
+                         "build needs, or a wheel or program of a release with --config-settings binary=PATH")
+
+
 def built_binary():
-    """Compiles ckpt as try.sh does."""
-    for words in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release"]):
-        subprocess.run(words, cwd=ROOT, check=True)
+    """Compiles ckpt as try.sh does: minutes at first."""
+    run_shown(["cmake", "--preset", "release"])
+    run_shown(["cmake", "--build", "--preset", "release", "--target", "ckpt"])
     return ROOT / "build/release/ckpt"
 
 
+def given_binary(config_settings):
+    return (config_settings or {}).get("binary") or os.environ.get("CKPT_BINARY")
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    """Of the programs that a build needs, those that PyPI has and this machine lacks."""
+    return [] if given_binary(config_settings) else [tool for tool in ("cmake", "ninja") if shutil.which(tool) is None]
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    named = (config_settings or {}).get("binary") or os.environ.get("CKPT_BINARY")
+    named = given_binary(config_settings)
     return write_wheel(pathlib.Path(named) if named else built_binary(), wheel_directory)
 
 

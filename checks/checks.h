@@ -27,15 +27,25 @@ struct ProfileInfo {
   bool is_released;  // on that day; else its facts were read then
 };
 std::vector<ProfileInfo> all_profiles();
+// The newest release of each program that takes such a checkpoint: those that are asked when nobody
+// names one. Ollama converts few folders itself, so it is asked about GGUF files alone.
+std::vector<std::string> current_profiles(bool is_gguf);
+// "vllm 0.33": the program and the release of a profile, or of a release that others answer for.
+std::string release_label(std::string_view profile);
 // The name of the profile of a release, or that of a release for which others answer: between two
 // of them, or newer. Empty: not known.
 std::string release_named(std::string_view name);
 // Whether the profile's program runs GGUF files before all.
 bool is_for_gguf(std::string_view profile);
 
-// A check as `ckpt list checks` shows it.
+// A check as `ckpt list checks` and `ckpt help ID` show it.
 struct CheckInfo {
   std::string_view id, title;
+  std::string_view cause;    // how a checkpoint comes to fail it
+  std::string_view effect;   // what people see
+  std::string_view step;     // that fixes it; may be empty
+  std::string advice;        // in addition to the step, or instead of one; may be empty
+  std::string_view example;  // of a finding: its place, and what is there
   bool is_deep;
   // Severity for each profile, in the order of all_profiles(); nullopt: not asked there.
   std::vector<std::optional<Severity>> severities;
@@ -50,7 +60,7 @@ using TokenizerFindings = std::function<Status(const Checkpoint& checkpoint,
 using Unpacker = std::function<Result<Checkpoint>(const Checkpoint&)>;
 
 struct Examination {
-  std::vector<std::string> profiles;  // names; empty: every profile that knows the model
+  std::vector<std::string> profiles;  // names; empty: current_profiles()
   bool deep = false;                  // read tensors too
   std::string base;                   // the unquantized model's folder, for fixes that need it
   // Whether a finding may be fixed by this step; null: by any. A step that is not there yet is

@@ -9,7 +9,7 @@
 namespace ckpt {
 
 struct DoctorOptions {
-  std::vector<std::string> profiles = {};  // empty: all that know the model, of a GGUF llama.cpp
+  std::vector<std::string> profiles = {};  // empty: the current release of each program
   std::string base = {};                   // the unquantized model, for fixes that need it
   bool deep = false;                       // read the tensors too
   ReadOptions reading = {};

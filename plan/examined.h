@@ -9,14 +9,17 @@
 
 namespace ckpt {
 
-// Profiles in ckpt's spelling; without any, of a GGUF llama.cpp. Fails: kUsage: an unknown profile;
-// as check_base().
-Status settle_question(const std::filesystem::path& path, DoctorOptions& options);
+// Profiles in ckpt's spelling. Fails: kUsage: an unknown profile; as check_base().
+Status settle_question(DoctorOptions& options);
 
-// Reads and diagnoses `path`. Requires: settle_question(). `was_fixed`: files that were read before
-// have changed since. Fails: as examine(); kCorrupt where a file changed meanwhile, because a
-// verdict would be about neither content.
+enum class OlderReleases : uint8_t { kNotAsked, kCounted };
+
+// Reads and diagnoses `path`, for the current releases if no profile is named; then the verdicts of
+// older ones too, if they are counted. Requires: settle_question(). `was_fixed`: files that were
+// read before have changed since. Fails: as examine(); kCorrupt where a file changed meanwhile,
+// because a verdict would be about neither content.
 Result<ExaminedFolder> examined(const std::filesystem::path& path, const DoctorOptions& options,
-                                Observer& observer, bool was_fixed = false);
+                                Observer& observer, OlderReleases older = OlderReleases::kNotAsked,
+                                bool was_fixed = false);
 
 }  // namespace ckpt

@@ -88,7 +88,7 @@ Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Obs
   Observer& told = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
   DoctorOptions settled = options;
-  CKPT_TRY(settle_question(path, settled));
+  CKPT_TRY(settle_question(settled));
   CKPT_ASSIGN(ExaminedFolder found, examined(path, settled, told));
   return std::move(found.diagnosis);
 }

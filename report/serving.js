@@ -14,17 +14,6 @@ function verdict(text, explanation) {
   );
 }
 
-// Programs of the checkpoint's format first. Others that do not read a GGUF do not apply to it.
-function applies(checkpoint, profile) {
-  return checkpoint.format !== "gguf" || profile.name === "llama.cpp" || profile.loads === "yes";
-}
-
-function profilesOf(checkpoint) {
-  const profiles = checkpoint.profiles || [];
-  const isOwn = (p) => checkpoint.format === "gguf" && p.name === "llama.cpp";
-  return [...profiles.filter(isOwn), ...profiles.filter((p) => !isOwn(p))];
-}
-
 const rowOfProfile = (checkpoint, profile) => `serving-${checkpoint.profiles.indexOf(profile)}`;
 
 // The first explained check of a profile, else the words of the verdicts.
@@ -45,15 +34,16 @@ function findingItem(text, profile) {
 
 function serverRow(checkpoint, profile) {
   const findings = profile.findings || [];
-  const name = shown(profile.name);
+  const name = shown(profile.label || profile.name);
   const pair = (title, word) =>
     element("p", {class: "verdicts"}, `${title} `, verdict(word, explanationOf(profile, word)));
+  const left = (profile.left || []).length > 0 ? note(`It leaves ${profile.left.join(", ")}.`) : null;
   return element(
     "article",
     {class: "server", id: rowOfProfile(checkpoint, profile), "aria-label": `Program ${name}`},
-    element("h3", null, profile.name),
+    element("h3", null, name),
     pair("loads", profile.loads),
-    pair("sound", profile.sound),
+    profile.loads === "no" ? element("p", {class: "verdicts"}) : pair("correct", profile.sound),
     element(
       "div",
       {class: "server-more"},
@@ -65,10 +55,13 @@ function serverRow(checkpoint, profile) {
           )
         : null,
       known(profile.fix)
-        ? [element("h4", null, "Fix"), command(profile.fix, `Fix for ${name}`)]
+        ? [element("h4", null, "Fix"), command(profile.fix, `Fix for ${name}`), left]
         : null,
       known(profile.serve)
         ? [element("h4", null, "Serve"), command(profile.serve, `Serve with ${name}`)]
+        : null,
+      known(profile.convert)
+        ? [element("h4", null, "Convert"), command(profile.convert, `Convert for ${name}`)]
         : null,
     ),
   );
@@ -76,7 +69,7 @@ function serverRow(checkpoint, profile) {
 
 const kWords = [
   ["loads", "the program accepts the configuration, the tokenizer and every weight"],
-  ["sound", "the program computes the results that the checkpoint defines"],
+  ["correct", "the program computes the results that the checkpoint defines"],
   ["not checked", "a check could not run; no problem was found"],
 ];
 
@@ -84,14 +77,18 @@ function explanations(profiles) {
   const checks = new Map();
   for (const profile of profiles)
     for (const one of profile.explained || []) checks.set(one.check, one);
-  const entries = [...checks.values()].map(({check, title, symptom, advice}) => [
+  const entries = [...checks.values()].map(({check, title, cause, symptom, command, advice}) => [
     element("dt", {id: checkId(check)}, check),
     element(
       "dd",
       null,
       `Expected: ${shown(title)}. `,
+      known(cause) ? `Cause: ${shown(cause)} ` : null,
       known(symptom) ? `Symptom: ${shown(symptom)}. ` : null,
-      known(advice) ? `Fix: ${shown(advice)}. ` : null,
+      known(command) || known(advice) ? "Fix: " : null,
+      known(command) ? element("code", null, shown(command)) : null,
+      known(command) && known(advice) ? "; or " : null,
+      known(advice) ? `${shown(advice)}.` : null,
     ),
   ]);
   return element(
@@ -111,36 +108,32 @@ function explanations(profiles) {
 }
 
 function servingSection(checkpoint) {
-  const profiles = profilesOf(checkpoint);
+  const profiles = checkpoint.profiles || [];
   if (profiles.length === 0) return null;
-  const [own, others] = [[], []];
-  for (const profile of profiles) (applies(checkpoint, profile) ? own : others).push(profile);
-  const rows = (list) =>
-    element(
-      "div",
-      {class: "servers"},
-      list.map((profile) => serverRow(checkpoint, profile)),
-    );
-  const title = plural(others.length, "other program", "other programs");
   return section(
     "doctor",
     "Serving",
-    note("Verdicts of ckpt doctor for each program, from headers and documents."),
-    rows(own),
-    others.length > 0
-      ? folded(`${title}: not for ${checkpoint.format === "gguf" ? "GGUF files" : "this format"}`, () => rows(others))
-      : null,
-    explanations(own),
+    note("Verdicts of ckpt doctor for the current release of each program, from headers and documents."),
+    element(
+      "div",
+      {class: "servers"},
+      profiles.map((profile) => serverRow(checkpoint, profile)),
+    ),
+    explanations(profiles),
   );
 }
 
 // Programs by checkpoints; a verdict leads to its row in the checkpoint's tab.
 function verdictTable(checkpoints, choose) {
   const names = [
-    ...new Set(checkpoints.flatMap((c) => profilesOf(c).filter((p) => applies(c, p)).map((p) => p.name))),
+    ...new Set(checkpoints.flatMap((c) => (c.profiles || []).map((p) => p.name))),
   ];
   if (names.length === 0) return null;
   const of = (c, name) => (c.profiles || []).find((p) => p.name === name);
+  const labelOf = (name) => {
+    const first = checkpoints.map((c) => of(c, name)).find(Boolean);
+    return shown(first.label || name);
+  };
   const pair = (c, i, p) => {
     const leads = (word) => {
       const link = verdict(word, rowOfProfile(c, p));
@@ -151,14 +144,14 @@ function verdictTable(checkpoints, choose) {
       "span",
       {class: "verdict-pair"},
       element("span", null, "loads ", leads(p.loads)),
-      element("span", null, "sound ", leads(p.sound)),
+      p.loads === "no" ? null : element("span", null, "correct ", leads(p.sound)),
     );
   };
   return sortableTable({
     caption: "Programs",
     rows: names,
     columns: [
-      {title: "Program", head: true, value: (name) => name},
+      {title: "Program", head: true, value: labelOf},
       ...checkpoints.map((c, i) => ({
         title: c.name,
         kind: "verdict-cell",
@@ -168,7 +161,7 @@ function verdictTable(checkpoints, choose) {
         },
         node: (name) => {
           const p = of(c, name);
-          return p && applies(c, p) ? pair(c, i, p) : element("span", {class: "muted"}, "does not apply");
+          return p ? pair(c, i, p) : element("span", {class: "muted"}, "does not apply");
         },
       })),
     ],

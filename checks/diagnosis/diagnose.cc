@@ -10,7 +10,19 @@
 #include "core/model/adapter.h"
 
 namespace ckpt {
+
+extern const std::string_view kCheckPages;  // data/checks.txt
+
 namespace {
+
+// Of a check what its row does not have: the rest of the line "Q34 cause ...".
+std::string_view page_text(std::string_view id, std::string_view key) {
+  const std::string start = fmt::format("\n{} {} ", id, key);
+  const size_t at = kCheckPages.find(start);
+  if (at == kCheckPages.npos) return {};
+  const std::string_view rest = kCheckPages.substr(at + start.size());
+  return rest.substr(0, rest.find('\n'));
+}
 
 // In the order in which a person would look: files, then what they say, then what they hold.
 // clang-format off
@@ -112,25 +124,15 @@ Fix fix_of(const Check& check, const Found& found, const Examined& on,
   return fix;
 }
 
-Result<std::vector<Asked>> chosen(const Examination& examination, const Examined* on) {
+Result<std::vector<Asked>> chosen(const Examination& examination, bool is_gguf) {
   std::vector<Asked> out;
-  for (const std::string& name : examination.profiles) {
+  const bool is_open = examination.profiles.empty();
+  for (const std::string& name : is_open ? current_profiles(is_gguf) : examination.profiles) {
     Asked asked = asked_for(name);
     if (asked.profile == nullptr) {
       return misuse_hint("ckpt list profiles", "profile '{}' is not known", name);
     }
     if (find_by(out, &Asked::name, asked.name) == nullptr) out.push_back(std::move(asked));
-  }
-  if (!examination.profiles.empty()) return out;
-  for (const Profile& profile : profiles()) {
-    // Unasked, releases from before the model was known have nothing to say.
-    const bool is_too_old =
-        on != nullptr && profile.does("precede_qwen3_5") && has_quirk(on->text_type, "of_qwen3_5");
-    // Ollama's own conversion takes few folders; everybody gives it GGUF.
-    const bool is_other_form =
-        profile.program == Program::kOllama && (on == nullptr || !on->is_gguf);
-    if (profile.is_superseded() || is_too_old || is_other_form) continue;
-    out.push_back({std::string(profile.name), &profile});
   }
   return out;
 }
@@ -222,7 +224,7 @@ void add_adapter(const std::string& words, bool is_gguf, const Profile& profile,
   } else if (is_gguf && profile.program == Program::kOllama) {
     advice = "in the Modelfile: FROM MODEL.gguf, then ADAPTER IN";
   }
-  out.verdicts.push_back({std::string(profile.name), false, true, {}});
+  out.verdicts.push_back({std::string(profile.name), false, false, {}});
   out.findings.push_back({is_gguf ? "G01" : "C01", std::string(profile.name), Severity::kUnloaded,
                           is_gguf ? "general.type" : "adapter_config.json",
                           fmt::format("this is a {}, not a model", words),
@@ -274,9 +276,11 @@ Status answer(const std::vector<Asked>& all, Diagnosis& out, const One& one) {
   for (const Asked& asked : all) {
     Diagnosis made;
     CKPT_TRY(one(*asked.profile, made));
+    made.verdicts.front().sound &= made.verdicts.front().loads;  // else nothing is computed
     if (asked.older != nullptr) {
       Diagnosis older;
       CKPT_TRY(one(*asked.older, older));
+      older.verdicts.front().sound &= older.verdicts.front().loads;
       add_older(asked, std::move(older), made);
     }
     made.verdicts.front().profile = asked.name;
@@ -302,6 +306,26 @@ std::vector<ProfileInfo> all_profiles() {
   return out;
 }
 
+std::vector<std::string> current_profiles(bool is_gguf) {
+  std::vector<std::string> out;
+  for (const Profile& profile : profiles()) {
+    const bool takes = is_gguf ? profile.runs_llama_server() : profile.program != Program::kOllama;
+    const bool is_newest =
+        &profile == &profiles().back() || (&profile + 1)->program != profile.program;
+    if (takes && is_newest) out.emplace_back(profile.name);
+  }
+  return out;
+}
+
+std::string release_label(std::string_view name) {
+  if (const Profile* known = find_profile(name)) {
+    return fmt::format("{} {}", name_of(known->program), known->release());
+  }
+  std::string out(name);
+  std::replace(out.begin() + static_cast<ptrdiff_t>(out.rfind('-')), out.end(), '-', ' ');
+  return out;
+}
+
 std::string release_named(std::string_view name) {
   Asked asked = asked_for(name);
   return asked.profile == nullptr ? std::string() : std::move(asked.name);
@@ -315,7 +339,19 @@ bool is_for_gguf(std::string_view profile) {
 std::vector<CheckInfo> all_checks() {
   std::vector<CheckInfo> out;
   for (const Check* check : check_list()) {
-    CheckInfo info{check->id, check->title, check->is_deep, {}};
+    CheckInfo info{check->id, check->title, page_text(check->id, "cause"), check->symptom,
+                   check->step, std::string(check->advice), page_text(check->id, "example"),
+                   check->is_deep, {}};
+    if (info.effect.empty()) info.effect = page_text(check->id, "effect");
+    if (const std::string_view cure = page_text(check->id, "cure"); !cure.empty()) {
+      info.step = {};
+      info.advice = cure;
+    }
+    if (const size_t at = info.advice.find(kAgain); at != info.advice.npos) {
+      const bool has_options = info.advice.compare(at + kAgain.size(), 3, " --") == 0;
+      info.advice.replace(at, kAgain.size(),
+                          has_options ? "quantize again with" : "quantize again");
+    }
     for (const Profile& profile : profiles()) info.severities.push_back(rating(*check, profile));
     out.push_back(std::move(info));
   }
@@ -344,7 +380,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
   Checkpoint unpacked;
   if (examination.deep) CKPT_SET(unpacked, unpacked_weights(checkpoint, examination, packed));
   Examined on(checkpoint, std::move(packed));
-  CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  CKPT_ASSIGN(const auto asked, chosen(examination, on.is_gguf));
   if (const std::string words = adapter_words(checkpoint); !words.empty()) {
     Diagnosis adapter;
     CKPT_TRY(answer(asked, adapter, [&](const Profile& profile, Diagnosis& made) {
@@ -377,7 +413,7 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
                                  const Error& error, const Examination& examination) {
   Examined on(checkpoint, examination.packed_forms != nullptr ? examination.packed_forms(checkpoint)
                                                               : PackedForms());
-  CKPT_ASSIGN(const auto asked, chosen(examination, &on));
+  CKPT_ASSIGN(const auto asked, chosen(examination, on.is_gguf));
   CKPT_SET(on.head_values, compare_tied_head(on, examination));
   Diagnosis out;
   CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
@@ -400,7 +436,7 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
 }
 
 Result<Diagnosis> unreadable(const Error& error, const Examination& examination) {
-  CKPT_ASSIGN(const auto asked, chosen(examination, nullptr));
+  CKPT_ASSIGN(const auto asked, chosen(examination, false));
   Diagnosis out;
   CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
     add_unreadable(error, profile, made);

@@ -32,7 +32,6 @@ inline constexpr std::string_view kTraits[] = {
     "look_up_cache_scales",
     "need_every_indexed_file",
     "pass_over_quantizers_of_qwen3_5",
-    "precede_qwen3_5",
     "read_gguf",
     "read_mixed_precision",
     "refuse_extra_weights",
@@ -77,8 +76,6 @@ struct Profile {
   bool does(Trait trait) const { return traits.contains(trait.name); }
   // Whether it reads a folder with such an index.
   bool takes(const IndexMisfit& misfit) const;
-  // A newer release has the name of its kind, and answers where nobody asks for one.
-  bool is_superseded() const { return !kind.empty() && name != kind; }
   bool serves() const { return program != Program::kTransformers; }
   // Runs GGUF files by llama.cpp's own server.
   bool runs_llama_server() const {

@@ -247,7 +247,9 @@ void look_joined_on_disk(const Look& look, const Quantization& said) {
               fmt::format("{}; one matrix of what this server runs as several, and it "
                           "fills the scales of the first alone",
                           found.text_at_first(form_name(form))),
-              {}, {}, advised(advice + "; or serve it with vLLM 0.32", true));
+              {}, {},
+              advised(fmt::format("{}; or serve it with {}", advice, find_profile("vllm")->title()),
+                      true));
 }
 
 // ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was asked;
@@ -296,7 +298,7 @@ constexpr Check kServedChecks[] = {
      "serve the unquantized model, or with vLLM", look_class_of_floats},
     {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-tf4 sglang",
      "noise, or not, from one start to the next: scales that nothing filled",
-     "{again} --keep NAMES; or serve it with vLLM 0.32", stated<look_joined_on_disk>},
+     "{again} --keep NAMES; or serve it with the current vLLM", stated<look_joined_on_disk>},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "serve the MXFP4 model, or with TensorRT-LLM",
      look_stacked_experts},

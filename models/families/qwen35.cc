@@ -146,7 +146,7 @@ constexpr Family qwen35(Family made) {
   made.shared_quirks =
       "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
       " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
-      " nested_text folds_norms_as_plain of_qwen3_5"
+      " nested_text folds_norms_as_plain"
       " transformers_alone:_proj.bias";
   made.keys = kDeltaKeys;
   made.more_keys = kQwen35Keys;

@@ -96,7 +96,8 @@ std::string free_name(const fs::path& path, std::string_view ending, std::string
   std::error_code error;
   for (int i = 1;; ++i) {
     const std::string number = i == 1 ? std::string() : fmt::format("-{}", i);
-    fs::path made = folder / fmt::format("{}-{}{}{}", stem, ending, number, last);
+    fs::path made =
+        folder / fmt::format("{}{}{}{}{}", stem, ending.empty() ? "" : "-", ending, number, last);
     if (fs::symlink_status(made, error).type() == fs::file_type::not_found) {
       return shell_path(made.string());
     }

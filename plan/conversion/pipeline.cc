@@ -6,7 +6,6 @@
 #include <ranges>
 #include <set>
 
-#include "core/base/printable.h"
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "core/model/document_names.h"
@@ -32,16 +31,10 @@ bool fits_adapter(const Checkpoint& adapter, const Conversion& conversion, const
   return !is_export_type(out.to) && (!is_file || !conversion.base.empty());
 }
 
-// Fails: kUsage for an importance matrix; kUnsupported for a LoRA adapter, where an output needs an
-// entire model. A note says that an adapter is copied.
+// Fails: kUnsupported for a LoRA adapter, where an output needs an entire model. A note says that
+// an adapter is copied.
 Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion,
                          const Context& context) {
-  const std::string* const type = checkpoint.metadata.find_text("general.type");
-  if (type != nullptr && *type == "imatrix") {
-    return misuse_hint("ckpt imatrix show " + shell_path(conversion.in.string()),
-                       "{}: an importance matrix, not a model; --imatrix takes it",
-                       conversion.in.string());
-  }
   const std::string what = adapter_words(checkpoint);
   if (what.empty()) return {};
   const bool is_gguf = checkpoint.format == "gguf";

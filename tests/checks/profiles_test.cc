@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "checks/checks.h"
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
 
@@ -90,9 +91,11 @@ TEST(Profiles, LaterReleasesAreNamedForWhatTheyAdd) {
 TEST(Profiles, NewerReleasesStateDifferences) {
   const Profile &older = *find_profile("vllm-0.32"), &newer = *find_profile("vllm");
   EXPECT_EQ(newer.file, "vllm-0.33");
-  EXPECT_TRUE(older.is_superseded());
-  EXPECT_FALSE(newer.is_superseded());
   EXPECT_TRUE(takes_algo(newer, "W4A16_NVFP4"));  // as the older one
+  const std::vector<std::string> of_folders = {"vllm", "sglang", "tensorrt-llm", "llama.cpp",
+                                               "transformers-5"};
+  EXPECT_EQ(current_profiles(false), of_folders);
+  EXPECT_EQ(current_profiles(true), (std::vector<std::string>{"llama.cpp", "ollama"}));
   EXPECT_TRUE(newer.does("refuse_extra_weights"));
   EXPECT_FALSE(has_listed(newer, "classes", "MedusaModel", true));
   EXPECT_TRUE(has_listed(older, "classes", "MedusaModel", false));

@@ -2,7 +2,7 @@
 
   Next: ckpt verify out                         typed as it stands; exits 0, or 1 as a verdict
   Next: llama-cli -m out.gguf                   another program: what it is given exists and is of its kind
-    fix: ckpt patch out --step vl-wrap         (or "or:", "Fix all:") typed in a copy of the folder
+    fix: ckpt patch out --step vl-wrap         (or "or:", "Fix all:", a row of the doctor) typed in a copy of the folder
   ... Try: ckpt convert --recipe FILE, or ...   commands and flags are ones that there are
   ... Try: --force to replace it, or ...        a flag without a placeholder is typed behind the line that failed: the same
                                                 error must not come again
@@ -30,10 +30,19 @@ OTHER_MAKERS = (
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.")
 
 
+ADVISED = (
+    ("next", r"^Next: (.+)$"),
+    ("fix", r"^(?: +(?:fix|or)|Fix [a-z ]+): (ckpt [^(]+)"),
+    ("fix", r"^[\w.-]+ [\d.]+ +(?:loads  correct|loads  wrong results|does not load) +([^ (].*?)(?:   \(.*)?$"),    # a row of the doctor
+    ("fix", r"^(?:\d+ [a-z]|details)[^:]*:(?: .*:)? (ckpt doctor .+)$"),    # what it only counts
+    ("try", r"\bTry: (.+)$"),
+)
+
+
 def advised(printed):
     """(kind, text) of each piece of advice in what was printed."""
     for line in printed.splitlines():
-        for kind, pattern in (("next", r"^Next: (.+)$"), ("fix", r"^(?: +(?:fix|or)|Fix [a-z ]+): (ckpt [^(]+)"), ("try", r"\bTry: (.+)$")):
+        for kind, pattern in ADVISED:
             found = re.search(pattern, line)
             if found:
                 yield kind, found[1].strip()

@@ -159,6 +159,7 @@ def profiles(name):
     return [
         {
             "name": "vllm",
+            "label": "vllm 0.33",
             "loads": "yes",
             "sound": "no",
             "findings": ["Q03 unsound: model.layers.3: down_proj has no input_scale: activations are not quantized"],
@@ -166,11 +167,14 @@ def profiles(name):
                 {
                     "check": "Q03",
                     "title": "scales of activations",
+                    "cause": "The model was calibrated on too little text.",
                     "symptom": "answers are wrong from the first token on",
+                    "command": f"ckpt patch {name}/ --step serving-config:for=vllm",
                     "advice": None,
                 }
             ],
             "fix": f"ckpt patch {name}/ --step serving-config:for=vllm",
+            "left": ["Q07"],
             "serve": f"vllm serve {name}/ --reasoning-parser qwen3",
         },
         {
@@ -321,19 +325,19 @@ def sparse():
 
 
 def gguf():
-    """A file that one program reads and seven do not."""
-    others = ("vllm-0.16", "vllm-0.17", "vllm", "sglang", "tensorrt-llm", "transformers-4.57", "transformers-5")
+    """A file that one program reads and the other does not."""
+    read = {"name": "llama.cpp", "label": "llama.cpp 0.5.0", "loads": "yes", "sound": "yes", "findings": [], "fix": None}
     unread = {
+        "name": "ollama",
+        "label": "ollama 0.32.15",
         "loads": "no",
-        "sound": "not checked",
+        "sound": None,
         "findings": ["G08 unloaded: GGUF: a format that this program does not read"],
         "explained": [{"check": "G08", "title": "the program reads the file", "symptom": None, "advice": None}],
         "fix": None,
         "serve": None,
     }
-    read = {"name": "llama.cpp", "loads": "yes", "sound": "yes", "findings": [], "fix": None}
-    servers = [{"name": name, **unread} for name in others]
-    servers.insert(5, {**read, "serve": "llama-server -m sparse-q4.gguf"})
+    servers = [{**read, "serve": "llama-server -m sparse-q4.gguf"}, unread]
     roles, rows = layered(
         SPARSE, 60, 6_291_456, lambda n, at: "q6_k" if n == "lm_head" or (at or 0) % 8 == 0 else "q4_k", 128
     )

@@ -19,6 +19,7 @@
 #include "plan/text/plan_file.h"
 #include "publish/publish.h"
 #include "tools/commands/made_record.h"
+#include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -214,13 +215,9 @@ int show_verdicts(const PlannedConversion& planned, const Console& console) {
   int code = 0;
   for (const OutputVerdict& each : planned.verdicts) {
     const Verdict& verdict = each.verdict;
-    console.object("verdict", {{"out", each.out.string()},
-                               {"profile", verdict.profile},
-                               {"loads", verdict.loads},
-                               {"sound", verdict.sound},
-                               {"weights_checked", verdict.not_checked.empty()},
-                               {"not_checked", verdict.not_checked},
-                               {"note", verdict.note}});
+    Json fields{{"out", each.out.string()}};
+    fields.update(verdict_fields(verdict));
+    console.object("verdict", std::move(fields));
     if (each.is_good()) continue;
     code = 1;
     console.error(Error{

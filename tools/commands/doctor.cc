@@ -275,6 +275,11 @@ Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
   ConsoleObserver observer(console, &interrupted);
   if (is_in_place) CKPT_TRY(finish_earlier(fix.path, observer));
   CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(fix.path, fix.reading));
+  if (fix.out.empty() && is_training_checkpoint(checkpoint)) {
+    return misuse_hint(export_command(fix.path, fix.profiles) + ", or --out DIR to fix a copy",
+                       "{}: a trainer's checkpoint; --fix does not change it in place",
+                       fix.path.string());
+  }
   std::vector<std::string> notes;
   CKPT_ASSIGN(Fixed fixed,
               fix_checkpoint(std::move(checkpoint), {fix.profiles, fix.base, fix.rewrite_weights},
@@ -294,65 +299,6 @@ Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
 
 constexpr int kNotChecked = 3;  // no verdict is no, and some are not of everything
 
-// Each command once, for the first program that it serves in.
-void find_serving(const Checkpoint& checkpoint, Report& report) {
-  for (const Verdict& verdict : report.diagnosis.verdicts) {
-    const bool is_good = verdict.loads && verdict.sound && verdict.not_checked.empty();
-    if (!is_good) continue;
-    const std::string path = shell_path(report.path.string());
-    std::string command = serve_command(verdict.profile, checkpoint, path);
-    const bool is_new = std::ranges::none_of(
-        report.serve, [&](const auto& entry) { return entry.second == command; });
-    if (!command.empty() && is_new) report.serve.emplace_back(verdict.profile, std::move(command));
-  }
-}
-
-// Quantizers of a training are tensors of their own, and state of a trainer.
-bool is_training_checkpoint(const Checkpoint& checkpoint) {
-  return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
-    return tensor.name.find("_quantizer.") != std::string::npos;
-  });
-}
-
-bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
-  return std::ranges::any_of(diagnosis.findings, [&](const Finding& f) {
-    return f.fix.step == step && !f.fix.rewrites_weights;
-  });
-}
-
-// Tries the fixes, on headers alone; what steps say of themselves is not repeated here.
-Status try_fixes(Checkpoint checkpoint, const TypedDoctor& typed, Report& report) {
-  std::vector<std::string> notes;
-  const Diagnosis found = report.diagnosis;
-  const Fixing fixing{report.profiles, report.base, true, typed.deep ? nullptr : &found};
-  const Context context = step_context(&notes, typed.reading);
-  report.idle = idle_alone(checkpoint, report.diagnosis, context);
-  CKPT_ASSIGN(Fixed fixed, fix_checkpoint(std::move(checkpoint), fixing, context));
-  report.steps = std::move(fixed.steps);
-  for (IdleStep& idle : fixed.idle) {
-    if (!asks_for(report.diagnosis, idle.step)) report.idle.push_back(std::move(idle));
-  }
-  report.left = std::move(fixed.left);
-  report.rewrites_weights = fixed.rewrites_weights;
-  return {};
-}
-
-Result<Report> report_of(const TypedDoctor& typed, const std::filesystem::path& path,
-                         const Console& console) {
-  Report report;
-  report.path = path;
-  report.profiles = typed.profiles;
-  report.base = typed.base;
-  ConsoleObserver observer(console, &interrupted);
-  CKPT_ASSIGN(ExaminedFolder found, examined(path, typed, observer, typed.fix));
-  report.diagnosis = std::move(found.diagnosis);
-  if (!found.checkpoint) return report;
-  find_serving(*found.checkpoint, report);
-  report.is_training = is_training_checkpoint(*found.checkpoint);
-  if (found.is_whole) CKPT_TRY(try_fixes(std::move(*found.checkpoint), typed, report));
-  return report;
-}
-
 // --moments takes an importance matrix, too.
 Status settle_statistics(TypedDoctor& typed, const Console& console) {
   if (typed.moments.empty() || !is_imatrix_file(typed.moments)) return {};
@@ -367,7 +313,7 @@ Status settle_statistics(TypedDoctor& typed, const Console& console) {
 
 Result<int> doctor_typed(TypedDoctor typed, const Console& console, const CommonOptions& common) {
   if (typed.fix && typed.out.empty()) CKPT_TRY(refuse_url(typed.path));
-  CKPT_TRY(settle_question(typed.path, typed));
+  CKPT_TRY(settle_question(typed));
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
   if (!typed.imatrix.empty()) {  // before --fix writes anything
@@ -380,11 +326,15 @@ Result<int> doctor_typed(TypedDoctor typed, const Console& console, const Common
     CKPT_ASSIGN(done, apply_fixes(typed, console, common));
   }
   const std::filesystem::path& path = done.path;
-  Report report{path, typed.profiles, typed.base, {}, true, {}, {}, {}, false, false, {}};
+  Report report{path, typed, {}, {}, true};
   if (done.would_be) {
     report.diagnosis = std::move(*done.would_be);
+    report.rows = plain_rows(report.diagnosis);
   } else {
-    CKPT_ASSIGN(report, report_of(typed, path, console));
+    ConsoleObserver observer(console, &interrupted);
+    CKPT_ASSIGN(ExaminedFolder found,
+                examined(path, typed, observer, OlderReleases::kCounted, typed.fix));
+    CKPT_SET(report, report_of(path, typed, std::move(found)));
   }
   show_diagnosis(console, report);
   bool fits = true;
@@ -405,8 +355,8 @@ Run declare_doctor(CommandOptions& options) {
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf",
               {.is_required = true});
   options.add("--for PROFILE", &typed->profiles,
-              "PROFILE of a program, or all (ckpt list profiles; may repeat); default: all, and "
-              "of a GGUF llama.cpp");
+              "PROFILE of a program, or all (ckpt list profiles; may repeat); default: the current "
+              "release of each program");
   options.add("--base DIR", &typed->base,
               "the unquantized model, for fixes that need it; the folder of a GGUF's source");
   options.add("--fix", &typed->fix, "apply the fixes in place, then check again");

@@ -120,6 +120,11 @@ void list_checks(const Console& console) {
     table.add(std::move(row));
     console.object("check", {{"id", check.id},
                              {"title", check.title},
+                             {"cause", check.cause},
+                             {"effect", check.effect},
+                             {"step", check.step},
+                             {"advice", check.advice},
+                             {"example", check.example},
                              {"deep", check.is_deep},
                              {"severities", severities}});
   }

@@ -1,3 +1,4 @@
+// The answer of `ckpt doctor`, as text and as objects.
 #include "tools/doctor/doctor_report.h"
 
 #include <algorithm>
@@ -7,169 +8,138 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "core/base/counted.h"
 #include "core/base/printable.h"
-#include "core/base/words.h"
-#include "core/io/remote_files.h"
-#include "plan/conversion/advice.h"
 #include "tools/say/severity.h"
+#include "tools/say/width.h"
 
 namespace ckpt {
 namespace {
 
-constexpr size_t kPlacesShown = 3;
+constexpr size_t kPlacesShown = 3, kFindingsShown = 5, kProfilesNamed = 3;
+constexpr std::string_view kFindingIndent = "    ";
 
-const IdleStep* find_idle(const Report& report, const Fix& fix) {
-  const auto at = std::ranges::find(report.idle, fix.step, &IdleStep::step);
-  return at == report.idle.end() ? nullptr : &*at;
+// In lines that a terminal shows whole, those after the first indented as wide as `lead`.
+std::string in_lines(std::string_view lead, std::string_view text) {
+  const size_t least = lead.size() + 20;
+  const size_t width = std::max(terminal_columns().value_or(text.size() + least), least);
+  return wrapped(printable(text), width - lead.size(), std::string(lead.size(), ' '));
 }
 
-// True when --fix takes the finding away, if only after other steps.
-bool is_fixed(const Report& report, const Fix& fix) {
-  return fix.is_automatic() &&
-         (find_idle(report, fix) == nullptr || std::ranges::count(report.steps, fix.step) != 0);
+void answer_wrapped(const Console& console, std::string_view lead, std::string_view text) {
+  console.answer_lines(std::string(lead) + in_lines(lead, text));
 }
 
-AdvisedFor advised_for(const Report& report) { return {report.path, report.base, report.profiles}; }
+// Text, a command, and what the command leaves; `head` is bold, in the color of `tone`.
+struct CommandLine {
+  std::string head, text, command, note;
+  Tone tone = Tone::kPlain;
+};
 
-bool needs_base(const Finding& finding) {
-  return finding.severity >= Severity::kUnsound && finding.fix.needs.starts_with("BASE");
-}
-
-// Programs for which findings are left that the unquantized model would fix.
-std::vector<std::string> profiles_without_base(const Report& report) {
-  std::vector<std::string> out;
-  for (const Finding& finding : report.left.findings) {
-    const bool is_new = std::ranges::count(out, finding.profile) == 0;
-    if (needs_base(finding) && is_new) out.push_back(finding.profile);
+// Where it is wider than the terminal, the command is in lines of its own, which a shell joins.
+void answer_command(const Console& console, const CommandLine& line) {
+  const auto& [head, text, command, note, tone] = line;
+  const size_t width = shown_width(head + text + command + note);
+  const auto columns = terminal_columns();
+  const bool fits = !columns || width <= *columns || command.empty();
+  const size_t end = text.find_last_not_of(' ') + 1;  // npos + 1 is 0
+  const std::string rest = fits ? text + command + note : text.substr(0, end) + note;
+  head.empty() ? console.answer(rest) : console.answer_headed(head, rest, tone);
+  if (fits) return;
+  std::string lines = wrapped(command, std::max<size_t>(*columns, 40) - 8, "\n      ");
+  for (size_t at = lines.find("\n\n"); at != lines.npos; at = lines.find("\n\n", at)) {
+    const bool is_quoted = std::ranges::count(lines.substr(0, at), '\'') % 2 != 0;
+    lines.replace(at, is_quoted ? 8 : 2, is_quoted ? " " : " \\\n");
   }
-  return out;
-}
-
-// Makes another folder, which also gets what its programs need.
-std::string export_command(const Report& report, const std::vector<std::string>& profiles) {
-  return advised_command("ckpt convert IN OUT --to nvfp4", {report.path, {}, profiles});
-}
-
-// The one that fixes more, with the unquantized model at hand; empty where it would not.
-std::string fix_with_base_command(const Report& report) {
-  const std::vector<std::string> profiles = profiles_without_base(report);
-  if (profiles.empty() || report.is_training) return {};
-  return with_profiles(
-      fmt::format("ckpt convert {} {} --base BASE", shell_path(report.path.string()),
-                  free_name(report.path, "fixed")),
-      report.profiles.empty() ? profiles : report.profiles);
-}
-
-// Of a finding whose own step changes nothing: what fixes it in addition to other findings.
-std::string idle_fix(const Report& report, const Finding& finding) {
-  const auto is_same = [&](const Finding& left) {
-    return left.check == finding.check && left.profile == finding.profile;
-  };
-  const auto& left = report.left.findings;
-  if (!report.steps.empty() && std::ranges::none_of(left, is_same)) {
-    return "the command after 'Fix all' includes it";
-  }
-  return fix_with_base_command(report).empty() ? std::string() : "the command with BASE below";
-}
-
-// Files of a URL are fixed in a copy.
-std::string copy_option(const Report& report) {
-  return is_url(report.path) ? " --out " + free_name(report.path, "fixed") : "";
-}
-
-// The command line that takes a finding away; empty where a person must.
-std::string fix_command(const Report& report, const Finding& finding) {
-  const Fix& fix = finding.fix;
-  if (report.is_training && !fix.step.empty()) return export_command(report, {finding.profile});
-  const bool is_idle = find_idle(report, fix) != nullptr;
-  if (is_idle && !idle_fix(report, finding).empty()) return {};
-  if (fix.step.empty() || is_idle) return advised_command(fix.advice, advised_for(report));
-  const std::string word = shell_path(report.path.string());
-  if (fix.rewrites_weights) {
-    return with_profiles(fmt::format("ckpt convert {} {} --step {}", word,
-                                     free_name(report.path, "fixed"), shell_word(fix.step)),
-                         report.profiles);
-  }
-  return fmt::format("ckpt patch {}{} --step {}", word, copy_option(report), shell_word(fix.step));
-}
-
-// The one that fixes all that steps can.
-std::string fix_all_command(const Report& report) {
-  if (report.is_training) return export_command(report, report.profiles);
-  if (report.steps.empty()) return {};
-  std::string out = fmt::format("ckpt doctor {} --fix", shell_path(report.path.string()));
-  out += copy_option(report);
-  if (report.rewrites_weights) out += " --rewrite-weights";
-  out = with_profiles(std::move(out), report.profiles);
-  if (!report.base.empty()) out += " --base " + shell_path(report.base);
-  return out;
+  console.answer_lines(std::string(kFindingIndent) + lines);
 }
 
 // ---- verdicts -----------------------------------------------------------------------------------
 
-int rank(const Verdict& verdict) {
+// 0 does not load, 1 wrong results, 2 not checked, 3 all is well.
+size_t rank(const Verdict& verdict) {
   if (!verdict.loads) return 0;
   if (!verdict.sound) return 1;
   return verdict.not_checked.empty() ? 3 : 2;
 }
 
-std::string verdict_line(const Report& report) {
-  std::vector<std::string> groups[4];
-  for (const Verdict& verdict : report.diagnosis.verdicts) {
-    groups[rank(verdict)].push_back(verdict.profile);
-  }
-  constexpr std::string_view kSaid[] = {"does not load in", "loads and is unsound in",
-                                        "not checked for", "loads and is sound in"};
+std::string_view verdict_words(const Verdict& verdict) {
+  constexpr std::string_view kWords[] = {"does not load", "loads  wrong results", "not checked",
+                                         "loads  correct"};
+  return kWords[rank(verdict)];
+}
+
+// "   (leaves C02, T19)"
+std::string left_words(const std::vector<std::string>& left, bool has_command) {
+  if (left.empty()) return {};
+  return fmt::format("{}({} {})", has_command ? "   " : "", has_command ? "leaves" : "see",
+                     fmt::join(left, ", "));
+}
+
+void show_row(const Console& console, const ProgramRow& row, size_t names, size_t states) {
+  const size_t place = rank(row.verdict);
+  std::string head = fmt::format("{:<{}}  {}", release_label(row.verdict.profile), names,
+                                 verdict_words(row.verdict));
+  const std::string command = row.fix + row.serve + row.convert;
+  const std::string note = left_words(row.left, !row.fix.empty());
+  const bool is_alone = note.empty() && command.empty();
+  std::string space(is_alone ? 0 : names + states + 4 - head.size(), ' ');
+  const Tone tone = place < 2 ? Tone::kBad : place == 2 ? Tone::kPlain : Tone::kGood;
+  answer_command(console, {std::move(head), std::move(space), command, note, tone});
+}
+
+// The same question about other programs.
+std::string asking_again(const Report& report, std::string_view profiles) {
+  const std::string& base = report.typed.base;
+  return fmt::format("ckpt doctor {}{}{} --for {}", shell_path(report.path.string()),
+                     base.empty() ? base : " --base " + shell_path(base),
+                     report.typed.deep ? " --deep" : "", profiles);
+}
+
+// "8 older releases: 3 correct, 5 not loading: ckpt doctor m --for all"
+void show_older(const Console& console, const Report& report) {
+  if (report.older.empty()) return;
+  constexpr std::string_view kStates[] = {"not loading", "with wrong results", "not checked",
+                                          "correct"};
+  size_t counts[4] = {};
+  for (const Verdict& verdict : report.older) ++counts[rank(verdict)];
   std::vector<std::string> parts;
-  for (size_t i = 0; i < 4; ++i) {
-    if (!groups[i].empty()) {
-      parts.push_back(fmt::format("{} {}", kSaid[i], fmt::join(groups[i], ", ")));
-    }
+  for (size_t i = 4; i-- > 0;) {
+    if (counts[i] > 0) parts.push_back(fmt::format("{} {}", counts[i], kStates[i]));
   }
-  return fmt::format("{}{}: {}", report.path.string(), report.is_would_be ? ", once fixed" : "",
-                     fmt::join(parts, "; "));
+  answer_command(console, {"",
+                           fmt::format("{}: {}: ", counted(report.older.size(), "older release"),
+                                       fmt::join(parts, ", ")),
+                           asking_again(report, "all"), ""});
 }
 
 void show_verdicts(const Console& console, const Report& report) {
-  int worst = 3;
-  for (const Verdict& verdict : report.diagnosis.verdicts) worst = std::min(worst, rank(verdict));
-  const Tone tone = worst < 2 ? Tone::kBad : worst == 2 ? Tone::kPlain : Tone::kGood;
-  console.answer_headed(verdict_line(report), "", tone);
-  std::vector<const Verdict*> order;
-  for (const Verdict& verdict : report.diagnosis.verdicts) {
-    order.push_back(&verdict);
-    console.object("verdict", {{"profile", verdict.profile},
-                               {"loads", verdict.loads},
-                               {"sound", verdict.sound},
-                               {"weights_checked", verdict.not_checked.empty()},
-                               {"not_checked", verdict.not_checked},
-                               {"note", verdict.note}});
-  }
-  std::ranges::stable_sort(order,
-                           [](const Verdict* a, const Verdict* b) { return rank(*a) < rank(*b); });
-  Table table({"profile", "loads", "sound"});
+  size_t names = 0, states = 0;
   std::map<std::string, std::vector<std::string>> reasons;
-  for (const Verdict* verdict : order) {
-    table.add({verdict->profile, std::string(verdict_word(verdict->loads, *verdict)),
-               std::string(verdict_word(verdict->sound, *verdict))});
-    if (!verdict->not_checked.empty()) reasons[verdict->not_checked].push_back(verdict->profile);
+  for (const ProgramRow& row : report.rows) {
+    const Verdict& verdict = row.verdict;
+    names = std::max(names, release_label(verdict.profile).size());
+    states = std::max(states, verdict_words(verdict).size());
+    if (!verdict.not_checked.empty()) reasons[verdict.not_checked].push_back(verdict.profile);
+    Json fields = verdict_fields(verdict);
+    fields.update({{"fix", row.fix}, {"left", row.left}});
+    console.object("verdict", std::move(fields));
   }
-  console.answer_table(table);
+  if (report.is_would_be) console.answer("{}, once fixed:", report.path.string());
+  for (const ProgramRow& row : report.rows) show_row(console, row, names, states);
+  show_older(console, report);
   for (const auto& [reason, profiles] : reasons) {
-    console.answer("not checked: {} ({})", reason, fmt::join(profiles, ", "));
+    answer_wrapped(console, "",
+                   fmt::format("not checked: {} ({})", reason, fmt::join(profiles, ", ")));
   }
-  for (const Verdict* verdict : order) {
-    if (!verdict->note.empty()) console.answer("{}: {}", verdict->profile, verdict->note);
+  if (report.typed.profiles.empty()) return;
+  for (const ProgramRow& row : report.rows) {
+    if (row.verdict.note.empty()) continue;
+    answer_wrapped(console, "", fmt::format("{}: {}", row.verdict.profile, row.verdict.note));
   }
 }
 
 // ---- findings -----------------------------------------------------------------------------------
-
-// The same finding for several programs, or in several places, is shown once.
-struct Shown {
-  const Finding* finding;
-  std::vector<std::string> profiles, places;
-};
 
 auto finding_kind(const Finding& finding) {
   return std::tie(finding.check, finding.severity, finding.symptom, finding.fix.step,
@@ -197,6 +167,171 @@ void gather(const std::vector<const Finding*>& findings, Shown& shown) {
   }
 }
 
+void show_places(const Console& console, const Shown& shown) {
+  const size_t count = std::min(shown.places.size(), kPlacesShown);
+  for (size_t i = 1; i < count; ++i) {
+    answer_wrapped(console, kFindingIndent, "and " + shown.places[i]);
+  }
+  if (shown.places.size() > count) {
+    console.answer("    and {} more such places", shown.places.size() - count);
+  }
+}
+
+void show_fix(const Console& console, const Report& report, const Finding& finding) {
+  const std::string command = fix_command(report, finding), words = fix_words(report, finding);
+  if (!command.empty()) answer_command(console, {"", "    fix: ", command, ""});
+  if (!finding.fix.needs.empty()) {
+    console.answer("    {}", finding.fix.needs);
+  } else if (has_blank(command, "BASE")) {
+    console.answer("    BASE: the unquantized model's folder");
+  } else if (has_blank(command, "FOLDER")) {
+    console.answer("    FOLDER: the Hugging Face folder that it was converted from");
+  }
+  if (words.empty()) return;
+  answer_wrapped(console, kFindingIndent,
+                 fmt::format("{}: {}", command.empty() ? "fix" : "or", words));
+}
+
+void show_finding(const Console& console, const Shown& shown, const Report& report) {
+  const Finding& finding = *shown.finding;
+  console.answer("");
+  const std::string head = fmt::format("{} {}", finding.check, severity_words(finding.severity));
+  const std::string lines = in_lines(kFindingIndent, head + "  " + shown.places.front());
+  const size_t end = std::min(lines.find('\n'), lines.size());
+  console.answer_headed(head, lines.substr(head.size(), end - head.size()),
+                        tone_of(finding.severity));
+  if (end < lines.size()) console.answer_lines(lines.substr(end + 1));
+  show_places(console, shown);
+  answer_wrapped(console, kFindingIndent, fmt::format("for: {}", fmt::join(shown.profiles, ", ")));
+  if (!finding.symptom.empty()) {
+    answer_wrapped(console, kFindingIndent, "seen as: " + finding.symptom);
+  }
+  show_fix(console, report, finding);
+}
+
+// The line of a finding, and its fix if no row has a command for it.
+void show_shortly(const Console& console, const Shown& shown, const Report& report) {
+  const Finding& finding = *shown.finding;
+  const bool is_warning = finding.severity == Severity::kWarning;
+  std::string text = (is_warning ? "warning: " : "") + shown.places.front();
+  if (shown.places.size() > 1) text += fmt::format(", and {} more", shown.places.size() - 1);
+  const bool is_for_all = shown.profiles.size() > 2 && shown.profiles.size() == report.rows.size();
+  text += is_for_all ? " (all programs)" : fmt::format(" ({})", fmt::join(shown.profiles, ", "));
+  answer_wrapped(console, finding.check + "  ", text);
+  const std::string command = fix_command(report, finding), words = fix_words(report, finding);
+  if (is_warning && !command.empty()) {
+    answer_command(console, {"", "     fix: ", command, ""});
+  } else if (command.empty() && !words.empty()) {
+    answer_wrapped(console, "     ", "fix: " + words);
+  }
+}
+
+// The first errors and warnings of the current programs, if nobody named one; others are counted.
+void show_summary(const Console& console, const Report& report) {
+  size_t shown_count = 0, more = 0, notes = 0;
+  std::vector<std::string> profiles;
+  EachOnce named(profiles);
+  for (const Shown& shown : gathered(report.diagnosis)) {
+    for (const std::string& profile : shown.profiles) named.add(profile);
+    const bool is_note = shown.finding->severity == Severity::kInfo;
+    const bool is_shown = !is_note && shown_count < kFindingsShown;
+    ++(is_shown ? shown_count : is_note ? notes : more);
+    if (!is_shown) continue;
+    if (shown_count == 1) console.answer("");
+    show_shortly(console, shown, report);
+  }
+  if (profiles.empty()) return;
+  std::vector<std::string> parts;
+  if (more > 0) parts.push_back(counted(more, "more finding"));
+  if (notes > 0) parts.push_back(counted(notes, "note"));
+  if (shown_count > 0) console.answer("");
+  const std::string asked =
+      profiles.size() > kProfilesNamed ? "all" : fmt::format("{}", fmt::join(profiles, ","));
+  const std::string head = parts.empty() ? "details" : fmt::format("{}", fmt::join(parts, ", "));
+  answer_command(console, {"", head + ": ", asking_again(report, asked), ""});
+}
+
+void show_objects(const Console& console, const Report& report) {
+  for (const Finding& finding : report.diagnosis.findings) {
+    console.object("check", {{"check", finding.check},
+                             {"profile", finding.profile},
+                             {"severity", severity_name(finding.severity)},
+                             {"place", finding.place},
+                             {"found", finding.found},
+                             {"symptom", finding.symptom},
+                             {"mend", fix_command(report, finding)},
+                             {"step", finding.fix.step},
+                             {"needs", finding.fix.needs},
+                             {"advice", fix_words(report, finding)},
+                             {"rewrites_weights", finding.fix.rewrites_weights},
+                             {"fix", is_fixed(report, finding.fix)}});
+  }
+}
+
+// ---- what to type next --------------------------------------------------------------------------
+
+// Findings that fixing would uncover: nothing that is there now says them.
+std::vector<Shown> uncovered(const Report& report) {
+  std::vector<Shown> out = gathered(report.all.left);
+  std::set<std::string_view> now;
+  for (const Finding& finding : report.diagnosis.findings) now.insert(finding.check);
+  std::erase_if(out, [&](const Shown& shown) {
+    return shown.finding->severity < Severity::kWarning || now.contains(shown.finding->check);
+  });
+  return out;
+}
+
+// "   (leaves Q14 for sglang)", of the command for all programs.
+std::string left_of_all(const Report& report) {
+  std::vector<std::string> left = failed_checks(report.all.left);
+  if (report.rows.size() == 1) return left_words(left, true);
+  for (std::string& check : left) {
+    std::vector<std::string> profiles;
+    EachOnce named(profiles);
+    for (const Finding& finding : report.all.left.findings) {
+      const bool is_it = finding.check == check && finding.severity >= Severity::kUnsound;
+      if (is_it) named.add(finding.profile);
+    }
+    if (profiles.size() == report.rows.size()) continue;
+    check += fmt::format(" for {}", fmt::join(profiles, " and "));
+  }
+  return left_words(left, true);
+}
+
+// The rows name the commands of programs; these are for all of them together.
+void show_next(const Console& console, const Report& report) {
+  const std::string& command = report.all.command;
+  console.object(
+      "next",
+      {{"fix", command}, {"steps", report.all.steps}, {"left", failed_checks(report.all.left)}});
+  for (const ProgramRow& row : report.rows) {
+    if (row.serve.empty() || !report.diagnosis.is_good()) continue;
+    console.object("serve", {{"profile", row.verdict.profile}, {"command", row.serve}});
+  }
+  const std::string with_base = fix_with_base_command(report);
+  std::set<std::string> fixes;
+  for (const ProgramRow& row : report.rows) fixes.insert(row.fix);
+  fixes.erase("");
+  const bool is_short = report.typed.profiles.empty();
+  if (is_short && fixes.size() < 2) return;
+  if (!command.empty()) {
+    const std::vector<Shown> later = is_short ? std::vector<Shown>() : uncovered(report);
+    if (!later.empty()) {
+      console.answer("");
+      console.answer("What the fixes uncover:");
+    }
+    for (const Shown& shown : later) show_finding(console, shown, report);
+    console.answer("");
+    answer_command(console, {"", "Fix all: ", command, left_of_all(report)});
+  }
+  if (with_base.empty()) return;
+  if (command.empty()) console.answer("");
+  answer_command(console, {"", command.empty() ? "Fix all: " : "Fix the rest: ", with_base, ""});
+  console.answer("    BASE: the unquantized model's folder");
+}
+
+}  // namespace
+
 std::vector<Shown> gathered(const Diagnosis& diagnosis) {
   std::vector<Shown> out;
   std::map<decltype(finding_kind(diagnosis.findings[0])), size_t> known;
@@ -216,135 +351,27 @@ std::vector<Shown> gathered(const Diagnosis& diagnosis) {
   return out;
 }
 
-void show_places(const Console& console, const Shown& shown) {
-  const size_t count = std::min(shown.places.size(), kPlacesShown);
-  for (size_t i = 1; i < count; ++i) console.answer("    and " + shown.places[i]);
-  if (shown.places.size() > count) {
-    console.answer("    and {} more such places", shown.places.size() - count);
-  }
-}
-
-std::string idle_words(const Report& report, const Finding& finding, const IdleStep& idle) {
-  if (!idle.why.empty()) {
-    return fmt::format("step {} cannot be applied yet: {}", idle.step,
-                       with_patch_command(idle.why, report.path));
-  }
-  std::string words = idle_fix(report, finding);
-  if (words.empty()) words = fmt::format("none here; step {} changes nothing", idle.step);
-  return words;
-}
-
-// A word that a person fills in.
-bool has_blank(const std::string& command, const std::string& word) {
-  return has_word(" " + command + " ", word) || command.find("=" + word) != command.npos;
-}
-
-void show_fix(const Console& console, const Report& report, const Finding& finding) {
-  const Fix& fix = finding.fix;
-  const std::string command = fix_command(report, finding);
-  const std::string words = advised_words(fix.advice, advised_for(report));
-  const IdleStep* idle = find_idle(report, fix);
-  if (!command.empty()) console.answer("    fix: {}", command);
-  if (!fix.needs.empty()) {
-    console.answer("    {}", fix.needs);
-  } else if (has_blank(command, "BASE")) {
-    console.answer("    BASE: the unquantized model's folder");
-  } else if (has_blank(command, "FOLDER")) {
-    console.answer("    FOLDER: the Hugging Face folder that it was converted from");
-  }
-  if (!words.empty()) {
-    console.answer("    {}: {}", command.empty() ? "fix" : "or", words);
-  } else if (idle != nullptr && command.empty()) {
-    console.answer("    fix: {}", idle_words(report, finding, *idle));
-  }
-}
-
-void show_finding(const Console& console, const Shown& shown, const Report& report) {
-  const Finding& finding = *shown.finding;
-  console.answer("");
-  console.answer_headed(fmt::format("{} {}", finding.check, severity_words(finding.severity)),
-                        fmt::format("  {}", shown.places.front()), tone_of(finding.severity));
-  show_places(console, shown);
-  console.answer("    for: {}", fmt::join(shown.profiles, ", "));
-  if (!finding.symptom.empty()) console.answer("    seen as: {}", finding.symptom);
-  show_fix(console, report, finding);
-}
-
-void show_objects(const Console& console, const Report& report) {
-  const AdvisedFor on = advised_for(report);
-  for (const Finding& finding : report.diagnosis.findings) {
-    console.object("check", {{"check", finding.check},
-                             {"profile", finding.profile},
-                             {"severity", severity_name(finding.severity)},
-                             {"place", finding.place},
-                             {"found", finding.found},
-                             {"symptom", finding.symptom},
-                             {"mend", fix_command(report, finding)},
-                             {"step", finding.fix.step},
-                             {"needs", finding.fix.needs},
-                             {"advice", advised_words(finding.fix.advice, on)},
-                             {"rewrites_weights", finding.fix.rewrites_weights},
-                             {"fix", is_fixed(report, finding.fix)}});
-  }
-}
-
-// ---- what to type next --------------------------------------------------------------------------
-
-// Findings that fixing would uncover: nothing that is there now says them.
-std::vector<Shown> uncovered(const Report& report) {
-  std::vector<Shown> out = gathered(report.left);
-  std::set<std::string_view> now;
-  for (const Finding& finding : report.diagnosis.findings) now.insert(finding.check);
-  std::erase_if(out, [&](const Shown& shown) {
-    return shown.finding->severity < Severity::kWarning || now.contains(shown.finding->check);
-  });
-  return out;
-}
-
-void show_next(const Console& console, const Report& report) {
-  const std::string command = fix_all_command(report);
-  std::vector<std::string> left;
-  EachOnce checks(left);
-  for (const Finding& finding : report.left.findings) {
-    if (finding.severity >= Severity::kUnsound) checks.add(finding.check);
-  }
-  console.object("next", {{"fix", command}, {"steps", report.steps}, {"left", left}});
-  if (!command.empty()) {
-    const std::vector<Shown> later = uncovered(report);
-    if (!later.empty()) {
-      console.answer("");
-      console.answer("What the fixes uncover:");
-    }
-    for (const Shown& shown : later) show_finding(console, shown, report);
-    console.answer("");
-    const std::string note = left.empty() || report.is_training
-                                 ? std::string()
-                                 : fmt::format("   (leaves {})", fmt::join(left, ", "));
-    console.answer("Fix all: {}{}", command, note);
-  }
-  if (const std::string with_base = fix_with_base_command(report); !with_base.empty()) {
-    if (command.empty()) console.answer("");
-    console.answer("Fix {}: {}", command.empty() ? "all" : "the rest", with_base);
-    console.answer("    BASE: the unquantized model's folder");
-  }
-  if (report.serve.empty() || !report.diagnosis.is_good()) return;
-  if (command.empty()) console.answer("");
-  for (const auto& [profile, serve] : report.serve) {
-    console.answer("Serve with {}: {}", profile, serve);
-    console.object("serve", {{"profile", profile}, {"command", serve}});
-  }
-}
-
-}  // namespace
-
 std::string_view verdict_word(bool value, const Verdict& verdict) {
   if (!value) return "no";
   return verdict.not_checked.empty() ? "yes" : "not checked";
 }
 
+Json verdict_fields(const Verdict& verdict) {
+  return {{"profile", verdict.profile},
+          {"loads", verdict.loads},
+          {"sound", verdict.loads ? Json(verdict.sound) : Json()},
+          {"weights_checked", verdict.not_checked.empty()},
+          {"not_checked", verdict.not_checked},
+          {"note", verdict.note}};
+}
+
 void show_diagnosis(const Console& console, const Report& report) {
   show_verdicts(console, report);
-  for (const Shown& shown : gathered(report.diagnosis)) show_finding(console, shown, report);
+  if (report.typed.profiles.empty()) {
+    show_summary(console, report);
+  } else {
+    for (const Shown& shown : gathered(report.diagnosis)) show_finding(console, shown, report);
+  }
   show_objects(console, report);
   show_next(console, report);
 }

@@ -6,6 +6,7 @@
 
 #include "checks/checks.h"
 #include "core/base/nearest.h"
+#include "core/base/printable.h"
 #include "core/base/words.h"
 #include "core/model/usual_type.h"
 #include "plan/text/type_names.h"
@@ -83,9 +84,24 @@ std::string of_type(const TargetType& type, size_t width) {
                      type.name);
 }
 
+// Cause, effect, fix and an example, as a rule of a linter is explained.
 std::string of_check(const CheckInfo& check, size_t width) {
-  std::string out = wrapped(fmt::format("{}: {}", check.id, check.title), width);
-  out += fmt::format("\n\nUsage: ckpt doctor PATH{} --for PROFILE\n\nProfiles that ask it\n",
+  std::string out = wrapped(fmt::format("{}: {}", check.id, check.title), width) + "\n";
+  const auto add = [&](std::string_view head, std::string_view text) {
+    if (!text.empty()) out += fmt::format("\n{}\n  {}\n", head, wrapped(text, width - 2, "  "));
+  };
+  std::string fix;
+  if (!check.step.empty()) {
+    const Transform* step = find_transform(check.step.substr(0, check.step.find(':')));
+    const bool is_payload = step != nullptr && step->effect() == "payload";
+    fix = fmt::format("ckpt {} --step {}{}", is_payload ? "convert PATH OUT" : "patch PATH",
+                      shell_word(check.step), check.advice.empty() ? "" : "; or ");
+  }
+  add("Cause", check.cause);
+  add("Effect", check.effect);
+  add("Fix", fix + check.advice);
+  add("Example of a finding", check.example);
+  out += fmt::format("\nUsage: ckpt doctor PATH{} --for PROFILE\n\nProfiles that ask it\n",
                      check.is_deep ? " --deep" : "");
   const auto profiles = all_profiles();
   for (size_t i = 0; i < check.severities.size(); ++i) {

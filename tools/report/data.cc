@@ -50,24 +50,17 @@ std::string model_words(const Checkpoint& checkpoint) {
 
 Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
-// The doctor's verdicts in a report: one a program, with the command that makes it a yes.
+// The doctor's verdicts in a report: a row for each program, as `ckpt doctor` has them.
 
-// Only a command that leaves a yes is advised.
-Result<std::string> fix_command(const std::filesystem::path& path, const Checkpoint& checkpoint,
-                                const std::string& profile, const ReadOptions& reading) {
-  std::vector<std::string> notes;
-  const Fixing fixing{{profile}, "", true};
-  CKPT_ASSIGN(const Fixed fixed, fix_checkpoint(checkpoint, fixing, step_context(&notes, reading)));
-  if (fixed.steps.empty() || !fixed.left.is_good()) return std::string();
-  return fmt::format("ckpt doctor {} --for {} --fix{}", shell_path(path.string()), profile,
-                     fixed.rewrites_weights ? " --rewrite-weights" : "");
+bool is_of(const Finding& finding, const Verdict& verdict) {
+  return finding.profile == verdict.profile && finding.severity > Severity::kInfo;
 }
 
-Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
+Json findings_of(const Report& report, const Verdict& verdict) {
   Json out = Json::array();
   std::set<std::string> known;
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
+  for (const Finding& finding : report.diagnosis.findings) {
+    if (!is_of(finding, verdict)) continue;
     const std::string text =
         fmt::format("{} {}: {}: {}", finding.check, severity_words(finding.severity), finding.place,
                     finding.found);
@@ -77,52 +70,54 @@ Json findings_of(const Diagnosis& diagnosis, const Verdict& verdict) {
   return out;
 }
 
-// The checks that the findings of one profile name, each once: what they expect, and what a person
-// would see.
-Json explained(const Diagnosis& diagnosis, const Verdict& verdict,
-               const std::vector<CheckInfo>& checks) {
+// The checks that the findings of one profile name, each once: what they expect, what a person
+// would see, and what fixes it; null where there is nothing to say.
+Json explained(const Report& report, const Verdict& verdict, const std::vector<CheckInfo>& checks) {
   Json out = Json::array();
   std::set<std::string> named;
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.profile != verdict.profile || finding.severity == Severity::kInfo) continue;
+  for (const Finding& finding : report.diagnosis.findings) {
+    if (!is_of(finding, verdict)) continue;
     const auto info = std::ranges::find(checks, finding.check, &CheckInfo::id);
     if (info == checks.end() || !named.insert(finding.check).second) continue;
     out.push_back({{"check", finding.check},
                    {"title", info->title},
+                   {"cause", text_or_null(std::string(info->cause))},
                    {"symptom", text_or_null(finding.symptom)},
-                   {"advice", text_or_null(finding.fix.advice)}});
+                   {"command", text_or_null(fix_command(report, finding))},
+                   {"advice", text_or_null(fix_words(report, finding))}});
   }
   return out;
 }
 
-// null where there is nothing to say.
-
-// [{"name", "loads", "sound", "findings", "fix", "serve"}], from headers and documents alone.
+// [{"name", "label", "loads", "sound", "findings", "explained", "fix", "left", "serve",
+// "convert"}], from headers and documents alone.
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
                              const ReadOptions& reading, const Console& console) {
   ProgressLine progress(console, "reading");
   Examination examination = examination_for(step_context(nullptr, reading), {});
   examination.progress = &progress;
   examination.interrupted = &interrupted;
-  CKPT_ASSIGN(const Diagnosis diagnosis, diagnose(checkpoint, examination));
+  ExaminedFolder found;
+  CKPT_SET(found.diagnosis, diagnose(checkpoint, examination));
   progress.clear();
+  found.checkpoint = checkpoint;
+  DoctorOptions typed;
+  typed.reading = reading;
+  CKPT_ASSIGN(const Report report, report_of(path, typed, std::move(found)));
   const std::vector<CheckInfo> checks = all_checks();
   Json out = Json::array();
-  for (const Verdict& verdict : diagnosis.verdicts) {
-    const bool is_good = verdict.loads && verdict.sound;
-    std::string fix, serve;
-    if (!is_good) {
-      CKPT_ASSIGN(fix, fix_command(path, checkpoint, verdict.profile, reading));
-    } else if (verdict.not_checked.empty()) {
-      serve = serve_command(verdict.profile, checkpoint, shell_path(path.string()));
-    }
-    out.push_back({{"name", verdict.profile},
-                   {"loads", verdict_word(verdict.loads, verdict)},
-                   {"sound", verdict_word(verdict.sound, verdict)},
-                   {"findings", findings_of(diagnosis, verdict)},
-                   {"explained", explained(diagnosis, verdict, checks)},
-                   {"fix", text_or_null(std::move(fix))},
-                   {"serve", text_or_null(std::move(serve))}});
+  for (const ProgramRow& row : report.rows) {
+    out.push_back(
+        {{"name", row.verdict.profile},
+         {"label", release_label(row.verdict.profile)},
+         {"loads", verdict_word(row.verdict.loads, row.verdict)},
+         {"sound", row.verdict.loads ? Json(verdict_word(row.verdict.sound, row.verdict)) : Json()},
+         {"findings", findings_of(report, row.verdict)},
+         {"explained", explained(report, row.verdict, checks)},
+         {"fix", text_or_null(row.fix)},
+         {"left", row.left},
+         {"serve", text_or_null(row.serve)},
+         {"convert", text_or_null(row.convert)}});
   }
   return out;
 }

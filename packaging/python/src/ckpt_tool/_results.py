@@ -234,11 +234,13 @@ class PlanFile(Result):
 class Verdict(Result):
     profile: str
     loads: bool
-    sound: bool
+    sound: bool | None                  # None: it does not load
     weights_checked: bool
     not_checked: str = ""
     out: str = ""
     note: str = ""                      # on the release whose facts answer
+    fix: str = ""                       # of doctor: the command for this program
+    left: list[str] = field(default_factory=list)     # checks that would still fail after it
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,6 +30,8 @@ inline constexpr LayerTypeWord kLayerTypes[] = {
     {"indexed_attention", LayerMemory::kFull},
     // All of the prompt, and a window of what was generated.
     {"reference_sliding_attention", LayerMemory::kFull},
+    {"mlp", LayerMemory::kNone},
+    {"moe", LayerMemory::kNone},
     {"attention", LayerMemory::kFull, false, "full_attention"},
     {"mamba", LayerMemory::kRecurrent, false, "linear_attention"},
     {"deepseek_sparse_attention", LayerMemory::kFull, false, "indexed_attention", "deepseek glm"},

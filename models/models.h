@@ -24,7 +24,7 @@
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/metadata.h"
-#include "models/layer_types.h"
+#include "models/resolved.h"
 
 namespace ckpt {
 
@@ -162,6 +162,16 @@ enum class KeySource : uint8_t {
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
 };
 
+// Holds `name` against `pattern`, in which each {} stands for digits: those go to `numbers`.
+bool matches_pattern(std::string_view pattern, std::string_view name,
+                     std::vector<std::string>& numbers);
+// `pattern` with the first of `numbers` in the place of its first {}.
+std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers);
+// Names in GGUF of the module "model.layers.3.mlp.down_proj", two where it is split: by the rules
+// of the first family that has a module of this name in a layer, then of its last word. Empty where
+// none has.
+std::vector<std::string> gguf_names_of(std::string_view module);
+
 struct KeyRule {
   std::string_view key;  // without "<architecture>.", unless it starts with "general."
   MetaType type;
@@ -260,7 +270,6 @@ struct Family {
   std::string_view default_rope = {};
   bool keeps_null_rope = false;                                     // a class that 4.57 has
   RowLists<ParameterRule> parameters = {};                          // of the text part
-  bool has_vision = false;       // under a wrapper, Qwen3.5's tower
   bool is_partial = false;       // shapes of some parameters are compared, nothing is missed
   bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last
   std::string_view root = {};    // in the place of "model.", before "layers.7"
@@ -286,6 +295,10 @@ struct Family {
   std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
   const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
   GraphConstants graph_constants = {};
+  // Where config.json lists no layer_types: of layers with windows the last of so many has full
+  // attention; 1: all have, unless use_sliding_window is true. 0: none.
+  uint64_t window_period = 0;
+  bool ends_in_full_attention = false;  // the last layer too
   void (*add_graph_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
   // The class's own spellings of fields, where a row of keys lists several.
   std::string_view own_spellings = {};
@@ -317,7 +330,7 @@ struct ModelForm {
   bool has_head = true;         // of a class that computes logits
   // Names of layers ("model.layers.7") whose experts are stacked, and of those that list them.
   std::set<std::string, std::less<>> stacked, listed;
-  bool has_vision = false, has_mtp = false;
+  bool has_mtp = false;
   uint64_t held = 0;  // tensors that are there, each expert of a stack as one
 
   void note_experts(std::string_view name);  // of a tensor, as tables spell it
@@ -347,16 +360,40 @@ inline constexpr uint64_t kMaxParametersBeyond = 100'000;
 
 // All parameters of a model by `rules`; `defaults` is the table of the configuration's class, which
 // is another one when architectures and model_type disagree. `text` is the text part's
-// configuration, `vision` the tower's or nullptr.
+// configuration.
 // Fails: kCorrupt, naming the field: it is not an integer; kUnsupported: beyond a limit above.
 struct ModelConfigs {
   const Family& rules;
   const Family& defaults;
   const JsonValue& text;
-  const JsonValue* vision = nullptr;
 };
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form);
+
+// The part of a wrapper's model that reads images, and its projector (towers.cc). Fields of its
+// shapes are those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" is next to
+// both.
+//   kind     that the quirk "tower:KIND" of the wrapper names
+//   layers   before the number of a layer: "vision_tower.transformer.layers"
+//   depth    the field that counts them
+//   heads    the field that counts heads of its attention
+// A rule whose name has {} is there once for each entry of deepstack_visual_indexes, with a list in
+// braces once for each of its words; `when` is a field that must be true.
+struct TowerTable {
+  std::string_view kind, layers, depth, heads;
+  std::span<const std::span<const ParameterRule>> lists;
+  std::span<const ClassDefault> defaults;
+};
+const TowerTable& tower_named(std::string_view kind);
+const TowerTable* tower_of(std::string_view wrapper_type);  // nullptr where there is none
+
+// Names of towers and projectors begin with these.
+inline constexpr std::string_view kTowerRoots[] = {"model.visual.", "vision_tower.",
+                                                   "vision_model.", "multi_modal_projector."};
+
+// `hidden` is the text part's hidden_size. Fails as expected_parameters() does.
+Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
+                                              uint64_t hidden);
 
 // The number that tokenizer.json's list of added tokens gives to the text that
 // tokenizer_config.json has under `key` ("eos_token"); nullopt where one of them says nothing.

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/arithmetic.h"
+#include "core/base/find.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -15,13 +16,6 @@ constexpr int kMaxDepth = 4;  // of defaults that are made of other fields
 constexpr ClassDefault kNullValues[] = {{"num_key_value_heads", "num_attention_heads"},
                                         {"head_dim", "hidden_size/num_attention_heads"}};
 
-const ClassDefault* find_value(std::span<const ClassDefault> list, std::string_view field) {
-  const auto found = std::ranges::find_if(list, [field](const ClassDefault& row) {
-    return row.read_by != ReadBy::kKeys && row.field == field;
-  });
-  return found == list.end() ? nullptr : &*found;
-}
-
 bool is_number(const ClassDefault& row) {
   return row.compute == nullptr && row.value[0] >= '0' && row.value[0] <= '9';
 }
@@ -32,12 +26,24 @@ Failure too_large(std::string_view text) {
 
 }  // namespace
 
+const ClassDefault* Fields::find_default(std::string_view field) const {
+  for (const auto list : {defaults_, others_}) {
+    for (const ClassDefault& row : list) {
+      const bool is_for_keys = row.read_by == ReadBy::kKeys;
+      if (row.field != field || (is_for_keys && rows_ != ReadBy::kAll)) continue;
+      if (is_for_keys && !row.unless.empty() && config_.contains(row.unless)) continue;
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
 const ClassDefault* Fields::default_of(std::string_view field) const {
-  const ClassDefault* found = find_value(defaults_, field);
-  if (found == nullptr) found = find_value(others_, field);
+  const ClassDefault* found = find_default(field);
   const JsonValue* null = member(config_, field);
-  if (null == nullptr || !null->is_null()) return found;
-  return found != nullptr && is_number(*found) ? find_value(kNullValues, field) : found;
+  const bool is_null = null != nullptr && null->is_null();
+  if (!is_null || found == nullptr || !is_number(*found)) return found;
+  return find_by(kNullValues, &ClassDefault::field, field);
 }
 
 const JsonValue* Fields::said(std::string_view field) const {

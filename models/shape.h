@@ -11,10 +11,10 @@ namespace ckpt {
 
 class Fields {
  public:
-  // `others` fill in what neither config.json nor `defaults` has.
+  // `others` fill in what neither config.json nor `defaults` has; kAll: by rows for keys too.
   Fields(const JsonValue& config, std::span<const ClassDefault> defaults,
-         std::span<const ClassDefault> others = {})
-      : config_(config), defaults_(defaults), others_(others) {}
+         std::span<const ClassDefault> others = {}, ReadBy rows = ReadBy::kShapes)
+      : config_(config), defaults_(defaults), others_(others), rows_(rows) {}
 
   // The value of config.json, else the default of the model's class.
   // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
@@ -36,9 +36,15 @@ class Fields {
   Result<uint64_t> factor(std::string_view text, int depth) const;
   // For a field that is null: what the class makes of null.
   const ClassDefault* default_of(std::string_view field) const;
+  const ClassDefault* find_default(std::string_view field) const;
 
   const JsonValue& config_;
   std::span<const ClassDefault> defaults_, others_;
+  ReadBy rows_;
 };
+
+// As the public one, of a configuration whose absent fields `text` fills in.
+Result<std::vector<ResolvedLayer>> resolve_layers(const Fields& text, const Family& table,
+                                                  uint64_t layers);
 
 }  // namespace ckpt

@@ -5,7 +5,6 @@
 // Python makes of a text, a list or null where it counts. A number in quotes never does, true
 // counts as 1.
 #include "checks/subject/subject.h"
-#include "checks/subject/towers.h"
 #include "core/base/words.h"
 
 namespace ckpt {

@@ -44,17 +44,6 @@ GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& r
   nextn_ = std::min(number("nextn_predict_layers"), blocks_);
 }
 
-uint64_t GgufNumbers::number_of(std::string_view key, uint64_t block, uint64_t otherwise) const {
-  const MetaValue* found = find(key);
-  if (found == nullptr) return otherwise;
-  if (const auto* one = std::get_if<uint64_t>(&found->value)) return *one;
-  const auto* array = std::get_if<MetaArray>(&found->value);
-  if (array == nullptr || block >= array->count()) return otherwise;
-  if (array->element == MetaType::kText || array->element == MetaType::kArray) return otherwise;
-  const double value = number_at(*array, block);
-  return value >= 0 && value <= UINT32_MAX ? static_cast<uint64_t>(value) : otherwise;
-}
-
 uint64_t GgufNumbers::rows_of_vocabulary() const {
   const std::string* model = checkpoint_.metadata.find_text("tokenizer.ggml.model");
   if (model != nullptr && has_word(kGgufNoTokenizer, *model)) return number("vocab_size");

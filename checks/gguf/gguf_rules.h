@@ -102,7 +102,9 @@ class GgufNumbers {
     return found == keys_.end() ? nullptr : found->second;
   }
   // Of a key with a number, or one a block.
-  uint64_t number_of(std::string_view key, uint64_t block, uint64_t otherwise = 0) const;
+  uint64_t number_of(std::string_view key, uint64_t block, uint64_t otherwise = 0) const {
+    return number_of_layer(find(key), block).value_or(otherwise);
+  }
   uint64_t rows_of_vocabulary() const;
   bool has_graph(std::string_view word) const { return has_word(rules_.graph, word); }
   bool slides(uint64_t block) const;

@@ -3,7 +3,6 @@
 
 #include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
-#include "checks/subject/towers.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
@@ -149,10 +148,8 @@ class Comparison {
 
   ParameterReport run() {
     const Family* defaults = table_of_model_type(on_.text_type);
-    const JsonValue* vision = known(on_.config, "vision_config");
-    if (vision != nullptr && !vision->is_object()) vision = nullptr;
     auto expected = expected_parameters(
-        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config(), vision},
+        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config()},
         form());
     if (expected && on_.model_class.ends_with(kClassifier)) add_scores(*expected);
     if (!compare_all(expected) || !compare_tower()) return std::move(out_);
@@ -208,7 +205,6 @@ class Comparison {
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {
       out.note_experts(name);
-      out.has_vision |= out_.table->has_vision && is_wrapper && name.starts_with("model.visual.");
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
       out_.has_nextn |=

@@ -82,12 +82,13 @@ const Family kCohere2 = {
     .model_types = "cohere2",
     .quirks =
         "needs_rope_type transformers_alone:_proj.bias natural_heads skips_tied_head"
-        " mlp_beside_attention full_attention_each:4",
+        " mlp_beside_attention",
     .names = {kCohere2Names},
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,
     .parameters = {kCohereFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
     .has_gguf_head = false,
+    .window_period = 4,
     .untold = "layer_types (full attention in each fourth)",
 };
 

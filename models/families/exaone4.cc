@@ -39,6 +39,7 @@ const Family kExaone4 = {
                    rows::kAttentionBias,  // vLLM's alone
                    rows::kMlp, rows::kMlpBias},
     .has_rope_factors = true,
+    .window_period = 4,
 };
 
 }  // namespace ckpt

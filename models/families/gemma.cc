@@ -117,7 +117,7 @@ const Family kGemma2 = {
     .quirks =
         "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
         " two_activations asks_nothing_of_rope skips_tied_head"
-        " norms_feed_linears full_attention_each:2",
+        " norms_feed_linears",
     .names = {kGemmaNorms, kGemma2Norms, rows::kCommonNames},
     .keys = kGemma2Keys,
     .defaults = kGemma2Defaults,
@@ -125,6 +125,7 @@ const Family kGemma2 = {
     .has_gguf_head = false,
     .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
     .has_common_keys = false,
+    .window_period = 2,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 46); },
 };
 
@@ -136,7 +137,7 @@ const Family kGemma3 = {
     .quirks =
         "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
         " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
-        " yarn_without_length skips_tied_head norms_feed_linears full_attention_each:6",
+        " yarn_without_length skips_tied_head norms_feed_linears",
     .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
     .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames},
     .keys = kGemma3Keys,
@@ -144,6 +145,7 @@ const Family kGemma3 = {
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, kMlpNorms},
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
+    .window_period = 6,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
     .untold = "layer_types (full attention in each sixth)",
 };

@@ -99,6 +99,8 @@ const Family kGemma4 = {
     .tokenizer = {.byte_fallback = ByteFallback::kAsGemma4,
                   .adds_bos = true,
                   .adds_space_prefix = false},
+    .window_period = 6,
+    .ends_in_full_attention = true,
     .own_spellings = "num_experts top_k_experts moe_intermediate_size",
 };
 

@@ -63,7 +63,7 @@ const Family kGptOss = {
     .quirks =
         "stops_at:head_dim=z own_config:GptOss own_rope_scaling yarn_of_any_type"
         " looks_up_attention_alone skips_tied_head looks_up_scales stacked_experts"
-        " keeps_mxfp4 ranked_vocabulary keeps_stacks full_attention_each:2 mxfp4_in_ollama",
+        " keeps_mxfp4 ranked_vocabulary keeps_stacks mxfp4_in_ollama",
     .names = {kGptOssNames, rows::kCommonNames},
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,
@@ -73,6 +73,7 @@ const Family kGptOss = {
     .keeps_null_rope = true,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGptOssLayer},
     .graph_constants = {{"swiglu_limit", "7.0"}},
+    .window_period = 2,
     .add_graph_fields = add_windows,
     .untold = "layer_types (sliding and full attention in turn), rope truncate (false)",
 };

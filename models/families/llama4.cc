@@ -69,8 +69,7 @@ const Family kLlama4 = {
     .model_types = "llama4_text llama4",
     .quirks =
         "stops_at:head_dim=z stops_at:no_rope_layer_interval=tlnz lists_rotating_layers"
-        " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts"
-        " full_attention_each:4",
+        " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts",
     .wrapper_quirks =
         "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z tower:shuffled",
     .names = {kLlama4Names, rows::kCommonNames},
@@ -83,6 +82,7 @@ const Family kLlama4 = {
                         {"attn_temperature_tuning", "true"},
                         {"floor_scale", "8192"},
                         {"attn_scale", "0.1"}},
+    .window_period = 4,
     .add_graph_fields = add_qk_norm,
     .untold =
         "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "

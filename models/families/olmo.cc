@@ -110,6 +110,7 @@ const Family kOlmo3 = {
     .keys = kOlmo2Keys,
     .defaults = kOlmo3Defaults,
     .parameters = kOlmo2Rules,
+    .window_period = 4,
 };
 
 }  // namespace ckpt

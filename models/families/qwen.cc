@@ -66,6 +66,7 @@ const Family kQwen2 = {
     .defaults = kQwen2Defaults,
     .parameters = rows::kQwen2Rules,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
+    .window_period = 1,
 };
 
 const Family kQwen2Moe = {
@@ -83,6 +84,7 @@ const Family kQwen2Moe = {
     .graph_constants = {{"norm_topk_prob", "false"},
                         {"decoder_sparse_step", "1"},
                         {"mlp_only_layers", "[]"}},
+    .window_period = 1,
 };
 
 const Family kQwen3 = {
@@ -99,6 +101,7 @@ const Family kQwen3 = {
     .parameters = rows::kQwen3Rules,
     .may_be_reranker = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
+    .window_period = 1,
 };
 
 const Family kQwen3Moe = {
@@ -114,6 +117,7 @@ const Family kQwen3Moe = {
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, rows::kExperts},
     .graph_constants = rows::kExpertConstants,
+    .window_period = 1,
 };
 
 }  // namespace ckpt

@@ -150,7 +150,6 @@ constexpr Family qwen35(Family made) {
       " transformers_alone:_proj.bias";
   made.keys = kDeltaKeys;
   made.more_keys = kQwen35Keys;
-  made.has_vision = true;
   made.has_mtp = true;
   return made;
 }
@@ -163,7 +162,8 @@ const Family kQwen35 = qwen35({
     .model_types = "qwen3_5_text qwen3_5",
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
               " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper tokenizer_by_type processor_tokenizer:Qwen2TokenizerFast",
+    .wrapper_quirks = "flat_wrapper tokenizer_by_type tower:merged"
+                      " processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
     .defaults = kQwen35Defaults,
     .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kMlp},
@@ -176,7 +176,7 @@ const Family kQwen35Moe = qwen35({
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
               " joined:.linear_attn.in_proj_qkv"
               " refuses_experts_alone stacked_experts norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
+    .wrapper_quirks = "flat_wrapper tower:merged processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kQwen35MoeDefaults,

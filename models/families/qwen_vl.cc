@@ -57,6 +57,7 @@ constexpr Family qwen2_vl(Family made) {
   made.names = {rows::kCommonNames};
   made.defaults = kQwen2VlDefaults;
   made.parameters = rows::kQwen2Rules;
+  made.window_period = 1;
   made.tokenizer = {.piece_file = PieceFile::kPreferred};
   return made;
 }
@@ -75,7 +76,6 @@ constexpr Family qwen3_vl_moe(Family made) {
   made.keys = rows::kQwenExpertKeys;
   made.more_keys = kDeepstackKeys;
   made.defaults = kQwen3VlMoeDefaults;
-  made.has_vision = true;
   made.graph_constants = rows::kExpertConstants;
   return made;
 }
@@ -116,7 +116,6 @@ const Family kQwen3Vl = {
     .keys = rows::kPoolingKeys,
     .defaults = kQwen3VlDefaults,
     .parameters = rows::kQwen3Rules,
-    .has_vision = true,
     .more_keys = kDeepstackKeys,
     .may_be_reranker = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},

@@ -167,9 +167,11 @@ std::vector<RatedTensor> rated_layers(const FreeFolder& folder) {
     }
     for (const FreeLayer& layer : group.layers) {
       RatedTensor& made = out.emplace_back();
-      const std::string gguf_name = gguf_name_of_layer(layer.module);
       made.names = {layer.weight.name, layer.module};
-      (is_of_expert(layer.module) ? made.stack_name : made.names.emplace_back()) = gguf_name;
+      for (std::string& name : gguf_names_of_layer(layer.module)) {
+        const bool is_stack = name.find("_exps.") != name.npos;
+        (is_stack ? made.stack_name : made.names.emplace_back()) = std::move(name);
+      }
       made.share = static_cast<double>(layer.weight.values()) /
                    static_cast<double>(stacks[std::string(last_word(layer.module))]);
       made.factor = sensitivity_of_layer(layer.module);

@@ -1,10 +1,10 @@
 #include "plan/size_target/sensitivity.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "core/base/numbers.h"
-#include "core/base/words.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -29,36 +29,6 @@ constexpr RoleFactor kRoleFactors[] = {
 constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
 constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
 
-// The role of a layer in GGUF, by the last word of its name in a folder, one of these.
-struct LayerRole {
-  std::string_view words, role;
-};
-constexpr LayerRole kLayerRoles[] = {
-    {"q_proj", "attn_q"},         {"k_proj", "attn_k"},
-    {"v_proj", "attn_v"},         {"o_proj dense", "attn_output"},
-    {"out_proj", "ssm_out"},      {"qkv_proj in_proj_qkv query_key_value in_proj_qkvz", "attn_qkv"},
-    {"in_proj_z", "attn_gate"},   {"kv_b_proj", "attn_kv_b"},
-    {"gate_proj w1", "ffn_gate"}, {"kv_a_proj_with_mqa", "attn_kv_a_mqa"},
-    {"up_proj w3", "ffn_up"},     {"down_proj w2 fc2 dense_4h_to_h", "ffn_down"},
-    {"lm_head", "output"},
-};
-
-std::string_view role_of_layer(std::string_view module) {
-  const std::string_view word = last_word(module);
-  for (const LayerRole& each : kLayerRoles) {
-    if (has_word(each.words, word)) return each.role;
-  }
-  return word;
-}
-
-std::string gguf_name(std::string_view module, std::string_view role) {
-  constexpr std::string_view kLayers = "layers.";
-  const size_t at = module.find(kLayers);
-  if (at == module.npos) return fmt::format("{}.weight", role);
-  const uint64_t layer = number_after(module.substr(at), kLayers).value_or(0);
-  return fmt::format("blk.{}.{}.weight", layer, role);
-}
-
 }  // namespace
 
 std::string role_of(std::string_view tensor) {
@@ -80,16 +50,26 @@ double sensitivity_of(std::string_view tensor, bool is_tied) {
   return number_after(tensor, "blk.") == 0u ? factor * kFirstFactor : factor;
 }
 
-double sensitivity_of_layer(std::string_view module) {
-  return sensitivity_of(gguf_name(module, role_of_layer(module)), false);
+std::vector<std::string> gguf_names_of_layer(std::string_view module) {
+  std::vector<std::string> out = gguf_names_of(module);
+  if (!out.empty()) return out;
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = std::min(module.find(kLayers), module.size());
+  const auto layer = number_after(module.substr(at), kLayers);
+  const std::string block = layer ? fmt::format("blk.{}.", *layer) : "";
+  return {fmt::format("{}{}.weight", block, last_word(module))};
 }
 
-std::string gguf_name_of_layer(std::string_view module) {
-  const bool is_shared = module.find("shared_expert") != module.npos;
-  return gguf_name(module, fmt::format("{}{}", role_of_layer(module),
-                                       is_shared              ? "_shexp"
-                                       : is_of_expert(module) ? "_exps"
-                                                              : ""));
+double sensitivity_of_layer(std::string_view module) {
+  double out = 0;  // of two names the more sensitive
+  for (std::string name : gguf_names_of_layer(module)) {
+    for (const std::string_view stack : {"_exps.", "_shexp."}) {
+      const size_t at = name.find(stack);
+      if (at != name.npos) name.erase(at, stack.size() - 1);
+    }
+    out = std::max(out, sensitivity_of(name, false));
+  }
+  return out;
 }
 
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ckpt {
 
@@ -17,8 +18,7 @@ double sensitivity_of(std::string_view tensor, bool is_tied);
 // expert that of the stack.
 double sensitivity_of_layer(std::string_view module);
 
-// Its name in a GGUF, "blk.3.ffn_down.weight"; for an expert that of the stack. Only a guess from
-// the last word, to find the entry in a file of sensitivities.
-std::string gguf_name_of_layer(std::string_view module);
+// Its names in a GGUF, "blk.3.ffn_down.weight", of which a family's rules know; else its last word.
+std::vector<std::string> gguf_names_of_layer(std::string_view module);
 
 }  // namespace ckpt

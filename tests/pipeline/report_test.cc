@@ -1,12 +1,9 @@
 // Data of `ckpt report`: groups of tensors, their sizes, and the memory of a sequence.
-#include <fstream>
-
 #include "formats/formats.h"
 #include "plan/conversion/targets.h"
 #include "quantizers/quantizers.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/report/cells.h"
-#include "tools/report/memory.h"
 #include "tools/report/page.h"
 
 namespace ckpt {
@@ -77,82 +74,6 @@ TEST(ReportCells, EmbeddingsComeFirstAndTheHeadLast) {
   EXPECT_EQ(cells.roles.front(), "embed_tokens");
   EXPECT_EQ(cells.roles.back(), "lm_head");
   EXPECT_EQ(cells.layers, 4U);
-}
-
-// ---- memory -------------------------------------------------------------------------------------
-
-std::string text_of_memory(const Checkpoint& checkpoint) {
-  const auto memory = sequence_memory(checkpoint);
-  if (!memory) return "not known";
-  return fmt::format("{} layers of {}, {} layers of {} in {}, state {}", memory->kv_layers,
-                     memory->kv_values_per_token, memory->window_layers,
-                     memory->window_values_per_token, memory->window, memory->state_bytes);
-}
-
-class SequenceMemoryOf : public testing::TestWithParam<const char*> {};
-
-// Two sources that are read by different code must say the same. Not here, because llama.cpp does
-// something else: Phi 3 (no window), Gemma 3 and Llama 4 of other patterns than the released ones.
-TEST_P(SequenceMemoryOf, AFolderAndItsGgufIsTheSame) {
-  const TemporaryFolder folder;
-  Conversion conversion;
-  conversion.in = testdata(fmt::format("families/{}/hf", GetParam()));
-  conversion.out = folder / "model.gguf";
-  conversion.to = "bf16";
-  std::ifstream pre(testdata(fmt::format("families/{}/PRE", GetParam())));
-  if (std::string name; pre >> name) conversion.flags.add("tokenizer-pre", name);
-  const auto report = run(conversion);
-  ASSERT_TRUE(report) << report.error().text();
-  const std::string of_folder = text_of_memory(read_reported(conversion.in));
-  EXPECT_NE(of_folder, "not known");
-  EXPECT_EQ(of_folder, text_of_memory(read_reported(conversion.out)));
-}
-INSTANTIATE_TEST_SUITE_P(Families, SequenceMemoryOf,
-                         testing::Values("deepseek-v3", "gemma4", "glm-moe-dsa", "glm4-moe",
-                                         "gpt-oss", "granite4", "granite4-h", "kimi-k2", "lfm2",
-                                         "llama-spm", "minimax-m2", "ministral3", "mixtral",
-                                         "nemotron-h", "olmo2", "qwen2-moe", "qwen3-moe",
-                                         "qwen3-next", "qwen3-vl", "qwen35-vl", "seed-oss",
-                                         "smollm3"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
-
-Checkpoint with_config(std::string text) {
-  Checkpoint out;
-  out.set_document("config.json", std::move(text));
-  return out;
-}
-
-TEST(SequenceMemory, IsNotGuessed) {
-  for (const char* config :
-       {"{}", "[]", "no JSON", R"({"num_hidden_layers": 2})",
-        R"({"num_hidden_layers": 1, "num_key_value_heads": 2, "head_dim": 64,
-             "layer_types": ["of the future"]})",
-        R"({"num_hidden_layers": 3, "num_key_value_heads": 2, "head_dim": 64,
-             "layer_types": ["full_attention"]})",
-        R"({"num_hidden_layers": 1, "layer_types": ["linear_attention"]})",
-        R"({"num_hidden_layers": 18446744073709551615, "num_key_value_heads": 2, "head_dim": 64})",
-        R"({"num_hidden_layers": -1, "num_key_value_heads": 2, "head_dim": 64})",
-        R"({"num_hidden_layers": "4", "num_key_value_heads": 2, "head_dim": 64})"}) {
-    EXPECT_FALSE(sequence_memory(with_config(config))) << config;
-  }
-}
-
-TEST(SequenceMemory, CountsKeysAndValuesOfEachKindOfLayer) {
-  const auto memory = sequence_memory(with_config(
-      R"({"num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2,
-          "head_dim": 64,
-          "sliding_window": 512, "max_position_embeddings": 4096,
-          "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
-                          "sliding_attention"]})"));
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory->kv_values_per_token, 256U);
-  EXPECT_EQ(memory->window_values_per_token, 3 * 256U);
-  EXPECT_EQ(memory->window, 512U);
-  EXPECT_EQ(memory->max_context, 4096U);
 }
 
 // ---- the page -----------------------------------------------------------------------------------

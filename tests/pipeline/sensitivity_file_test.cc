@@ -73,15 +73,31 @@ TEST(SensitivityFile, AnExpertHasItsPartOfTheStack) {
       << "its own line comes first, and one without a line has its part of the role's factor";
 }
 
-TEST(SensitivityFile, LayersAreFoundByTheirNamesInAGguf) {
-  EXPECT_EQ(gguf_name_of_layer("model.layers.3.mlp.down_proj"), "blk.3.ffn_down.weight");
-  EXPECT_EQ(gguf_name_of_layer("model.language_model.layers.12.self_attn.o_proj"),
-            "blk.12.attn_output.weight");
-  EXPECT_EQ(gguf_name_of_layer("model.layers.3.mlp.experts.17.up_proj"),
-            "blk.3.ffn_up_exps.weight");
-  EXPECT_EQ(gguf_name_of_layer("model.layers.3.mlp.shared_expert.up_proj"),
-            "blk.3.ffn_up_shexp.weight");
-  EXPECT_EQ(gguf_name_of_layer("lm_head"), "output.weight");
+TEST(SensitivityFile, FindsLayersByTheirNamesInGguf) {
+  using Names = std::vector<std::string>;
+  for (const auto& [module, names] : std::initializer_list<std::pair<const char*, Names>>{
+           {"model.layers.3.mlp.down_proj", {"blk.3.ffn_down.weight"}},
+           {"model.language_model.layers.12.self_attn.o_proj", {"blk.12.attn_output.weight"}},
+           {"model.layers.3.mlp.experts.17.up_proj", {"blk.3.ffn_up_exps.weight"}},
+           {"model.layers.3.mlp.shared_expert.up_proj", {"blk.3.ffn_up_shexp.weight"}},
+           {"model.layers.3.block_sparse_moe.experts.1.w1", {"blk.3.ffn_gate_exps.weight"}},
+           {"model.layers.0.self_attn.out_proj", {"blk.0.attn_output.weight"}},
+           {"model.layers.0.conv.out_proj", {"blk.0.shortconv.out_proj.weight"}},
+           {"model.layers.0.linear_attn.out_proj", {"blk.0.ssm_out.weight"}},
+           {"model.layers.0.mamba.out_proj", {"blk.0.ssm_out.weight"}},
+           {"backbone.layers.7.mixer.out_proj", {"blk.7.ssm_out.weight"}},
+           {"model.layers.1.self_attn.kv_b_proj",
+            {"blk.1.attn_k_b.weight", "blk.1.attn_v_b.weight"}},
+           {"model.layers.1.linear_attn.in_proj_qkvz",
+            {"blk.1.attn_qkv.weight", "blk.1.attn_gate.weight"}},
+           {"model.layers.2.attn.v_proj", {"blk.2.attn_v.weight"}},
+           {"model.layers.2.moe.experts.5.down_proj", {"blk.2.ffn_down_exps.weight"}},
+           {"lm_head", {"output.weight"}},
+           {"encoder.layer.0.output.dense", {"attn_output.weight"}},
+           {"output", {"output.weight"}},
+           {"model.layers.2.attn.of_the_future", {"blk.2.of_the_future.weight"}}}) {
+    EXPECT_EQ(gguf_names_of_layer(module), names) << module;
+  }
 }
 
 TEST(SensitivityFile, RefusesWhatSaysNothing) {

@@ -19,6 +19,7 @@
 #include "core/model/imatrix.h"
 #include "core/model/json_documents.h"
 #include "formats/formats.h"
+#include "models/models.h"
 #include "plan/conversion/evaluation.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/imatrix_fit.h"
@@ -33,7 +34,6 @@
 #include "tools/published/listing.h"
 #include "tools/published/published_files.h"
 #include "tools/report/cells.h"
-#include "tools/report/memory.h"
 #include "tools/say/console.h"
 #include "tools/say/severity.h"
 #include "transforms/transforms.h"
@@ -121,8 +121,6 @@ Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint
   }
   return out;
 }
-
-// The files of a checkpoint in a report, and what was published with them.
 
 struct ReportedFiles {
   Json list = Json::array();  // [{"name", "size_bytes", "sha256"}]; sha256 as SHA256SUMS lists it
@@ -225,8 +223,6 @@ Result<ReportedFiles> reported_files(const fs::path& path, const Console& consol
   out.provenance = record_of(entries, folder / kProvenanceName, console);
   return out;
 }
-
-// Statistics of an importance matrix for a checkpoint, in a report.
 
 // {"file", "kind", "chunks", "datasets", "entries": [{"role", "layer", "experts"}], "missing",
 // "unknown"}. Fails: kUsage where it is not of this model: no name or a size does not fit; as
@@ -445,17 +441,27 @@ Json json_of_values(const ReportedValues& values) {
           {"worst", std::move(worst)}};
 }
 
+// Of one sequence: attention keeps keys and values of every token, layers with a window of the last
+// tokens, recurrent layers a state.
 Json json_of_memory(const Checkpoint& checkpoint, uint64_t tensor_bytes) {
-  const auto memory = sequence_memory(checkpoint);
-  if (!memory) return Json();
+  const auto model = resolve(checkpoint);
+  if (!model) return Json();
+  std::map<LayerMemory, std::pair<uint64_t, uint64_t>> kept;  // layers, values
+  for (const ResolvedLayer& layer : model->layers) {
+    auto& [layers, values] = kept[layer.memory()];
+    ++layers;
+    values += layer.kept_values;
+  }
+  const auto [full, full_values] = kept[LayerMemory::kFull];
+  const auto [windows, window_values] = kept[LayerMemory::kWindow];
   return {{"weights_bytes", tensor_bytes},
-          {"kv_layers", memory->kv_layers},
-          {"kv_values_per_token", memory->kv_values_per_token},
-          {"window_layers", memory->window_layers},
-          {"window_values_per_token", memory->window_values_per_token},
-          {"window", memory->window},
-          {"state_bytes", memory->state_bytes},
-          {"max_context", memory->max_context}};
+          {"kv_layers", full},
+          {"kv_values_per_token", full_values},
+          {"window_layers", windows},
+          {"window_values_per_token", window_values},
+          {"window", windows == 0 ? 0 : model->window},
+          {"state_bytes", kept[LayerMemory::kRecurrent].second * sizeof(float)},
+          {"max_context", model->max_context}};
 }
 
 // ---- one checkpoint -----------------------------------------------------------------------------

@@ -93,16 +93,6 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   return expected_parameters({family, family, config}, form);
 }
 
-// The number of `layer` at a key that has one for all layers or one for each.
-std::optional<uint64_t> number_of_layer(const Checkpoint& file, const std::string& key,
-                                        uint64_t layer) {
-  const MetaArray* list = file.metadata.find_array(key);
-  if (list == nullptr) return file.metadata.find_unsigned(key);
-  if (list->numbers.empty() || layer >= list->count()) return std::nullopt;
-  const double value = number_at(*list, layer);
-  return value >= 0 ? std::optional(static_cast<uint64_t>(value)) : std::nullopt;
-}
-
 // Heads of two sizes, by layer: the table of a partial family has rows for one of them.
 Status check_heads(const Checkpoint& file, const Family& family) {
   const std::string prefix = std::string(family.name) + ".attention.";
@@ -115,8 +105,8 @@ Status check_heads(const Checkpoint& file, const Family& family) {
          {std::pair{"attn_q", "head_count"}, std::pair{"attn_k", "head_count_kv"}}) {
       const Tensor* tensor = file.find_tensor(fmt::format("blk.{}.{}.weight", layer, name));
       const std::string size = prefix + (slides ? "key_length_swa" : "key_length");
-      const auto heads = number_of_layer(file, prefix + count, layer);
-      const auto values = number_of_layer(file, size, layer);
+      const auto heads = number_of_layer(file.metadata.find(prefix + count), layer);
+      const auto values = number_of_layer(file.metadata.find(size), layer);
       if (tensor == nullptr || !heads || !values) continue;
       const auto rows = product(std::array{*heads, *values});
       if (rows && *rows == tensor->rows()) continue;

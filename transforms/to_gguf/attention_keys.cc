@@ -96,25 +96,17 @@ KeyValue rotary_part(const KeyRule& rule, const Model& model) {
   return as_count(static_cast<uint64_t>(part * static_cast<double>(hidden / heads)));
 }
 
-// Without layer_types by sliding_window_pattern: layers from one of full attention to the next, or
-// one letter a layer, over and over: L is a window. Without that each fourth is full.
 KeyValue sliding_layers_of(const KeyRule& rule, const Model& model) {
   if (model.field(rule.fields) == nullptr) return std::optional<MetaValue>();
-  if (model.field("layer_types") != nullptr) return sliding_layers(model).map(as_flags);
   const JsonValue* pattern = model.field("sliding_window_pattern");
-  const auto* letters = pattern == nullptr ? nullptr : pattern->get_ptr<const std::string*>();
-  const auto step = pattern == nullptr ? std::optional<uint64_t>(4) : whole(*pattern);
-  if (letters == nullptr ? !step || *step == 0 : letters->empty()) {
+  const bool has_letters = pattern != nullptr && pattern->is_string() && *pattern != "";
+  const bool is_read = pattern != nullptr && model.field("layer_types") == nullptr;
+  if (is_read && !has_letters && whole(*pattern).value_or(0) == 0) {
     return corrupt(
         "config.json: sliding_window_pattern is {}; expected a number above 0 or letters",
         pattern->dump());
   }
-  std::vector<bool> flags;
-  for (uint64_t i = 0; i < model.layers; ++i) {
-    flags.push_back(letters == nullptr ? (i + 1) % *step != 0
-                                       : (*letters)[i % letters->size()] == 'L');
-  }
-  return as_flags(flags);
+  return sliding_layers(model).map(as_flags);
 }
 
 KeyValue shared_width(const KeyRule& rule, const Model& model) {

@@ -17,18 +17,6 @@ MetaValue constant_of(const KeyRule& rule) {
   return MetaValue::f32(std::strtod(std::string(rule.fields).c_str(), nullptr));
 }
 
-// The class makes layer_types where they are absent or null.
-Result<std::vector<bool>> recurrent_by_interval(const Model& model) {
-  uint64_t interval = 4;
-  if (model.config.contains("full_attention_interval")) {
-    CKPT_ASSIGN(interval, model.count("full_attention_interval"));
-  }
-  if (interval == 0) return corrupt("config.json: full_attention_interval is 0");
-  std::vector<bool> out;
-  for (uint64_t layer = 1; layer <= model.layers; ++layer) out.push_back(layer % interval != 0);
-  return out;
-}
-
 struct KeyWriter {
   const Checkpoint& checkpoint;
   const Model& model;
@@ -132,9 +120,12 @@ struct KeyWriter {
   }
 
   Status recurrent_layers() const {
-    CKPT_ASSIGN(std::vector<bool> flags, model.field("layer_types") != nullptr
-                                             ? layers_of_type(model, "linear_attention")
-                                             : recurrent_by_interval(model));
+    constexpr const char* kInterval = "full_attention_interval";
+    if (model.field("layer_types") == nullptr && model.config.contains(kInterval)) {
+      CKPT_ASSIGN(const uint64_t interval, model.count(kInterval));
+      if (interval == 0) return corrupt("config.json: {} is 0", kInterval);
+    }
+    CKPT_ASSIGN(std::vector<bool> flags, layers_of_type(model, "linear_attention"));
     flags.resize(model.blocks(), false);
     out.set(full("attention.recurrent_layers"), MetaValue::array(make_bool_array(flags)));
     return {};
@@ -185,12 +176,12 @@ struct KeyWriter {
     return {};
   }
 
-  Status counts_where(const KeyRule& rule, LayerMixer wanted) const {
-    CKPT_ASSIGN(const uint64_t heads, model.count(rule.fields));
-    CKPT_ASSIGN(const std::vector<LayerMixer> mixers, layer_mixers(model));
+  Status counts_where(const KeyRule& rule, bool (ResolvedLayer::*is_so)() const) const {
+    CKPT_ASSIGN(const uint64_t number, model.count(rule.fields));
+    CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, hybrid_layers(model));
     std::vector<int32_t> counts;
-    for (const LayerMixer mixer : mixers) {
-      counts.push_back(mixer == wanted ? static_cast<int32_t>(heads) : 0);
+    for (const ResolvedLayer& layer : layers) {
+      counts.push_back((layer.*is_so)() ? static_cast<int32_t>(number) : 0);
     }
     out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
     return {};
@@ -297,7 +288,7 @@ struct KeyWriter {
       case KeySource::kConstant:
         out.set(full(rule.key), constant_of(rule));
         return {};
-      case KeySource::kMlpWidths: return counts_where(rule, LayerMixer::kNone);
+      case KeySource::kMlpWidths: return counts_where(rule, &ResolvedLayer::is_mlp);
       case KeySource::kFieldIfTrue:
         if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
         return {};
@@ -305,7 +296,7 @@ struct KeyWriter {
       case KeySource::kNoWindow: return no_window(rule);
       case KeySource::kNextnSaid:
         return set_known(rule, model.keeps_mtp ? model.field(rule.fields) : nullptr);
-      case KeySource::kAttentionHeads: return counts_where(rule, LayerMixer::kAttention);
+      case KeySource::kAttentionHeads: return counts_where(rule, &ResolvedLayer::is_attention);
       default: {
         CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
         if (value) out.set(full(rule.key), *value);

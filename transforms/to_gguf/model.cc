@@ -48,14 +48,6 @@ Result<const Family*> variant_of(const Family* family, const JsonValue& config) 
   return family;
 }
 
-const JsonValue* find_text_config(const JsonValue& root) {
-  for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
-    if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())
-      return found;
-  }
-  return known(known(root, "thinker_config"), "text_config");
-}
-
 // Puts what `source` is at `key`: another field, or a quotient of two.
 void fill_as(JsonValue& config, const std::string& key, std::string_view source) {
   const size_t over = source.find('/');
@@ -188,43 +180,6 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
          names_reranker(lower_case(text_in(model.root, "_name_or_path")), "");
 }
 
-// One letter a layer: M Mamba 2, * attention, - an MLP.
-Result<std::vector<LayerMixer>> mixers_of_pattern(const Model& model, const std::string& pattern) {
-  std::vector<LayerMixer> out;
-  for (const char letter : pattern) {
-    if (letter == 'E') {
-      return unsupported(
-          "config.json: hybrid_override_pattern has layers of experts (E); known are M, * and -");
-    }
-    out.push_back(letter == 'M'   ? LayerMixer::kMamba
-                  : letter == '*' ? LayerMixer::kAttention
-                                  : LayerMixer::kNone);
-  }
-  if (out.size() == model.layers) return out;
-  return corrupt("config.json: hybrid_override_pattern has {} letters; expected {}", out.size(),
-                 model.layers);
-}
-
-Status check_layer_types(const JsonValue* types, const Model& model) {
-  if (types != nullptr && types->is_array() && types->size() == model.layers) return {};
-  return corrupt("config.json: layer_types has {} entries; expected {}",
-                 types == nullptr ? 0 : types->size(), model.layers);
-}
-
-// full_attn_idxs lists the layers that have no convolution; without it all have attention.
-std::vector<LayerMixer> mixers_without_types(const Model& model) {
-  const JsonValue* full = model.field("full_attn_idxs");
-  const bool is_list = full != nullptr && full->is_array();
-  std::vector<LayerMixer> out(model.layers,
-                              is_list ? LayerMixer::kConvolution : LayerMixer::kAttention);
-  if (!is_list) return out;
-  for (const JsonValue& number : *full) {
-    const uint64_t layer = whole(number).value_or(model.layers);
-    if (layer < model.layers) out[layer] = LayerMixer::kAttention;
-  }
-  return out;
-}
-
 }  // namespace
 
 JsonValue merged_config(const JsonValue& root) {
@@ -327,38 +282,44 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   return model;
 }
 
-Result<std::vector<LayerMixer>> layer_mixers(const Model& model) {
-  if (const std::string* pattern = text_of(model.config, "hybrid_override_pattern")) {
-    return mixers_of_pattern(model, *pattern);
+Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {
+  const std::string* letters = text_of(model.config, "hybrid_override_pattern");
+  if (letters != nullptr && letters->size() != model.layers) {
+    return corrupt("config.json: hybrid_override_pattern has {} letters; expected {}",
+                   letters->size(), model.layers);
   }
-  const JsonValue* types = model.field("layer_types");
-  if (types == nullptr && model.family->norm_groups.empty()) return mixers_without_types(model);
-  if (types == nullptr) {
+  const JsonValue* types = letters != nullptr ? nullptr : model.field("layer_types");
+  if (types != nullptr && (!types->is_array() || types->size() != model.layers)) {
+    return corrupt("config.json: layer_types has {} entries; expected {}", types->size(),
+                   model.layers);
+  }
+  return resolve_layers(*model.family, model.config, model.layers);
+}
+
+Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model) {
+  const bool needs_mamba = !model.family->norm_groups.empty() &&
+                           text_of(model.config, "hybrid_override_pattern") == nullptr;
+  if (needs_mamba && model.field("layer_types") == nullptr) {
     return corrupt("config.json: no layer_types or hybrid_override_pattern; {} needs one of them",
                    model.architecture);
   }
-  CKPT_TRY(check_layer_types(types, model));
-  std::vector<LayerMixer> out;
-  for (const JsonValue& type : *types) {
-    const bool is_mamba = type == "mamba" || type == "linear_attention";
-    out.push_back(type == "conv" ? LayerMixer::kConvolution
-                  : is_mamba     ? LayerMixer::kMamba
-                                 : LayerMixer::kAttention);
+  CKPT_ASSIGN(std::vector<ResolvedLayer> layers, layers_of(model));
+  if (std::ranges::find(layers, "moe", &ResolvedLayer::type) != layers.end()) {
+    return unsupported(
+        "config.json: hybrid_override_pattern has layers of experts (E); known are M, * and -");
   }
-  const bool has_mamba = std::ranges::find(out, LayerMixer::kMamba) != out.end();
-  if (!model.family->norm_groups.empty() && !has_mamba) {
+  if (needs_mamba && std::ranges::none_of(layers, &ResolvedLayer::is_recurrent)) {
     return unsupported(
         "config.json: neither layer_types nor hybrid_override_pattern names a Mamba layer of {}",
         model.architecture);
   }
-  return out;
+  return layers;
 }
 
 Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type) {
-  const JsonValue* types = model.field("layer_types");
-  CKPT_TRY(check_layer_types(types, model));
+  CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, layers_of(model));
   std::vector<bool> out;
-  for (const JsonValue& each : *types) out.push_back(each == type);
+  for (const ResolvedLayer& layer : layers) out.push_back(layer.type == type);
   return out;
 }
 

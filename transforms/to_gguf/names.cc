@@ -1,35 +1,6 @@
 #include "transforms/to_gguf/names.h"
 
-#include <algorithm>
-
 namespace ckpt {
-
-bool matches_pattern(std::string_view pattern, std::string_view name,
-                     std::vector<std::string>& numbers) {
-  numbers.clear();
-  while (!pattern.empty()) {
-    if (pattern.starts_with("{}")) {
-      const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-      if (digits == 0) return false;
-      numbers.emplace_back(name.substr(0, digits));
-      pattern.remove_prefix(2);
-      name.remove_prefix(digits);
-      continue;
-    }
-    const std::string_view text = pattern.substr(0, pattern.find("{}"));
-    if (!name.starts_with(text)) return false;
-    pattern.remove_prefix(text.size());
-    name.remove_prefix(text.size());
-  }
-  return name.empty();
-}
-
-std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers) {
-  std::string out(pattern);
-  const size_t at = out.find("{}");
-  if (at != std::string::npos && !numbers.empty()) out.replace(at, 2, numbers[0]);
-  return out;
-}
 
 std::optional<Match> find_name_rule(const Family& family, std::string_view name) {
   for (const std::string_view suffix : kNameSuffixes) {

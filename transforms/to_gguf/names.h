@@ -17,12 +17,6 @@
 
 namespace ckpt {
 
-// Holds `name` against `pattern`, in which each {} stands for digits: those go to `numbers`.
-bool matches_pattern(std::string_view pattern, std::string_view name,
-                     std::vector<std::string>& numbers);
-// `pattern` with the first of `numbers` in the place of its first {}.
-std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers);
-
 // A row with `from` that matches a name without its suffix.
 template <class Rule>
 struct RuleMatch {

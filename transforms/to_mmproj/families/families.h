@@ -106,8 +106,9 @@ struct TowerPrefix {
 struct ProjectorFamily {
   std::string_view name;           // clip.projector_type
   std::string_view architectures;  // of config.json, separated by spaces
-  // Defaults of the model class when vision_config or config.json lacks a field: JSON objects.
-  std::string_view vision_defaults;
+  // Defaults of the model class when vision_config or config.json lacks a field: JSON objects, and
+  // the numbers of a table of models/.
+  std::string_view vision_defaults, tower = {};
   std::string_view root_defaults = "{}";
   std::string_view text_defaults = "{}";
   std::string_view audio_defaults = {};   // empty: the family has no audio tower

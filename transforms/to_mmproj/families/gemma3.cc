@@ -46,10 +46,6 @@ constexpr TowerRule kGemma3TowerNames[] = {
 };
 // clang-format on
 
-constexpr std::string_view kSiglipVisionDefaults =
-    R"({"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
-        "num_attention_heads": 12, "image_size": 224, "patch_size": 16, "layer_norm_eps": 1e-6})";
-
 Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
   CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
@@ -78,7 +74,8 @@ Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
 const ProjectorFamily kGemma3Projector = {
     .name = "gemma3",
     .architectures = "Gemma3ForConditionalGeneration",
-    .vision_defaults = kSiglipVisionDefaults,
+    .vision_defaults = R"({"layer_norm_eps": 1e-6})",
+    .tower = "siglip",
     .text_defaults = R"({"hidden_size": 2304})",
     .prefixes = kGemma3Prefixes,
     .names = kGemma3TowerNames,

@@ -36,9 +36,7 @@ constexpr TowerRule kLlama4Tower[] = {
 // clang-format on
 
 constexpr std::string_view kLlama4VisionDefaults =
-    R"({"hidden_size": 768, "hidden_act": "gelu", "num_hidden_layers": 34,
-        "num_attention_heads": 16, "intermediate_size": 5632, "image_size": 448,
-        "patch_size": 14, "norm_eps": 1e-5, "pixel_shuffle_ratio": 0.5})";
+    R"({"hidden_act": "gelu", "norm_eps": 1e-5, "pixel_shuffle_ratio": 0.5})";
 
 Status add_llama4_keys(const ProjectorModel& model, Metadata& metadata) {
   CKPT_ASSIGN(const double epsilon, model.vision.real("norm_eps"));
@@ -66,6 +64,7 @@ const ProjectorFamily kLlama4Projector = {
     .name = "llama4",
     .architectures = "Llama4ForConditionalGeneration",
     .vision_defaults = kLlama4VisionDefaults,
+    .tower = "shuffled",
     .text_defaults = R"({"hidden_size": 5120})",
     .prefixes = kLlama4Prefixes,
     .names = kLlama4Tower,

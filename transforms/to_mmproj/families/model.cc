@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "models/models.h"
 #include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {
@@ -77,6 +79,12 @@ Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
         "config.json: no vision_config; a projector is made of a model's vision tower");
   }
   CKPT_ASSIGN(model.vision.json, filled(family.vision_defaults, vision));
+  if (!family.tower.empty()) {
+    for (const ClassDefault& row : tower_named(family.tower).defaults) {
+      const auto value = number_from<uint64_t>(row.value);
+      if (value) model.vision.json.emplace(std::string(row.field), *value);
+    }
+  }
   CKPT_ASSIGN(model.text.json, filled(family.text_defaults, model.root.find("text_config")));
   const JsonValue* audio = model.root.find("audio_config");
   model.audio.json = JsonValue::object();

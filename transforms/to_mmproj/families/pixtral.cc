@@ -43,13 +43,11 @@ constexpr TowerRule kPixtralTower[] = {
 
 // A Mistral 3 without model_type in vision_config has this tower; a LLaVA has CLIP's.
 constexpr std::string_view kMistral3VisionDefaults =
-    R"({"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096,
-        "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 1024, "patch_size": 16,
-        "hidden_act": "gelu", "layer_norm_eps": 1e-5})";
+    R"({"model_type": "pixtral", "image_size": 1024, "hidden_act": "gelu",
+        "layer_norm_eps": 1e-5})";
 constexpr std::string_view kLlavaVisionDefaults =
-    R"({"model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096,
-        "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 1024, "patch_size": 16,
-        "hidden_act": "gelu", "layer_norm_eps": 1e-5})";
+    R"({"model_type": "clip_vision_model", "image_size": 1024, "hidden_act": "gelu",
+        "layer_norm_eps": 1e-5})";
 constexpr std::string_view kMistralTextDefaults = R"({"hidden_size": 4096})";
 constexpr std::string_view kBreakToken = "[IMG_BREAK]";
 
@@ -97,6 +95,7 @@ const ProjectorFamily kMistral3Projector = {
     .name = "pixtral",
     .architectures = "Mistral3ForConditionalGeneration",
     .vision_defaults = kMistral3VisionDefaults,
+    .tower = "pixtral",
     .root_defaults = R"({"spatial_merge_size": 2})",
     .text_defaults = kMistralTextDefaults,
     .prefixes = kPixtralPrefixes,
@@ -109,6 +108,7 @@ const ProjectorFamily kLlavaProjector = {
     .name = "pixtral",
     .architectures = "LlavaForConditionalGeneration",
     .vision_defaults = kLlavaVisionDefaults,
+    .tower = "pixtral",
     .text_defaults = kMistralTextDefaults,
     .prefixes = kPixtralPrefixes,
     .names = kPixtralTower,

@@ -34,14 +34,6 @@ constexpr TowerRule kQwen3VlTower[] = {
 };
 // clang-format on
 
-constexpr std::string_view kQwen3VlVisionDefaults =
-    R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
-        "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304,
-        "deepstack_visual_indexes": [8, 16, 24]})";
-constexpr std::string_view kQwen35VisionDefaults =
-    R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
-        "patch_size": 16, "spatial_merge_size": 2, "num_position_embeddings": 2304})";
-
 Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
   JsonValue& vision = model.vision.json;
   if (!vision.contains("image_size")) {
@@ -82,12 +74,14 @@ Status add_qwen3_vl_keys(const ProjectorModel& model, Metadata& metadata) {
   return {};
 }
 
-constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_view vision,
+constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_view tower,
                                    std::string_view text) {
   return {
       .name = "qwen3vl_merger",
       .architectures = architectures,
-      .vision_defaults = vision,
+      .vision_defaults =
+          tower == "deepstack" ? R"({"deepstack_visual_indexes": [8, 16, 24]})" : "{}",
+      .tower = tower,
       .text_defaults = text,
       .prefixes = kQwen3VlPrefixes,
       .names = kQwen3VlTower,
@@ -99,13 +93,13 @@ constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_v
 }  // namespace
 
 const ProjectorFamily kQwen3VlProjector =
-    qwen3_vl("Qwen3VLForConditionalGeneration", kQwen3VlVisionDefaults,
+    qwen3_vl("Qwen3VLForConditionalGeneration", "deepstack",
              R"({"hidden_size": 4096, "rms_norm_eps": 1e-6})");
 const ProjectorFamily kQwen3VlMoeProjector =
-    qwen3_vl("Qwen3VLMoeForConditionalGeneration", kQwen3VlVisionDefaults,
+    qwen3_vl("Qwen3VLMoeForConditionalGeneration", "deepstack",
              R"({"hidden_size": 2048, "rms_norm_eps": 1e-6})");
 const ProjectorFamily kQwen35Projector =
     qwen3_vl("Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration",
-             kQwen35VisionDefaults, R"({"rms_norm_eps": 1e-6})");
+             "merged", R"({"rms_norm_eps": 1e-6})");
 
 }  // namespace ckpt

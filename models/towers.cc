@@ -5,16 +5,39 @@
 // {modeling,configuration}_*.py (names, shapes, defaults); vLLM 0.17.1
 // vllm/model_executor/models/{qwen2_vl,qwen2_5_vl,qwen3_vl,pixtral,mistral3,siglip,mllama4}.py
 // (what is split between devices).
-#include "checks/subject/towers.h"
-
 #include "core/base/find.h"
 #include "core/base/words.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
 
 // clang-format off
-// One for each entry of deepstack_visual_indexes; the rest is Qwen3.5's (models/expected.cc).
+constexpr ParameterRule kQwen3VlBlocks[] = {
+    {"model.visual.patch_embed.proj.weight",
+     "hidden_size in_channels temporal_patch_size patch_size patch_size"},
+    {"model.visual.patch_embed.proj.bias", "hidden_size"},
+    {"model.visual.pos_embed.weight", "num_position_embeddings hidden_size"},
+    {"model.visual.merger.norm.{weight,bias}", "hidden_size"},
+    {"model.visual.merger.linear_fc1.weight",
+     "hidden_size*spatial_merge_size*spatial_merge_size"
+     " hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kRows},
+    {"model.visual.merger.linear_fc1.bias", "hidden_size*spatial_merge_size*spatial_merge_size",
+     ServerCut::kRows},
+    {"model.visual.merger.linear_fc2.weight",
+     "out_hidden_size hidden_size*spatial_merge_size*spatial_merge_size", ServerCut::kColumns},
+    {"model.visual.merger.linear_fc2.bias", "out_hidden_size"},
+    {".norm{1,2}.{weight,bias}", "hidden_size"},
+    {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
+    {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows},
+    {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
+    {".attn.proj.bias",   "hidden_size"},
+    {".mlp.linear_fc1.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.linear_fc1.bias",   "intermediate_size", ServerCut::kRows},
+    {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
+    {".mlp.linear_fc2.bias",   "hidden_size"},
+};
+// One for each entry of deepstack_visual_indexes.
 constexpr ParameterRule kQwen3VlMergers[] = {
     {"model.visual.deepstack_merger_list.{}.norm.{weight,bias}",
      "hidden_size*spatial_merge_size*spatial_merge_size"},
@@ -33,7 +56,7 @@ constexpr ClassDefault kQwen3VlTowerFields[] = {
     {"patch_size", "16"},         {"spatial_merge_size", "2"},
     {"temporal_patch_size", "2"}, {"out_hidden_size", "3584"},
     {"num_position_embeddings", "2304"}, {"num_heads", "16"},
-    {"deepstack_visual_indexes", "3"},
+    {"deepstack_visual_indexes", "3"},  // Qwen3-VL's alone
 };
 
 constexpr ParameterRule kQwen25VlBlocks[] = {
@@ -182,7 +205,7 @@ constexpr ClassDefault kLlama4TowerFields[] = {
 // clang-format on
 
 using ParameterRules = std::span<const ParameterRule>;
-constexpr ParameterRules kQwen3VlLists[] = {kQwen3VlMergers};
+constexpr ParameterRules kQwen3VlLists[] = {kQwen3VlBlocks, kQwen3VlMergers};
 constexpr ParameterRules kQwen25VlLists[] = {kQwen25VlBlocks};
 constexpr ParameterRules kQwen2VlLists[] = {kQwen2VlBlocks};
 constexpr ParameterRules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
@@ -192,6 +215,8 @@ constexpr ParameterRules kLlama4TowerLists[] = {kLlama4Tower, kTowerMlp};
 constexpr TowerTable kTowers[] = {
     {"deepstack", "model.visual.blocks", "depth", "num_heads", kQwen3VlLists,
      kQwen3VlTowerFields},
+    {"merged", "model.visual.blocks", "depth", "num_heads", std::span(kQwen3VlLists).first(1),
+     std::span(kQwen3VlTowerFields).first(std::size(kQwen3VlTowerFields) - 1)},
     {"windowed", "model.visual.blocks", "depth", "num_heads", kQwen25VlLists, kQwen25VlTowerFields},
     {"resized", "model.visual.blocks", "depth", "num_heads", kQwen2VlLists, kQwen2VlTowerFields},
     {"pixtral", "vision_tower.transformer.layers", "num_hidden_layers", "num_attention_heads",
@@ -250,12 +275,15 @@ Status add_rule(const TowerTable& tower, const JsonValue& fields, const Paramete
 
 }  // namespace
 
+const TowerTable& tower_named(std::string_view kind) {
+  const TowerTable* found = find_by(kTowers, &TowerTable::kind, kind);
+  CKPT_CHECK(found != nullptr);
+  return *found;
+}
+
 const TowerTable* tower_of(std::string_view wrapper_type) {
   const auto kinds = words_after(quirks_of(wrapper_type), "tower:");
-  if (kinds.empty()) return nullptr;
-  const TowerTable* found = find_by(kTowers, &TowerTable::kind, kinds.front());
-  CKPT_CHECK(found != nullptr);
-  return found;
+  return kinds.empty() ? nullptr : &tower_named(kinds.front());
 }
 
 Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,

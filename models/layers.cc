@@ -1,0 +1,338 @@
+// The kinds of layers (resolved.h).
+//
+// Sources: transformers models/*/configuration_*.py (how classes fill in layer_types), llama.cpp
+// src/llama-hparams.cpp (n_embd_r, n_embd_s) and src/models/*.cpp (windows by architecture).
+#include <algorithm>
+#include <set>
+
+#include "core/base/numbers.h"
+#include "core/model/json_documents.h"
+#include "models/shape.h"
+
+namespace ckpt {
+namespace {
+
+// More than any model has; sums and products of numbers up to it stay far below 64 bits.
+constexpr uint64_t kMaxNumber = uint64_t{1} << 31;
+
+// The state, and the inputs that the convolution looks back at.
+uint64_t state_values(uint64_t inner, uint64_t state, uint64_t groups, uint64_t kernel) {
+  return inner * state + (inner + 2 * groups * state) * (std::max<uint64_t>(kernel, 1) - 1);
+}
+
+const Family* family_named(std::string_view name, std::string_view Family::*words) {
+  const auto found = std::ranges::find_if(
+      families(), [&](const Family* family) { return has_word(family->*words, name); });
+  return name.empty() || found == families().end() ? nullptr : *found;
+}
+
+// Tokens of a window that the class knows where no field says it.
+uint64_t usual_chunk(const Family& table) {
+  uint64_t out = 0;
+  for (GraphConstant constant : table.graph_constants) {
+    if (constant.field == "attention_chunk_size") take_number(constant.value, out);
+  }
+  return out;
+}
+
+// nullopt where a layer with attention would keep nothing.
+std::optional<ResolvedModel> checked(ResolvedModel model) {
+  for (const ResolvedLayer& layer : model.layers) {
+    const LayerMemory memory = layer.memory();
+    const bool has_attention = memory == LayerMemory::kFull || memory == LayerMemory::kWindow;
+    if (has_attention && layer.kept_values == 0) return std::nullopt;
+  }
+  return model;
+}
+
+// ---- config.json --------------------------------------------------------------------------------
+
+std::set<uint64_t> numbers_in(const JsonValue& list) {
+  std::set<uint64_t> out;
+  for (const JsonValue& number : list) {
+    if (const auto value = whole(number)) out.insert(*value);
+  }
+  return out;
+}
+
+// Whole numbers of a configuration, or of its class; 0 where neither has one.
+uint64_t chunk_of(const Fields& text, const Family& table) {
+  const JsonValue* said = member(text.config(), "attention_chunk_size");
+  return said == nullptr ? usual_chunk(table) : whole(*said).value_or(0);
+}
+uint64_t window_of(const Fields& text) {
+  const auto said = text.count_or_zero("sliding_window");
+  return said ? *said : 0;
+}
+
+// The fields that say what each layer is, in the order in which they count.
+struct LayerFields {
+  const JsonValue* list = nullptr;         // layer_types
+  uint64_t interval = 0;                   // each has full attention, the others linear
+  const std::string* letters = nullptr;    // Nemotron-H: M Mamba, * attention, - an MLP, E experts
+  const JsonValue* full_layers = nullptr;  // LFM2; the others have a convolution
+  const std::string* windows = nullptr;    // L a window, over and over; or
+  uint64_t period = 0, first_window = 0;   // of full attention among windows
+  bool has_window = false, is_chunked = false;
+  uint64_t full_end = UINT64_MAX;  // a layer that has full attention in any case
+  std::set<uint64_t> full, dense;
+  // Of models with experts: each sparse_step-th layer, and each sparse_interval-th from layer 0.
+  uint64_t experts = 0, sparse_step = 0, leading_dense = 0, sparse_interval = 0;
+
+  std::string_view type_of(uint64_t layer) const {
+    constexpr std::string_view kLetters = "M*-E", kTypes[] = {"mamba", "attention", "mlp", "moe"};
+    const JsonValue* entry = list != nullptr && layer < list->size() ? &(*list)[layer] : nullptr;
+    if (entry != nullptr && entry->is_string()) return entry->get_ref<const std::string&>();
+    if (interval != 0) return (layer + 1) % interval == 0 ? "full_attention" : "linear_attention";
+    if (letters != nullptr) {
+      const size_t at = layer < letters->size() ? kLetters.find((*letters)[layer]) : kLetters.npos;
+      return at == kLetters.npos ? std::string_view() : kTypes[at];
+    }
+    if (full_layers != nullptr) return full.contains(layer) ? "full_attention" : "conv";
+    const bool is_full = windows != nullptr ? (*windows)[layer % windows->size()] != 'L'
+                                            : period != 0 && (layer + 1) % period == 0;
+    if (!has_window || is_full || layer < first_window || layer == full_end) {
+      return "full_attention";
+    }
+    return is_chunked ? "chunked_attention" : "sliding_attention";
+  }
+
+  bool is_sparse(const JsonValue& config, uint64_t layer) const {
+    if (experts == 0 || sparse_step == 0) return false;
+    const JsonValue& types = list_in(config, "mlp_layer_types");
+    if (layer < types.size()) return types[layer] == "sparse";
+    if (layer < leading_dense || (layer + 1) % sparse_step != 0) return false;
+    if (sparse_interval != 0 && layer % sparse_interval != 0) return false;
+    const auto end = number(known(config, "moe_layer_end_index"));  // -1: the last layer
+    if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
+    return !dense.contains(layer);
+  }
+};
+
+void find_windows(const Fields& text, const Family& table, LayerFields& out) {
+  const JsonValue& config = text.config();
+  const JsonValue* slides = known(config, "use_sliding_window");
+  out.is_chunked = window_of(text) == 0;
+  out.has_window = (!out.is_chunked || chunk_of(text, table) != 0) &&
+                   (slides == nullptr || is_truthy(slides));
+  out.period = is_truthy(slides) ? 0 : table.window_period;
+  if (slides != nullptr) out.first_window = whole(known(config, "max_window_layers")).value_or(0);
+  const JsonValue* pattern = known(config, "sliding_window_pattern");
+  if (const auto step = whole(pattern)) out.period = *step;
+  const auto* windows = pattern == nullptr ? nullptr : pattern->get_ptr<const std::string*>();
+  if (windows != nullptr && !windows->empty()) out.windows = windows;
+}
+
+Result<LayerFields> layer_fields(const Fields& text, const Family& table, uint64_t layers) {
+  LayerFields out;
+  const JsonValue& config = text.config();
+  const auto list_of = [&](std::string_view field) {
+    const JsonValue* found = known(config, field);
+    return found != nullptr && found->is_array() ? found : nullptr;
+  };
+  out.list = known(config, "layer_types") != nullptr ? list_of("layer_types")
+                                                     : list_of("layers_block_type");
+  if (out.list == nullptr) {
+    CKPT_ASSIGN(out.interval, text.count_or_zero("full_attention_interval"));
+  }
+  out.letters = text_of(config, "hybrid_override_pattern");
+  out.full_layers = list_of("full_attn_idxs");
+  if (out.full_layers != nullptr) out.full = numbers_in(*out.full_layers);
+  find_windows(text, table, out);
+  if (table.ends_in_full_attention) out.full_end = layers - 1;
+  return out;
+}
+
+Status read_experts(const Fields& text, LayerFields& out) {
+  CKPT_ASSIGN(out.experts, text.count_or_zero("num_experts"));
+  if (out.experts == 0) CKPT_SET(out.experts, text.count_or_zero("n_routed_experts"));
+  CKPT_ASSIGN(out.sparse_step, text.count_or_zero("decoder_sparse_step"));
+  CKPT_ASSIGN(out.leading_dense, text.count_or_zero("first_k_dense_replace"));
+  CKPT_ASSIGN(out.sparse_interval, text.count_or_zero("moe_layer_freq"));
+  out.dense = numbers_in(list_in(text.config(), "mlp_only_layers"));
+  return {};
+}
+
+// Of linear attention, Mamba 2 and short convolutions.
+std::optional<uint64_t> recurrent_values(const auto& number) {
+  if (const uint64_t cache = number("conv_L_cache"); cache > 0) {
+    return number("hidden_size") * (cache - 1);
+  }
+  struct StateFields {
+    std::string_view heads, width, state, groups, kernel;
+  };
+  constexpr StateFields kStates[] = {
+      {"linear_num_value_heads", "linear_value_head_dim", "linear_key_head_dim",
+       "linear_num_key_heads", "linear_conv_kernel_dim"},
+      {"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv"},
+      {"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"}};
+  for (const auto& [heads, width, state, groups, kernel] : kStates) {
+    if (number(heads) == 0 || number(width) == 0 || number(state) == 0) continue;
+    return state_values(number(heads) * number(width), number(state), number(groups, 1),
+                        number(kernel));
+  }
+  return std::nullopt;
+}
+
+std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
+  const JsonValue* inner = find_text_config(root);
+  const JsonValue& config = inner != nullptr && inner->is_object() ? *inner : root;
+  static const Family kUnknownClass;
+  const Family* table = nullptr;
+  for (const JsonValue* level : {&config, &root}) {
+    const JsonValue& classes = list_in(*level, "architectures");
+    const auto* name = classes.empty() ? nullptr : classes[0].get_ptr<const std::string*>();
+    if (table == nullptr && name != nullptr) table = family_named(*name, &Family::architectures);
+    if (table == nullptr) table = family_named(text_in(*level, "model_type"), &Family::model_types);
+  }
+  if (table == nullptr) table = &kUnknownClass;
+  const bool is_bare = has_word(table->bare_types, text_in(config, "model_type"));
+  const Fields text(config, (is_bare ? kUnknownClass : *table).defaults, {}, ReadBy::kAll);
+  const auto number = [&](std::string_view field, uint64_t otherwise = 0) {
+    const auto value = text.count_or_zero(field);
+    return value && *value != 0 && *value <= kMaxNumber ? *value : otherwise;
+  };
+  const uint64_t count = number("num_hidden_layers");
+  if (count == 0 || count > kMaxModelLayers) return std::nullopt;
+  const auto fields = layer_fields(text, *table, count);
+  const JsonValue& list = list_in(config, "layer_types");
+  const std::string* letters = text_of(config, "hybrid_override_pattern");
+  const bool has_linear = number("linear_num_value_heads") > 0;
+  const bool is_short = (!list.empty() && list.size() != count) ||
+                        (has_linear && list.empty() && number("full_attention_interval") == 0) ||
+                        (letters != nullptr && letters->size() != count);
+  if (!fields || is_short) return std::nullopt;
+  const uint64_t heads = number("num_attention_heads");
+  const uint64_t key_heads = number("num_key_value_heads", heads);
+  const uint64_t width = number("head_dim", heads == 0 ? 0 : number("hidden_size") / heads);
+  uint64_t full = 2 * key_heads * width, windowed = full;
+  // One latent vector for all heads, and what an indexer looks through.
+  if (const uint64_t rank = number("kv_lora_rank"); rank > 0) {
+    full = windowed = rank + number("qk_rope_head_dim") + number("index_head_dim");
+  }
+  if (const uint64_t global = number("global_head_dim"); global > 0) {
+    full = 2 * number("num_global_key_value_heads", key_heads) * global;
+  }
+  const auto state = recurrent_values(number);
+  ResolvedModel out{{}, number("sliding_window", chunk_of(text, *table)),
+                    number("max_position_embeddings")};
+  // The last layers of Gemma 4 read what layers before them keep.
+  for (uint64_t i = 0; i < count - std::min(count, number("num_kv_shared_layers")); ++i) {
+    ResolvedLayer& layer = out.layers.emplace_back(std::string(fields->type_of(i)));
+    switch (layer.memory()) {
+      case LayerMemory::kFull: layer.kept_values = full; break;
+      case LayerMemory::kWindow: layer.kept_values = windowed; break;
+      case LayerMemory::kNone: break;
+      case LayerMemory::kUnknown: return std::nullopt;
+      case LayerMemory::kRecurrent:
+        if (!state) return std::nullopt;
+        layer.kept_values = *state;
+    }
+  }
+  return checked(std::move(out));
+}
+
+// ---- GGUF ---------------------------------------------------------------------------------------
+
+std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
+                                          const std::string& architecture) {
+  const auto find = [&](std::string_view key) {
+    return metadata.find(fmt::format("{}.{}", architecture, key));
+  };
+  const auto key = [&](std::string_view name, uint64_t otherwise = 0, uint64_t layer = 0) {
+    const auto value = number_of_layer(find(name), layer);
+    return value && *value <= kMaxNumber ? *value : otherwise;
+  };
+  const auto is_list = [&](std::string_view name) {
+    return find(name) != nullptr && find(name)->type == MetaType::kArray;
+  };
+  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+  const Family* table = family_named(architecture, &Family::name);
+  const uint64_t blocks = key("block_count");
+  const uint64_t count = blocks - std::min(blocks, key("nextn_predict_layers"));
+  if (count == 0 || count > kMaxModelLayers) return std::nullopt;
+  const uint64_t heads = key("attention.head_count");
+  const uint64_t width = heads == 0 ? 0 : key("embedding_length") / heads;
+  const uint64_t keys = key("attention.key_length", width),
+                 values = key("attention.value_length", width),
+                 short_keys = key("attention.key_length_swa", keys),
+                 short_values = key("attention.value_length_swa", values);
+  const uint64_t interval = key("full_attention_interval"), cache = key("shortconv.l_cache");
+  const uint64_t inner = key("ssm.inner_size");
+  const uint64_t state = cache > 0 ? key("embedding_length") * (cache - 1)
+                                   : state_values(inner, key("ssm.state_size"),
+                                                  key("ssm.group_count"), key("ssm.conv_kernel"));
+  // Windows that no key says are the architecture's; of others all attention is full.
+  const uint64_t period = key(kPattern, table == nullptr ? 0 : table->window_period);
+  ResolvedModel out;
+  out.max_context = key("context_length");
+  out.window = key("attention.sliding_window", table == nullptr ? 0 : usual_chunk(*table));
+  for (uint64_t i = 0; i < count - std::min(count, key("attention.shared_kv_layers")); ++i) {
+    const uint64_t own_heads = key("attention.head_count_kv", heads, i);
+    const bool is_mlp_alone =
+        own_heads == 0 && is_list("feed_forward_length") && key("feed_forward_length", 0, i) > 0;
+    const bool is_each = interval > 0 && (i + 1) % interval != 0;
+    const bool slides = is_list(kPattern) ? key(kPattern, 0, i) != 0
+                                          : period > 0 && (i + 1) % period != 0;
+    if ((inner > 0 || cache > 0) && !is_mlp_alone && (own_heads == 0 || is_each)) {
+      out.layers.push_back({cache > 0 ? "conv" : "linear_attention", false, state});
+    } else if (own_heads == 0) {
+      out.layers.push_back({"mlp"});
+    } else if (out.window > 0 && slides) {
+      out.layers.push_back({"sliding_attention", false, own_heads * (short_keys + short_values)});
+    } else {  // of latent attention the values are a part of the keys
+      const bool is_latent = key("attention.kv_lora_rank") > 0;
+      out.layers.push_back({"full_attention", false,
+                            is_latent ? keys + key("attention.indexer.key_length")
+                                      : own_heads * (keys + values)});
+    }
+  }
+  return checked(std::move(out));
+}
+
+}  // namespace
+
+const JsonValue* find_text_config(const JsonValue& root) {
+  for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
+    if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())
+      return found;
+  }
+  return known(known(root, "thinker_config"), "text_config");
+}
+
+Result<std::vector<ResolvedLayer>> resolve_layers(const Fields& text, const Family& table,
+                                                  uint64_t layers) {
+  CKPT_ASSIGN(LayerFields fields, layer_fields(text, table, layers));
+  CKPT_TRY(read_experts(text, fields));
+  std::vector<ResolvedLayer> out;
+  for (uint64_t i = 0; i < layers; ++i) {
+    out.push_back({std::string(fields.type_of(i)), fields.is_sparse(text.config(), i)});
+  }
+  return out;
+}
+
+Result<std::vector<ResolvedLayer>> resolve_layers(const Family& table, const JsonValue& text,
+                                                  uint64_t layers) {
+  return resolve_layers(Fields(text, table.defaults, {}, ReadBy::kAll), table, layers);
+}
+
+std::optional<uint64_t> number_of_layer(const MetaValue* value, uint64_t layer) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* one = std::get_if<uint64_t>(&value->value)) return *one;
+  const auto* list = std::get_if<MetaArray>(&value->value);
+  if (list == nullptr || !list->holds_numbers() || layer >= list->count()) return std::nullopt;
+  const double number = number_at(*list, layer);
+  return number >= 0 && number <= UINT32_MAX ? std::optional(static_cast<uint64_t>(number))
+                                             : std::nullopt;
+}
+
+std::optional<ResolvedModel> resolve(const Checkpoint& checkpoint) {
+  if (checkpoint.is_projector()) return std::nullopt;
+  if (const std::string* name = checkpoint.metadata.find_text("general.architecture")) {
+    return resolve_keys(checkpoint.metadata, *name);
+  }
+  const auto config = read_object(checkpoint, "config.json");
+  return config && *config ? resolve_config(**config) : std::nullopt;
+}
+
+}  // namespace ckpt

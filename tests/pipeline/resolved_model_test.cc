@@ -1,0 +1,244 @@
+// One model has one description: a folder and the GGUF made from it agree, and a field of
+// config.json that says what the model's class fills in anyway changes nothing when it is removed.
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "checks/checks.h"
+#include "core/base/numbers.h"
+#include "core/resume/plan_digest.h"
+#include "formats/formats.h"
+#include "models/models.h"
+#include "quantizers/quantizers.h"
+#include "tests/pipeline/pipeline.h"
+
+namespace ckpt {
+namespace {
+
+struct TestModel {
+  std::string name;
+  Checkpoint folder;
+  JsonValue config;
+};
+
+std::vector<TestModel> test_models() {
+  std::vector<TestModel> out;
+  for (const auto& entry : std::filesystem::directory_iterator(testdata("families"))) {
+    const auto folder = (*find_format("safetensors")).read(entry.path() / "hf", all_codecs(), {});
+    EXPECT_TRUE(folder) << entry.path() << folder.error().text();
+    TestModel& model = out.emplace_back();
+    model.name = entry.path().filename().string();
+    model.folder = *folder;
+    model.config = JsonValue::parse(model.folder.find_document("config.json")->text());
+  }
+  std::ranges::sort(out, {}, &TestModel::name);
+  return out;
+}
+
+Checkpoint with_config(Checkpoint folder, const JsonValue& config) {
+  folder.set_document("config.json", config.dump());
+  return folder;
+}
+
+// The configuration of the text part within `config`.
+JsonValue& text_level(JsonValue& config) {
+  return config.contains("text_config") ? config["text_config"] : config;
+}
+
+Result<PlannedConversion> planned_gguf(const TestModel& model, const Checkpoint& folder) {
+  Conversion conversion;
+  conversion.in = testdata("families/" + model.name + "/hf");
+  conversion.out = "model.gguf";
+  conversion.to = "bf16";
+  std::ifstream pre(testdata("families/" + model.name + "/PRE"));
+  if (std::string word; pre >> word) conversion.flags.add("tokenizer-pre", word);
+  return plan_conversion(conversion, {folder, {}});
+}
+
+// "full_attention 64 (2), sliding_attention 64 (1), window 128"
+std::string layers_of(const Checkpoint& checkpoint) {
+  const auto model = resolve(checkpoint);
+  if (!model) return "not known";
+  std::map<std::pair<LayerMemory, uint64_t>, size_t> counts;
+  for (const ResolvedLayer& layer : model->layers) ++counts[{layer.memory(), layer.kept_values}];
+  std::string out;
+  for (const auto& [kind, count] : counts) {
+    out += fmt::format("{} layers of {} that keep {}, ", count, static_cast<int>(kind.first),
+                       kind.second);
+    if (kind.first == LayerMemory::kWindow) out += fmt::format("window {}, ", model->window);
+  }
+  return out;
+}
+
+std::string verdicts_of(const Checkpoint& checkpoint, std::vector<std::string> profiles) {
+  const auto diagnosis = diagnose(checkpoint, {std::move(profiles), false, {}, nullptr});
+  EXPECT_TRUE(diagnosis);
+  std::string out;
+  for (const Verdict& verdict : diagnosis->verdicts) {
+    out += fmt::format("{} {} {}, ", verdict.profile, verdict.loads, verdict.sound);
+  }
+  return out;
+}
+
+// ---- two views of one model ---------------------------------------------------------------------
+
+// llama.cpp gives these full attention whatever the window.
+constexpr std::string_view kFullInLlamaCpp = " mistral3 phi3 phimoe starcoder2 ";
+// Saved with other windows than those of the class, which are the only ones that llama.cpp has.
+constexpr std::string_view kOtherWindows = " cohere2 gemma3 gemma3-vl llama4 ";
+
+void expect_one_view(const TestModel& model, const JsonValue& config, const char* form) {
+  const Checkpoint folder = with_config(model.folder, config);
+  const auto planned = planned_gguf(model, folder);
+  ASSERT_TRUE(planned) << model.name << form << planned.error().text();
+  const Checkpoint& gguf = planned->plan.outputs[0].checkpoint;
+  EXPECT_NE(layers_of(folder), "not known") << model.name << form;
+  EXPECT_EQ(layers_of(folder), layers_of(gguf)) << model.name << form;
+}
+
+TEST(ResolvedModel, IsTheSameForAFolderAndItsGguf) {
+  for (const TestModel& model : test_models()) {
+    JsonValue config = model.config;
+    JsonValue& text = text_level(config);
+    if (has_word(kFullInLlamaCpp, model.name)) text["sliding_window"] = nullptr;
+    if (!has_word(kOtherWindows, model.name)) expect_one_view(model, config, " as saved ");
+    // Released configurations leave these to the class.
+    for (const char* field : {"sliding_window_pattern", "_sliding_window_pattern",
+                              "attention_chunk_size", "full_attention_interval"}) {
+      text.erase(field);
+    }
+    text.erase("layer_types");
+    const bool needs_types = !planned_gguf(model, with_config(model.folder, config));
+    if (!needs_types) expect_one_view(model, config, " as released ");
+  }
+}
+
+TEST(ResolvedModel, IsNotGuessed) {
+  for (const char* config :
+       {"{}", "[]", "no JSON", R"({"num_hidden_layers": 2})",
+        R"({"num_hidden_layers": 1, "num_key_value_heads": 2, "head_dim": 64,
+             "layer_types": ["of the future"]})",
+        R"({"num_hidden_layers": 3, "num_key_value_heads": 2, "head_dim": 64,
+             "layer_types": ["full_attention"]})",
+        R"({"num_hidden_layers": 1, "layer_types": ["linear_attention"]})",
+        R"({"num_hidden_layers": 18446744073709551615, "num_key_value_heads": 2, "head_dim": 64})",
+        R"({"num_hidden_layers": -1, "num_key_value_heads": 2, "head_dim": 64})",
+        R"({"num_hidden_layers": "4", "num_key_value_heads": 2, "head_dim": 64})"}) {
+    Checkpoint folder;
+    folder.set_document("config.json", config);
+    EXPECT_FALSE(resolve(folder)) << config;
+  }
+}
+
+TEST(ResolvedModel, OfAnUnknownClassIsWhatItsFieldsSay) {
+  Checkpoint folder;
+  folder.set_document("config.json",
+                      R"({"num_hidden_layers": 4, "num_attention_heads": 8, "head_dim": 64,
+          "num_key_value_heads": 2, "sliding_window": 512, "max_position_embeddings": 4096,
+          "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+                          "sliding_attention"]})");
+  EXPECT_EQ(layers_of(folder),
+            "1 layers of 0 that keep 256, 3 layers of 1 that keep 256, window 512, ");
+  EXPECT_EQ(resolve(folder)->max_context, 4096U);
+}
+
+// As Gemma 2 and gpt-oss were released: no layer_types, which the class fills in.
+TEST(ResolvedModel, HasTheWindowsOfItsClass) {
+  const std::vector<TestModel> models = test_models();
+  for (const auto& [name, full, windows] :
+       std::initializer_list<std::tuple<const char*, int, int>>{
+           {"gemma2", 1, 2}, {"gemma3", 0, 3}, {"exaone4", 0, 2}, {"gpt-oss", 1, 1},
+           {"olmo3", 1, 3}, {"cohere2", 0, 2}, {"llama4", 0, 2}}) {
+    for (const TestModel& model : models) {
+      if (model.name != name) continue;
+      JsonValue config = model.config;
+      for (const char* field : {"layer_types", "sliding_window_pattern"}) {
+        text_level(config).erase(field);
+      }
+      const auto made = resolve(with_config(model.folder, config));
+      ASSERT_TRUE(made) << name;
+      const auto count = [&](LayerMemory memory) {
+        return std::ranges::count(made->layers, memory, &ResolvedLayer::memory);
+      };
+      EXPECT_EQ(count(LayerMemory::kFull), full) << name;
+      EXPECT_EQ(count(LayerMemory::kWindow), windows) << name;
+    }
+  }
+}
+
+// ---- defaults -----------------------------------------------------------------------------------
+
+// A field of the text part that says what its class fills in.
+struct DefaultField {
+  std::string name;
+  bool is_key;  // else llama.cpp's converter writes a key for it only where config.json has it
+};
+
+std::vector<DefaultField> default_fields(const TestModel& model) {
+  JsonValue config = model.config;
+  JsonValue& text = text_level(config);
+  const Family* table = nullptr;
+  for (const Family* family : families()) {
+    const std::string name = model.config["architectures"][0].get<std::string>();
+    const bool is_bare = has_word(family->bare_types, text_in(text, "model_type"));
+    if (has_word(family->architectures, name) && !is_bare && table == nullptr) table = family;
+  }
+  std::vector<DefaultField> out;
+  const auto rows = table == nullptr ? std::span<const ClassDefault>() : table->defaults;
+  for (const ClassDefault& row : rows) {
+    const std::string field(row.field);
+    const auto said = number(known(text, field));
+    if (!said || row.compute != nullptr) continue;
+    JsonValue without = text;
+    without.erase(field);
+    auto value = number_from<double>(row.value);
+    if (!value) {
+      const auto made = number_of_fields(*table, without, row.value);
+      if (made) value = static_cast<double>(*made);
+    }
+    if (value == said) out.push_back({field, row.read_by != ReadBy::kShapes});
+  }
+  const JsonValue types = text.contains("layer_types") ? text["layer_types"] : JsonValue();
+  text.erase("layer_types");
+  const auto layers = table == nullptr ? Result<std::vector<ResolvedLayer>>(corrupt("no class"))
+                                       : resolve_layers(*table, text, types.size());
+  bool is_usual = layers && !layers->empty();
+  for (size_t i = 0; is_usual && i < layers->size(); ++i) is_usual = types[i] == (*layers)[i].type;
+  if (is_usual) out.push_back({"layer_types", true});
+  return out;
+}
+
+std::string bytes_of(const TestModel& model, const Checkpoint& folder) {
+  const auto planned = planned_gguf(model, folder);
+  if (!planned) return planned.error().text();
+  const auto digest = digest_of(planned->plan, "");
+  return digest ? digest->sha256 : digest.error().text();
+}
+
+std::string answers_of(const Checkpoint& folder) {
+  return layers_of(folder) + verdicts_of(folder, {"transformers-5", "llama.cpp"});
+}
+
+TEST(ResolvedModel, IsTheSameWithoutFieldsThatTheClassFillsIn) {
+  size_t removed = 0;
+  for (const TestModel& model : test_models()) {
+    const std::string bytes = bytes_of(model, model.folder), answers = answers_of(model.folder);
+    JsonValue without_keys = model.config, bare = model.config;
+    for (const auto& [field, is_key] : default_fields(model)) {
+      JsonValue config = model.config;
+      for (JsonValue* each : {&config, &bare}) text_level(*each).erase(field);
+      const Checkpoint folder = with_config(model.folder, config);
+      EXPECT_EQ(answers_of(folder), answers) << model.name << ' ' << field;
+      ++removed;
+      if (!is_key) continue;
+      text_level(without_keys).erase(field);
+      EXPECT_EQ(bytes_of(model, folder), bytes) << model.name << ' ' << field;
+    }
+    EXPECT_EQ(answers_of(with_config(model.folder, bare)), answers) << model.name;
+    EXPECT_EQ(bytes_of(model, with_config(model.folder, without_keys)), bytes) << model.name;
+  }
+  EXPECT_GT(removed, 60u);
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -4,6 +4,8 @@
   functions  at most 60 lines, 5 parameters and 3 blocks of control statements inside one another; a
              lambda is counted by itself
   comments   a source, header, script or document of ours that a comment names exists
+  literals   outside models/ at most MODEL_LITERALS string literals name modules, tensors or fields of config.json:
+             code asks models/ for such facts; whoever removes some lowers the number
 
 usage: source_limits.py ROOT             prints each breach as "file:line: limit" and exits 1
        source_limits.py --planted ROOT   must see each breach in a source of its own, and none in others
@@ -23,6 +25,12 @@ TOKEN = re.compile(r"""
   | [A-Za-z_]\w* | [0-9](?:[\w.]|'[0-9a-fA-F])* | ->|:: | [^\s\w]""", re.X | re.S | re.M)
 NAMED = re.compile(r"(?<![\w./*<{}-])((?:[\w-]+/)*[a-z0-9][\w-]*\.(?:cc|h)|(?:%s)/[\w/-]+\.(?:py|sh|md|txt|cmake))\b(?![\w(])"
                    % "|".join(set(FOLDERS) - {"models"}))  # models/*.py are transformers' and vLLM's
+MODEL_LITERALS = 1209
+NAMES_OF_MODELS = re.compile(
+    r"self_attn|\bmlp\b|[qkv]_proj|o_proj|gate_proj|up_proj|down_proj|gate_up|qkv|in_proj|out_proj|lm_head|embed_tokens"
+    r"|experts|shared_expert|attn_[a-z]|ffn_|\bblk\.|token_embd|output_norm|vision_tower|language_model|\bvisual\b"
+    r"|linear_attn|kv_a_|q_a_|layer_types|num_hidden_layers|num_attention_heads|num_key_value|head_dim|hidden_size"
+    r"|intermediate_size|sliding_window|tie_word")
 WITH_HEAD, WITHOUT_HEAD = {"if", "for", "while", "switch", "catch"}, {"else", "do", "try"}
 STATEMENTS = {"function", "control", "bare", "block"}
 
@@ -199,6 +207,24 @@ def missing_names(text, suffix, files):
                 yield number, f"a comment names {name}, which does not exist"
 
 
+def model_literals(texts):
+    """How many there are outside models/, by file."""
+    found = {}
+    for name, text in texts.items():
+        if not name.startswith(("models/", "tests/", "bench/", "fuzz/")):
+            code = re.sub(r"^#include.*$|//.*$", "", text, flags=re.M)
+            found[name] = sum(bool(NAMES_OF_MODELS.search(each)) for each in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code))
+    return found
+
+
+def literals_breach(texts, most):
+    found = model_literals(texts)
+    if sum(found.values()) > most:
+        worst = max(found, key=found.get)
+        yield (f"{worst}:1: {sum(found.values())} literals outside models/ name modules, tensors or fields of models; at "
+               f"most {most}; ask models/models.h for the fact")
+
+
 def breaches(texts, files):
     for name, text in texts.items():
         suffix = pathlib.PurePath(name).suffix
@@ -249,9 +275,14 @@ def planted(files):
             yield f"expected '{said}', found {found}, in {text}"
     for text in ALLOWED:
         yield from breaches({"planted.cc": text}, files)
+    literal = 'f("model.layers.{}.self_attn.q_proj", "x");  // "mlp"'
+    for name, most, count in [("checks/a.cc", 0, 1), ("checks/a.cc", 1, 0), ("models/a.cc", 0, 0), ("tests/a.cc", 0, 0)]:
+        if len(list(literals_breach({name: literal}, most))) != count:
+            yield f"expected {count} breaches of {most} literals in {name}"
 
 
 texts, files = read_tree(pathlib.Path(sys.argv[-1]))
-found = list(planted(files) if sys.argv[1] == "--planted" else breaches(texts, files))
+held = lambda: [*breaches(texts, files), *literals_breach(texts, MODEL_LITERALS)]
+found = list(planted(files)) if sys.argv[1] == "--planted" else held()
 print("\n".join(found) or "limits of sources hold")
 sys.exit(1 if found else 0)

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/human_bytes.h"
 #include "core/base/printable.h"
 #include "core/io/remote_files.h"
 
@@ -89,7 +90,7 @@ Failure open_failure(const fs::path& path, int error) {
 }
 
 Failure write_failure(const fs::path& path, int error, const std::string& size) {
-  struct statvfs space{};
+  struct statvfs space {};
   if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
     return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
                           "{}: the disk is full; {} and {} are free", path.string(), size,
@@ -100,29 +101,31 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
                           "{}: this user's disk quota is used up; {}", path.string(), size);
   }
   if (error == EFBIG) {
-    struct rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+    struct rlimit limit {
+      RLIM_INFINITY, RLIM_INFINITY
+    };
     (void)!::getrlimit(RLIMIT_FSIZE, &limit);
     const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
-    return fail_with_hint(
-        ErrorCode::kIo, is_limited ? "ulimit -f unlimited, or smaller files" : "another place",
-        "{}: exceeds the file size limit ({}); {}", path.string(),
-        is_limited ? fmt::format("ulimit -f: {} bytes", static_cast<uint64_t>(limit.rlim_cur))
-                   : "as the file system says",
-        size);
+    return fail_with_hint(ErrorCode::kIo,
+                          is_limited ? "ulimit -f unlimited, or smaller files" : "another place",
+                          "{}: exceeds the file size limit ({}); {}", path.string(),
+                          is_limited ? fmt::format("ulimit -f: {}", human_bytes(limit.rlim_cur))
+                                     : "as the file system says",
+                          size);
   }
   return io_failure(path, "cannot be written", error);
 }
 
 Status check_room(const fs::path& path, uint64_t size_bytes) {
-  struct statvfs space{};
+  struct statvfs space {};
   if (::statvfs(parent_of(path).c_str(), &space) != 0 || space.f_blocks == 0) return {};
   if (size_bytes <= static_cast<uint64_t>(space.f_bavail) * space.f_frsize) return {};
-  return write_failure(path, ENOSPC, fmt::format("it may need {} bytes", size_bytes));
+  return write_failure(path, ENOSPC, fmt::format("it may need {}", human_bytes(size_bytes)));
 }
 
 Result<bool> is_there(const fs::path& path, Links links) {
   if (is_url(path)) return url_files().is_there(path.string());
-  struct stat status{};
+  struct stat status {};
   const bool follows = links == Links::kFollow;
   if ((follows ? ::stat : ::lstat)(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
@@ -164,7 +167,7 @@ Status refuse_file_above(const fs::path& path) {
 Status check_parent(const fs::path& path) {
   CKPT_TRY(refuse_file_above(path));
   const fs::path parent = parent_of(path);
-  struct stat status{};
+  struct stat status {};
   if (::stat(parent.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return {};
   } else if (errno != ENOENT && errno != ENOTDIR) {

@@ -11,6 +11,7 @@
 #include <chrono>
 
 #include "core/base/arithmetic.h"
+#include "core/base/human_bytes.h"
 #include "core/base/printable.h"
 #include "core/base/threads.h"
 #include "core/base/trace.h"
@@ -30,7 +31,7 @@ constexpr uint64_t kReadBackBytes = 4 << 20;
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
 Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
-  return write_failure(path, error, fmt::format("the file needs {} bytes", size_bytes));
+  return write_failure(path, error, fmt::format("the file needs {}", human_bytes(size_bytes)));
 }
 
 }  // namespace

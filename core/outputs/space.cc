@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/base/human_bytes.h"
 #include "core/io/folder.h"
 
 namespace ckpt {
@@ -69,8 +70,9 @@ Status check_space(const Plan& plan, Leftovers leftovers) {
   for (const SpaceNeed& need : space_needs(plan, leftovers)) {
     if (need.fits()) continue;
     return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
-                          "{}: the disk is full; the outputs need {} bytes and {} are free",
-                          need.folder.string(), need.needed_bytes, need.free_bytes);
+                          "{}: the disk is full; the outputs need {} and {} are free",
+                          need.folder.string(), human_bytes(need.needed_bytes),
+                          human_bytes(need.free_bytes));
   }
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
@@ -78,7 +80,7 @@ Status check_space(const Plan& plan, Leftovers leftovers) {
     for (const OutputFile& file : output.layout.files) {
       if (file.size_bytes > limit.rlim_cur) {
         return write_failure(final_path(output, file), EFBIG,
-                             fmt::format("the file needs {} bytes", file.size_bytes));
+                             fmt::format("the file needs {}", human_bytes(file.size_bytes)));
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/find.h"
+#include "core/base/human_bytes.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
 
@@ -197,8 +198,8 @@ Status Resume::decide(const LedgerHead& head) {
   uint64_t bytes = 0;
   for (const auto& [file, runs] : written_) bytes += runs.size();
   if (bytes > 0) {
-    note(fmt::format("resuming {}: {} bytes already written",
-                     partial_path(plan_.outputs[0]).string(), bytes));
+    note(fmt::format("resuming {}: {} already written", partial_path(plan_.outputs[0]).string(),
+                     human_bytes(bytes)));
   }
   CKPT_TRY(begin_ledgers(head));
   kept_ = false;

@@ -41,7 +41,7 @@ constexpr ConvertOption kOptions[] = {
      "IN is a GGUF, which has its own", "folder to take the tokenizer from"},
     {"base", "DIR", kInput, &C::base, kRecipeAndPlan, kOffered,
      "IN lacks nothing that it has, and no requested change needs the unquantized model",
-     "the model that IN was made from: gives what IN lacks (configuration, tokenizer, weights), "
+     "the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), "
      "and what steps, fixes and a folder made from a GGUF need"},
     {"step", "NAME:KEY=VALUE,...", kInput, &C::steps, kRecipeAndPlan, kCommand, "",
      "a step to run on IN first (ckpt list steps)", "", "steps"},
@@ -66,7 +66,8 @@ constexpr ConvertOption kOptions[] = {
      "replace OUT, if it holds nothing but a checkpoint"},
 
     {"cache-dir", "DIR", kInput, kNoField, kNowhere, kCommand, "",
-     "for URLs: a folder that holds, during the run, what is read twice and does not fit in "
+     "for URLs: a folder for data that is read twice; it holds, during the run, what does not fit "
+     "in "
      "--memory"},
     {"cache-size", "SIZE", kInput, kNoField, kNowhere, kCommand, "",
      "the most that --cache-dir may hold (default: 64G)"},
@@ -77,8 +78,8 @@ constexpr ConvertOption kOptions[] = {
     {"target-size", "SIZE", kType, &C::target_size, kRecipe, kCommand, "",
      "choose types of tensors so that OUT has at most this size, like 24GB"},
     {"target-bits", "BITS", kType, &C::target_bits, kRecipe, kCommand, "",
-     "like --target-size, for bits per weight: of quantized tensors, or of a folder effective bits "
-     "as ModelOpt counts them, like 4.6"},
+     "choose types of tensors for so many bits per weight, like 4.6; of quantized tensors, or of a "
+     "folder effective bits as ModelOpt counts them"},
     {"sensitivity", "FILE", kType, &C::sensitivity, kRecipe, kTaken, kNoTarget,
      "for a target: a kld_results.csv with the weight of each tensor"},
     {"target-cache", "FILE", kType, &C::target_cache, kNowhere, kTaken, kNoTarget,
@@ -136,7 +137,7 @@ constexpr ConvertOption kOptions[] = {
      kNoProjector},
 
     {"for", "PROFILE", kServing, &C::profiles, kRecipeAndPlan, kCommand, "",
-     "apply the fixes that ckpt doctor recommends for this program (ckpt list profiles)"},
+     "apply the fixes that ckpt doctor recommends for this program; ckpt list profiles"},
 };
 
 template <class T>

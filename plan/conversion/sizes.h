@@ -5,12 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/human_bytes.h"
 #include "core/base/result.h"
 
 namespace ckpt {
 
-// "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
-std::string human_bytes(uint64_t bytes);
 std::string human_count(uint64_t count);    // "9.41 B", "752 M", "1024"
 // 0 for no weights.
 double bits_per_weight(uint64_t bytes, uint64_t weights);

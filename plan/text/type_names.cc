@@ -56,23 +56,6 @@ std::string own_spelling(std::string_view text) {
 
 }  // namespace
 
-std::vector<TargetType> target_types() {
-  std::vector<TargetType> out;
-  for (const TypeInfo& type : all_types()) {
-    out.push_back({type.name, "mixture",
-                   fmt::format("--to: mostly {}, by llama-quantize's rules", type.base)});
-  }
-  out.push_back(
-      {"nvfp4", "export",
-       "--to: 4-bit floats in blocks of 16, weights and inputs, as ModelOpt exports them; "
-       "needs activation maxima"});
-  out.push_back({"nvfp4-w4a16", "export", "--to: the same for weights alone"});
-  out.push_back({"fp8", "export",
-                 "--to: 8-bit floats, weights and inputs, as ModelOpt exports them; needs "
-                 "activation maxima"});
-  return out;
-}
-
 Result<std::string> target_type_named(std::string_view before, std::string_view text) {
   const std::vector<std::string> names = names_in(target_types());
   std::string found = same_letters(text, names);

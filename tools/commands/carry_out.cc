@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checks/checks.h"
+#include "core/base/counted.h"
 #include "core/base/words.h"
 #include "core/chunks/repack.h"
 #include "core/chunks/tasks.h"
@@ -185,7 +186,7 @@ int show_share(const Console& console, const ExecuteOptions& options, const Exec
   if (report.is_ended_elsewhere)
     state = "all are done; another ckpt gives the final names just now";
   if (report.was_made) state = "the output is complete already";
-  console.answer("share {} done; {}", share, state);
+  console.summary().answer("share {} done; {}", share, state);
   console.object("share", {{"share", share},
                            {"written_bytes", report.written_bytes},
                            {"missing", report.missing_shares},
@@ -336,7 +337,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
     bytes += output.layout.size_bytes();
     files += output.layout.files.size();
   }
-  console.answer("{}: {} file(s), {}", path.string(), files, human_bytes(bytes));
+  console.summary().answer("{}: {}, {}", path.string(), counted(files, "file"), human_bytes(bytes));
   console.object(
       "plan-file",
       {{"path", path.string()}, {"digest", file.digest}, {"files", files}, {"size_bytes", bytes}});

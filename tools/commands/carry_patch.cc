@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
 #include "core/base/printable.h"
 #include "core/io/folder.h"
 #include "core/io/paths.h"
@@ -28,9 +29,9 @@ std::string what_happens(const PatchedFile& file) {
 }
 
 void show_files(const Console& console, const Patch& patch) {
-  Table table({"file", "change", "bytes"});
+  Table table({"file", "change", "written"});
   for (const PatchedFile& file : patch.files) {
-    table.add({file.path, what_happens(file), fmt::format("{}", file.written_bytes)});
+    table.add({file.path, what_happens(file), human_bytes(file.written_bytes)});
     console.object("plan", {{"file", file.path},
                             {"change", name(file.change)},
                             {"new", file.is_new},
@@ -88,8 +89,9 @@ Result<int> run_patch(const PatchRun& run, const Console& console, const CommonO
   for (const std::string& note : planned.notes) console.warn(note);
   const Patch& plan = planned.patch;
   CKPT_TRY(check_name_of_out(run, plan));
+  const Console told = console.summary();
   if (plan.changes_nothing() && run.out.empty()) {
-    console.answer("{}: nothing to change; no file was touched", run.path.string());
+    told.answer("{}: nothing to change; no file was touched", run.path.string());
     show_summary(console, run, plan, nullptr);
     return 0;
   }
@@ -97,14 +99,14 @@ Result<int> run_patch(const PatchRun& run, const Console& console, const CommonO
     CKPT_TRY(check_patch_places(run, plan));
     show_changed_values(console, planned.before, plan.after.checkpoint, most_values);
     show_files(console, plan);
-    console.answer("{}: {} file(s), {} bytes to write; nothing was written (--dry-run)",
-                   run.path.string(), plan.files.size(), plan.written_bytes());
+    console.answer("{}: {}, {} to write; nothing was written (--dry-run)", run.path.string(),
+                   counted(plan.files.size(), "file"), human_bytes(plan.written_bytes()));
     show_summary(console, run, plan, nullptr);
     return 0;
   }
   CKPT_ASSIGN(const ExecuteReport report, execute_patch(run, plan, console, common));
-  show_changed_values(console, planned.before, plan.after.checkpoint, most_values);
-  show_files(console, plan);
+  show_changed_values(told, planned.before, plan.after.checkpoint, most_values);
+  show_files(told, plan);
   show_summary(console, run, plan, &report);
   const auto& out = run.out.empty() ? run.path : run.out;
   console.next(next_command(out, run.reading));

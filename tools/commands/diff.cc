@@ -423,8 +423,8 @@ Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOpt
 
 std::string fail_if_help() {
   std::string out =
-      "exit 1, naming the tensors, where one (or the total) is below or above a limit; may repeat; "
-      "< <= > >=, and these metrics:";
+      "exit 1 if a tensor or the total passes a limit, like total.rmse>0.01; names the tensors; "
+      "may repeat; < <= > >=, and these metrics:";
   for (const Metric& metric : all_metrics()) {
     out += fmt::format("{} {} ({})", &metric == all_metrics().data() ? "" : ",", metric.name,
                        metric.help);

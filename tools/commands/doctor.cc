@@ -355,8 +355,8 @@ Run declare_doctor(CommandOptions& options) {
   options.add("PATH", &typed->path, "Hugging Face folder, .safetensors or .gguf",
               {.is_required = true});
   options.add("--for PROFILE", &typed->profiles,
-              "PROFILE of a program, or all (ckpt list profiles; may repeat); default: the current "
-              "release of each program");
+              "PROFILE of a program, or all; ckpt list profiles; default: the current release of "
+              "each program (may repeat)");
   options.add("--base DIR", &typed->base,
               "the unquantized model, for fixes that need it; the folder of a GGUF's source");
   options.add("--fix", &typed->fix, "apply the fixes in place, then check again");
@@ -368,9 +368,9 @@ Run declare_doctor(CommandOptions& options) {
               "with --fix: also fixes that change weights", {.needs = {"--fix"}});
   options.add("--deep", &typed->deep, "read the tensors too: NaN, scales, rows of zeros");
   options.add("--imatrix FILE", &typed->imatrix,
-              "also check whether this importance matrix (GGUF or .dat) is of the model");
+              "also check whether this importance matrix is of the model; GGUF or .dat");
   options.add("--moments FILE", &typed->moments,
-              "also check whether these second moments (docs/SEARCH.md) are of the model's layers");
+              "also check whether these second moments are of the model; docs/SEARCH.md");
   declare_follow_links(options, &typed->reading.follow_links);
   return run_with(std::move(typed), doctor_typed);
 }

@@ -513,8 +513,7 @@ Run declare_imatrix(CommandOptions& options) {
               {.bounds = std::pair(1, 1 << 30)});
   options.add(
       "--with", &typed->with,
-      "fill: statistics for an expert without any, ones (default) or the mean of those that "
-      "have some",
+      "fill: statistics of an expert without any (default: ones); mean: of those that have some",
       {.choices = {"ones", "mean"}});
   options.add("--min-count", &typed->min_count,
               "fill: also experts that saw fewer than N inputs (default: 1)",

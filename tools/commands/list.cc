@@ -20,6 +20,7 @@ using Words = std::vector<std::string>;
 
 struct TypedList {
   std::string what;
+  bool all = false;
 };
 
 void list_formats(const Console& console) {
@@ -31,21 +32,35 @@ void list_formats(const Console& console) {
   console.answer_table(table);
 }
 
-// The values of --to, then the types that tensors are stored as; a name may be both.
-void list_types(const Console& console) {
-  Table table({"type", "kind", "what"});
-  const auto add = [&](std::string_view name, std::string_view kind, std::string_view help) {
-    table.add({std::string(name), std::string(kind), std::string(help)});
-    console.object("type", {{"name", name}, {"kind", kind}, {"help", help}});
-  };
-  for (const TargetType& type : target_types()) add(type.name, type.kind, type.help);
+// The values of --to; with --all also the types that tensors are stored as, which may have the
+// same names.
+void list_types(const Console& console, bool all) {
+  Table table({"type", "bits/weight", "error", "what"});
+  for (const TargetType& type : target_types()) {
+    table.add({std::string(type.name), fmt::format("{:.2f}", type.bits),
+               fmt::format("{:.2f} %", type.error), type.help});
+    console.object("type", {{"name", type.name},
+                            {"kind", type.kind},
+                            {"help", type.help},
+                            {"base", type.base},
+                            {"bits_per_weight", type.bits},
+                            {"error_percent", type.error}});
+  }
+  console.answer_table(table, {false, true, true});
+  Table stored({"type", "ckpt can", "what"});
   for (const Codec* codec : all_codecs()) {
     const std::string_view kind = codec->encode != nullptr   ? "encode, decode"
                                   : codec->decode != nullptr ? "decode"
                                                              : "copy";
-    add(codec->name, kind, codec->help);
+    stored.add({std::string(codec->name), std::string(kind), std::string(codec->help)});
+    console.object("type", {{"name", codec->name}, {"kind", kind}, {"help", codec->help}});
   }
-  console.answer_table(table);
+  console.answer("");
+  if (all) console.answer_table(stored);
+  console.answer(
+      "Bits and error (of the weights' size, in percent) are those of normally distributed weights "
+      "in a model of 8 B parameters. ckpt help TYPE tells more{}.",
+      all ? "" : ", ckpt list types --all lists the types of tensors");
 }
 
 Json rule_json(const OptionRule& rule) {
@@ -104,20 +119,20 @@ void list_pre_tokenizers(const Console& console) {
   }
 }
 
+// At their worst; ckpt help CHECK has the programs.
 void list_checks(const Console& console) {
-  std::vector<std::string> heading = {"check", "what"};
-  for (const ProfileInfo& profile : all_profiles()) heading.emplace_back(profile.name);
-  Table table(heading);
+  const auto profiles = all_profiles();
+  Table table({"check", "at worst", "what"});
   for (const CheckInfo& check : all_checks()) {
-    std::vector<std::string> row = {
-        std::string(check.id), fmt::format("{}{}", check.title, check.is_deep ? " (--deep)" : "")};
     Json severities = Json::object();
+    std::optional<Severity> worst;
     for (size_t i = 0; i < check.severities.size(); ++i) {
       const auto& severity = check.severities[i];
-      row.emplace_back(severity ? severity_word(*severity) : "-");
-      if (severity) severities[heading[i + 2]] = severity_name(*severity);
+      if (severity) severities[profiles[i].name] = severity_name(*severity);
+      worst = std::max(worst, severity);
     }
-    table.add(std::move(row));
+    table.add({std::string(check.id), std::string(worst ? severity_word(*worst) : "-"),
+               fmt::format("{}{}", check.title, check.is_deep ? " (--deep)" : "")});
     console.object("check", {{"id", check.id},
                              {"title", check.title},
                              {"cause", check.cause},
@@ -210,7 +225,7 @@ Result<int> list(const TypedList& typed, const Console& console) {
     std::string_view name;
     void (*print)(const Console&);
   };
-  static constexpr List kLists[] = {{"formats", list_formats}, {"types", list_types},
+  static constexpr List kLists[] = {{"formats", list_formats}, {"types", nullptr},
                                     {"steps", list_steps},     {"families", list_families},
                                     {"checks", list_checks},   {"profiles", list_profiles},
                                     {"options", list_options}, {"commands", list_commands},
@@ -218,7 +233,7 @@ Result<int> list(const TypedList& typed, const Console& console) {
   for (const List& entry : kLists) {
     if (!typed.what.empty() && typed.what != entry.name) continue;
     if (typed.what.empty()) console.answer_headed(entry.name, "");
-    entry.print(console);
+    entry.print != nullptr ? entry.print(console) : list_types(console, typed.all);
     if (typed.what.empty()) console.answer("");
   }
   return 0;
@@ -228,10 +243,11 @@ Run declare_list(CommandOptions& options) {
   auto typed = std::make_shared<TypedList>();
   options.add(
       "WHAT", &typed->what,
-      "formats, types, steps, families, pre-tokenizers, checks, profiles, options or commands; "
-      "default: all",
+      "formats, types, steps, families, pre-tokenizers, checks, profiles, options or commands "
+      "(default: all)",
       {.choices = {"formats", "types", "steps", "families", "checks", "profiles", "options",
                    "commands", "pre-tokenizers"}});
+  options.add("--all", &typed->all, "types: also those that tensors are stored as");
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }
 

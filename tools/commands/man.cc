@@ -18,6 +18,7 @@
 #include "plan/text/type_names.h"
 #include "tools/line/commands.h"
 #include "tools/line/help.h"
+#include "tools/line/topics.h"
 #include "tools/line/typed_words.h"
 #include "transforms/transforms.h"
 
@@ -154,13 +155,10 @@ std::string lists_of(const CommandOptions& options) {
   return out;
 }
 
-std::string exit_status() {
-  return section("EXIT STATUS") +
-         entries({{"0", "Done; the same; sound."},
-                  {"1", "The answer is no: different, unsound, or a limit that was set is passed."},
-                  {"2", "It could not be done. One sentence on stderr says why, and what to try."},
-                  {"3", "doctor: nothing speaks against it, but not everything could be checked."},
-                  {"130", "Interrupted. Rerun the same command to resume."}});
+std::string section_of(std::string_view name, const Topic& topic) {
+  std::vector<Entry> list;
+  for (const TopicRow& row : topic.rows) list.push_back({roff(row.term), std::string(row.text)});
+  return section(name) + entries(list);
 }
 
 std::string see_also(std::string_view but) {
@@ -193,16 +191,7 @@ ManPage page_of_program() {
       section("OPTIONS") + "Every command takes these.\n" + entries(option_entries(shared, false));
   out += entries({{bold("-h") + ", " + bold("--help"), "print help, examples first"},
                   {bold("--version"), "print version, commit and the vector instructions in use"}});
-  out += exit_status();
-  out += section("ENVIRONMENT") +
-         entries({{"CKPT_THREADS, CKPT_MEMORY, CKPT_LIMIT_RATE, CKPT_COLOR",
-                   "What --threads, --memory, --limit-rate and --color take, where they are not "
-                   "typed."},
-                  {"NO_COLOR", "When set, no colors, unless CKPT_COLOR or --color asks for them."},
-                  {"CKPT_TRACE", "A new file for a trace of the threads."},
-                  {"CKPT_SIMD",
-                   "The vector instructions to use: scalar, sse4, avx2, avx512 or neon; by default "
-                   "the best that the processor has. Output bytes are the same with each."}});
+  out += section_of("EXIT STATUS", exit_codes()) + section_of("ENVIRONMENT", environment_topic());
   return {"ckpt", out + see_also("ckpt")};
 }
 
@@ -217,7 +206,7 @@ ManPage page_of(const Command& command) {
   const std::vector<Entry> own = option_entries(options, false);
   out += section("OPTIONS") + entries(own) + (own.empty() ? "" : ".PP\n") + "Those of " +
          bold("ckpt") + "(1) are taken as well.\n";
-  out += lists_of(options) + exit_status();
+  out += lists_of(options) + section_of("EXIT STATUS", exit_codes());
   return {name, out + see_also(command.name)};
 }
 

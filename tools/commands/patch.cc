@@ -76,21 +76,22 @@ Run declare_patch(CommandOptions& options) {
   options.add("--recipe FILE", &typed->recipe,
               "a JSON or YAML file with further options; - for stdin");
   options.add("--step NAME:KEY=VALUE,...", &typed->steps,
-              "name:key=value,... (ckpt list steps; may repeat)");
+              "a step to run; ckpt list steps explains them (may repeat)");
   options.add("--out PATH", &typed->run.out,
               "write the patched checkpoint here; PATH stays as it is",
               {.place = OptionPlace::kWritten});
-  options.add("--link WAY", &typed->link,
-              "how unchanged files come to --out: reflink (default; copies where blocks cannot "
-              "be shared), hard or copy",
-              {.needs = {"--out"}});
+  options.add(
+      "--link WAY", &typed->link,
+      "how unchanged files come to --out: reflink, hard or copy (default: reflink); reflink "
+      "copies where blocks cannot be shared",
+      {.needs = {"--out"}});
   options.add("--rewrite-weights", &typed->run.rewrite_weights,
               "allow steps that change values of tensors in place");
   options.add("--header-slack SIZE", &typed->header_slack,
               "room for later edits, in headers that are rewritten");
   options.add("--dry-run", &typed->run.dry_run, "show the changes to each file, write nothing");
   options.add("--finish-copied", &typed->finish_copied,
-              "finish a patch that was interrupted before PATH was copied or moved here",
+              "finish an interrupted patch of a PATH that was copied or moved here",
               {.excludes = "--dry-run"});
   options.add("--allow-nonfinite", &typed->run.allow_nonfinite, "copy NaN and Inf as they are");
   declare_follow_links(options, &typed->run.reading.follow_links);

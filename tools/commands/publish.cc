@@ -227,7 +227,8 @@ Run declare_publish(CommandOptions& options) {
               "FILE.tar.zst with the entire folder; equal folders give equal bytes",
               {.place = OptionPlace::kWritten});
   options.add("--to TARGET", &typed->targets,
-              "then send it to TARGET: " + publish_target_forms() + " (may repeat)");
+              "then send it to hf://, oci://, ollama: or s3://; " + publish_target_forms() +
+                  " (may repeat)");
   const auto forms = artifact_forms();
   options.add("--as FORM", &typed->as, "form of the artifact for --to oci://; default: modelpack")
       .choices.assign(forms.begin(), forms.end());
@@ -245,7 +246,7 @@ Run declare_publish(CommandOptions& options) {
   options.add("--time", &typed->with_time, "record the time in provenance.json (not reproducible)",
               {.needs = {"--provenance", "--source", "--recipe", "--made-by"}});
   options.add("--card FILE", &typed->card,
-              "FILE.md (- for stdout): puts a block with types and hashes into a model card",
+              "put a block with types and hashes into this model card; FILE.md, or - for stdout",
               {.place = OptionPlace::kWritten});
   options.add("--report", &typed->report, "write the page of ckpt report to PATH/report.html");
   options.add("--rehash", &typed->rehash, "read every file, also those hashed while converting");

@@ -84,7 +84,7 @@ Run declare_report(CommandOptions& options) {
   options.add("--imatrix FILE", &typed->imatrix,
               "importance matrix (GGUF or .dat): tokens that each expert saw");
   options.add("--eval FILE", &typed->evaluation,
-              "figures of an evaluation, JSON or CSV, shown unchanged (docs/REPORT.md)");
+              "figures of an evaluation, JSON or CSV, shown unchanged; docs/REPORT.md");
   options.add("--out,-o FILE", &typed->out, "the page (default: report.html; with --json none)",
               {.place = OptionPlace::kWritten});
   options.add("--open", &typed->opens, "open the page in the browser, with xdg-open");

@@ -479,7 +479,7 @@ Run declare_verify(CommandOptions& options) {
   options.add("PATH", &typed->paths, "checkpoints, archives of them, or oci://HOST/NAME@sha256:HEX",
               {.is_required = true});
   options.add("--unpack DIR", &typed->unpack,
-              "new or empty folder for the contents of an archive that matches its sums",
+              "new or empty folder for the contents of an archive; its sums must match",
               {.place = OptionPlace::kWritten});
   options.add("--signature FILE", &typed->signature, "a model signature; default: PATH/model.sig",
               {.needs = {"--public-key", "--certificate", "--ca"}});
@@ -490,7 +490,7 @@ Run declare_verify(CommandOptions& options) {
   options.add("--ca FILE", &typed->trusted.authorities,
               "PEM of authorities that the chain must lead to", {.excludes = "--public-key"});
   options.add("--ignore PATH", &typed->ignored,
-              "relative path that may exist without being listed, or a folder (may repeat)");
+              "relative path that may exist without being listed; or a folder (may repeat)");
   return [typed](const Console& console, const CommonOptions& common) -> Result<int> {
     CKPT_TRY(check_paths(*typed));
     return run_for_each(typed->paths, console, [&](const std::string& path) {

@@ -63,10 +63,10 @@ void declare_common(CommandOptions& options, CommonOptions& common) {
       "bytes per second from and to URLs, in total (default: no limit)")
       .environment = "CKPT_LIMIT_RATE";
   add("--progress MODE", &common.progress,
-      "auto (default), plain (a line every 30 seconds, as without a terminal), json (objects "
-      "among those of --json) or none")
+      "how progress is shown: auto, plain, json or none (default: auto); plain: a line every 30 "
+      "seconds, as without a terminal; json: objects among those of --json")
       .choices = {"auto", "plain", "json", "none"};
-  Option& color = add("--color WHEN", &common.color, "auto, always or never");
+  Option& color = add("--color WHEN", &common.color, "auto, always or never (default: auto)");
   color.choices = {"auto", "always", "never"};
   color.environment = "CKPT_COLOR";
 }
@@ -74,7 +74,7 @@ void declare_common(CommandOptions& options, CommonOptions& common) {
 void declare_follow_links(CommandOptions& options, OptionTarget target) {
   options.add(
       "--follow-links", std::move(target),
-      "read config, tokenizer and other small files through links that lead out of the folder");
+      "also read small files through links that leave the folder; config, tokenizer and others");
 }
 
 Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,

@@ -11,6 +11,7 @@
 #include "core/model/usual_type.h"
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
+#include "tools/line/topics.h"
 #include "tools/line/typed_words.h"
 #include "tools/say/severity.h"
 #include "tools/say/width.h"
@@ -21,19 +22,6 @@ namespace {
 
 constexpr size_t kTermWidth = 26;  // of the column of names
 constexpr std::string_view kEveryCommand = "Every command";
-
-// Two columns; a term that is too long has a line of its own. `whole`: the rest is wrapped, else
-// it is its first clause, cut to one line.
-std::string entry(std::string_view term, std::string_view help, bool whole, size_t width) {
-  const size_t column = std::min(kTermWidth, width / 3) + 2;
-  std::string out = fmt::format("  {}", term);
-  const bool is_beside = out.size() + 2 <= column;
-  const std::string indent(column, ' ');
-  out += is_beside ? std::string(column - out.size(), ' ') : whole ? "\n" + indent : "  ";
-  if (whole) return fmt::format("{}{}\n", out, wrapped(help, width - column, indent));
-  help = help.substr(0, std::min(help.find("; "), help.find('\n')));
-  return fmt::format("{}\n", cut_to(out + std::string(help), width));
-}
 
 std::string term_of(const Option& option) {
   const std::string value = value_word(option);
@@ -64,56 +52,42 @@ std::string usage_of(const Command& command, const CommandOptions& options) {
   return out + "\n";
 }
 
-std::string of_step(const Transform& step, size_t width) {
-  std::string out = wrapped(fmt::format("{} ({}): {}", step.name, step.effect(), step.help), width);
-  out += fmt::format(
-      "\n\nUsage: ckpt convert IN OUT --step {}{}\n       ckpt patch PATH --step {}{}\n", step.name,
-      step.options.empty() ? "" : ":KEY=VALUE,...", step.name,
-      step.options.empty() ? "" : ":KEY=VALUE,...");
-  if (!step.options.empty()) out += "\nKeys\n";
-  for (const OptionRule& rule : step.options) {
-    out += entry(fmt::format("{}={}", rule.name, rule.value()), rule.whole_help(), true, width);
-  }
-  return out;
-}
-
-std::string of_type(const TargetType& type, size_t width) {
-  const bool is_folder = type.kind == "export";
-  return wrapped(fmt::format("{} ({}): {}", type.name, type.kind, type.help), width) +
-         fmt::format("\n\nUsage: ckpt convert IN {} --to {}\n", is_folder ? "OUT/" : "OUT.gguf",
-                     type.name);
-}
-
-// Cause, effect, fix and an example, as a rule of a linter is explained.
-std::string of_check(const CheckInfo& check, size_t width) {
-  std::string out = wrapped(fmt::format("{}: {}", check.id, check.title), width) + "\n";
-  const auto add = [&](std::string_view head, std::string_view text) {
-    if (!text.empty()) out += fmt::format("\n{}\n  {}\n", head, wrapped(text, width - 2, "  "));
+// The first clause, the values that its term does not show, and the default.
+std::string short_help(const Option& option) {
+  const std::string whole = whole_help(option);
+  const size_t end = std::min(whole.find("; "), whole.size());
+  std::string out = replace_all(whole.substr(0, end), " (may repeat)", "");
+  const auto clause = [&](std::string_view mark, std::string_view ends) {
+    const size_t at = whole.find(mark, end);
+    const size_t from = std::min(at, whole.size() - mark.size()) + mark.size();
+    return at == whole.npos ? "" : whole.substr(from, whole.find_first_of(ends, from) - from);
   };
-  std::string fix;
-  if (!check.step.empty()) {
-    const Transform* step = find_transform(check.step.substr(0, check.step.find(':')));
-    const bool is_payload = step != nullptr && step->effect() == "payload";
-    fix = fmt::format("ckpt {} --step {}{}", is_payload ? "convert PATH OUT" : "patch PATH",
-                      shell_word(check.step), check.advice.empty() ? "" : "; or ");
+  const std::string values = clause("; one of ", ";("), otherwise = clause("default: ", ";)");
+  if (!values.empty()) out += fmt::format(": {}", values);
+  return otherwise.empty() ? out : fmt::format("{} (default: {})", out, otherwise);
+}
+
+// The options of every command, in a line.
+std::string common_line(const CommandOptions& options, size_t width) {
+  std::string out = fmt::format("{}:", kEveryCommand);
+  for (const Option& option : options.declared()) {
+    if (option.group == kEveryCommand)
+      out += " " + std::ranges::min(names_of(option), {}, &std::string::size);
   }
-  add("Cause", check.cause);
-  add("Effect", check.effect);
-  add("Fix", fix + check.advice);
-  add("Example of a finding", check.example);
-  out += fmt::format("\nUsage: ckpt doctor PATH{} --for PROFILE\n\nProfiles that ask it\n",
-                     check.is_deep ? " --deep" : "");
-  const auto profiles = all_profiles();
-  for (size_t i = 0; i < check.severities.size(); ++i) {
-    if (!check.severities[i]) continue;
-    out += entry(profiles[i].name, severity_words(*check.severities[i]), true, width);
-  }
-  return out;
+  return "\n" + wrapped(out + " -h", width, 2) + "\n";
 }
 
 }  // namespace
 
 size_t help_width() { return std::clamp<size_t>(terminal_columns().value_or(80), 40, 200); }
+
+std::string help_entry(std::string_view term, std::string_view help, size_t width) {
+  const size_t column = std::min(kTermWidth, width / 3) + 2;
+  std::string out = fmt::format("  {}", term);
+  const size_t used = shown_width(out);
+  out += used + 2 <= column ? std::string(column - used, ' ') : "\n" + std::string(column, ' ');
+  return wrapped(out + std::string(help), width, column) + "\n";
+}
 
 std::string value_word(const Option& option) {
   constexpr size_t kLongestChoices = 28;
@@ -156,15 +130,18 @@ std::string help_of_program(size_t width) {
     group = own;
     std::string_view help = command->help;
     if (help.ends_with('.')) help.remove_suffix(1);
-    const std::string line = fmt::format("  {:<12}{}", command->name, help);
-    out += fmt::format("{}\n", line.size() <= width ? line : cut_to(line, width));
+    constexpr size_t kNames = 14;
+    out +=
+        wrapped(fmt::format("  {:<{}}{}", command->name, kNames - 2, help), width, kNames) + "\n";
   }
+  const auto topics = names_in(all_topics());
   return out + "\n" +
-         wrapped(
-             "ckpt COMMAND -h lists the options of a command, ckpt help COMMAND explains them. "
-             "ckpt help also takes a step, a type, a check or a profile: ckpt help "
-             "graft, " CKPT_USUAL_TYPE ", C02, vllm.",
-             width) +
+         wrapped(fmt::format("ckpt COMMAND -h lists the options of a command, ckpt help COMMAND "
+                             "explains them.\nckpt help TOPIC explains {} or options, and a step, "
+                             "type, check, profile or family: ckpt help graft, " CKPT_USUAL_TYPE
+                             ", C02, vllm, llama.",
+                             fmt::join(topics, ", ")),
+                 width) +
          "\n";
 }
 
@@ -174,45 +151,30 @@ std::string help_of_command(const Command& command, const CommandOptions& option
   if (whole) out += fmt::format("Examples:\n{}\n\n", command.examples);
   out += usage_of(command, options);
   for (const std::string_view group : groups_of(options)) {
+    if (!whole && group == kEveryCommand) continue;
     out += fmt::format("\n{}\n", group.empty() ? "Options" : group);
     for (const Option& option : options.declared()) {
-      if (option.group == group) out += entry(term_of(option), whole_help(option), whole, width);
+      const std::string help = whole ? whole_help(option) : short_help(option);
+      if (option.group == group) out += help_entry(term_of(option), help, width);
     }
   }
-  out += entry("-h, --help", "print this help, in short or with all explanations", whole, width);
-  if (!whole)
-    out += fmt::format("\nckpt help {} has examples and explains each option.\n", command.name);
-  return out;
+  if (whole) return out + help_entry("-h", "print the options, one line each", width);
+  return out + common_line(options, width) +
+         wrapped(fmt::format("ckpt help {} explains each option and has examples, ckpt help "
+                             "options explains those of every command.\n",
+                             command.name),
+                 width);
 }
 
-Result<std::string> help_of_word(std::string_view word, size_t width) {
-  std::vector<std::string> known = names_in(all_commands());
-  for (const Transform* step : all_transforms()) {
-    if (step->name == word) return of_step(*step, width);
-    known.emplace_back(step->name);
+std::string help_of_common(size_t width) {
+  CommonOptions common;
+  CommandOptions options;
+  declare_common(options, common);
+  std::string out = "Options of every command\n\n";
+  for (const Option& option : options.declared()) {
+    out += help_entry(term_of(option), whole_help(option), width);
   }
-  const auto type_name = target_type_named("", word);
-  for (const TargetType& type : target_types()) {
-    if (type_name && type.name == *type_name) return of_type(type, width);
-    known.emplace_back(type.name);
-  }
-  for (const CheckInfo& check : all_checks()) {
-    if (check.id == upper_case(std::string(word))) return of_check(check, width);
-    known.emplace_back(check.id);
-  }
-  for (const ProfileInfo& profile : all_profiles()) {
-    if (profile.name == word) {
-      return wrapped(fmt::format("{}: {}", profile.name, profile.help), width) +
-             fmt::format("\n\nUsage: ckpt doctor PATH --for {}\n", word);
-    }
-    known.emplace_back(profile.name);
-  }
-  for (const Codec* codec : all_codecs()) {
-    const std::string_view name = known.emplace_back(codec->name);
-    if (name == word) return wrapped(fmt::format("{}: {}", word, codec->help), width) + "\n";
-  }
-  return misuse_hint(near_hint(word, known, "ckpt help ", "ckpt list"),
-                     "'{}' is not a command, step, type, check or profile", word);
+  return out;
 }
 
 }  // namespace ckpt

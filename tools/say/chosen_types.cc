@@ -74,17 +74,17 @@ void show_json(const Console& console, const ChosenTypes& chosen, double bits,
 
 std::string outlook(const ChosenTypes& chosen) {
   if (chosen.is_mixture) {
-    return fmt::format(
-        "taken: {} ({} bytes) as it is; a choice of types promises {:.1f} % less error",
-        chosen.mixture, chosen.mixture_bytes, 100 * std::max(0.0, 1 - chosen.against.value_or(1)));
+    return fmt::format("taken: {} ({}) as it is; a choice of types promises {:.1f} % less error",
+                       chosen.mixture, human_bytes(chosen.mixture_bytes),
+                       100 * std::max(0.0, 1 - chosen.against.value_or(1)));
   }
   if (!chosen.against) return {};
   if (chosen.effective_bits) {
-    return fmt::format("predicted error: {:.2f} of {}'s for all layers ({} bytes)", *chosen.against,
-                       chosen.mixture, chosen.mixture_bytes);
+    return fmt::format("predicted error: {:.2f} of {}'s for all layers ({})", *chosen.against,
+                       chosen.mixture, human_bytes(chosen.mixture_bytes));
   }
-  return fmt::format("predicted error: {:.2f} of {}'s ({} bytes), the largest mixture that fits",
-                     *chosen.against, chosen.mixture, chosen.mixture_bytes);
+  return fmt::format("predicted error: {:.2f} of {}'s ({}), the largest mixture that fits",
+                     *chosen.against, chosen.mixture, human_bytes(chosen.mixture_bytes));
 }
 
 }  // namespace
@@ -97,18 +97,18 @@ void show_chosen_types(const Console& console, const SizeTarget& target,
     weights += sum.weights;
     bytes += sum.size_bytes;
   }
-  Table table({"role", "type", "tensors", "bytes", "SQNR dB"});
+  Table table({"role", "type", "tensors", "size", "SQNR dB"});
   for (const RoleSum& sum : sums) {
     const std::string decibels =
         sum.error == 0 ? std::string("exact") : fmt::format("{:.1f}", sum.decibels());
-    table.add({sum.role, sum.type, fmt::format("{}", sum.tensors),
-               fmt::format("{}", sum.size_bytes), decibels});
+    table.add({sum.role, sum.type, fmt::format("{}", sum.tensors), human_bytes(sum.size_bytes),
+               decibels});
   }
   const double bits = bits_per_weight(bytes, weights);
   const std::string counted =
       chosen.effective_bits ? fmt::format("{:.3f} effective bits, ", *chosen.effective_bits) : "";
-  console.talk("{}: {} bytes, {}{:.3f} bits a weight in {} tensors", target.text, chosen.out_bytes,
-               counted, bits, chosen.tensors.size());
+  console.talk("{}: {}, {}{:.3f} bits a weight in {} tensors", target.text,
+               human_bytes(chosen.out_bytes), counted, bits, chosen.tensors.size());
   for (const std::string& line : table.lines({false, false, true, true, true})) {
     console.talk(line);
   }

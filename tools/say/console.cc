@@ -39,20 +39,12 @@ std::string painted(bool has_color, std::string_view style, std::string text) {
   return has_color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : text;
 }
 
-// Columns become narrower until a row has `columns`: the widest of texts first, numbers never.
-void fit(std::vector<size_t>& widths, const std::vector<bool>& flush_right, size_t columns) {
-  constexpr size_t kLeastWidth = 8;
-  size_t sum = 2 * (widths.size() - 1);
-  for (const size_t width : widths) sum += width;
-  for (; sum > columns; --sum) {
-    size_t* widest = nullptr;
-    for (size_t i = 0; i < widths.size(); ++i) {
-      const bool may = !flush_right[i] && widths[i] > kLeastWidth;
-      if (may && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
-    }
-    if (widest == nullptr) return;
-    --*widest;
-  }
+// On a terminal in its width, behind what the first line begins with; else as it is.
+std::string fitted(int descriptor, std::string line) {
+  constexpr size_t kHang = 2;
+  const auto columns = terminal_columns(descriptor);
+  const size_t start = std::min(line.find_first_not_of(' '), line.size());
+  return columns ? wrapped(line, *columns, start + kHang) : line;
 }
 
 }  // namespace
@@ -69,32 +61,39 @@ Console::Console(const CommonOptions& options)
 }
 
 void Console::answer(std::string_view line) const {
-  if (!json_) print(stdout, printable(line));
+  if (answers()) print(stdout, fitted(STDOUT_FILENO, printable(line)));
 }
 
 void Console::answer_bytes(std::string_view line) const {
   const bool is_shown = color_ || ::isatty(STDOUT_FILENO) == 1;
-  if (!json_) print(stdout, is_shown ? printable(line) : std::string(line));
+  if (answers()) print(stdout, is_shown ? printable(line) : std::string(line));
 }
 
 void Console::answer_headed(std::string_view head, std::string_view rest, Tone tone) const {
   static constexpr std::string_view kStyles[] = {"1", "1;32", "1;31", "33"};
-  if (json_) return;
-  print(stdout,
-        painted(color_, kStyles[static_cast<size_t>(tone)], printable(head)) + printable(rest));
+  if (!answers()) return;
+  const std::string painted_head =
+      painted(color_, kStyles[static_cast<size_t>(tone)], printable(head));
+  print(stdout, fitted(STDOUT_FILENO, painted_head + printable(rest)));
 }
 
 void Console::answer_lines(std::string_view text) const {
   if (text.ends_with('\n')) text.remove_suffix(1);
   for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
-    answer(text.substr(0, end));
+    if (answers()) print(stdout, printable(text.substr(0, end)));
     text.remove_prefix(end + 1);
   }
-  answer(text);
+  if (answers()) print(stdout, printable(text));
 }
 
 void Console::answer_table(const Table& table, std::vector<bool> flush_right) const {
   for (const std::string& line : table.lines(std::move(flush_right))) answer(line);
+}
+
+Console Console::summary() const {
+  Console out = *this;
+  out.is_silent_ = quiet_;
+  return out;
 }
 
 void Console::object(std::string_view type, Json fields) const {
@@ -107,7 +106,7 @@ void Console::object(std::string_view type, Json fields) const {
 }
 
 void Console::talk(std::string_view line) const {
-  if (!quiet_) print(stderr, printable(line));
+  if (!quiet_) print(stderr, fitted(STDERR_FILENO, printable(line)));
 }
 
 void Console::warn(std::string_view line) const {
@@ -116,8 +115,8 @@ void Console::warn(std::string_view line) const {
   const size_t at = line.find(kTry);
   const size_t end = at == line.npos ? line.size() : at + kTry.size();
   const std::string all = std::string(line.substr(0, end)) + kept(line.substr(end), false);
-  print(stderr,
-        fmt::format("{} {}", painted(color_on_stderr_, "33", "ckpt: note:"), printable(all)));
+  const std::string head = painted(color_on_stderr_, "33", "ckpt: note:");
+  print(stderr, fitted(STDERR_FILENO, fmt::format("{} {}", head, printable(all))));
 }
 
 void Console::next(std::string_view command) const {
@@ -131,8 +130,8 @@ std::string Console::kept(std::string_view advice, bool is_next) const {
 void Console::error(Error error) const {
   error.hint = kept(error.hint, false);
   static constexpr const char* kNames[] = {"usage", "corrupt", "unsupported", "io", "interrupted"};
-  print(stderr,
-        fmt::format("{} {}", painted(color_on_stderr_, "1;31", "ckpt:"), printable(error.text())));
+  const std::string head = painted(color_on_stderr_, "1;31", "ckpt:");
+  print(stderr, fitted(STDERR_FILENO, fmt::format("{} {}", head, printable(error.text()))));
   const char* const code = kNames[static_cast<size_t>(error.code)];
   object("error", {{"code", error.is_missing ? "not-found" : code},
                    {"where", error.where},
@@ -141,34 +140,6 @@ void Console::error(Error error) const {
 }
 
 int exit_code(const Error& error) { return error.code == ErrorCode::kInterrupted ? 130 : 2; }
-
-void Table::add(std::vector<std::string> row) {
-  for (std::string& cell : row) cell = printable(cell);
-  rows_.push_back(std::move(row));
-}
-
-std::vector<std::string> Table::lines(std::vector<bool> flush_right) const {
-  std::vector<size_t> widths(rows_[0].size());
-  flush_right.resize(widths.size());
-  for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
-  }
-  constexpr size_t kIndent = 2;  // that callers may put in front
-  if (const auto columns = terminal_columns()) fit(widths, flush_right, *columns - kIndent);
-  std::vector<std::string> out;
-  for (const auto& row : rows_) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = cut_to(row[i], widths[i]);
-      const std::string space(widths[i] - shown_width(cell), ' ');
-      if (i > 0) line += "  ";
-      line += flush_right[i] ? space + cell : cell + space;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out.push_back(std::move(line));
-  }
-  return out;
-}
 
 ProgressLine::ProgressLine(const Console& console, std::string_view what, ProgressPace pace)
     : console_(console),

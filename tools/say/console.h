@@ -2,13 +2,15 @@
 // only for a person at a terminal.
 //
 // The one gate to the terminal: texts from files and names of files go through printable() here,
-// so that callers may hand them over as they are. One call writes one line.
+// so that callers may hand them over as they are. One call writes one line, which a terminal shows
+// wrapped at words.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,9 +65,11 @@ class Console {
   void answer_bytes(std::string_view line) const;
   // The same, its first words in bold and in the color of `tone`, where there are colors.
   void answer_headed(std::string_view head, std::string_view rest, Tone tone = Tone::kPlain) const;
-  // A text of our own that has several lines, each of them answered.
+  // A text of several lines that a program or a shell reads; it is not wrapped.
   void answer_lines(std::string_view text) const;
   void answer_table(const Table& table, std::vector<bool> flush_right = {}) const;
+  // For answers that tell what was done or found well, which --quiet hides.
+  Console summary() const;
   // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
   // `fields` has neither.
   void object(std::string_view type, Json fields) const;
@@ -91,8 +95,10 @@ class Console {
 
  private:
   std::string kept(std::string_view advice, bool is_next) const;
+  bool answers() const { return !json_ && !is_silent_; }
 
   bool json_, quiet_, color_, color_on_stderr_;
+  bool is_silent_ = false;
   ProgressMode progress_;
   std::function<std::string(std::string_view, bool)> with_typed_;
 };
@@ -101,14 +107,16 @@ class Console {
 int exit_code(const Error& error);
 
 // Columns of text, aligned; numbers flush right. The first row is the heading. Cells come out as
-// they are printed, so that columns stay aligned. On a terminal texts are cut to its width.
+// they are printed, so that columns stay aligned. Nothing is cut: table.cc.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row);
   size_t size() const { return rows_.size(); }  // the heading is one
-  // `flush_right`: for each column; empty: none is.
-  std::vector<std::string> lines(std::vector<bool> flush_right = {}) const;
+  // `flush_right`: for each column; empty: none is. `columns`: by default of the terminal that
+  // stdout is; without one as many as it takes.
+  std::vector<std::string> lines(std::vector<bool> flush_right = {},
+                                 std::optional<size_t> columns = {}) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -2,6 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
 #include "core/chunks/repack.h"
 #include "core/computed/turned_source.h"
 #include "core/outputs/space.h"
@@ -70,14 +71,10 @@ void show_tensor(const Console& console, const Output& output, const Tensor& ten
   group.names.push_back(tensor.name);
   group.size_bytes += bytes;
   group.source_bytes += source_bytes;
-  Json row = {{"out", output.path.string()},
-              {"tensor", tensor.name},
-              {"source", tensor.original_name()},
-              {"shape", tensor.shape},
-              {"from", source.codec->name},
-              {"to", tensor.codec->name},
-              {"source_bytes", source_bytes},
-              {"size_bytes", bytes},
+  Json row = {{"out", output.path.string()},          {"tensor", tensor.name},
+              {"source", tensor.original_name()},     {"shape", tensor.shape},
+              {"from", source.codec->name},           {"to", tensor.codec->name},
+              {"source_bytes", source_bytes},         {"size_bytes", bytes},
               {"bits_per_weight", sum.rounded_bits()}};
   const uint64_t kept = tensor.is_stored() ? 0 : tensor.recoded().exact_blocks;
   if (kept != 0) row["moved_blocks"] = kept;
@@ -107,8 +104,8 @@ void show_output(const Console& console, const Output& output) {
   console.answer("{} of tensors, {:.2f} bits a weight, become {}, {:.2f} bits a weight",
                  human_bytes(before.size_bytes), before.bits(), human_bytes(after.size_bytes),
                  after.bits());
-  console.answer("{}: {} file(s), {} ({} bytes); nothing was written (--dry-run)",
-                 output.path.string(), output.layout.files.size(), human_bytes(total), total);
+  console.answer("{}: {}, {}; nothing was written (--dry-run)", output.path.string(),
+                 counted(output.layout.files.size(), "file"), human_bytes(total));
   const MovedBlocks moved = count_moved(output.checkpoint.tensors);
   console.object("summary", {{"out", output.path.string()},
                              {"dry_run", true},

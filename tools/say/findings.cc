@@ -48,15 +48,16 @@ void Findings::say_bad() const {
 
 void Findings::say(std::string_view path) const {
   const Tone tone = !bad_.empty() ? Tone::kBad : checked_.empty() ? Tone::kPlain : Tone::kGood;
-  console_.answer_headed(fmt::format("{}: {}", path, verdict()), "", tone);
+  const Console told = bad_.empty() ? console_.summary() : console_;
+  told.answer_headed(fmt::format("{}: {}", path, verdict()), "", tone);
   say_bad();
   if (!not_covered_.empty()) {
-    console_.answer("not covered: {}", fmt::join(not_covered_, ", "));
+    told.answer("not covered: {}", fmt::join(not_covered_, ", "));
   }
-  for (const std::string& line : good_) console_.answer(line);
+  for (const std::string& line : good_) told.answer(line);
   for (const auto& [found, files] : good_files_) {
-    console_.answer(files.size() == 1 ? fmt::format("{}: {}", files[0], found)
-                                      : fmt::format("{} files: {}", files.size(), found));
+    told.answer(files.size() == 1 ? fmt::format("{}: {}", files[0], found)
+                                  : fmt::format("{} files: {}", files.size(), found));
   }
 }
 

@@ -1,4 +1,5 @@
-// Text fitted to the columns of a terminal.
+// Text fitted to the columns of a terminal. One function wraps, for tables, help, findings and
+// notes; nothing is cut but the line that progress is drawn on.
 #pragma once
 
 #include <optional>
@@ -10,12 +11,13 @@ namespace ckpt {
 // Columns of the terminal that a descriptor is; nullopt: it is not one, or it does not say.
 std::optional<size_t> terminal_columns(int descriptor = 1);
 
-// Characters on the screen, which UTF-8 continuation bytes are not.
+// Columns on the screen: two for a wide character, none for a mark above another or for a color.
 size_t shown_width(std::string_view text);
 // `text`, or as much of it as fits, with "…" at its end.
 std::string cut_to(std::string_view text, size_t width);
-// `text` in lines of at most `width`, broken between words, each but the first behind `indent`,
-// which does not count. A word that is longer has a line of its own.
-std::string wrapped(std::string_view text, size_t width, std::string_view indent = {});
+// `text` in lines of at most `width`, broken between words, each but the first behind `hang`
+// spaces. A longer word has a line of its own and is not cut. A command of ckpt is continued as a
+// shell reads it, with a backslash.
+std::string wrapped(std::string_view text, size_t width, size_t hang = 0);
 
 }  // namespace ckpt

@@ -43,8 +43,7 @@ constexpr OptionRule kToGgufOptions[] = {
         .by_default("auto"),
     option::yes_no("mtp", "keep the layers for multi-token prediction").by_default("yes"),
     option::yes_no("keep-codes",
-                   "INT4 weights of compressed-tensors keep their codes, as q4_0, instead of being "
-                   "decoded"),
+                   "keep INT4 codes of compressed-tensors, as q4_0; otherwise they are decoded"),
     option::yes_no("note-towers", "say which tensors of vision and other towers are left out")
         .by_default("yes"),
     option::choice("missing", kMissing,
@@ -55,8 +54,8 @@ constexpr OptionRule kToGgufOptions[] = {
         .called("NAME")
         .or_word(kPreTokenizerNames, pre_tokenizer_names),
     option::choice("tokenizer-as", kTokenizerAs,
-                   "where both differ, write the vocabulary by which llama.cpp splits texts as the "
-                   "source does, or the converter's")
+                   "vocabulary to write where the source's and the converter's differ; source: "
+                   "llama.cpp splits texts as the source does")
         .by_default("source"),
     kLikeRule,
     option::text("model-name", "NAME",
